@@ -1,0 +1,194 @@
+//! One configuration; the recommended and the paper's behaviour are two values of it.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+/// Every choice of the controller.
+///
+/// [`Config::default`] is what we recommend; [`Config::paper`] is Algorithm 1 of the paper with
+/// the visit limit and cooldown of its appendix B.3.
+///
+/// ```
+/// use eog_core::{Config, Wake};
+/// let config = Config { budget: eog_core::Budget::hops(40), ..Config::default() };
+/// assert_eq!(config.wake, Wake::Visited);
+/// assert_eq!(Config::paper().wake, Wake::All);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// When a belief counts as changed.
+    pub change: ChangeRule,
+    /// Who is woken by a broadcast.
+    pub wake: Wake,
+    /// What becomes of an entity's earlier claims when it is evaluated again.
+    pub claims: ClaimRule,
+    /// What is counted as a flip, and what too many flips do.
+    pub damping: Damping,
+    /// More flips than this and the entity is damped (`k_thresh`).
+    pub flip_threshold: u32,
+    /// At most this many evaluations of one entity (`k_max`), if limited.
+    pub max_visits: Option<u32>,
+    /// At least this many other evaluations before an entity is evaluated again (`k_cool`).
+    pub cooldown: u32,
+    /// Which eligible entity is next.
+    pub order: Order,
+    /// Whether an unchanged packet is answered from memory.
+    pub decision_memory: bool,
+    /// At most this many proposals are taken from one decision, if limited.
+    pub max_proposals: Option<u32>,
+    /// How strictly decisions are checked.
+    pub checks: Checks,
+    /// Whether the ends of a new edge receive each other's last message.
+    pub late_messages: bool,
+    /// Whether beliefs are broadcast at all. Off is the paper's ablation without message passing.
+    pub broadcast: bool,
+    /// At most this many entities take part.
+    pub max_entities: u32,
+    /// At most this many cited findings of one entity count as news.
+    pub max_evidence: u32,
+    /// When to stop early.
+    pub budget: Budget,
+    /// How many evaluations may be under way at once.
+    pub concurrency: Concurrency,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            change: ChangeRule::Substance,
+            wake: Wake::Visited,
+            claims: ClaimRule::Supersede,
+            damping: Damping::Absorbing,
+            flip_threshold: 3,
+            max_visits: Some(5),
+            cooldown: 2,
+            order: Order::Fifo,
+            decision_memory: true,
+            max_proposals: Some(2),
+            checks: Checks::Full,
+            late_messages: true,
+            broadcast: true,
+            max_entities: 10_000,
+            max_evidence: 1_000,
+            budget: Budget::default(),
+            concurrency: Concurrency::sequential(),
+        }
+    }
+}
+
+impl Config {
+    /// Algorithm 1 of the paper, with the visit limit and cooldown of B.3.
+    pub fn paper() -> Self {
+        Self {
+            change: ChangeRule::Text,
+            wake: Wake::All,
+            claims: ClaimRule::Accumulate,
+            damping: Damping::LabelOverride,
+            decision_memory: false,
+            max_proposals: None,
+            checks: Checks::UnknownEntitiesOnly,
+            late_messages: false,
+            ..Self::default()
+        }
+    }
+}
+
+/// When a belief counts as changed, and is broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeRule {
+    /// Its signature changed, or it cites local evidence it never cited before. Wording never
+    /// counts.
+    Substance,
+    /// Its label or its summary text changed (the paper's `B_new ≠ B_old`).
+    Text,
+}
+
+/// Who is woken by a broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wake {
+    /// Neighbours already visited; others keep the message for their first visit.
+    Visited,
+    /// All neighbours.
+    All,
+}
+
+/// What becomes of earlier claims when an entity is evaluated again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimRule {
+    /// The new claims take their place.
+    Supersede,
+    /// They stay; claims are only ever added.
+    Accumulate,
+}
+
+/// What is counted as a flip, and what too many flips do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Damping {
+    /// A flip is a change of signature. It is counted, then tested; a damped entity is `Defer`,
+    /// keeps the claims of its last decision, and is never evaluated again.
+    Absorbing,
+    /// A flip is a change of label, tested before counting. The label is overridden to `Defer`,
+    /// the policy is still called.
+    LabelOverride,
+}
+
+/// Which eligible entity is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// First activated, first evaluated.
+    Fifo,
+    /// Unread label changes first, then near the seeds, then first activated.
+    Priority,
+}
+
+/// How strictly decisions are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checks {
+    /// All checks of the specification.
+    Full,
+    /// Only unknown entities are refused.
+    UnknownEntitiesOnly,
+}
+
+/// When to stop before everything is settled. Wall-clock time comes as an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Policy calls. A correction belongs to its call; answers from memory are free.
+    pub hops: Option<u64>,
+    /// Tokens, in and out.
+    pub tokens: Option<u64>,
+    /// Cost in millionths of a US dollar.
+    pub cost_micro_usd: Option<u64>,
+}
+
+impl Budget {
+    /// A budget of policy calls alone.
+    pub fn hops(hops: u64) -> Self {
+        Self { hops: Some(hops), ..Self::default() }
+    }
+}
+
+/// How many evaluations may be under way at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Concurrency {
+    /// A window of this many dispatched evaluations, committed in dispatch order.
+    Window(NonZeroU32),
+}
+
+impl Concurrency {
+    /// One at a time.
+    pub fn sequential() -> Self {
+        Self::Window(NonZeroU32::MIN)
+    }
+}

@@ -1,0 +1,205 @@
+//! The two traits that connect the controller to the world: where context comes from, and who
+//! judges it. Async in form, free of any runtime.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::EntityId;
+use crate::packet::{ContextPacket, Decision, LocalContext};
+use crate::time::Window;
+
+/// A boxed future that any runtime can drive.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What the controller asks of a context contract.
+///
+/// The paper's tool takes the first three fields; a source that cannot use the others ignores
+/// them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextRequest {
+    /// The entity to describe.
+    pub entity: EntityId,
+    /// The window under investigation.
+    pub window: Window,
+    /// Which page of the context, counted from 1.
+    pub page: u32,
+    /// How often the entity is being visited, counted from 1.
+    pub visit: u32,
+    /// Whose messages are new since the last visit. A contract may return more about exactly
+    /// these relations (paper §4.4, t=4).
+    pub changed_neighbours: BTreeSet<EntityId>,
+}
+
+/// The only way evidence reaches a policy (paper §4.1: the Context Contract).
+///
+/// ```
+/// use eog_core::{BoxFuture, ContextContract, ContextRequest, Failure, LocalContext};
+/// struct Nothing;
+/// impl ContextContract for Nothing {
+///     fn get_context<'a>(
+///         &'a self,
+///         _request: &'a ContextRequest,
+///     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+///         Box::pin(async { Ok(LocalContext::default()) })
+///     }
+/// }
+/// ```
+pub trait ContextContract: Send + Sync {
+    /// Local evidence on one entity, bounded and ordered by relevance.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded in the ledger and the investigation goes on.
+    fn get_context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>>;
+}
+
+/// Decides what one entity's local evidence means (paper §4.1: the Abductive Policy).
+///
+/// Stateless: it sees the packet alone, and equal packets should get equal decisions.
+///
+/// ```
+/// use eog_core::{
+///     AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label,
+/// };
+/// struct Optimist;
+/// impl AbductivePolicy for Optimist {
+///     fn decide<'a>(
+///         &'a self,
+///         _packet: &'a ContextPacket,
+///     ) -> BoxFuture<'a, Result<Answer, Failure>> {
+///         Box::pin(async { Ok(Decision::new(Label::Healthy, "all is well").into()) })
+///     }
+/// }
+/// ```
+pub trait AbductivePolicy: Send + Sync {
+    /// Judges one packet.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded in the ledger and the investigation goes on.
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>>;
+}
+
+macro_rules! forward_to_inner {
+    ($($outer:ty),*) => {$(
+        impl<T: ContextContract + ?Sized> ContextContract for $outer {
+            fn get_context<'a>(
+                &'a self,
+                request: &'a ContextRequest,
+            ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+                (**self).get_context(request)
+            }
+        }
+
+        impl<T: AbductivePolicy + ?Sized> AbductivePolicy for $outer {
+            fn decide<'a>(
+                &'a self,
+                packet: &'a ContextPacket,
+            ) -> BoxFuture<'a, Result<Answer, Failure>> {
+                (**self).decide(packet)
+            }
+        }
+    )*};
+}
+
+forward_to_inner!(&T, Box<T>, std::sync::Arc<T>);
+
+/// A decision and what it cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The decision.
+    pub decision: Decision,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+impl From<Decision> for Answer {
+    fn from(decision: Decision) -> Self {
+        Self { decision, usage: Usage::default() }
+    }
+}
+
+/// What calls cost. Operational: kept beside the ledger's chain, never in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Calls of a model.
+    pub model_calls: u64,
+    /// Tokens read by models.
+    pub tokens_in: u64,
+    /// Tokens written by models.
+    pub tokens_out: u64,
+    /// Cost in millionths of a US dollar.
+    pub cost_micro_usd: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.model_calls = self.model_calls.saturating_add(other.model_calls);
+        self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
+        self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+        self.cost_micro_usd = self.cost_micro_usd.saturating_add(other.cost_micro_usd);
+    }
+}
+
+/// Why a context or a decision could not be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(deny_unknown_fields)]
+#[error("{kind}: {message}")]
+pub struct Failure {
+    /// What failed.
+    pub kind: FailureKind,
+    /// What went wrong, for people.
+    pub message: String,
+    /// What the failed attempt cost all the same.
+    #[serde(skip)]
+    pub usage: Usage,
+}
+
+impl Failure {
+    /// A failure that cost nothing.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), usage: Usage::default() }
+    }
+
+    /// A failure of the context source.
+    pub fn context(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::ContextFailed, message)
+    }
+
+    /// A failure of the policy.
+    pub fn policy(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::PolicyFailed, message)
+    }
+}
+
+/// What failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The context could not be fetched.
+    ContextFailed,
+    /// The context did not come in time.
+    ContextTimedOut,
+    /// The policy returned an error, or output that stayed invalid after its one correction.
+    PolicyFailed,
+    /// The policy did not answer in time.
+    PolicyTimedOut,
+}
+
+impl std::fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::ContextFailed => "no context",
+            Self::ContextTimedOut => "no context in time",
+            Self::PolicyFailed => "no decision",
+            Self::PolicyTimedOut => "no decision in time",
+        })
+    }
+}

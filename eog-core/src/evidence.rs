@@ -1,0 +1,300 @@
+//! Findings: typed, immutable, citable pieces of evidence.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{EntityId, EvidenceId};
+use crate::time::Window;
+
+/// What kind of record a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EvidenceKind {
+    /// Something was changed: configuration, deployment, resources, planned demand.
+    Change,
+    /// Something happened: a failure, a restart, a scheduling decision.
+    Event,
+    /// A shift or level of a measured series.
+    Metric,
+    /// A log line or a pattern of log lines.
+    Log,
+    /// A shift in traced requests.
+    Span,
+    /// An alert that fired.
+    Alert,
+    /// What the source knows beside measurements, such as a path in the topology.
+    Note,
+}
+
+impl EvidenceKind {
+    pub(crate) const fn code(self) -> &'static str {
+        match self {
+            Self::Change => "chg",
+            Self::Event => "evt",
+            Self::Metric => "met",
+            Self::Log => "log",
+            Self::Span => "spn",
+            Self::Alert => "alr",
+            Self::Note => "nte",
+        }
+    }
+
+    pub(crate) fn from_code(code: &str) -> Option<Self> {
+        [Self::Change, Self::Event, Self::Metric, Self::Log, Self::Span, Self::Alert, Self::Note]
+            .into_iter()
+            .find(|kind| kind.code() == code)
+    }
+}
+
+/// What a finding speaks of, independent of any domain.
+///
+/// The first four are the golden signals; the others tell changes and events apart. Rules read
+/// this and [`Trend`] instead of guessing from text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Signal {
+    /// Failed requests or operations.
+    Errors,
+    /// Time taken by requests or operations.
+    Latency,
+    /// Amount of demand: requests, messages, jobs.
+    Traffic,
+    /// How full a resource is: CPU, memory, disk, queue, pool.
+    Saturation,
+    /// A resource ran out: out of memory, disk full, quota reached, throttled.
+    Exhaustion,
+    /// The entity failed or cannot be reached: crash, probe failure, unschedulable.
+    Availability,
+    /// Configuration, code, image or resources were changed.
+    Configuration,
+    /// Demand from outside was changed on purpose or by an outside event (a sale, a load test).
+    Demand,
+    /// The entity was restarted and nothing else about it changed.
+    Restart,
+    /// A fault experiment is *defined*; that it ran is a separate finding.
+    Experiment,
+    /// A change elsewhere that has an effect path to this entity (see [`Finding::peer`]).
+    Route,
+    /// An anomaly elsewhere that this entity's change has an effect path to.
+    Impact,
+    /// None of the above.
+    Other,
+}
+
+/// Which way a finding points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Trend {
+    /// More than in the baseline.
+    Rising,
+    /// Less than in the baseline.
+    Falling,
+    /// No shift, or not a quantity.
+    Steady,
+}
+
+/// When a finding holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EvidenceTime {
+    /// At one instant.
+    At(Timestamp),
+    /// Over a window.
+    During(Window),
+}
+
+impl EvidenceTime {
+    /// The instant, or the first instant of the window.
+    pub fn start(&self) -> Timestamp {
+        match self {
+            Self::At(at) => *at,
+            Self::During(window) => window.start(),
+        }
+    }
+}
+
+/// A measured value with its baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Quantity {
+    /// The value seen in the incident.
+    pub observed: f64,
+    /// The value in the baseline period, if there is one.
+    #[serde(default)]
+    pub baseline: Option<f64>,
+    /// The unit, such as `ms`, `1/s` or `ratio`.
+    pub unit: String,
+}
+
+/// What was changed, from what, to what. Secrets are masked by whoever makes the finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChangeDetail {
+    /// The changed field, as a path within the entity.
+    pub path: String,
+    /// The value before, or nothing when the field is new.
+    #[serde(default)]
+    pub old: Option<String>,
+    /// The value after, or nothing when the field was removed.
+    #[serde(default)]
+    pub new: Option<String>,
+}
+
+/// Another entity that a finding names, and how it stands to the finding's own entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Peer {
+    /// The other entity.
+    pub entity: EntityId,
+    /// Its role.
+    pub role: PeerRole,
+}
+
+/// How the peer of a finding stands to the finding's own entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum PeerRole {
+    /// The peer calls, or sends load to, this entity.
+    Caller,
+    /// This entity calls, or sends load to, the peer.
+    Callee,
+    /// The next hop towards a change upstream ([`Signal::Route`]).
+    NextUpstream,
+    /// The next hop towards an anomaly downstream ([`Signal::Impact`]).
+    NextDownstream,
+    /// Named by the finding, relation unknown.
+    Mentioned,
+}
+
+/// Everything about a finding except its id, which is derived from this content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FindingContent {
+    /// The entity whose local context the finding belongs to.
+    pub entity: EntityId,
+    /// What kind of record it is.
+    pub kind: EvidenceKind,
+    /// What it speaks of.
+    pub signal: Signal,
+    /// Which way it points.
+    pub trend: Trend,
+    /// When it holds.
+    pub time: EvidenceTime,
+    /// The measured value, for findings from numbers.
+    #[serde(default)]
+    pub quantity: Option<Quantity>,
+    /// The change, for findings of kind `change`.
+    #[serde(default)]
+    pub change: Option<ChangeDetail>,
+    /// Another entity that the finding names.
+    #[serde(default)]
+    pub peer: Option<Peer>,
+    /// The tool or file that gave it.
+    pub source: String,
+    /// The exact query that gives it again.
+    pub query: String,
+    /// A short excerpt for people. Untrusted text: data, never instructions.
+    pub excerpt: String,
+}
+
+/// A typed, immutable piece of evidence with a content-derived id.
+///
+/// ```
+/// use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Signal, Trend};
+/// let content = FindingContent {
+///     entity: EntityId::new("db")?,
+///     kind: EvidenceKind::Event,
+///     signal: Signal::Exhaustion,
+///     trend: Trend::Rising,
+///     time: EvidenceTime::At("2026-01-01T10:04:00Z".parse()?),
+///     quantity: None,
+///     change: None,
+///     peer: None,
+///     source: "events.csv".into(),
+///     query: "entity=db reason=OutOfMemory".into(),
+///     excerpt: "process killed: out of memory".into(),
+/// };
+/// let finding = Finding::new(content.clone());
+/// assert_eq!(finding.id(), Finding::new(content).id());
+/// assert!(finding.id().as_str().starts_with("evt-"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "StoredFinding", into = "StoredFinding")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "StoredFinding"))]
+pub struct Finding {
+    id: EvidenceId,
+    content: FindingContent,
+}
+
+impl Finding {
+    /// Makes a finding; its id follows from the content. A value that is not a finite number is
+    /// dropped with its baseline, since JSON cannot carry it.
+    pub fn new(mut content: FindingContent) -> Self {
+        let finite = |quantity: &Quantity| {
+            quantity.observed.is_finite() && quantity.baseline.is_none_or(f64::is_finite)
+        };
+        content.quantity = content.quantity.filter(finite);
+        let bytes = crate::digest::canonical_bytes(&content);
+        Self { id: EvidenceId::derive(content.kind, &bytes), content }
+    }
+
+    /// The content-derived id, which decisions cite.
+    pub fn id(&self) -> &EvidenceId {
+        &self.id
+    }
+
+    /// Everything but the id.
+    pub fn content(&self) -> &FindingContent {
+        &self.content
+    }
+}
+
+impl std::ops::Deref for Finding {
+    type Target = FindingContent;
+    fn deref(&self) -> &FindingContent {
+        &self.content
+    }
+}
+
+/// The persisted form of a [`Finding`].
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct StoredFinding {
+    id: EvidenceId,
+    content: FindingContent,
+}
+
+impl TryFrom<StoredFinding> for Finding {
+    type Error = String;
+    fn try_from(stored: StoredFinding) -> Result<Self, String> {
+        let finding = Self::new(stored.content);
+        if finding.id == stored.id {
+            Ok(finding)
+        } else {
+            Err(format!(
+                "finding {} does not match its content, whose id is {}",
+                stored.id, finding.id
+            ))
+        }
+    }
+}
+
+impl From<Finding> for StoredFinding {
+    fn from(finding: Finding) -> Self {
+        Self { id: finding.id, content: finding.content }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a policy sees of one entity, and what it answers.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::belief::{Belief, Claim, Label, Message};
+use crate::evidence::Finding;
+use crate::ids::{EntityId, EvidenceId};
+use crate::time::Window;
+use crate::topology::{Direction, Neighbour};
+
+/// Bounded local evidence on one entity, as a context contract returns it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LocalContext {
+    /// The findings, strongest first.
+    pub findings: Vec<Finding>,
+    /// Entities that the evidence names beyond the peers of the findings.
+    #[serde(default)]
+    pub mentions: Vec<EntityId>,
+    /// What the bounds left out, in words. Empty when nothing was.
+    #[serde(default)]
+    pub omitted: Vec<String>,
+}
+
+impl LocalContext {
+    /// Every entity that the context names. Named entities are known to the controller.
+    pub fn named(&self) -> BTreeSet<EntityId> {
+        let peers = self.findings.iter().filter_map(|finding| finding.peer.as_ref());
+        let of_findings = self.findings.iter().map(|finding| &finding.entity);
+        peers.map(|peer| &peer.entity).chain(of_findings).chain(&self.mentions).cloned().collect()
+    }
+}
+
+/// The bounded input of one policy call. Holds no visit number, sequence number or clock, so that
+/// equal situations are equal questions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContextPacket {
+    /// The entity in question.
+    pub entity: EntityId,
+    /// The window under investigation.
+    pub window: Window,
+    /// Local evidence.
+    pub context: LocalContext,
+    /// Declared and claimed neighbours, sorted by name.
+    pub neighbours: Vec<Neighbour>,
+    /// The latest message of each neighbour, sorted by sender.
+    pub inbox: Vec<Message>,
+}
+
+impl ContextPacket {
+    /// The message of one sender, if it has sent any.
+    pub fn message_from(&self, sender: &EntityId) -> Option<&Belief> {
+        self.inbox.iter().find(|message| message.sender == *sender).map(|message| &message.belief)
+    }
+}
+
+/// An entity worth looking at next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Proposal {
+    /// The entity.
+    pub entity: EntityId,
+    /// Where it stands, seen from the evaluated entity.
+    pub direction: Direction,
+    /// Why to look there.
+    pub reason: String,
+}
+
+/// How strongly a candidate looks like the origin, by the policy's own judgement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CandidateScore {
+    /// The candidate.
+    pub entity: EntityId,
+    /// 0 (not at all) to 1000 (certain). Larger values count as 1000.
+    pub score: u16,
+}
+
+/// The output of a policy for one packet (paper §4.1).
+///
+/// ```
+/// use eog_core::{Decision, Label};
+/// let decision = Decision::new(Label::Healthy, "nothing unusual in the window");
+/// assert!(decision.claims.is_empty());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Decision {
+    /// The explanatory role of the entity.
+    pub label: Label,
+    /// One or two sentences that say why.
+    pub summary: String,
+    /// The evidence for the label, by id.
+    #[serde(default)]
+    pub evidence: Vec<EvidenceId>,
+    /// What explains what. Each claim touches the entity.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// Where to look next, best first.
+    #[serde(default)]
+    pub proposals: Vec<Proposal>,
+    /// Optional strength of candidates, used only to rank when no origin is found.
+    #[serde(default)]
+    pub scores: Vec<CandidateScore>,
+}
+
+impl Decision {
+    /// A decision without evidence, claims or proposals.
+    pub fn new(label: Label, summary: impl Into<String>) -> Self {
+        Self {
+            label,
+            summary: summary.into(),
+            evidence: Vec::new(),
+            claims: Vec::new(),
+            proposals: Vec::new(),
+            scores: Vec::new(),
+        }
+    }
+
+    /// Adds evidence for the label.
+    #[must_use]
+    pub fn citing<'a>(mut self, findings: impl IntoIterator<Item = &'a Finding>) -> Self {
+        self.evidence.extend(findings.into_iter().map(|finding| finding.id().clone()));
+        self
+    }
+
+    /// Adds a claim.
+    #[must_use]
+    pub fn claiming(mut self, claim: Claim) -> Self {
+        self.claims.push(claim);
+        self
+    }
+
+    /// Adds a proposal.
+    #[must_use]
+    pub fn proposing(
+        mut self,
+        entity: EntityId,
+        direction: Direction,
+        reason: impl Into<String>,
+    ) -> Self {
+        self.proposals.push(Proposal { entity, direction, reason: reason.into() });
+        self
+    }
+}

@@ -1,0 +1,210 @@
+//! The dependency graph: declared entities and edges, each with the way effects travel on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::EntityId;
+
+/// Which way *effects* (failures, slowness) travel along an edge.
+///
+/// A service that calls another suffers when the callee fails, so a `calls` edge from caller to
+/// callee carries effects from target to source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EffectDirection {
+    /// From the edge's source to its target.
+    SourceToTarget,
+    /// From the edge's target to its source.
+    TargetToSource,
+    /// Both ways.
+    Both,
+}
+
+/// A declared edge: `source` *relation* `target`, such as "cart calls database".
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Edge {
+    /// Where the relation starts.
+    pub source: EntityId,
+    /// Where it ends.
+    pub target: EntityId,
+    /// The relation, such as `calls`, `mounts`, `runs_on`.
+    pub relation: String,
+    /// Which way effects travel.
+    pub effects: EffectDirection,
+}
+
+impl Edge {
+    /// Whether effects can travel from `from` to `to` on this edge.
+    pub fn carries(&self, from: &EntityId, to: &EntityId) -> bool {
+        let forward = self.source == *from && self.target == *to;
+        let backward = self.target == *from && self.source == *to;
+        match self.effects {
+            EffectDirection::SourceToTarget => forward,
+            EffectDirection::TargetToSource => backward,
+            EffectDirection::Both => forward || backward,
+        }
+    }
+}
+
+/// Where a neighbour stands, seen from an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Direction {
+    /// Effects come from it.
+    Upstream,
+    /// Effects go to it.
+    Downstream,
+    /// Effects travel both ways.
+    Both,
+}
+
+/// A neighbour of an entity, as a packet shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Neighbour {
+    /// The neighbour.
+    pub entity: EntityId,
+    /// The relation of the edge, or `claim` when only a claim joins the two.
+    pub relation: String,
+    /// Whether the entity is the edge's source (`cart calls db`: true for `cart`).
+    pub outgoing: bool,
+    /// Where the neighbour stands.
+    pub direction: Direction,
+}
+
+/// The declared dependency graph: sorted, so that iteration order is always defined.
+///
+/// May be incomplete, cyclic, and hold self-loops. A self-loop never makes an entity its own
+/// neighbour.
+///
+/// ```
+/// use eog_core::{EffectDirection, EntityId, Topology};
+/// let (cart, db) = (EntityId::new("cart")?, EntityId::new("db")?);
+/// let mut topology = Topology::default();
+/// topology.connect(&cart, "calls", &db, EffectDirection::TargetToSource);
+/// assert_eq!(topology.neighbours(&cart)[0].entity, db);
+/// # Ok::<(), eog_core::InvalidId>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredTopology", into = "StoredTopology")]
+pub struct Topology {
+    entities: BTreeSet<EntityId>,
+    edges: BTreeSet<Edge>,
+    incident: BTreeMap<EntityId, BTreeSet<Edge>>,
+}
+
+impl Topology {
+    /// Declares an entity. Declaring it twice changes nothing.
+    pub fn add_entity(&mut self, entity: EntityId) {
+        self.entities.insert(entity);
+    }
+
+    /// Declares an edge and both its ends. Returns whether it is new.
+    pub fn add_edge(&mut self, edge: Edge) -> bool {
+        for end in [&edge.source, &edge.target] {
+            self.entities.insert(end.clone());
+            self.incident.entry(end.clone()).or_default().insert(edge.clone());
+        }
+        self.edges.insert(edge)
+    }
+
+    /// Declares the edge "`source` `relation` `target`".
+    pub fn connect(
+        &mut self,
+        source: &EntityId,
+        relation: &str,
+        target: &EntityId,
+        effects: EffectDirection,
+    ) -> bool {
+        self.add_edge(Edge {
+            source: source.clone(),
+            target: target.clone(),
+            relation: relation.to_owned(),
+            effects,
+        })
+    }
+
+    /// Takes an edge away; its ends stay declared. Returns whether it was there.
+    pub fn remove_edge(&mut self, edge: &Edge) -> bool {
+        for end in [&edge.source, &edge.target] {
+            if let Some(edges) = self.incident.get_mut(end) {
+                edges.remove(edge);
+            }
+        }
+        self.edges.remove(edge)
+    }
+
+    /// Whether an entity is declared.
+    pub fn contains(&self, entity: &EntityId) -> bool {
+        self.entities.contains(entity)
+    }
+
+    /// All declared entities, sorted by name.
+    pub fn entities(&self) -> impl ExactSizeIterator<Item = &EntityId> {
+        self.entities.iter()
+    }
+
+    /// All declared edges, sorted.
+    pub fn edges(&self) -> impl ExactSizeIterator<Item = &Edge> {
+        self.edges.iter()
+    }
+
+    /// The edges at one entity, sorted.
+    pub fn edges_at(&self, entity: &EntityId) -> impl Iterator<Item = &Edge> {
+        self.incident.get(entity).into_iter().flatten()
+    }
+
+    /// The declared neighbours of an entity: one row per edge, sorted by name and relation.
+    pub fn neighbours(&self, entity: &EntityId) -> Vec<Neighbour> {
+        let mut rows = BTreeSet::new();
+        for edge in self.edges_at(entity).filter(|edge| edge.source != edge.target) {
+            let outgoing = edge.source == *entity;
+            let direction = match edge.effects {
+                EffectDirection::Both => Direction::Both,
+                EffectDirection::SourceToTarget if outgoing => Direction::Downstream,
+                EffectDirection::TargetToSource if !outgoing => Direction::Downstream,
+                EffectDirection::SourceToTarget | EffectDirection::TargetToSource => {
+                    Direction::Upstream
+                }
+            };
+            let other = if outgoing { &edge.target } else { &edge.source };
+            rows.insert(Neighbour {
+                entity: other.clone(),
+                relation: edge.relation.clone(),
+                outgoing,
+                direction,
+            });
+        }
+        rows.into_iter().collect()
+    }
+}
+
+/// The persisted form of a [`Topology`].
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredTopology {
+    entities: BTreeSet<EntityId>,
+    edges: BTreeSet<Edge>,
+}
+
+impl From<StoredTopology> for Topology {
+    fn from(stored: StoredTopology) -> Self {
+        let mut topology = Self { entities: stored.entities, ..Self::default() };
+        for edge in stored.edges {
+            topology.add_edge(edge);
+        }
+        topology
+    }
+}
+
+impl From<Topology> for StoredTopology {
+    fn from(topology: Topology) -> Self {
+        Self { entities: topology.entities, edges: topology.edges }
+    }
+}

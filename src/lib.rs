@@ -1,0 +1,2 @@
+//! Placeholder while the crate is being written.
+pub use eog_core::*;
