@@ -1,0 +1,101 @@
+//! The active set: entities that wait to be evaluated, and why.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::EntityId;
+
+/// Why an entity became active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The investigation starts here.
+    Seed,
+    /// A claim names it as a cause.
+    Claim,
+    /// A neighbour's belief changed.
+    Wake,
+    /// A new edge brought a message that was sent earlier.
+    LateMessage,
+    /// A policy proposed it.
+    Proposal,
+    /// Something new was observed about it.
+    Observation,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Seed => "Seed",
+            Self::Claim => "Claim",
+            Self::Wake => "Wake",
+            Self::LateMessage => "LateMessage",
+            Self::Proposal => "Proposal",
+            Self::Observation => "Observation",
+        })
+    }
+}
+
+/// A waiting entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Activation {
+    pub(crate) entity: EntityId,
+    pub(crate) reason: Reason,
+    /// The ledger entry that caused it.
+    pub(crate) cause: u64,
+}
+
+/// A queue in which each entity stands at most once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ActiveSet {
+    queue: VecDeque<Activation>,
+    members: BTreeSet<EntityId>,
+}
+
+impl ActiveSet {
+    /// Appends an entity. Returns false, and changes nothing, when it already waits.
+    pub(crate) fn push(&mut self, activation: Activation) -> bool {
+        let new = self.members.insert(activation.entity.clone());
+        if new {
+            self.queue.push_back(activation);
+        }
+        new
+    }
+
+    /// Puts back, first in line, what was dispatched and then discarded.
+    pub(crate) fn put_back(&mut self, activation: Activation) {
+        self.remove(&activation.entity);
+        self.members.insert(activation.entity.clone());
+        self.queue.push_front(activation);
+    }
+
+    pub(crate) fn remove(&mut self, entity: &EntityId) -> bool {
+        let present = self.members.remove(entity);
+        if present {
+            self.queue.retain(|waiting| waiting.entity != *entity);
+        }
+        present
+    }
+
+    /// Takes the entity at a position of [`ActiveSet::iter`].
+    pub(crate) fn take(&mut self, position: usize) -> Option<Activation> {
+        let activation = self.queue.remove(position)?;
+        self.members.remove(&activation.entity);
+        Some(activation)
+    }
+
+    pub(crate) fn contains(&self, entity: &EntityId) -> bool {
+        self.members.contains(entity)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// In order of activation.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Activation> {
+        self.queue.iter()
+    }
+}

@@ -1,0 +1,150 @@
+//! Conclusions: the frontier of irreducible origins, what it covers, and what to say without one.
+
+mod cover;
+mod frontier;
+mod ranking;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use ranking::{Ranked, Score};
+
+use crate::ids::{EntityId, EvidenceId};
+use crate::state::State;
+
+/// What follows from the beliefs of an investigation.
+///
+/// Anomalies are given by their position in [`Controller::anomalies`](crate::Controller::anomalies).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// How sure the whole is: that of the weakest group that explains something.
+    pub confidence: Confidence,
+    /// The frontier: groups of irreducible origins, by name of their first origin. Groups that
+    /// explain no anomaly have an empty `covers`.
+    pub frontier: Vec<OriginGroup>,
+    /// Origins that another origin explains, by name.
+    pub derived_origins: Vec<EntityId>,
+    /// Anomalies that no group reaches.
+    pub unexplained: Vec<usize>,
+    /// Anomalies that are reached, but began before the change that reaches them: their earlier
+    /// onset is not explained.
+    pub earlier_onset: Vec<usize>,
+    /// The smallest set of groups that covers all explained anomalies, as positions in `frontier`.
+    pub cover: Vec<usize>,
+    /// Whether the cover is the minimum (up to 20 groups), not a greedy one.
+    pub cover_is_exact: bool,
+    /// Best effort when nothing in the frontier explains anything: visited entities, best first.
+    pub ranking: Vec<Ranked>,
+    /// Entities with messages that they could not be evaluated with any more.
+    pub unread: Vec<EntityId>,
+    /// Entities that flipped too often and were set to `Defer` for good.
+    pub damped: Vec<EntityId>,
+    /// Entities whose belief is older than a failed evaluation, or that were never evaluated
+    /// successfully.
+    pub stale: Vec<EntityId>,
+}
+
+/// How sure a finding is. There are no percentages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Only a ranking: no origin was found that explains an anomaly.
+    Inconclusive,
+    /// An irreducible origin without what `confirmed` asks for.
+    Likely,
+    /// An irreducible origin in the minimum cover, with a citable change that precedes the
+    /// earliest anomaly it covers.
+    Confirmed,
+}
+
+impl std::fmt::Display for Confidence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Inconclusive => "inconclusive",
+            Self::Likely => "likely",
+            Self::Confirmed => "confirmed",
+        })
+    }
+}
+
+/// One group of irreducible origins: a single origin, or several that explain each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OriginGroup {
+    /// The origins, by name.
+    pub origins: Vec<EntityId>,
+    /// Whether they explain each other.
+    pub mutual: bool,
+    /// The anomalies they reach over live claims.
+    pub covers: Vec<usize>,
+    /// How sure.
+    pub confidence: Confidence,
+    /// Why not `confirmed`, in words; empty when it is.
+    pub doubts: Vec<String>,
+    /// The earliest change they cite, with its time.
+    pub change: Option<(EvidenceId, Timestamp)>,
+}
+
+pub(crate) fn conclude(state: &State) -> Conclusion {
+    let found = frontier::find(state);
+    let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.covers.as_slice()).collect();
+    let (cover, cover_is_exact) = cover::minimum_cover(&covered, state.anomalies.len());
+    let mut groups = found.groups;
+    for (position, group) in groups.iter_mut().enumerate() {
+        judge(state, group, cover.contains(&position));
+    }
+    let explaining = groups.iter().filter(|group| !group.covers.is_empty());
+    let confidence =
+        explaining.map(|group| group.confidence).min().unwrap_or(Confidence::Inconclusive);
+    let is_covered = |anomaly: &usize| groups.iter().any(|group| group.covers.contains(anomaly));
+    let precedes = |group: &OriginGroup, anomaly: usize| {
+        group.change.as_ref().is_none_or(|(_, at)| *at < state.anomalies[anomaly].onset)
+    };
+    let all = 0..state.anomalies.len();
+    let unexplained = all.clone().filter(|anomaly| !is_covered(anomaly)).collect();
+    let earlier_onset = all
+        .filter(|anomaly| {
+            let mut covering = groups.iter().filter(|g| g.covers.contains(anomaly)).peekable();
+            covering.peek().is_some() && covering.all(|group| !precedes(group, *anomaly))
+        })
+        .collect();
+    let ranking = match confidence {
+        Confidence::Inconclusive => ranking::rank(state),
+        Confidence::Likely | Confidence::Confirmed => Vec::new(),
+    };
+    let nodes = |which: fn(&crate::state::Node) -> bool| {
+        state.nodes.iter().filter(|(_, n)| which(n)).map(|(entity, _)| entity.clone()).collect()
+    };
+    Conclusion {
+        confidence,
+        frontier: groups,
+        derived_origins: found.derived,
+        unexplained,
+        earlier_onset,
+        cover,
+        cover_is_exact,
+        ranking,
+        unread: nodes(|node| node.visited && node.has_unread()),
+        damped: nodes(|node| node.damped),
+        stale: nodes(|node| node.belief.is_some() && (node.stale || !node.settled)),
+    }
+}
+
+/// Decides between `confirmed` and `likely`, and says why not.
+fn judge(state: &State, group: &mut OriginGroup, in_cover: bool) {
+    let earliest = group.covers.iter().map(|&anomaly| &state.anomalies[anomaly]);
+    let earliest = earliest.min_by_key(|anomaly| anomaly.onset);
+    match (earliest, &group.change) {
+        (None, _) => group.doubts.push("it reaches no alert".to_owned()),
+        (Some(_), None) => group.doubts.push("it cites no change".to_owned()),
+        (Some(anomaly), Some((_, at))) if *at >= anomaly.onset => group.doubts.push(format!(
+            "{} on {} began at {}, before the change at {at}",
+            anomaly.name, anomaly.entity, anomaly.onset
+        )),
+        (Some(_), Some(_)) if !in_cover => {
+            group.doubts.push("the other origins explain the same alerts without it".to_owned());
+        }
+        (Some(_), Some(_)) => {}
+    }
+    group.confidence =
+        if group.doubts.is_empty() { Confidence::Confirmed } else { Confidence::Likely };
+}

@@ -1,0 +1,409 @@
+//! The controller's face: inputs, outputs, and what may be asked of it between the two.
+
+mod commit;
+mod dispatch;
+mod observe;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::active::{Activation, ActiveSet, Reason};
+use crate::belief::{Belief, ClaimEdge, Message};
+use crate::case::{Anomaly, Case};
+use crate::conclude::{Conclusion, conclude};
+use crate::config::Config;
+use crate::contract::{ContextRequest, Failure, FailureKind, Usage};
+use crate::digest::Digest;
+use crate::ids::EntityId;
+use crate::ledger::{
+    ActivationRecord, ActivationRefusal, Entry, EntryBody, LEDGER_FORMAT, Ledger, Observation,
+    Opened,
+};
+use crate::packet::{ContextPacket, Decision, LocalContext};
+use crate::state::State;
+use crate::topology::Topology;
+use dispatch::Slot;
+
+/// Names one dispatched evaluation while it is under way. Never part of the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(u64);
+
+/// What the controller wants next.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Output {
+    /// Store this entry, then say [`Input::Appended`]. Nothing that follows from it is released
+    /// before.
+    Append(Arc<Entry>),
+    /// Fetch a local context, then say [`Input::Context`] or [`Input::Failed`].
+    Fetch {
+        /// To be given back with the answer.
+        ticket: Ticket,
+        /// What to fetch.
+        request: ContextRequest,
+    },
+    /// Ask the policy, then say [`Input::Decision`] or [`Input::Failed`].
+    Decide {
+        /// To be given back with the answer.
+        ticket: Ticket,
+        /// What the policy sees.
+        packet: Arc<ContextPacket>,
+    },
+    /// Nothing to do until an input comes.
+    Idle,
+    /// The investigation has ended. An observation can re-open it.
+    Done(StopReason),
+}
+
+/// What the controller is told.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Input {
+    /// The entry of this number is stored.
+    Appended(u64),
+    /// A local context has come.
+    Context(Ticket, LocalContext),
+    /// A decision has come.
+    Decision(Ticket, Decision, Usage),
+    /// A context or a decision could not be had.
+    Failed(Ticket, Failure),
+    /// The world went on. Takes effect between two commits.
+    Observe(Observation),
+    /// Stop now: what is under way is discarded and its entities stay queued.
+    Cancel,
+    /// Time is up: nothing more is dispatched, what is under way is committed.
+    Deadline,
+}
+
+/// Why an investigation ended. Data, never an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// Nothing is active any more.
+    Converged {
+        /// Activations refused because the entity was damped, had used its visits, or was one
+        /// too many.
+        refused_wakes: u64,
+    },
+    /// A budget is used up while entities still wait.
+    BudgetExhausted {
+        /// Which one.
+        which: BudgetKind,
+    },
+    /// Stopped by [`Input::Cancel`].
+    Cancelled,
+    /// Stopped by [`Input::Deadline`].
+    Deadline,
+}
+
+/// What ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetKind {
+    /// Policy calls.
+    Hops,
+    /// Tokens.
+    Tokens,
+    /// Money.
+    Cost,
+}
+
+/// An input that does not fit the controller's state. The state is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// Nothing under way has this ticket: it was answered already, or discarded.
+    #[error("no evaluation under way has ticket {0:?}; was it answered already, or cancelled?")]
+    UnknownTicket(Ticket),
+    /// The evaluation waits for something else.
+    #[error("the evaluation of {entity} is not waiting for a {given}")]
+    NotExpected {
+        /// The entity under evaluation.
+        entity: EntityId,
+        /// What was given.
+        given: &'static str,
+    },
+    /// Entries are acknowledged in order, after they were handed out.
+    #[error("entry {given} was acknowledged, but entry {expected} is next")]
+    NotNext {
+        /// The entry that is next.
+        expected: u64,
+        /// The entry that was given.
+        given: u64,
+    },
+    /// A removed edge was never declared, or is removed already.
+    #[error("there is no edge \"{0}\" to remove")]
+    NoSuchEdge(String),
+}
+
+/// What an investigation has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Committed evaluations.
+    pub evaluations: u64,
+    /// Policy calls, with failed ones.
+    pub hops: u64,
+    /// Evaluations answered from memory.
+    pub remembered: u64,
+    /// Evaluations without a context or decision.
+    pub failures: u64,
+    /// Tokens and cost.
+    pub usage: Usage,
+}
+
+/// The deterministic controller (paper §4, made exact): decides where to look next and what
+/// follows from each answer. Performs no I/O, reads no clock, draws no random number.
+///
+/// It has four groups of methods:
+///
+/// - **Start:** [`Controller::new`].
+/// - **Drive:** [`Controller::handle`] takes one input; after *every* input call
+///   [`Controller::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
+/// - **Look:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.
+/// - **Conclude:** [`Controller::conclusion`]; at any time, final when done.
+///
+/// ```
+/// use eog_core::{
+///     Case, Config, Controller, Decision, EntityId, Input, Label, LocalContext, Output, Seed,
+///     StopReason, Topology, Usage, Window,
+/// };
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });
+///
+/// let mut controller = Controller::new(Config::default(), case);
+/// let stop = loop {
+///     let input = match controller.poll() {
+///         Output::Append(entry) => Input::Appended(entry.seq),
+///         Output::Fetch { ticket, .. } => Input::Context(ticket, LocalContext::default()),
+///         Output::Decide { ticket, .. } => {
+///             let decision = Decision::new(Label::Healthy, "nothing unusual");
+///             Input::Decision(ticket, decision, Usage::default())
+///         }
+///         Output::Done(stop) => break stop,
+///         other => unreachable!("a sequential loop answers at once: {other:?}"),
+///     };
+///     controller.handle(input)?;
+/// };
+/// assert_eq!(stop, StopReason::Converged { refused_wakes: 0 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Controller {
+    config: Config,
+    state: State,
+    active: ActiveSet,
+    ledger: Ledger,
+    spent: Spent,
+    /// Dispatched and not committed, in dispatch order.
+    in_flight: VecDeque<Slot>,
+    /// Decisions by packet digest, with the entry that holds them.
+    memory: BTreeMap<Digest, (u64, Decision)>,
+    /// Requests to hand out, each with the number of entries that must be stored before.
+    requests: VecDeque<(u64, Output)>,
+    /// Entries handed out by `poll`.
+    emitted: u64,
+    /// Entries known to be stored.
+    stored: u64,
+    /// Evaluations dispatched; gives numbers and tickets.
+    dispatched: u64,
+    next_ticket: u64,
+    refused_wakes: u64,
+    cancelled: bool,
+    deadline: bool,
+}
+
+impl Controller {
+    /// Opens an investigation: the case becomes entry 0, its seeds become active.
+    pub fn new(config: Config, case: Case) -> Self {
+        let state = State::new(&case);
+        let mut controller = Self {
+            config: config.clone(),
+            state,
+            active: ActiveSet::default(),
+            ledger: Ledger::default(),
+            spent: Spent::default(),
+            in_flight: VecDeque::new(),
+            memory: BTreeMap::new(),
+            requests: VecDeque::new(),
+            emitted: 0,
+            stored: 0,
+            dispatched: 0,
+            next_ticket: 0,
+            refused_wakes: 0,
+            cancelled: false,
+            deadline: false,
+        };
+        let opened = Opened { format: LEDGER_FORMAT, config, case };
+        controller.ledger.append(EntryBody::Opened(Box::new(opened)));
+        for seed in controller.state.seeds.clone() {
+            controller.activate(&seed, Reason::Seed, 0);
+        }
+        controller.fill_window();
+        controller
+    }
+
+    /// What to do next. Entries come first, in order; then requests; then `Idle` or `Done`.
+    #[must_use]
+    pub fn poll(&mut self) -> Output {
+        if let Some(entry) = self.ledger.entries().get(index(self.emitted)) {
+            self.emitted += 1;
+            return Output::Append(Arc::clone(entry));
+        }
+        let released = self.requests.front().is_some_and(|(after, _)| *after <= self.stored);
+        if released && let Some((_, request)) = self.requests.pop_front() {
+            return request;
+        }
+        let settled = self.in_flight.is_empty() && self.stored == self.ledger.next_seq();
+        match self.stop_reason() {
+            Some(stop) if settled => Output::Done(stop),
+            _ => Output::Idle,
+        }
+    }
+
+    /// Takes one input.
+    ///
+    /// # Errors
+    /// [`InputError`] when the input does not fit; nothing has changed then.
+    pub fn handle(&mut self, input: Input) -> Result<(), InputError> {
+        match input {
+            Input::Appended(seq) => {
+                if seq != self.stored || seq >= self.emitted {
+                    return Err(InputError::NotNext { expected: self.stored, given: seq });
+                }
+                self.stored += 1;
+            }
+            Input::Context(ticket, context) => self.take_context(ticket, context)?,
+            Input::Decision(ticket, decision, usage) => {
+                self.take_decision(ticket, decision, usage)?;
+            }
+            Input::Failed(ticket, failure) => self.take_failure(ticket, failure)?,
+            Input::Observe(observation) => self.observe(observation)?,
+            Input::Cancel => self.cancel(),
+            Input::Deadline => self.deadline = true,
+        }
+        self.commit_ready();
+        Ok(())
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The declared dependency graph as it stands.
+    pub fn topology(&self) -> &Topology {
+        &self.state.topology
+    }
+
+    /// All anomalies, with those observed on the way.
+    pub fn anomalies(&self) -> &[Anomaly] {
+        &self.state.anomalies
+    }
+
+    /// The belief about one entity, if it was evaluated.
+    pub fn belief(&self, entity: &EntityId) -> Option<&Belief> {
+        self.state.get(entity)?.belief.as_ref()
+    }
+
+    /// All beliefs, by entity name.
+    pub fn beliefs(&self) -> impl Iterator<Item = (&EntityId, &Belief)> {
+        self.state.nodes.iter().filter_map(|(entity, node)| Some((entity, node.belief.as_ref()?)))
+    }
+
+    /// The inbox of one entity, by sender; true marks messages it was not evaluated with yet.
+    pub fn inbox(&self, entity: &EntityId) -> Vec<(Message, bool)> {
+        let inbox = self.state.get(entity).into_iter().flat_map(|node| &node.inbox);
+        inbox.map(|(sender, received)| (message(sender, &received.belief), received.new)).collect()
+    }
+
+    /// The edges of all live claims, sorted.
+    pub fn live_claims(&self) -> Vec<ClaimEdge> {
+        self.state.live_claims().into_iter().collect()
+    }
+
+    /// Everyone who exchanges messages with an entity, by name.
+    pub fn adjacent(&self, entity: &EntityId) -> Vec<EntityId> {
+        self.state.adjacent(entity).into_iter().collect()
+    }
+
+    /// Entities that wait to be evaluated, in order of activation, each with its reason.
+    pub fn active(&self) -> impl Iterator<Item = (&EntityId, Reason)> {
+        self.active.iter().map(|waiting| (&waiting.entity, waiting.reason))
+    }
+
+    /// The ledger so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What was used so far.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// What follows from the beliefs held now: frontier, coverage, cover, ranking.
+    pub fn conclusion(&self) -> Conclusion {
+        conclude(&self.state)
+    }
+
+    /// Why the investigation would end, were nothing under way.
+    fn stop_reason(&self) -> Option<StopReason> {
+        if self.active.is_empty() {
+            Some(StopReason::Converged { refused_wakes: self.refused_wakes })
+        } else if self.cancelled {
+            Some(StopReason::Cancelled)
+        } else if self.deadline {
+            Some(StopReason::Deadline)
+        } else {
+            self.exhausted_budget().map(|which| StopReason::BudgetExhausted { which })
+        }
+    }
+
+    /// Makes an entity active, or says why not. A queued entity stays as it is.
+    fn activate(
+        &mut self,
+        entity: &EntityId,
+        reason: Reason,
+        cause: u64,
+    ) -> Option<ActivationRecord> {
+        if self.active.contains(entity) {
+            return None;
+        }
+        let full = self.state.admitted.len() >= self.config.max_entities as usize;
+        let node = self.state.get(entity);
+        let refused = if node.is_some_and(|node| node.damped) {
+            Some(ActivationRefusal::Damped)
+        } else if node.is_some_and(|node| self.config.max_visits.is_some_and(|k| node.visits >= k))
+        {
+            Some(ActivationRefusal::VisitLimit)
+        } else if full && !self.state.admitted.contains(entity) {
+            Some(ActivationRefusal::EntityCap)
+        } else {
+            None
+        };
+        if refused.is_some() {
+            self.refused_wakes += 1;
+        } else {
+            self.state.admitted.insert(entity.clone());
+            self.active.push(Activation { entity: entity.clone(), reason, cause });
+        }
+        Some(ActivationRecord { entity: entity.clone(), reason, refused })
+    }
+}
+
+fn message(sender: &EntityId, belief: &Belief) -> Message {
+    Message { sender: sender.clone(), belief: belief.clone() }
+}
+
+/// Ledger positions are `u64` in the format and `usize` in memory.
+fn index(seq: u64) -> usize {
+    usize::try_from(seq).unwrap_or(usize::MAX)
+}
+
+/// Whether a failure means that there was no context.
+fn is_context_failure(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::ContextFailed | FailureKind::ContextTimedOut)
+}

@@ -1,0 +1,349 @@
+//! Commit: contract checks, flips, damping, comparison; one ledger entry; then the consequences.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::dispatch::{Answered, Seen, Slot, Stage, restore_flags};
+use super::{Controller, is_context_failure};
+use crate::active::Reason;
+use crate::belief::{Belief, Claim, ClaimEdge, Label};
+use crate::checks::{Checked, check};
+use crate::config::{ChangeRule, ClaimRule, Damping, Wake};
+use crate::contract::{Failure, Usage};
+use crate::ids::{EntityId, EvidenceId};
+use crate::ledger::{
+    ActivationRecord, ActivationRefusal, ChangeCause, ContextRecord, EntryBody, Evaluation,
+    Outcome, RecordedAnswer, Refusal,
+};
+use crate::packet::{Decision, Proposal};
+use crate::state::Node;
+
+impl Controller {
+    /// Commits answered evaluations in dispatch order, refilling the window after each.
+    pub(super) fn commit_ready(&mut self) {
+        while let Some(slot) = self.in_flight.pop_front() {
+            let Stage::Answered(answered, usage) = slot.stage.clone() else {
+                self.in_flight.push_front(slot);
+                break;
+            };
+            self.count(&answered, usage);
+            match answered {
+                Answered::Failed(seen, failure) => self.commit_failure(&slot, seen, failure),
+                Answered::Decided(seen, decision) => {
+                    let recorded = RecordedAnswer::Decided(decision.clone());
+                    self.commit_decision(&slot, &seen, &decision, recorded);
+                    let entry = self.ledger.next_seq() - 1;
+                    self.memory.insert(seen.digest, (entry, decision));
+                }
+                Answered::Remembered(seen, entry, decision) => {
+                    let recorded = RecordedAnswer::Remembered { entry };
+                    self.commit_decision(&slot, &seen, &decision, recorded);
+                }
+            }
+            self.fill_window();
+        }
+        self.fill_window();
+    }
+
+    fn count(&mut self, answered: &Answered, usage: Usage) {
+        self.spent.evaluations += 1;
+        self.spent.usage += usage;
+        match answered {
+            Answered::Decided(..) => self.spent.hops += 1,
+            Answered::Remembered(..) => self.spent.remembered += 1,
+            Answered::Failed(..) => {
+                self.spent.hops += 1;
+                self.spent.failures += 1;
+            }
+        }
+    }
+
+    /// A failed evaluation: `Defer` on the first visit, else the belief stays and is stale. Its
+    /// messages are new again. Broadcasts nothing, counts no flip.
+    fn commit_failure(&mut self, slot: &Slot, seen: Option<Seen>, failure: Failure) {
+        let entity = slot.activation.entity.clone();
+        let context = seen.as_ref().map(|seen| self.learn(&entity, seen));
+        let commits = self.spent.evaluations;
+        let node = self.state.node(&entity);
+        restore_flags(node, &slot.cleared);
+        node.last_commit = Some(commits);
+        node.stale = node.belief.is_some();
+        let belief = node.belief.get_or_insert_with(|| {
+            let what = if is_context_failure(failure.kind) { "context" } else { "decision" };
+            let summary = format!("not evaluated: no {what} could be had");
+            Belief { label: Label::Defer, summary, evidence: Vec::new(), claims: Vec::new() }
+        });
+        let outcome = Outcome {
+            belief: belief.clone(),
+            change: None,
+            flips: node.flips,
+            damped: node.damped,
+            stale: node.stale,
+            broadcast_to: Vec::new(),
+        };
+        let body =
+            evaluation(slot, context, seen.as_ref(), RecordedAnswer::Failed(failure), outcome);
+        self.ledger.append(EntryBody::Evaluated(Box::new(body)));
+    }
+
+    fn commit_decision(
+        &mut self,
+        slot: &Slot,
+        seen: &Seen,
+        decision: &Decision,
+        recorded: RecordedAnswer,
+    ) {
+        let entity = slot.activation.entity.clone();
+        let context = self.learn(&entity, seen);
+        let inbox_ids: BTreeSet<EvidenceId> =
+            seen.packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
+        let mut checked = check(&self.config, &self.state, &entity, &inbox_ids, decision);
+        let joined = self.join_claims(&checked.claims);
+        let mut refusals = std::mem::take(&mut checked.refusals);
+        let warnings = std::mem::take(&mut checked.warnings);
+
+        let causes: BTreeSet<EntityId> =
+            checked.claims.iter().map(|claim| claim.cause.clone()).collect();
+        let mut outcome = self.revise(&entity, checked, decision);
+        if outcome.change.is_some() && self.config.broadcast {
+            outcome.broadcast_to = self.state.adjacent(&entity).into_iter().collect();
+        }
+        let seq = self.ledger.next_seq();
+        let mut activations = Vec::new();
+        for cause in causes {
+            if !self.state.is_visited(&cause) {
+                activations.extend(self.activate(&cause, Reason::Claim, seq));
+            }
+        }
+        activations.extend(self.deliver(&entity, &outcome, &joined, seq));
+        for proposal in self.select_proposals(&decision.proposals, &mut refusals) {
+            activations.extend(self.activate(&proposal.entity, Reason::Proposal, seq));
+        }
+        if outcome.damped && self.active.remove(&entity) {
+            // A wake that came while it was under way is void: damping absorbs.
+            self.refused_wakes += 1;
+            let refused = Some(ActivationRefusal::Damped);
+            activations.push(ActivationRecord { entity, reason: Reason::Wake, refused });
+        }
+        let mut body = evaluation(slot, Some(context), Some(seen), recorded, outcome);
+        body.refusals = refusals;
+        body.warnings = warnings;
+        body.activations = activations;
+        self.ledger.append(EntryBody::Evaluated(Box::new(body)));
+    }
+
+    /// Takes note of what a context holds and names.
+    fn learn(&mut self, entity: &EntityId, seen: &Seen) -> ContextRecord {
+        let context = &seen.packet.context;
+        self.state.named.extend(context.named());
+        self.state.node(entity).remember_evidence(context);
+        self.ledger.record_context(context)
+    }
+
+    /// Enters claims into the adjacency. Returns the edges that joined two entities for the first
+    /// time.
+    fn join_claims(&mut self, claims: &[Claim]) -> Vec<ClaimEdge> {
+        let mut joined = Vec::new();
+        for edge in claims.iter().map(Claim::edge) {
+            for end in [&edge.cause, &edge.effect] {
+                self.state.admitted.insert(end.clone());
+            }
+            if edge.cause != edge.effect && !self.state.are_joined(&edge.cause, &edge.effect) {
+                joined.push(edge.clone());
+            }
+            self.state.join(&edge);
+        }
+        joined
+    }
+
+    /// Counts a flip, damps, and compares with the stored belief; stores the new one.
+    fn revise(&mut self, entity: &EntityId, checked: Checked, decision: &Decision) -> Outcome {
+        let commits = self.spent.evaluations;
+        let config = &self.config;
+        let node = self.state.nodes.entry(entity.clone()).or_default();
+        let before = node.belief.take().filter(|_| node.settled);
+        let mut belief = Belief {
+            label: checked.label,
+            summary: decision.summary.clone(),
+            evidence: checked.evidence,
+            claims: checked.claims,
+        };
+        if config.claims == ClaimRule::Accumulate {
+            belief.claims = accumulate(before.as_ref(), belief.claims);
+        }
+        let mut damped = false;
+        match config.damping {
+            Damping::Absorbing => {
+                let flip = before.as_ref().is_some_and(|b| b.signature() != belief.signature());
+                node.flips += u32::from(flip);
+                damped = node.flips > config.flip_threshold;
+                node.damped = damped;
+                if damped {
+                    belief.label = Label::Defer;
+                }
+            }
+            Damping::LabelOverride => {
+                if node.flips > config.flip_threshold {
+                    belief.label = Label::Defer;
+                }
+                let flip = before.as_ref().is_some_and(|b| b.label != belief.label);
+                node.flips += u32::from(flip);
+            }
+        }
+        let news = count_new_evidence(node, &belief, config.max_evidence);
+        let change = match &before {
+            None => Some(ChangeCause::First),
+            Some(before) => match config.change {
+                ChangeRule::Text => (before.label != belief.label
+                    || before.summary != belief.summary)
+                    .then_some(ChangeCause::Text),
+                ChangeRule::Substance if before.signature() != belief.signature() => {
+                    Some(ChangeCause::Signature)
+                }
+                ChangeRule::Substance => (news > 0).then_some(ChangeCause::NewEvidence),
+            },
+        };
+        node.belief = Some(belief.clone());
+        node.settled = true;
+        node.stale = false;
+        node.last_commit = Some(commits);
+        node.scores.clone_from(&decision.scores);
+        Outcome {
+            belief,
+            change,
+            flips: node.flips,
+            damped,
+            stale: false,
+            broadcast_to: Vec::new(),
+        }
+    }
+
+    /// Sends the belief to whom it concerns and exchanges late messages over new edges; wakes by
+    /// name, the entity itself last.
+    fn deliver(
+        &mut self,
+        entity: &EntityId,
+        outcome: &Outcome,
+        joined: &[ClaimEdge],
+        seq: u64,
+    ) -> Vec<ActivationRecord> {
+        let mut woken: BTreeMap<EntityId, Reason> = BTreeMap::new();
+        if !outcome.broadcast_to.is_empty() {
+            let belief = Arc::new(outcome.belief.clone());
+            for neighbour in &outcome.broadcast_to {
+                self.state.node(neighbour).receive(entity, &belief);
+                woken.insert(neighbour.clone(), Reason::Wake);
+            }
+        }
+        if outcome.change.is_some() && self.config.broadcast {
+            self.state.node(entity).last_broadcast = Some(Arc::new(outcome.belief.clone()));
+        }
+        if self.config.late_messages {
+            for edge in joined {
+                for (from, to) in [(&edge.cause, &edge.effect), (&edge.effect, &edge.cause)] {
+                    if self.exchange(from, to) {
+                        woken.entry(to.clone()).or_insert(Reason::LateMessage);
+                    }
+                }
+            }
+        }
+        let own = woken.remove(entity);
+        let wake_all = self.config.wake == Wake::All;
+        let mut records = Vec::new();
+        for (neighbour, reason) in woken {
+            if self.state.is_visited(&neighbour) || (wake_all && reason == Reason::Wake) {
+                records.extend(self.activate(&neighbour, reason, seq));
+            }
+        }
+        if let Some(reason) = own {
+            records.extend(self.activate(entity, reason, seq));
+        }
+        records
+    }
+
+    /// Hands the last broadcast of `from`, if there is one, to `to`. A belief that has just
+    /// reached it counts as received.
+    pub(super) fn exchange(&mut self, from: &EntityId, to: &EntityId) -> bool {
+        let Some(belief) = self.state.get(from).and_then(|node| node.last_broadcast.clone()) else {
+            return false;
+        };
+        let inbox = self.state.node(to);
+        let already = inbox.inbox.get(from).is_some_and(|r| r.new && *r.belief == *belief);
+        if !already {
+            inbox.receive(from, &belief);
+        }
+        true
+    }
+
+    /// Drops proposals of unknown, visited, queued and repeated entities; then the cap applies.
+    fn select_proposals<'d>(
+        &self,
+        proposals: &'d [Proposal],
+        refusals: &mut Vec<Refusal>,
+    ) -> Vec<&'d Proposal> {
+        let mut selected: Vec<&Proposal> = Vec::new();
+        let cap = self.config.max_proposals.map_or(usize::MAX, |cap| cap as usize);
+        for proposal in proposals {
+            let entity = &proposal.entity;
+            let refusal: fn(EntityId) -> Refusal = if !self.state.is_known(entity) {
+                Refusal::ProposalUnknown
+            } else if self.state.is_visited(entity) {
+                Refusal::ProposalVisited
+            } else if self.active.contains(entity) {
+                Refusal::ProposalQueued
+            } else if selected.iter().any(|earlier| earlier.entity == *entity) {
+                Refusal::ProposalRepeated
+            } else if selected.len() >= cap {
+                Refusal::ProposalBeyondCap
+            } else {
+                selected.push(proposal);
+                continue;
+            };
+            refusals.push(refusal(entity.clone()));
+        }
+        selected
+    }
+}
+
+/// Earlier claims stay; a new claim on the same edge takes the place of the earlier one.
+fn accumulate(before: Option<&Belief>, new: Vec<Claim>) -> Vec<Claim> {
+    let edges: BTreeSet<ClaimEdge> = new.iter().map(Claim::edge).collect();
+    let earlier = before.into_iter().flat_map(|belief| &belief.claims);
+    earlier.filter(|claim| !edges.contains(&claim.edge())).cloned().chain(new).collect()
+}
+
+/// Adds what is cited for the first time, up to the cap, and says how much that is. Ids that only
+/// an inbox message brought are never new evidence.
+fn count_new_evidence(node: &mut Node, belief: &Belief, cap: u32) -> usize {
+    let before = node.cited.len();
+    for id in belief.cited() {
+        let local = node.seen.contains_key(&id);
+        if local && node.cited.len() < cap as usize {
+            node.cited.insert(id);
+        }
+    }
+    node.cited.len() - before
+}
+
+fn evaluation(
+    slot: &Slot,
+    context: Option<ContextRecord>,
+    seen: Option<&Seen>,
+    answer: RecordedAnswer,
+    outcome: Outcome,
+) -> Evaluation {
+    Evaluation {
+        number: slot.number,
+        entity: slot.activation.entity.clone(),
+        visit: slot.visit,
+        reason: slot.activation.reason,
+        activated_by: slot.activation.cause,
+        context,
+        packet: seen.map(|seen| seen.digest),
+        answer,
+        refusals: Vec::new(),
+        warnings: Vec::new(),
+        outcome,
+        activations: Vec::new(),
+    }
+}

@@ -1,0 +1,278 @@
+//! Dispatch: who is next, what is under way, and taking answers back.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::{BudgetKind, Controller, InputError, Output, Ticket, is_context_failure, message};
+use crate::active::Activation;
+use crate::belief::Message;
+use crate::config::{Concurrency, Order};
+use crate::contract::{ContextRequest, Failure, Usage};
+use crate::digest::Digest;
+use crate::ids::EntityId;
+use crate::packet::{ContextPacket, Decision, LocalContext};
+use crate::topology::Neighbour;
+
+/// One evaluation under way.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) ticket: Ticket,
+    pub(super) number: u64,
+    pub(super) activation: Activation,
+    pub(super) visit: u32,
+    /// Senders whose new-flags this dispatch cleared, with whether the label was news.
+    pub(super) cleared: BTreeMap<EntityId, bool>,
+    pub(super) inbox: Vec<Message>,
+    neighbours: Vec<Neighbour>,
+    pub(super) stage: Stage,
+}
+
+/// How far an evaluation has come.
+#[derive(Clone, Debug)]
+pub(super) enum Stage {
+    Fetching,
+    Deciding(Seen),
+    Answered(Answered, Usage),
+}
+
+/// A context and the digest of the packet it went into.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) packet: Arc<ContextPacket>,
+    pub(super) digest: Digest,
+}
+
+/// What came back for an evaluation.
+#[derive(Clone, Debug)]
+pub(super) enum Answered {
+    Decided(Seen, Decision),
+    Remembered(Seen, u64, Decision),
+    Failed(Option<Seen>, Failure),
+}
+
+impl Controller {
+    /// Fills the window with eligible entities, as far as the budgets reach.
+    pub(super) fn fill_window(&mut self) {
+        let Concurrency::Window(width) = self.config.concurrency;
+        while self.in_flight.len() < width.get() as usize
+            && !self.cancelled
+            && !self.deadline
+            && self.exhausted_budget().is_none()
+        {
+            let Some(position) = self.next_eligible() else { break };
+            let Some(activation) = self.active.take(position) else { break };
+            self.dispatch(activation);
+        }
+    }
+
+    /// The budget that leaves no room for one more evaluation. Hops are reserved at dispatch.
+    pub(super) fn exhausted_budget(&self) -> Option<BudgetKind> {
+        let reserved = self.spent.hops + self.in_flight.len() as u64;
+        let usage = self.spent.usage;
+        let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
+        let budget = &self.config.budget;
+        if budget.hops.is_some_and(|limit| reserved >= limit) {
+            Some(BudgetKind::Hops)
+        } else if budget.tokens.is_some_and(|limit| tokens >= limit) {
+            Some(BudgetKind::Tokens)
+        } else if budget.cost_micro_usd.is_some_and(|limit| usage.cost_micro_usd >= limit) {
+            Some(BudgetKind::Cost)
+        } else {
+            None
+        }
+    }
+
+    /// The position in the active set of the entity to dispatch next.
+    ///
+    /// A cooling entity keeps its place. When nothing else is eligible or under way, the one that
+    /// becomes eligible first runs, so that nothing deadlocks.
+    fn next_eligible(&self) -> Option<usize> {
+        let last_commit = |waiting: &Activation| self.state.get(&waiting.entity)?.last_commit;
+        let cooled = |waiting: &Activation| {
+            last_commit(waiting)
+                .is_none_or(|at| self.spent.evaluations - at >= u64::from(self.config.cooldown))
+        };
+        let flying =
+            |entity: &EntityId| self.in_flight.iter().any(|slot| slot.activation.entity == *entity);
+        let waiting = self.active.iter().enumerate();
+        let mut eligible =
+            waiting.filter(|(_, waiting)| cooled(waiting) && !flying(&waiting.entity));
+        let next = match self.config.order {
+            Order::Fifo => eligible.next(),
+            Order::Priority => {
+                let distance = self.distances_from_seeds();
+                eligible.min_by_key(|(position, waiting)| {
+                    let unread = self.state.get(&waiting.entity).is_some_and(|node| {
+                        node.inbox.values().any(|message| message.new && message.new_label)
+                    });
+                    let hops = distance.get(&waiting.entity).copied().unwrap_or(usize::MAX);
+                    (!unread, hops, *position)
+                })
+            }
+        };
+        match next {
+            Some((position, _)) => Some(position),
+            None if self.in_flight.is_empty() => {
+                let waiting = self.active.iter().enumerate();
+                waiting.min_by_key(|(position, w)| (last_commit(w), *position)).map(|(p, _)| p)
+            }
+            None => None,
+        }
+    }
+
+    /// Undirected distance of every reachable entity to the nearest seed.
+    fn distances_from_seeds(&self) -> BTreeMap<EntityId, usize> {
+        let mut distances = BTreeMap::new();
+        let mut queue: VecDeque<(EntityId, usize)> =
+            self.state.seeds.iter().map(|seed| (seed.clone(), 0)).collect();
+        while let Some((entity, hops)) = queue.pop_front() {
+            if distances.contains_key(&entity) {
+                continue;
+            }
+            queue.extend(self.state.adjacent(&entity).into_iter().map(|next| (next, hops + 1)));
+            distances.insert(entity, hops);
+        }
+        distances
+    }
+
+    /// Gives a ticket, clears new-flags, and fixes what the packet will show: an answer that
+    /// takes longer must not see more.
+    fn dispatch(&mut self, activation: Activation) {
+        let entity = activation.entity.clone();
+        let node = self.state.node(&entity);
+        node.visited = true;
+        node.visits += 1;
+        let visit = node.visits;
+        let mut cleared = BTreeMap::new();
+        let mut inbox = Vec::new();
+        for (sender, received) in &mut node.inbox {
+            if received.new {
+                cleared.insert(sender.clone(), received.new_label);
+            }
+            received.new = false;
+            received.new_label = false;
+            inbox.push(message(sender, &received.belief));
+        }
+        self.dispatched += 1;
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        let request = ContextRequest {
+            entity: entity.clone(),
+            window: self.state.window,
+            page: 1,
+            visit,
+            changed_neighbours: cleared.keys().cloned().collect::<BTreeSet<_>>(),
+        };
+        self.requests.push_back((self.ledger.next_seq(), Output::Fetch { ticket, request }));
+        self.in_flight.push_back(Slot {
+            ticket,
+            number: self.dispatched,
+            activation,
+            visit,
+            cleared,
+            inbox,
+            neighbours: self.state.neighbours(&entity),
+            stage: Stage::Fetching,
+        });
+    }
+
+    pub(super) fn take_context(
+        &mut self,
+        ticket: Ticket,
+        context: LocalContext,
+    ) -> Result<(), InputError> {
+        let window = self.state.window;
+        let slot = slot_of(&mut self.in_flight, ticket)?;
+        if !matches!(slot.stage, Stage::Fetching) {
+            return Err(not_expected(slot, "context"));
+        }
+        let packet = Arc::new(ContextPacket {
+            entity: slot.activation.entity.clone(),
+            window,
+            context,
+            neighbours: std::mem::take(&mut slot.neighbours),
+            inbox: std::mem::take(&mut slot.inbox),
+        });
+        let seen = Seen { digest: Digest::of(&*packet), packet };
+        let remembered =
+            if self.config.decision_memory { self.memory.get(&seen.digest) } else { None };
+        match remembered {
+            Some((entry, decision)) => {
+                let answered = Answered::Remembered(seen, *entry, decision.clone());
+                slot.stage = Stage::Answered(answered, Usage::default());
+            }
+            None => {
+                let packet = Arc::clone(&seen.packet);
+                slot.stage = Stage::Deciding(seen);
+                let after = self.ledger.next_seq();
+                self.requests.push_back((after, Output::Decide { ticket, packet }));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_decision(
+        &mut self,
+        ticket: Ticket,
+        decision: Decision,
+        usage: Usage,
+    ) -> Result<(), InputError> {
+        let slot = slot_of(&mut self.in_flight, ticket)?;
+        let Stage::Deciding(seen) = &slot.stage else {
+            return Err(not_expected(slot, "decision"));
+        };
+        let answered = Answered::Decided(seen.clone(), decision);
+        slot.stage = Stage::Answered(answered, usage);
+        Ok(())
+    }
+
+    pub(super) fn take_failure(
+        &mut self,
+        ticket: Ticket,
+        failure: Failure,
+    ) -> Result<(), InputError> {
+        let slot = slot_of(&mut self.in_flight, ticket)?;
+        let context_failed = is_context_failure(failure.kind);
+        let seen = match &slot.stage {
+            Stage::Fetching if context_failed => None,
+            Stage::Deciding(seen) if !context_failed => Some(seen.clone()),
+            _ => return Err(not_expected(slot, "failure of this kind")),
+        };
+        let usage = failure.usage;
+        slot.stage = Stage::Answered(Answered::Failed(seen, failure), usage);
+        Ok(())
+    }
+
+    /// Discards what is under way; its entities go back to the head of the line.
+    pub(super) fn cancel(&mut self) {
+        self.cancelled = true;
+        self.requests.clear();
+        while let Some(slot) = self.in_flight.pop_back() {
+            let node = self.state.node(&slot.activation.entity);
+            // An observation may have begun a new epoch meanwhile.
+            node.visits = node.visits.saturating_sub(1);
+            node.visited = node.last_commit.is_some();
+            restore_flags(node, &slot.cleared);
+            self.dispatched -= 1;
+            self.active.put_back(slot.activation);
+        }
+    }
+}
+
+/// Marks the messages of a failed or discarded dispatch as new again.
+pub(super) fn restore_flags(node: &mut crate::state::Node, cleared: &BTreeMap<EntityId, bool>) {
+    for (sender, new_label) in cleared {
+        if let Some(received) = node.inbox.get_mut(sender) {
+            received.new = true;
+            received.new_label |= *new_label;
+        }
+    }
+}
+
+fn slot_of(in_flight: &mut VecDeque<Slot>, ticket: Ticket) -> Result<&mut Slot, InputError> {
+    in_flight.iter_mut().find(|slot| slot.ticket == ticket).ok_or(InputError::UnknownTicket(ticket))
+}
+
+fn not_expected(slot: &Slot, given: &'static str) -> InputError {
+    InputError::NotExpected { entity: slot.activation.entity.clone(), given }
+}

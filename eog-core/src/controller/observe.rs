@@ -1,0 +1,59 @@
+//! Streaming: the world goes on while an investigation runs, and after it.
+
+use super::{Controller, InputError};
+use crate::active::Reason;
+use crate::ids::EntityId;
+use crate::ledger::{EntryBody, Observation, Observed};
+
+impl Controller {
+    /// Takes an observation in, between two commits. It begins a new epoch for the entities it
+    /// touches and makes visited ones active again; an anomaly also makes an unvisited one active.
+    pub(super) fn observe(&mut self, observation: Observation) -> Result<(), InputError> {
+        let mut touched: Vec<EntityId> = Vec::new();
+        match &observation {
+            Observation::Anomaly(anomaly) => {
+                self.state.named.insert(anomaly.entity.clone());
+                self.state.anomalies.push(anomaly.clone());
+                touched.push(anomaly.entity.clone());
+            }
+            Observation::EdgeAdded(edge) => {
+                let first = !self.state.are_joined(&edge.source, &edge.target);
+                self.state.topology.add_edge(edge.clone());
+                touched.extend([edge.source.clone(), edge.target.clone()]);
+                // Both ends are made active below, so the late messages wake nobody else.
+                if first && edge.source != edge.target && self.config.late_messages {
+                    for (from, to) in [(&edge.source, &edge.target), (&edge.target, &edge.source)] {
+                        self.exchange(from, to);
+                    }
+                }
+            }
+            Observation::EdgeRemoved(edge) => {
+                if !self.state.topology.remove_edge(edge) {
+                    let edge = format!("{} {} {}", edge.source, edge.relation, edge.target);
+                    return Err(InputError::NoSuchEdge(edge));
+                }
+                touched.extend([edge.source.clone(), edge.target.clone()]);
+            }
+            Observation::NewEvidence(entity) => {
+                self.state.named.insert(entity.clone());
+                touched.push(entity.clone());
+            }
+        }
+        touched.sort();
+        touched.dedup();
+        let seq = self.ledger.next_seq();
+        let is_anomaly = matches!(observation, Observation::Anomaly(_));
+        let mut activations = Vec::new();
+        for entity in touched {
+            let node = self.state.node(&entity);
+            node.visits = 0;
+            node.flips = 0;
+            node.damped = false;
+            if node.visited || is_anomaly {
+                activations.extend(self.activate(&entity, Reason::Observation, seq));
+            }
+        }
+        self.ledger.append(EntryBody::Observed(Box::new(Observed { observation, activations })));
+        Ok(())
+    }
+}

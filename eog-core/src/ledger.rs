@@ -1,0 +1,376 @@
+//! The ledger: an append-only, hash-chained record of everything that decides the result.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::active::Reason;
+use crate::belief::{Belief, ClaimEdge};
+use crate::case::{Anomaly, Case};
+use crate::config::Config;
+use crate::contract::Failure;
+use crate::digest::Digest;
+use crate::ids::{EntityId, EvidenceId};
+use crate::packet::{Decision, LocalContext};
+use crate::topology::Edge;
+
+/// The version of the ledger's format, recorded in its first entry.
+pub const LEDGER_FORMAT: u32 = 1;
+
+/// One record. Its hash covers its number, its body and the hash of the entry before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The number of the entry, counted from 0.
+    pub seq: u64,
+    /// The hash of the entry before; all zero for the first.
+    pub previous: Digest,
+    /// The hash of this entry.
+    pub hash: Digest,
+    /// What happened.
+    pub body: EntryBody,
+}
+
+impl Entry {
+    fn chained(seq: u64, previous: Digest, body: EntryBody) -> Self {
+        let hash = Digest::of(&(seq, previous, &body));
+        Self { seq, previous, hash, body }
+    }
+
+    /// The evaluation, if the entry is one.
+    pub fn evaluation(&self) -> Option<&Evaluation> {
+        match &self.body {
+            EntryBody::Evaluated(evaluation) => Some(evaluation),
+            EntryBody::Opened(_) | EntryBody::Observed(_) => None,
+        }
+    }
+}
+
+/// What an entry records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EntryBody {
+    /// The whole input. Always entry 0, and only there.
+    Opened(Box<Opened>),
+    /// One evaluation of one entity.
+    Evaluated(Box<Evaluation>),
+    /// Something new about the world.
+    Observed(Box<Observed>),
+}
+
+/// The whole input of an investigation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opened {
+    /// [`LEDGER_FORMAT`] of the writer.
+    pub format: u32,
+    /// Every choice of the controller.
+    pub config: Config,
+    /// Topology, seeds, window, anomalies and how they were chosen.
+    pub case: Case,
+}
+
+/// One evaluation: what was seen, what was answered, what followed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// The number of the evaluation, counted from 1 in dispatch order.
+    pub number: u64,
+    /// The evaluated entity.
+    pub entity: EntityId,
+    /// How often it had been dispatched in this epoch, with this one.
+    pub visit: u32,
+    /// Why it was active.
+    pub reason: Reason,
+    /// The entry that activated it.
+    pub activated_by: u64,
+    /// The local context, unless it could not be had.
+    pub context: Option<ContextRecord>,
+    /// The digest of the packet, unless there was none.
+    pub packet: Option<Digest>,
+    /// What came back.
+    pub answer: RecordedAnswer,
+    /// What was taken out of the decision, and why.
+    pub refusals: Vec<Refusal>,
+    /// What was accepted with a doubt.
+    pub warnings: Vec<Warning>,
+    /// What followed for the entity.
+    pub outcome: Outcome,
+    /// Who became active, and who was refused, in order.
+    pub activations: Vec<ActivationRecord>,
+}
+
+/// A local context by digest; its body stands in the first entry that saw it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextRecord {
+    /// The digest of the context.
+    pub digest: Digest,
+    /// The context, where this ledger sees it for the first time.
+    pub body: Option<LocalContext>,
+}
+
+/// The raw answer to a packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedAnswer {
+    /// The policy's decision as it came.
+    Decided(Decision),
+    /// The packet was unchanged; the decision is that of an earlier entry.
+    Remembered {
+        /// The entry that holds the decision.
+        entry: u64,
+    },
+    /// No decision could be had.
+    Failed(Failure),
+}
+
+/// What an evaluation changed about its entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// The belief that holds from now on.
+    pub belief: Belief,
+    /// Why the belief counts as changed, if it does.
+    pub change: Option<ChangeCause>,
+    /// Flips of this epoch so far.
+    pub flips: u32,
+    /// Whether the flips exceed the threshold: the label is `Defer`.
+    pub damped: bool,
+    /// Whether the belief is older than a failed evaluation.
+    pub stale: bool,
+    /// Who received the belief.
+    pub broadcast_to: Vec<EntityId>,
+}
+
+/// Why a belief counts as changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeCause {
+    /// It is the entity's first.
+    First,
+    /// Label or claim edges differ.
+    Signature,
+    /// It cites local evidence never cited before.
+    NewEvidence,
+    /// Label or summary text differ (the paper's rule).
+    Text,
+}
+
+/// A part of a decision that was not taken over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Refusal {
+    /// An `Origin` that cites nothing of the entity's own contexts; it became `Defer`.
+    OriginWithoutLocalEvidence,
+    /// A cited id that neither an own context nor the inbox holds.
+    UnknownEvidence(EvidenceId),
+    /// A claim with no known evidence left.
+    ClaimWithoutEvidence(ClaimEdge),
+    /// A claim between two other entities.
+    ClaimBetweenOthers(ClaimEdge),
+    /// A claim from the entity to itself.
+    ClaimOnItself(ClaimEdge),
+    /// A claim about an entity nobody named.
+    ClaimOnUnknownEntity(ClaimEdge),
+    /// A claim that would admit one entity too many.
+    ClaimBeyondEntityCap(ClaimEdge),
+    /// A proposal of an entity nobody named.
+    ProposalUnknown(EntityId),
+    /// A proposal of an entity already visited.
+    ProposalVisited(EntityId),
+    /// A proposal of an entity already waiting.
+    ProposalQueued(EntityId),
+    /// A proposal made twice in one decision.
+    ProposalRepeated(EntityId),
+    /// A proposal beyond the cap per decision.
+    ProposalBeyondCap(EntityId),
+}
+
+/// Something accepted with a doubt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Warning {
+    /// The decision cites nothing.
+    Uncited,
+    /// A `Symptom`, and no live claim says of what.
+    SymptomWithoutCause,
+}
+
+/// One attempt to make an entity active.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActivationRecord {
+    /// The entity.
+    pub entity: EntityId,
+    /// Why.
+    pub reason: Reason,
+    /// Why not, if it was refused.
+    pub refused: Option<ActivationRefusal>,
+}
+
+/// Why an entity did not become active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivationRefusal {
+    /// It is damped.
+    Damped,
+    /// It has used its visits.
+    VisitLimit,
+    /// One entity too many.
+    EntityCap,
+}
+
+/// Something new about the world, and whom it woke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observed {
+    /// What is new.
+    pub observation: Observation,
+    /// Who became active, and who was refused, in order.
+    pub activations: Vec<ActivationRecord>,
+}
+
+/// Something new about the world, fed to a running or finished investigation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Observation {
+    /// A new alert.
+    Anomaly(Anomaly),
+    /// A dependency came to light or into being.
+    EdgeAdded(Edge),
+    /// A dependency is gone. Claims stay.
+    EdgeRemoved(Edge),
+    /// An entity has new local evidence.
+    NewEvidence(EntityId),
+}
+
+/// The ledger in memory.
+///
+/// ```
+/// use eog_core::{Case, Config, Controller, EntityId, Seed, Topology, Window};
+/// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "alert".into() });
+/// let controller = Controller::new(Config::default(), case);
+/// assert_eq!(controller.ledger().entries().len(), 1);
+/// controller.ledger().verify()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    entries: Vec<Arc<Entry>>,
+    contexts: BTreeSet<Digest>,
+}
+
+impl Ledger {
+    /// All entries, oldest first.
+    pub fn entries(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    /// The evaluations, oldest first.
+    pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
+        self.entries.iter().filter_map(|entry| entry.evaluation())
+    }
+
+    /// The number the next entry will have.
+    pub fn next_seq(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    /// The hash of the last entry; all zero when there is none.
+    pub fn head(&self) -> Digest {
+        self.entries.last().map_or(Digest::ZERO, |entry| entry.hash)
+    }
+
+    /// Every entry as one line of JSON: the bytes of `ledger.jsonl`.
+    pub fn to_json_lines(&self) -> String {
+        let mut text = String::new();
+        for entry in &self.entries {
+            let line = crate::digest::canonical_bytes(entry);
+            text.push_str(&String::from_utf8_lossy(&line));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Reads what [`Ledger::to_json_lines`] wrote, and checks the chain.
+    ///
+    /// # Errors
+    /// [`LedgerError`] names the first line that is not an entry, or the first broken link.
+    pub fn from_json_lines(text: &str) -> Result<Self, LedgerError> {
+        let mut ledger = Self::default();
+        for (number, line) in text.lines().enumerate() {
+            let entry: Entry = serde_json::from_str(line).map_err(|error| {
+                LedgerError::NotAnEntry { line: number + 1, reason: error.to_string() }
+            })?;
+            ledger.entries.push(Arc::new(entry));
+        }
+        ledger.verify()?;
+        Ok(ledger)
+    }
+
+    /// Checks numbers, hashes and links of the whole chain.
+    ///
+    /// # Errors
+    /// [`LedgerError::BrokenChain`] names the first entry that does not fit.
+    pub fn verify(&self) -> Result<(), LedgerError> {
+        let mut previous = Digest::ZERO;
+        for (seq, entry) in (0..).zip(&self.entries) {
+            let expected = Entry::chained(seq, previous, entry.body.clone());
+            if **entry != expected {
+                return Err(LedgerError::BrokenChain {
+                    seq,
+                    expected: expected.hash,
+                    found: entry.hash,
+                });
+            }
+            previous = entry.hash;
+        }
+        Ok(())
+    }
+
+    /// Appends a body and returns the entry.
+    pub(crate) fn append(&mut self, body: EntryBody) -> Arc<Entry> {
+        let entry = Arc::new(Entry::chained(self.next_seq(), self.head(), body));
+        self.entries.push(Arc::clone(&entry));
+        entry
+    }
+
+    /// The record of a context: with its body when it is new to this ledger.
+    pub(crate) fn record_context(&mut self, context: &LocalContext) -> ContextRecord {
+        let digest = Digest::of(context);
+        let body = self.contexts.insert(digest).then(|| context.clone());
+        ContextRecord { digest, body }
+    }
+}
+
+/// A ledger that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// A line is not an entry of a known format.
+    #[error("line {line} is not a ledger entry: {reason}")]
+    NotAnEntry {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An entry does not follow from the one before.
+    #[error("entry {seq} breaks the chain: its hash should be {expected}, but it is {found}")]
+    BrokenChain {
+        /// The entry.
+        seq: u64,
+        /// The hash that follows from its content and predecessor.
+        expected: Digest,
+        /// The hash it bears.
+        found: Digest,
+    },
+}

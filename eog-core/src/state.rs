@@ -1,0 +1,196 @@
+//! What the controller remembers: one node per entity, and who is joined with whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::belief::{Belief, ClaimEdge, Label};
+use crate::case::{Anomaly, Case};
+use crate::evidence::EvidenceTime;
+use crate::ids::{EntityId, EvidenceId};
+use crate::packet::{CandidateScore, LocalContext};
+use crate::time::Window;
+use crate::topology::{Direction, Neighbour, Topology};
+
+/// The relation of a packet's neighbour that is joined by a claim alone.
+const CLAIM_RELATION: &str = "claim";
+
+/// Everything about one entity.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) belief: Option<Belief>,
+    /// Whether the belief came from a decision, not from a failed first visit.
+    pub(crate) settled: bool,
+    pub(crate) stale: bool,
+    pub(crate) damped: bool,
+    /// Whether it was ever dispatched, in any epoch.
+    pub(crate) visited: bool,
+    /// Dispatches in this epoch.
+    pub(crate) visits: u32,
+    /// Flips in this epoch.
+    pub(crate) flips: u32,
+    /// How many evaluations had been committed right after its own last one.
+    pub(crate) last_commit: Option<u64>,
+    pub(crate) inbox: BTreeMap<EntityId, Received>,
+    pub(crate) last_broadcast: Option<Arc<Belief>>,
+    /// Local evidence ever cited.
+    pub(crate) cited: BTreeSet<EvidenceId>,
+    /// Local evidence ever seen, with its time.
+    pub(crate) seen: BTreeMap<EvidenceId, EvidenceTime>,
+    /// The candidate scores of the last decision.
+    pub(crate) scores: Vec<CandidateScore>,
+}
+
+/// The latest message of one sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) belief: Arc<Belief>,
+    /// Not dispatched with yet.
+    pub(crate) new: bool,
+    /// The label differs from what was last dispatched with.
+    pub(crate) new_label: bool,
+}
+
+impl Node {
+    /// Puts a message into the inbox, in place of the sender's earlier one.
+    pub(crate) fn receive(&mut self, sender: &EntityId, belief: &Arc<Belief>) {
+        let new_label = self.inbox.get(sender).is_none_or(|earlier| {
+            earlier.belief.label != belief.label || (earlier.new && earlier.new_label)
+        });
+        let received = Received { belief: Arc::clone(belief), new: true, new_label };
+        self.inbox.insert(sender.clone(), received);
+    }
+
+    pub(crate) fn has_unread(&self) -> bool {
+        self.inbox.values().any(|message| message.new)
+    }
+
+    pub(crate) fn remember_evidence(&mut self, context: &LocalContext) {
+        for finding in &context.findings {
+            self.seen.entry(finding.id().clone()).or_insert(finding.time);
+        }
+    }
+}
+
+/// The explanatory graph and everything the controller knows beside the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) topology: Topology,
+    pub(crate) window: Window,
+    pub(crate) anomalies: Vec<Anomaly>,
+    pub(crate) seeds: Vec<EntityId>,
+    pub(crate) nodes: BTreeMap<EntityId, Node>,
+    /// Entities that a seed, a context or an observation named.
+    pub(crate) named: BTreeSet<EntityId>,
+    /// Entities that were ever activated or joined by a claim.
+    pub(crate) admitted: BTreeSet<EntityId>,
+    /// Who was ever joined by an accepted claim; true where the key can be the cause.
+    claimed: BTreeMap<EntityId, BTreeMap<EntityId, Roles>>,
+}
+
+/// In which roles an entity has stood to another in accepted claims.
+#[derive(Clone, Copy, Debug, Default)]
+struct Roles {
+    cause: bool,
+    effect: bool,
+}
+
+impl State {
+    pub(crate) fn new(case: &Case) -> Self {
+        let seeds: Vec<EntityId> = case.seeds.iter().map(|seed| seed.entity.clone()).collect();
+        let of_anomalies = case.anomalies.iter().map(|anomaly| anomaly.entity.clone());
+        let named = seeds.iter().cloned().chain(of_anomalies).collect();
+        Self {
+            topology: case.topology.clone(),
+            window: case.window,
+            anomalies: case.anomalies.clone(),
+            seeds,
+            nodes: BTreeMap::new(),
+            named,
+            admitted: BTreeSet::new(),
+            claimed: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn node(&mut self, entity: &EntityId) -> &mut Node {
+        self.nodes.entry(entity.clone()).or_default()
+    }
+
+    pub(crate) fn get(&self, entity: &EntityId) -> Option<&Node> {
+        self.nodes.get(entity)
+    }
+
+    pub(crate) fn is_visited(&self, entity: &EntityId) -> bool {
+        self.get(entity).is_some_and(|node| node.visited)
+    }
+
+    pub(crate) fn is_known(&self, entity: &EntityId) -> bool {
+        self.named.contains(entity) || self.topology.contains(entity)
+    }
+
+    /// Whether messages travel between two entities.
+    pub(crate) fn are_joined(&self, a: &EntityId, b: &EntityId) -> bool {
+        let claimed = self.claimed.get(a).is_some_and(|others| others.contains_key(b));
+        let declared = || {
+            self.topology
+                .edges_at(a)
+                .any(|edge| edge.source != edge.target && (edge.source == *b || edge.target == *b))
+        };
+        claimed || declared()
+    }
+
+    /// Records an accepted claim in the adjacency. A self-claim joins nobody.
+    pub(crate) fn join(&mut self, edge: &ClaimEdge) {
+        if edge.cause == edge.effect {
+            return;
+        }
+        for (own, other) in [(&edge.cause, &edge.effect), (&edge.effect, &edge.cause)] {
+            let roles = self.claimed.entry(own.clone()).or_default();
+            let roles = roles.entry(other.clone()).or_default();
+            roles.cause |= own == &edge.cause;
+            roles.effect |= own == &edge.effect;
+        }
+    }
+
+    /// Everyone who exchanges messages with an entity, by name.
+    pub(crate) fn adjacent(&self, entity: &EntityId) -> BTreeSet<EntityId> {
+        let declared = self.topology.edges_at(entity).flat_map(|edge| [&edge.source, &edge.target]);
+        let claimed = self.claimed.get(entity).into_iter().flat_map(BTreeMap::keys);
+        declared.chain(claimed).filter(|other| *other != entity).cloned().collect()
+    }
+
+    /// The neighbours as a packet shows them, by name.
+    pub(crate) fn neighbours(&self, entity: &EntityId) -> Vec<Neighbour> {
+        let mut neighbours = self.topology.neighbours(entity);
+        for (other, roles) in self.claimed.get(entity).into_iter().flatten() {
+            if neighbours.iter().any(|neighbour| neighbour.entity == *other) {
+                continue;
+            }
+            let direction = match (roles.cause, roles.effect) {
+                (true, true) => Direction::Both,
+                (true, false) => Direction::Downstream,
+                (false, _) => Direction::Upstream,
+            };
+            neighbours.push(Neighbour {
+                entity: other.clone(),
+                relation: CLAIM_RELATION.to_owned(),
+                outgoing: roles.cause,
+                direction,
+            });
+        }
+        neighbours.sort();
+        neighbours
+    }
+
+    /// The edges of all live claims.
+    pub(crate) fn live_claims(&self) -> BTreeSet<ClaimEdge> {
+        let beliefs = self.nodes.values().filter_map(|node| node.belief.as_ref());
+        beliefs.flat_map(|belief| &belief.claims).map(crate::belief::Claim::edge).collect()
+    }
+
+    /// Entities with this label, by name.
+    pub(crate) fn labelled(&self, label: Label) -> impl Iterator<Item = &EntityId> {
+        self.nodes.iter().filter_map(move |(entity, node)| {
+            (node.belief.as_ref()?.label == label).then_some(entity)
+        })
+    }
+}
