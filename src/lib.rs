@@ -1,2 +1,12 @@
-//! Placeholder while the crate is being written.
+#![doc = include_str!("../README.md")]
+
+mod command;
+mod engine;
+mod events;
+mod handle;
+
+pub use command::CommandPolicy;
+pub use engine::{Engine, Finished, Limits};
 pub use eog_core::*;
+pub use events::{Event, EventSender, EventStream, events};
+pub use handle::{Controls, Handle, handle};

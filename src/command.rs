@@ -1,0 +1,158 @@
+//! The command policy: any program that reads one packet and writes one decision.
+
+use std::ffi::OsString;
+use std::process::Stdio;
+
+use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+/// The most a program may write to standard output, in bytes.
+const MAX_OUTPUT_BYTES: u64 = 4 << 20;
+/// How much of standard error goes into a failure, in bytes.
+const STDERR_TAIL_BYTES: usize = 2 << 10;
+
+/// Asks a program: one packet as JSON on standard input, one decision as JSON on standard output.
+///
+/// The program is started anew for each packet. When its output is not a decision, it is asked
+/// once more: the same packet with one more field, `"correction": {"output": …, "error": …}`,
+/// that shows what it wrote and what was wrong. Output that is still invalid is a recorded
+/// failure. The time-out is the engine's
+/// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and spans both attempts; the program
+/// is killed when it strikes.
+///
+/// ```
+/// use eog::CommandPolicy;
+/// let policy = CommandPolicy::new("./triage.py").arg("--strict");
+/// # let _ = policy;
+/// ```
+#[derive(Clone, Debug)]
+pub struct CommandPolicy {
+    program: OsString,
+    arguments: Vec<OsString>,
+}
+
+impl CommandPolicy {
+    /// A policy that runs this program. No shell is involved.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self { program: program.into(), arguments: Vec::new() }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    async fn ask(&self, packet: &ContextPacket) -> Result<Answer, Failure> {
+        let mut question = serde_json::to_value(packet).map_err(unwritable)?;
+        let first = self.run(&to_json(&question)?).await?;
+        let error = match parse(&first) {
+            Ok(decision) => return Ok(decision.into()),
+            Err(error) => error,
+        };
+        question["correction"] =
+            serde_json::json!({ "output": String::from_utf8_lossy(&first), "error": error });
+        let second = self.run(&to_json(&question)?).await?;
+        parse(&second).map(Answer::from).map_err(|error| {
+            Failure::policy(format!("{} wrote no valid decision: {error}", self.name()))
+        })
+    }
+
+    /// Runs the program once and returns what it wrote.
+    async fn run(&self, question: &[u8]) -> Result<Vec<u8>, Failure> {
+        let cannot = |what: &str, error: std::io::Error| {
+            Failure::policy(format!("{what} {}: {error}", self.name()))
+        };
+        let mut child = Command::new(&self.program)
+            .args(&self.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| cannot("cannot start", error))?;
+        let (output, stderr) = converse(&mut child, question)
+            .await
+            .map_err(|error| cannot("cannot talk to", error))?;
+        if output.len() as u64 > MAX_OUTPUT_BYTES {
+            let limit = MAX_OUTPUT_BYTES >> 20;
+            return Err(Failure::policy(format!("{} wrote more than {limit} MiB", self.name())));
+        }
+        let status = child.wait().await.map_err(|error| cannot("cannot wait for", error))?;
+        if status.success() {
+            Ok(output)
+        } else {
+            let stderr = String::from_utf8_lossy(&stderr);
+            let said =
+                if stderr.trim().is_empty() { "nothing on standard error" } else { stderr.trim() };
+            Err(Failure::policy(format!("{} ended with {status}: {said}", self.name())))
+        }
+    }
+
+    fn name(&self) -> String {
+        self.program.to_string_lossy().into_owned()
+    }
+}
+
+impl AbductivePolicy for CommandPolicy {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(self.ask(packet))
+    }
+}
+
+/// Writes the question and reads both outputs at once, so that no pipe can fill up and stall.
+async fn converse(child: &mut Child, question: &[u8]) -> std::io::Result<(Vec<u8>, Vec<u8>)> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let write = async {
+        if let Some(mut stdin) = stdin {
+            // A program may answer without reading everything; that is its own choice.
+            let _ = stdin.write_all(question).await;
+        }
+    };
+    let read_output = async {
+        let mut output = Vec::new();
+        if let Some(stdout) = stdout {
+            stdout.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut output).await?;
+        }
+        Ok::<_, std::io::Error>(output)
+    };
+    let read_errors = async {
+        let mut tail = Vec::new();
+        if let Some(mut stderr) = stderr {
+            let mut buffer = [0; 1024];
+            loop {
+                let read = stderr.read(&mut buffer).await?;
+                if read == 0 {
+                    break;
+                }
+                tail.extend_from_slice(&buffer[..read]);
+                let excess = tail.len().saturating_sub(STDERR_TAIL_BYTES);
+                tail.drain(..excess);
+            }
+        }
+        Ok::<_, std::io::Error>(tail)
+    };
+    let ((), output, errors) = tokio::join!(write, read_output, read_errors);
+    Ok((output?, errors?))
+}
+
+fn parse(output: &[u8]) -> Result<Decision, String> {
+    serde_json::from_slice(output).map_err(|error| {
+        if output.iter().all(u8::is_ascii_whitespace) {
+            "the output is empty; expected one decision as JSON".to_owned()
+        } else {
+            format!("the output is not a decision: {error}")
+        }
+    })
+}
+
+fn to_json(value: &serde_json::Value) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec(value).map_err(unwritable)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
+fn unwritable(error: serde_json::Error) -> Failure {
+    Failure::policy(format!("the packet cannot be written as JSON: {error}"))
+}

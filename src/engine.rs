@@ -1,0 +1,253 @@
+//! The engine: drives a controller, a context contract and a policy to the end.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use eog_core::{
+    AbductivePolicy, Answer, Case, Conclusion, Config, ContextContract, ContextPacket,
+    ContextRequest, Controller, Failure, FailureKind, Input, InputError, Ledger, Output, Spent,
+    StopReason, Ticket,
+};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{FutureExt, future::BoxFuture as Boxed};
+
+use crate::events::{Event, EventSender};
+use crate::handle::{Controls, Request};
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// One fetch of a local context.
+    pub context_timeout: Duration,
+    /// One call of the policy, with its correction.
+    pub policy_timeout: Duration,
+    /// The whole investigation, if limited. What is under way then is still committed.
+    pub deadline: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            context_timeout: Duration::from_secs(60),
+            policy_timeout: Duration::from_secs(120),
+            deadline: None,
+        }
+    }
+}
+
+/// Runs investigations: fetches contexts, asks the policy, and tells the controller.
+///
+/// Every failure of the contract or the policy (an error, a time-out, a panic) is recorded in the
+/// ledger and the investigation goes on.
+///
+/// ```
+/// use eog::{Config, Engine, Label, StopReason};
+/// # use eog::{Case, Decision, EntityId, Seed, Topology, Window};
+/// # use eog_testkit::{MemoryContext, policy_fn};
+/// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });
+/// # let contract = MemoryContext::default();
+/// # let policy = policy_fn(|_| Decision::new(Label::Healthy, "nothing unusual"));
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let finished = Engine::new(contract, policy).investigate(Config::default(), case).await;
+/// assert_eq!(finished.stop, StopReason::Converged { refused_wakes: 0 });
+/// # });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Engine<C, P> {
+    contract: C,
+    policy: P,
+    limits: Limits,
+    events: Option<EventSender>,
+    controls: Option<Controls>,
+}
+
+/// An investigation that has ended: what it concluded and how it got there.
+#[derive(Debug)]
+pub struct Finished {
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Its controller, for beliefs, claims and topology.
+    pub controller: Controller,
+}
+
+impl Finished {
+    /// Frontier, coverage, cover, ranking.
+    pub fn conclusion(&self) -> Conclusion {
+        self.controller.conclusion()
+    }
+
+    /// The whole ledger.
+    pub fn ledger(&self) -> &Ledger {
+        self.controller.ledger()
+    }
+
+    /// What was used.
+    pub fn spent(&self) -> Spent {
+        self.controller.spent()
+    }
+}
+
+impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
+    /// An engine with default limits that nobody watches.
+    pub fn new(contract: C, policy: P) -> Self {
+        Self { contract, policy, limits: Limits::default(), events: None, controls: None }
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sends progress to the other end of [`crate::events`].
+    #[must_use]
+    pub fn with_events(mut self, events: EventSender) -> Self {
+        self.events = Some(events);
+        self
+    }
+
+    /// Obeys the other end of [`crate::handle`]: cancellation and observations.
+    #[must_use]
+    pub fn with_controls(mut self, controls: Controls) -> Self {
+        self.controls = Some(controls);
+        self
+    }
+
+    /// Runs one investigation to its end.
+    ///
+    /// Must run inside a tokio runtime with time enabled. Dropping the future stops everything.
+    pub async fn investigate(mut self, config: Config, case: Case) -> Finished {
+        let mut controls = self.controls.take();
+        let deadline = async {
+            match self.limits.deadline {
+                Some(after) => tokio::time::sleep(after).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut deadline = std::pin::pin!(deadline.fuse());
+        let mut controller = Controller::new(config, case);
+        let mut calls: FuturesUnordered<Boxed<'_, Input>> = FuturesUnordered::new();
+        let stop = loop {
+            let input = match controller.poll() {
+                // The ledger lives in memory here, so an entry is stored when it is made.
+                Output::Append(entry) => {
+                    let stored = Input::Appended(entry.seq);
+                    self.tell(Event::Appended(entry));
+                    stored
+                }
+                Output::Fetch { ticket, request } => {
+                    self.tell(Event::Fetching {
+                        entity: request.entity.clone(),
+                        visit: request.visit,
+                    });
+                    calls.push(self.fetch(ticket, request).boxed());
+                    continue;
+                }
+                Output::Decide { ticket, packet } => {
+                    self.tell(Event::Deciding { entity: packet.entity.clone() });
+                    calls.push(self.decide(ticket, packet).boxed());
+                    continue;
+                }
+                Output::Done(stop) => match controls.as_mut().and_then(Controls::waiting) {
+                    Some(Request::Observe(observation)) => Input::Observe(observation),
+                    Some(Request::Cancel) | None => break stop,
+                },
+                // Outputs that a later version may add cannot be acted on; wait for an input.
+                _ => tokio::select! {
+                    biased;
+                    request = next_request(&mut controls) => match request {
+                        Request::Cancel => Input::Cancel,
+                        Request::Observe(observation) => Input::Observe(observation),
+                    },
+                    () = &mut deadline => Input::Deadline,
+                    Some(answer) = calls.next() => answer,
+                },
+            };
+            if matches!(input, Input::Cancel) {
+                calls.clear();
+            }
+            if let Err(error) = controller.handle(input) {
+                self.tell(Event::Refused(error.to_string()));
+                debug_assert!(matches!(error, InputError::NoSuchEdge(_)), "{error}");
+            }
+        };
+        drop(calls);
+        self.tell(Event::Stopped(stop));
+        Finished { stop, controller }
+    }
+
+    async fn fetch(&self, ticket: Ticket, request: ContextRequest) -> Input {
+        let call = guarded(
+            || self.contract.get_context(&request),
+            self.limits.context_timeout,
+            FailureKind::ContextFailed,
+            FailureKind::ContextTimedOut,
+        );
+        match call.await {
+            Ok(context) => Input::Context(ticket, context),
+            Err(failure) => Input::Failed(ticket, of_kind(failure, FailureKind::ContextFailed)),
+        }
+    }
+
+    async fn decide(&self, ticket: Ticket, packet: Arc<ContextPacket>) -> Input {
+        let call = guarded(
+            || self.policy.decide(&packet),
+            self.limits.policy_timeout,
+            FailureKind::PolicyFailed,
+            FailureKind::PolicyTimedOut,
+        );
+        match call.await {
+            Ok(Answer { decision, usage }) => Input::Decision(ticket, decision, usage),
+            Err(failure) => Input::Failed(ticket, of_kind(failure, FailureKind::PolicyFailed)),
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        if let Some(events) = &self.events {
+            events.send(event);
+        }
+    }
+}
+
+/// Runs a call with a time-out; a panic in it becomes a failure.
+async fn guarded<T, F: Future<Output = Result<T, Failure>>>(
+    call: impl FnOnce() -> F,
+    timeout: Duration,
+    failed: FailureKind,
+    timed_out: FailureKind,
+) -> Result<T, Failure> {
+    let guarded = AssertUnwindSafe(async { call().await }).catch_unwind();
+    match tokio::time::timeout(timeout, guarded).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_panic)) => Err(Failure::new(failed, "it panicked")),
+        Err(_elapsed) => {
+            Err(Failure::new(timed_out, format!("no answer within {} s", timeout.as_secs_f64())))
+        }
+    }
+}
+
+/// A contract may not report a failure of the policy, nor the reverse: the controller would wait
+/// for ever.
+fn of_kind(failure: Failure, fallback: FailureKind) -> Failure {
+    let is_context =
+        matches!(failure.kind, FailureKind::ContextFailed | FailureKind::ContextTimedOut);
+    if is_context == (fallback == FailureKind::ContextFailed) {
+        failure
+    } else {
+        Failure { kind: fallback, ..failure }
+    }
+}
+
+async fn next_request(controls: &mut Option<Controls>) -> Request {
+    match controls {
+        Some(controls) => controls.next().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,72 @@
+//! Control over a running investigation from outside: cancel it, or tell it what is new.
+
+use eog_core::Observation;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// How many observations may wait to be taken in.
+const WAITING_OBSERVATIONS: usize = 64;
+
+/// Cancels a running investigation or feeds it observations. Clones control the same one.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    cancel: CancellationToken,
+    observations: mpsc::Sender<Observation>,
+}
+
+impl Handle {
+    /// Stops the investigation: what is under way is discarded, the ledger stays whole.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Tells the investigation what is new. Waits while many observations are ahead; gives the
+    /// observation back when the investigation has ended.
+    ///
+    /// # Errors
+    /// The observation, when nobody takes it any more.
+    pub async fn observe(&self, observation: Observation) -> Result<(), Observation> {
+        self.observations.send(observation).await.map_err(|refused| refused.0)
+    }
+}
+
+/// The engine's end of a [`Handle`].
+#[derive(Debug)]
+pub struct Controls {
+    cancel: CancellationToken,
+    observations: mpsc::Receiver<Observation>,
+    cancelled: bool,
+}
+
+pub(crate) enum Request {
+    Cancel,
+    Observe(Observation),
+}
+
+impl Controls {
+    /// The next request; waits for ever when there can be none.
+    pub(crate) async fn next(&mut self) -> Request {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled(), if !self.cancelled => {
+                self.cancelled = true;
+                Request::Cancel
+            }
+            Some(observation) = self.observations.recv() => Request::Observe(observation),
+            else => std::future::pending().await,
+        }
+    }
+
+    /// An observation that waits already. Cancelling an ended investigation means nothing.
+    pub(crate) fn waiting(&mut self) -> Option<Request> {
+        self.observations.try_recv().ok().map(Request::Observe)
+    }
+}
+
+/// A new handle: the second end goes to [`Engine::with_controls`](crate::Engine::with_controls).
+pub fn handle() -> (Handle, Controls) {
+    let (sender, receiver) = mpsc::channel(WAITING_OBSERVATIONS);
+    let cancel = CancellationToken::new();
+    let controls = Controls { cancel: cancel.clone(), observations: receiver, cancelled: false };
+    (Handle { cancel, observations: sender }, controls)
+}
