@@ -1,0 +1,36 @@
+# What contributors run. Plain `just` lists it.
+
+default:
+    @just --list
+
+# All tests, as README says.
+test:
+    cargo test
+
+# Everything CI checks.
+check:
+    bash .ci/run
+
+# Format all code.
+fmt:
+    cargo fmt --all
+
+# Lints, as CI runs them.
+lint:
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+
+# The documentation of all crates.
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+
+# Licences, banned crates and sources (needs cargo-deny).
+deny:
+    cargo deny check licenses bans sources
+
+# Write the expected outputs of the data-driven cases anew. Review the difference.
+update-cases:
+    EOG_UPDATE_CASES=1 cargo test -p eog-core --test data_driven
+
+# Write the published JSON Schemas anew.
+update-schemas:
+    EOG_UPDATE_SCHEMAS=1 cargo test -p eog-cli -p eog-evidence schema
