@@ -11,6 +11,8 @@ use tokio::process::{Child, Command};
 const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 /// How much of standard error goes into a failure, in bytes.
 const STDERR_TAIL_BYTES: usize = 2 << 10;
+/// How much of what is wrong with an output goes into a failure, in characters.
+const MAX_ERROR_CHARS: usize = 500;
 
 /// Asks a program: one packet as JSON on standard input, one decision as JSON on standard output.
 ///
@@ -19,7 +21,8 @@ const STDERR_TAIL_BYTES: usize = 2 << 10;
 /// that shows what it wrote and what was wrong. Output that is still invalid is a recorded
 /// failure. The time-out is the engine's
 /// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and spans both attempts; the program
-/// is killed when it strikes.
+/// is killed when it strikes. Programs that it started itself are its own to end; one that keeps
+/// its standard output open keeps the answer waiting.
 ///
 /// ```
 /// use eog::CommandPolicy;
@@ -76,10 +79,6 @@ impl CommandPolicy {
         let (output, stderr) = converse(&mut child, question)
             .await
             .map_err(|error| cannot("cannot talk to", error))?;
-        if output.len() as u64 > MAX_OUTPUT_BYTES {
-            let limit = MAX_OUTPUT_BYTES >> 20;
-            return Err(Failure::policy(format!("{} wrote more than {limit} MiB", self.name())));
-        }
         let status = child.wait().await.map_err(|error| cannot("cannot wait for", error))?;
         if status.success() {
             Ok(output)
@@ -110,11 +109,17 @@ async fn converse(child: &mut Child, question: &[u8]) -> std::io::Result<(Vec<u8
             // A program may answer without reading everything; that is its own choice.
             let _ = stdin.write_all(question).await;
         }
+        Ok(())
     };
     let read_output = async {
         let mut output = Vec::new();
         if let Some(stdout) = stdout {
             stdout.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut output).await?;
+        }
+        if output.len() as u64 > MAX_OUTPUT_BYTES {
+            // Ends the conversation: a program that never stops writing is not waited for.
+            let limit = MAX_OUTPUT_BYTES >> 20;
+            return Err(std::io::Error::other(format!("it wrote more than {limit} MiB")));
         }
         Ok::<_, std::io::Error>(output)
     };
@@ -134,8 +139,8 @@ async fn converse(child: &mut Child, question: &[u8]) -> std::io::Result<(Vec<u8
         }
         Ok::<_, std::io::Error>(tail)
     };
-    let ((), output, errors) = tokio::join!(write, read_output, read_errors);
-    Ok((output?, errors?))
+    let ((), output, errors) = tokio::try_join!(write, read_output, read_errors)?;
+    Ok((output, errors))
 }
 
 fn parse(output: &[u8]) -> Result<Decision, String> {
@@ -143,6 +148,8 @@ fn parse(output: &[u8]) -> Result<Decision, String> {
         if output.iter().all(u8::is_ascii_whitespace) {
             "the output is empty; expected one decision as JSON".to_owned()
         } else {
+            // The error may quote the output at any length.
+            let error: String = error.to_string().chars().take(MAX_ERROR_CHARS).collect();
             format!("the output is not a decision: {error}")
         }
     })

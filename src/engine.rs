@@ -155,9 +155,9 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
                     calls.push(self.decide(ticket, packet).boxed());
                     continue;
                 }
-                Output::Done(stop) => match controls.as_mut().and_then(Controls::waiting) {
-                    Some(Request::Observe(observation)) => Input::Observe(observation),
-                    Some(Request::Cancel) | None => break stop,
+                Output::Done(stop) => match controls.as_mut().and_then(Controls::last_call) {
+                    Some(observation) => Input::Observe(observation),
+                    None => break stop,
                 },
                 // Outputs that a later version may add cannot be acted on; wait for an input.
                 _ => tokio::select! {

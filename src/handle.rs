@@ -57,9 +57,16 @@ impl Controls {
         }
     }
 
-    /// An observation that waits already. Cancelling an ended investigation means nothing.
-    pub(crate) fn waiting(&mut self) -> Option<Request> {
-        self.observations.try_recv().ok().map(Request::Observe)
+    /// An observation that waits already. When there is none, no more are taken, so that one
+    /// that comes too late goes back to its sender. Cancelling an ended investigation means
+    /// nothing.
+    pub(crate) fn last_call(&mut self) -> Option<Observation> {
+        let mut waiting = self.observations.try_recv().ok();
+        if waiting.is_none() {
+            self.observations.close();
+            waiting = self.observations.try_recv().ok();
+        }
+        waiting
     }
 }
 

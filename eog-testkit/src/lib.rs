@@ -1,1 +1,79 @@
-//! Placeholder while the crate is being written.
+//! Unit-test what you plug into eog: policies, context contracts, whole investigations.
+//!
+//! - **Build** a situation in a line: [`entity`], [`window`], [`finding`], [`topology`],
+//!   [`alert`], [`case`], [`packet`], [`claim`].
+//! - **Answer** like a policy: [`policy_fn`], [`ScriptedPolicy`], [`TablePolicy`]; give evidence
+//!   with [`MemoryContext`]; disturb either with [`Faulty`]; watch either with [`Recorder`].
+//! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
+//!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
+//! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
+//!   is about, as [`render`] writes them.
+//!
+//! ```
+//! use eog_testkit::{
+//!     MemoryContext, alert, assert_that, case, finding, origin, policy_fn, run, symptom_of,
+//!     topology,
+//! };
+//! use eog::{Config, EvidenceKind, Label, Signal};
+//!
+//! // The situation: a frontend fails since its database was changed.
+//! let case = case(topology("web calls db"), [alert("web", "HttpErrors", "10:05")]);
+//! let contract = MemoryContext::default()
+//!     .with(finding("web").kind(EvidenceKind::Span).signal(Signal::Errors))
+//!     .with(finding("db").change("pool.size", "50", "5").at("10:04"));
+//!
+//! // The policy under test.
+//! let policy = policy_fn(|packet| {
+//!     let changed = packet.context.findings.iter().any(|f| f.kind == EvidenceKind::Change);
+//!     if changed { origin(packet) } else { symptom_of(packet, "db") }
+//! });
+//!
+//! let run = run(Config::default(), case, &contract, &policy);
+//! assert_that(&run)
+//!     .evaluated(["web", "db", "web"])
+//!     .ends_with_label("web", Label::Symptom)
+//!     .claims("db", "web")
+//!     .frontier(["db"])
+//!     .converged()
+//!     .is_intact();
+//! ```
+//!
+//! Builders and assertions take literals of a test and panic, at the line of the test, when these
+//! make no sense. Nothing here reads a clock or draws a random number.
+
+mod assert;
+mod calls;
+mod closure;
+mod decisions;
+mod faulty;
+mod findings;
+mod memory;
+mod names;
+mod packets;
+mod recorder;
+mod render;
+mod run;
+mod scripted;
+mod table;
+mod topologies;
+
+/// Compiles the examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/testing-policies.md")]
+struct Guide;
+
+pub use assert::{Asserted, Assertion, Concluded, assert_that};
+pub use calls::Call;
+pub use closure::{policy_fn, try_policy_fn};
+pub use decisions::{claim, deferred, healthy, origin, symptom_of};
+pub use faulty::Faulty;
+pub use findings::{FindingBuilder, finding};
+pub use memory::MemoryContext;
+pub use names::{at, entity, hour, window};
+pub use packets::{PacketBuilder, belief, packet};
+pub use recorder::Recorder;
+pub use render::{render, render_entry};
+pub use run::{RunError, ask, drive, run, try_run};
+pub use scripted::ScriptedPolicy;
+pub use table::{Rule, TablePolicy, on, on_any};
+pub use topologies::{alert, case, seeded, topology};

@@ -1,0 +1,172 @@
+//! Running without a runtime: a plain loop over the controller.
+
+use std::task::{Context, Poll, Waker};
+
+use eog::{
+    AbductivePolicy, Answer, BoxFuture, Case, Config, ContextContract, ContextPacket, Controller,
+    EntityId, Failure, FailureKind, Finished, Input, InputError, Output, StopReason,
+};
+
+/// Why an investigation cannot be run in a plain loop.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The contract waits for something.
+    #[error(
+        "the context of {entity} is not ready at once; a contract that waits needs eog::Engine in \
+         an async test"
+    )]
+    ContextPending {
+        /// Whose context.
+        entity: EntityId,
+    },
+    /// The policy waits for something.
+    #[error(
+        "the decision on {entity} is not ready at once; a policy that waits needs eog::Engine in \
+         an async test"
+    )]
+    PolicyPending {
+        /// The entity in question.
+        entity: EntityId,
+    },
+    /// The controller refused an input.
+    #[error("the controller refused an input: {0}")]
+    Refused(#[from] InputError),
+    /// The controller waits although everything was answered.
+    #[error(
+        "the controller waits for an input that a plain loop cannot give; was it given calls that are still under way?"
+    )]
+    Stalled,
+}
+
+/// Asks a policy about one packet, without any engine. The policy must be ready at once.
+///
+/// # Errors
+/// The policy's own failure.
+///
+/// # Panics
+/// When the policy waits for something; test such a policy in an async test.
+///
+/// ```
+/// use eog::Label;
+/// use eog_testkit::{ask, finding, origin, packet, policy_fn};
+/// let policy = policy_fn(origin);
+/// let answer = ask(&policy, &packet("db").finding(finding("db")).build())?;
+/// assert_eq!(answer.decision.label, Label::Origin);
+/// # Ok::<(), eog::Failure>(())
+/// ```
+#[track_caller]
+pub fn ask(policy: &impl AbductivePolicy, packet: &ContextPacket) -> Result<Answer, Failure> {
+    match ready(policy.decide(packet)) {
+        Some(answer) => answer,
+        None => panic!("{}", RunError::PolicyPending { entity: packet.entity.clone() }),
+    }
+}
+
+/// Runs a whole investigation in a plain loop: the same controller, rules and ledger as
+/// [`eog::Engine`], without a runtime, time-outs or cancellation. Contract and policy must be
+/// ready at once. Their panics reach the test; the engine would record them as failures.
+///
+/// # Panics
+/// When a [`RunError`] occurs; see [`try_run`].
+///
+/// ```
+/// use eog::{Config, Label};
+/// use eog_testkit::{MemoryContext, assert_that, healthy, policy_fn, run, seeded, topology};
+/// let case = seeded(topology("S1 calls S2"), ["S1"]);
+/// let run = run(Config::default(), case, &MemoryContext::default(), &policy_fn(healthy));
+/// assert_that(&run).evaluated(["S1"]).ends_with_label("S1", Label::Healthy);
+/// ```
+#[track_caller]
+pub fn run(
+    config: Config,
+    case: Case,
+    contract: &impl ContextContract,
+    policy: &impl AbductivePolicy,
+) -> Finished {
+    match try_run(config, case, contract, policy) {
+        Ok(finished) => finished,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Like [`run`], with an error in place of a panic.
+///
+/// # Errors
+/// [`RunError`] names the entity whose context or decision is not ready at once.
+pub fn try_run(
+    config: Config,
+    case: Case,
+    contract: &impl ContextContract,
+    policy: &impl AbductivePolicy,
+) -> Result<Finished, RunError> {
+    let mut controller = Controller::new(config, case);
+    let stop = drive(&mut controller, contract, policy)?;
+    Ok(Finished { stop, controller })
+}
+
+/// Drives a controller until it is done. An observation re-opens it; drive it again then.
+///
+/// # Errors
+/// [`RunError`] names the entity whose context or decision is not ready at once.
+///
+/// ```
+/// use eog::{Config, Input, Observation};
+/// use eog_testkit::{
+///     MemoryContext, alert, assert_that, drive, healthy, policy_fn, run, seeded, topology,
+/// };
+/// let (contract, policy) = (MemoryContext::default(), policy_fn(healthy));
+/// let mut run = run(Config::default(), seeded(topology("S1"), ["S1"]), &contract, &policy);
+/// let news = Observation::Anomaly(alert("S2", "HttpErrors", "10:05"));
+/// run.controller.handle(Input::Observe(news))?;
+/// run.stop = drive(&mut run.controller, &contract, &policy)?;
+/// assert_that(&run).evaluated(["S1", "S2"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn drive(
+    controller: &mut Controller,
+    contract: &impl ContextContract,
+    policy: &impl AbductivePolicy,
+) -> Result<StopReason, RunError> {
+    loop {
+        let input = match controller.poll() {
+            Output::Append(entry) => Input::Appended(entry.seq),
+            Output::Fetch { ticket, request } => match ready(contract.get_context(&request)) {
+                Some(Ok(context)) => Input::Context(ticket, context),
+                Some(Err(failure)) => {
+                    Input::Failed(ticket, of_kind(failure, FailureKind::ContextFailed))
+                }
+                None => return Err(RunError::ContextPending { entity: request.entity }),
+            },
+            Output::Decide { ticket, packet } => match ready(policy.decide(&packet)) {
+                Some(Ok(Answer { decision, usage })) => Input::Decision(ticket, decision, usage),
+                Some(Err(failure)) => {
+                    Input::Failed(ticket, of_kind(failure, FailureKind::PolicyFailed))
+                }
+                None => return Err(RunError::PolicyPending { entity: packet.entity.clone() }),
+            },
+            Output::Done(stop) => return Ok(stop),
+            _ => return Err(RunError::Stalled),
+        };
+        controller.handle(input)?;
+    }
+}
+
+/// What a future gives at its first poll, if anything.
+fn ready<T>(mut future: BoxFuture<'_, T>) -> Option<T> {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+/// As in the engine: a contract cannot report a failure of the policy, nor the reverse.
+fn of_kind(failure: Failure, fallback: FailureKind) -> Failure {
+    let is_context =
+        matches!(failure.kind, FailureKind::ContextFailed | FailureKind::ContextTimedOut);
+    if is_context == (fallback == FailureKind::ContextFailed) {
+        failure
+    } else {
+        Failure { kind: fallback, ..failure }
+    }
+}

@@ -1,0 +1,139 @@
+//! The smallest whole: an investigation inside your own program.
+//!
+//! A shop's frontend fails since its database got a smaller connection pool. Run it with
+//! `cargo run --example embedding`.
+
+use std::error::Error;
+
+use eog::{
+    AbductivePolicy, Anomaly, Answer, BoxFuture, Case, ChangeDetail, Claim, Config,
+    ContextContract, ContextPacket, ContextRequest, Decision, EffectDirection, Engine, EntityId,
+    EvidenceKind, EvidenceTime, Failure, Finding, FindingContent, Label, LocalContext, Signal,
+    Topology, Trend, Window,
+};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    print!("{}", investigate().await?);
+    Ok(())
+}
+
+pub(crate) async fn investigate() -> Result<String, Box<dyn Error>> {
+    let (web, db) = (EntityId::new("web")?, EntityId::new("db")?);
+
+    // Who depends on whom: "web calls db", so failures travel from db to web.
+    let mut topology = Topology::default();
+    topology.connect(&web, "calls", &db, EffectDirection::TargetToSource);
+
+    // What is wrong, and in which window to look.
+    let alert = Anomaly {
+        name: "HttpErrors".to_owned(),
+        entity: web.clone(),
+        signal: Signal::Errors,
+        onset: "2026-01-01T10:05:00Z".parse()?,
+        renewed: Vec::new(),
+        last_seen: None,
+        severity: "critical".to_owned(),
+        description: "more than 5 % of the requests fail".to_owned(),
+    };
+    let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T10:30:00Z".parse()?)?;
+    let case = Case::from_anomalies(topology, window, vec![alert]);
+
+    // Where evidence comes from, who judges it, and the engine that drives both.
+    let evidence = Shop { errors: span_errors(&web)?, change: smaller_pool(&db)? };
+    let finished = Engine::new(evidence, FollowTheCalls).investigate(Config::default(), case).await;
+
+    let conclusion = finished.conclusion();
+    let mut report = format!("confidence: {}\n", conclusion.confidence);
+    for group in &conclusion.frontier {
+        for origin in &group.origins {
+            let why = finished.controller.belief(origin).map_or("", |belief| &belief.summary);
+            report += &format!("origin: {origin}: {why}\n");
+        }
+    }
+    report += &format!("evaluations: {}\n", finished.spent().evaluations);
+    Ok(report)
+}
+
+/// A context contract: the local evidence of one entity.
+struct Shop {
+    errors: Finding,
+    change: Finding,
+}
+
+impl ContextContract for Shop {
+    fn get_context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        let all = [&self.errors, &self.change].into_iter();
+        let own = all.filter(|finding| finding.entity == request.entity).cloned();
+        let context = LocalContext { findings: own.collect(), ..LocalContext::default() };
+        Box::pin(async move { Ok(context) })
+    }
+}
+
+/// A policy: what was changed is an origin; what fails suffers from what it calls.
+struct FollowTheCalls;
+
+impl AbductivePolicy for FollowTheCalls {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async { Ok(judge(packet).into()) })
+    }
+}
+
+fn judge(packet: &ContextPacket) -> Decision {
+    let findings = &packet.context.findings;
+    if let Some(change) = findings.iter().find(|finding| finding.kind == EvidenceKind::Change) {
+        return Decision::new(Label::Origin, &change.excerpt).citing([change]);
+    }
+    let callee = packet.neighbours.iter().find(|neighbour| neighbour.outgoing);
+    match (findings.first(), callee) {
+        (Some(errors), Some(callee)) => {
+            Decision::new(Label::Symptom, "its calls fail").citing([errors]).claiming(Claim {
+                cause: callee.entity.clone(),
+                effect: packet.entity.clone(),
+                condition: "it does not answer".to_owned(),
+                observed: errors.excerpt.clone(),
+                evidence: vec![errors.id().clone()],
+            })
+        }
+        _ => Decision::new(Label::Defer, "nothing to go by"),
+    }
+}
+
+fn span_errors(web: &EntityId) -> Result<Finding, Box<dyn Error>> {
+    Ok(Finding::new(FindingContent {
+        entity: web.clone(),
+        kind: EvidenceKind::Span,
+        signal: Signal::Errors,
+        trend: Trend::Rising,
+        time: EvidenceTime::At("2026-01-01T10:04:30Z".parse()?),
+        quantity: None,
+        change: None,
+        peer: None,
+        source: "traces".to_owned(),
+        query: "service=web status=error".to_owned(),
+        excerpt: "12 % of the calls end in a time-out".to_owned(),
+    }))
+}
+
+fn smaller_pool(db: &EntityId) -> Result<Finding, Box<dyn Error>> {
+    Ok(Finding::new(FindingContent {
+        entity: db.clone(),
+        kind: EvidenceKind::Change,
+        signal: Signal::Configuration,
+        trend: Trend::Steady,
+        time: EvidenceTime::At("2026-01-01T10:03:00Z".parse()?),
+        quantity: None,
+        change: Some(ChangeDetail {
+            path: "pool.size".to_owned(),
+            old: Some("50".to_owned()),
+            new: Some("5".to_owned()),
+        }),
+        peer: None,
+        source: "configuration history".to_owned(),
+        query: "entity=db since=10:00".to_owned(),
+        excerpt: "pool.size was changed from 50 to 5".to_owned(),
+    }))
+}
