@@ -1,1 +1,45 @@
-//! Placeholder while the crate is being written.
+//! Domain-neutral evidence for eog: what any domain needs between raw telemetry and the controller.
+//!
+//! - [`Incident`] and [`open_case`]: from alerts, changes and a topology to the start of an
+//!   investigation (window, seeds), without a model.
+//! - [`effect_path`], [`demand_path`] and [`EffectMap`]: which change can have caused which
+//!   anomaly, by the way effects travel.
+//! - Statistics: [`shift_finding`] and its kin turn series, events, logs and spans into findings.
+//! - [`Bundle`], [`BundleWriter`], [`BundleContext`]: a directory of JSON and CSV files as the
+//!   source of an investigation. The format is described in `docs/bundle.md`.
+//! - [`EvidencePolicy`]: documented rules that judge one packet, `docs/evidence-policy.md`.
+
+mod alerts;
+mod bundle;
+mod effect_map;
+mod events;
+mod incident;
+mod logs;
+mod names;
+mod paths;
+mod policy;
+mod seeds;
+mod series;
+mod shift;
+mod signs;
+mod spans;
+mod start;
+mod stats;
+mod text;
+
+pub use alerts::alert_findings;
+pub use bundle::{
+    BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleWriteError,
+    BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_CSV_BYTES, MAX_FAILURES, MAX_FIELD_BYTES,
+    MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge, ManifestTopology, bundle_schemas,
+};
+pub use effect_map::EffectMap;
+pub use events::{EventRecord, event_findings};
+pub use incident::Incident;
+pub use logs::{LogLine, LogPatterns, MAX_LOG_PATTERNS};
+pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
+pub use policy::EvidencePolicy;
+pub use series::{Periods, Series};
+pub use shift::{shift_finding, steady_finding};
+pub use spans::{SPAN_BUCKET_SECONDS, SpanRecord, span_series};
+pub use start::{StartError, open_case};

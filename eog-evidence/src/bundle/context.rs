@@ -1,0 +1,246 @@
+//! The context contract over a bundle.
+
+use std::cmp::Ordering;
+
+use eog_core::{
+    Anomaly, BoxFuture, ContextContract, ContextRequest, EvidenceKind, Failure, Finding,
+    LocalContext, Signal, Timestamp, Trend, Window,
+};
+
+use super::Bundle;
+use super::intake::Telemetry;
+use crate::alerts::alert_findings;
+use crate::effect_map::EffectMap;
+use crate::events::event_findings;
+use crate::series::{Periods, Series};
+use crate::shift::{shift_finding, steady_finding};
+use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
+use crate::spans::span_series;
+use crate::text::counted;
+
+/// How many findings one page of a context holds.
+pub const FINDINGS_PER_PAGE: usize = 40;
+
+/// How many series that did not shift are told of: enough to say that an entity is as usual.
+const MAX_STEADY: usize = 5;
+
+/// Local evidence from a bundle.
+///
+/// A context holds, strongest first: own changes; notes on changes that reach the entity and
+/// anomalies that its own changes reach ([`EffectMap`]); failure events; own alerts; shifts of
+/// errors, latency and traffic; other shifts; logs; other events; restarts; a few series that did
+/// not shift. Within a class the larger shift comes first, then the earlier, then by id. A page
+/// holds [`FINDINGS_PER_PAGE`]; `omitted` says what is on other pages or left out.
+///
+/// *Relation metrics* (series with a peer) are given only from the second visit on: a first look
+/// is cheap and local, a further one, asked for by a neighbour's message, brings the relations
+/// (paper §4.4, t=4).
+///
+/// Own changes after the last onset of any anomaly are left out: they explain nothing.
+///
+/// ```
+/// use eog_core::{ContextRequest, EntityId, Window};
+/// use eog_evidence::{BundleContext, BundleWriter, Manifest};
+/// let context = BundleContext::new(BundleWriter::new(Manifest::new("quiet")).to_bundle());
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let entity = EntityId::new("cart")?;
+/// let request =
+///     ContextRequest { entity, window, page: 1, visit: 1, changed_neighbours: [].into() };
+/// assert!(context.local_context(&request).findings.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BundleContext {
+    bundle: Bundle,
+    effects: EffectMap,
+}
+
+impl BundleContext {
+    /// A context contract over a bundle.
+    pub fn new(bundle: Bundle) -> Self {
+        let effects = EffectMap::new(&bundle.topology, &bundle.changes, &bundle.anomalies);
+        Self { bundle, effects }
+    }
+
+    /// The bundle.
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// Local evidence on one entity. Equal requests give equal contexts.
+    pub fn local_context(&self, request: &ContextRequest) -> LocalContext {
+        let mut omitted = Vec::new();
+        let mut findings = self.own_changes(request, &mut omitted);
+        findings.extend(self.alerts(request));
+        if let Some(telemetry) = self.bundle.telemetry.get(&request.entity) {
+            let periods = self.periods(request.window);
+            findings.extend(telemetry_findings(telemetry, &periods, request.visit, &mut omitted));
+        }
+        findings.sort_by(strongest_first);
+        // Notes keep their own order: it is the same for every entity on a path.
+        let notes = self.effects.notes(&request.entity);
+        let changes = findings.iter().take_while(|finding| class(finding) == Class::Change).count();
+        findings.splice(changes..changes, notes);
+        page(findings, request.page, omitted)
+    }
+
+    fn own_changes(&self, request: &ContextRequest, omitted: &mut Vec<String>) -> Vec<Finding> {
+        let last_onset = self.bundle.anomalies.iter().flat_map(Anomaly::onsets).max();
+        let too_late = |change: &Finding| {
+            let at = change.time.start();
+            at >= request.window.end() || last_onset.is_some_and(|last| at > last)
+        };
+        let own = self.bundle.changes.iter().filter(|change| change.entity == request.entity);
+        let (late, useful): (Vec<&Finding>, Vec<&Finding>) =
+            own.partition(|change| too_late(change));
+        if !late.is_empty() {
+            omitted.push(format!(
+                "{} after the last alert began: nothing follows from it",
+                counted(late.len(), "change")
+            ));
+        }
+        useful.into_iter().cloned().collect()
+    }
+
+    fn alerts(&self, request: &ContextRequest) -> Vec<Finding> {
+        let own = self.bundle.anomalies.iter().filter(|alert| alert.entity == request.entity);
+        own.flat_map(|alert| alert_findings(alert, "alerts.json"))
+            .filter(|finding| finding.time.start() < request.window.end())
+            .collect()
+    }
+
+    fn periods(&self, window: Window) -> Periods {
+        let onsets = self.bundle.anomalies.iter().flat_map(Anomaly::onsets);
+        Periods {
+            baseline: self.bundle.baseline,
+            window,
+            first_onset: onsets.filter(|onset| window.contains(*onset)).min(),
+            observed: self.bundle.observed,
+        }
+    }
+}
+
+impl ContextContract for BundleContext {
+    fn get_context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        Box::pin(std::future::ready(Ok(self.local_context(request))))
+    }
+}
+
+fn telemetry_findings(
+    telemetry: &Telemetry,
+    periods: &Periods,
+    visit: u32,
+    omitted: &mut Vec<String>,
+) -> Vec<Finding> {
+    let relations = telemetry.series.values().filter(|series| series.peer.is_some()).count();
+    let with_relations = visit >= 2;
+    if relations > 0 && !with_relations {
+        omitted.push(format!(
+            "{} about relations, given when a neighbour's message asks for another look",
+            series_count(relations)
+        ));
+    }
+    let metrics = telemetry
+        .series
+        .values()
+        .filter(|series| with_relations || series.peer.is_none())
+        .map(|series| (series, "metrics.csv"));
+    let traced = span_series(&telemetry.spans);
+    let all: Vec<_> = metrics.chain(traced.iter().map(|series| (series, "spans.csv"))).collect();
+
+    let mut findings = event_findings(&telemetry.events, Some(periods.window), "events.csv");
+    findings.extend(telemetry.logs.findings(periods, "logs.csv"));
+    let judge = |how: fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
+        let judged = all
+            .iter()
+            .filter_map(move |(series, source)| how(series, periods, source, &query(series)));
+        judged.collect::<Vec<_>>()
+    };
+    findings.extend(judge(shift_finding));
+    let mut steady = judge(steady_finding);
+    // What tells most about an entity's health first.
+    steady.sort_by_key(|finding| (finding.signal, finding.peer.is_some()));
+    if steady.len() > MAX_STEADY {
+        omitted
+            .push(format!("{} more that did not shift", series_count(steady.len() - MAX_STEADY)));
+        steady.truncate(MAX_STEADY);
+    }
+    findings.extend(steady);
+    findings
+}
+
+fn series_count(count: usize) -> String {
+    format!("{count} series")
+}
+
+/// The query that gives the rows of a series again.
+fn query(series: &Series) -> String {
+    let peer = series.peer.as_ref();
+    let peer = peer.map_or_else(String::new, |peer| format!(" peer={}", peer.entity));
+    format!("entity={} metric={}{peer}", series.entity, series.metric)
+}
+
+/// How telling a finding is, before its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Change,
+    Failure,
+    Alert,
+    GoldenShift,
+    OtherShift,
+    Log,
+    OtherEvent,
+    Restart,
+    Steady,
+}
+
+fn class(finding: &Finding) -> Class {
+    let golden = matches!(finding.signal, Signal::Errors | Signal::Latency | Signal::Traffic);
+    match finding.kind {
+        EvidenceKind::Change if is_real_change(finding) => Class::Change,
+        EvidenceKind::Change => Class::Restart,
+        EvidenceKind::Alert => Class::Alert,
+        EvidenceKind::Event if is_worse(finding) => Class::Failure,
+        EvidenceKind::Event => Class::OtherEvent,
+        _ if finding.trend == Trend::Steady => Class::Steady,
+        EvidenceKind::Log => Class::Log,
+        _ if golden && (is_worse(finding) || is_surge(finding)) => Class::GoldenShift,
+        _ => Class::OtherShift,
+    }
+}
+
+fn strongest_first(a: &Finding, b: &Finding) -> Ordering {
+    // The latest change is the nearest to what follows it; everything else counts from its start.
+    let time = |finding: &Finding| -> (std::cmp::Reverse<Timestamp>, Timestamp) {
+        let at = finding.time.start();
+        let latest = if class(finding) == Class::Change { at } else { Timestamp::MIN };
+        (std::cmp::Reverse(latest), at)
+    };
+    let size = |finding: &Finding| match class(finding) {
+        Class::GoldenShift | Class::OtherShift => magnitude(finding),
+        Class::Log => finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed),
+        _ => 0.0,
+    };
+    class(a)
+        .cmp(&class(b))
+        .then_with(|| size(b).total_cmp(&size(a)))
+        .then_with(|| time(a).cmp(&time(b)))
+        .then_with(|| a.id().cmp(b.id()))
+}
+
+fn page(findings: Vec<Finding>, page: u32, mut omitted: Vec<String>) -> LocalContext {
+    let number = usize::try_from(page.max(1)).unwrap_or(usize::MAX);
+    let before = (number - 1).saturating_mul(FINDINGS_PER_PAGE).min(findings.len());
+    let total = findings.len();
+    let shown: Vec<Finding> = findings.into_iter().skip(before).take(FINDINGS_PER_PAGE).collect();
+    let after = total - before - shown.len();
+    for (count, place) in [(before, "earlier"), (after, "later")] {
+        if count > 0 {
+            omitted.push(format!("{} on {place} pages", counted(count, "finding")));
+        }
+    }
+    LocalContext { findings: shown, mentions: Vec::new(), omitted }
+}

@@ -1,0 +1,129 @@
+//! The CSV files of a bundle: their names, columns, and the meaning of a row, both ways.
+
+use eog_core::{EvidenceKind, Peer, Signal};
+
+use super::intake::Intake;
+use super::table::{Columns, Row};
+use crate::events::EventRecord;
+use crate::logs::LogLine;
+use crate::series::Series;
+use crate::spans::SpanRecord;
+
+/// A CSV file of a bundle.
+pub(super) struct DataFile {
+    pub(super) name: &'static str,
+    pub(super) columns: Columns,
+    /// Puts one row into the intake, or says why it is of no use.
+    pub(super) take: fn(&Row<'_>, &mut Intake) -> Result<(), String>,
+}
+
+pub(super) const METRICS: DataFile = DataFile {
+    name: "metrics.csv",
+    columns: Columns {
+        required: &["time", "entity", "metric", "value"],
+        optional: &["unit", "signal", "peer", "peer_role"],
+    },
+    take: metric,
+};
+
+pub(super) const EVENTS: DataFile = DataFile {
+    name: "events.csv",
+    columns: Columns {
+        required: &["time", "entity", "reason"],
+        optional: &["signal", "message", "peer", "peer_role"],
+    },
+    take: event,
+};
+
+pub(super) const LOGS: DataFile = DataFile {
+    name: "logs.csv",
+    columns: Columns {
+        required: &["time", "entity", "level", "message"],
+        optional: &["signal", "peer", "peer_role"],
+    },
+    take: log,
+};
+
+pub(super) const SPANS: DataFile = DataFile {
+    name: "spans.csv",
+    columns: Columns {
+        required: &["time", "entity", "duration_ms", "status"],
+        optional: &["peer", "peer_role"],
+    },
+    take: span,
+};
+
+pub(super) const DATA_FILES: [DataFile; 4] = [METRICS, EVENTS, LOGS, SPANS];
+
+fn metric(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+    let name = row.text("metric")?.trim();
+    if name.is_empty() {
+        return Err("metric is empty".into());
+    }
+    intake.points(&Series {
+        entity: row.entity("entity")?,
+        kind: EvidenceKind::Metric,
+        metric: name.to_owned(),
+        signal: row.signal()?.unwrap_or(Signal::Other),
+        unit: row.text("unit")?.to_owned(),
+        peer: row.peer()?,
+        points: vec![(row.time()?, row.number("value")?)],
+    });
+    Ok(())
+}
+
+fn event(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+    intake.event(EventRecord {
+        time: row.time()?,
+        entity: row.entity("entity")?,
+        reason: row.text("reason")?.to_owned(),
+        signal: row.signal()?.unwrap_or(Signal::Other),
+        message: row.text("message")?.to_owned(),
+        peer: row.peer()?,
+    });
+    Ok(())
+}
+
+fn log(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+    let line = LogLine {
+        time: row.time()?,
+        level: row.text("level")?.to_owned(),
+        message: row.text("message")?.to_owned(),
+        signal: row.signal()?,
+        peer: row.peer()?,
+    };
+    intake.log(&row.entity("entity")?, &line);
+    Ok(())
+}
+
+fn span(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+    let failed = match row.text("status")?.trim() {
+        "ok" => false,
+        "error" => true,
+        other => {
+            let other = crate::text::shorten(other, 60);
+            return Err(format!("status {other:?} is neither ok nor error"));
+        }
+    };
+    intake.span(SpanRecord {
+        time: row.time()?,
+        entity: row.entity("entity")?,
+        duration_ms: row.number("duration_ms")?,
+        failed,
+        peer: row.peer()?,
+    });
+    Ok(())
+}
+
+/// Name and role of a peer as two fields.
+pub(super) fn peer_fields(peer: Option<&Peer>) -> [String; 2] {
+    peer.map_or_else(Default::default, |peer| [peer.entity.to_string(), word(&peer.role)])
+}
+
+/// An enum of the vocabulary as the word that stands for it.
+pub(super) fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}

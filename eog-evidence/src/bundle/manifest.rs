@@ -1,0 +1,218 @@
+//! The JSON files of a bundle as types.
+
+use eog_core::{
+    ChangeDetail, Edge, EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding,
+    FindingContent, Signal, Timestamp, Topology, Trend, Window,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::text::{change_in_words, shorten};
+
+/// What the field `format` of a manifest says.
+pub const BUNDLE_FORMAT: &str = "eog-bundle";
+
+/// The version of the format that this program reads and writes.
+pub const BUNDLE_VERSION: u32 = 1;
+
+/// Longest kept description of a change, in characters.
+const MAX_DESCRIPTION: usize = 240;
+
+/// Longest kept value of a change, in characters.
+const MAX_VALUE: usize = 4_000;
+
+/// The manifest of a bundle: the file `bundle.json`.
+///
+/// ```
+/// use eog_evidence::Manifest;
+/// let manifest: Manifest = serde_json::from_str(
+///     r#"{"format": "eog-bundle", "version": 1, "name": "flash sale",
+///         "topology": {"entities": ["cart"], "edges": []}}"#,
+/// )?;
+/// assert_eq!(manifest.name, "flash sale");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Always `eog-bundle`.
+    pub format: String,
+    /// The version of the format: 1.
+    pub version: u32,
+    /// What the incident is called.
+    pub name: String,
+    /// The window to investigate. Without it, it is chosen from the alerts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// A period known to be normal. Without it, what lies before the incident is the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Window>,
+    /// Names of alerts that are noise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore_alerts: Vec<String>,
+    /// The declared dependency graph.
+    #[serde(default)]
+    pub topology: ManifestTopology,
+}
+
+impl Manifest {
+    /// A manifest without window, baseline and topology.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            format: BUNDLE_FORMAT.into(),
+            version: BUNDLE_VERSION,
+            name: name.into(),
+            window: None,
+            baseline: None,
+            ignore_alerts: Vec::new(),
+            topology: ManifestTopology::default(),
+        }
+    }
+}
+
+/// The dependency graph as a manifest gives it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestTopology {
+    /// Entities, also those without edges. The ends of edges need not be repeated here.
+    #[serde(default)]
+    pub entities: Vec<EntityId>,
+    /// Edges.
+    #[serde(default)]
+    pub edges: Vec<ManifestEdge>,
+}
+
+/// An edge as a manifest gives it: `source` *relation* `target`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestEdge {
+    /// Where the relation starts.
+    pub source: EntityId,
+    /// Where it ends.
+    pub target: EntityId,
+    /// The relation, such as `calls`. Demand travels on `calls` and `sends_load`.
+    pub relation: String,
+    /// Which way effects (failures, slowness) travel.
+    pub effects: EffectDirection,
+}
+
+impl ManifestTopology {
+    /// The graph that the manifest declares.
+    pub fn to_topology(&self) -> Topology {
+        let mut topology = Topology::default();
+        for entity in &self.entities {
+            topology.add_entity(entity.clone());
+        }
+        for edge in &self.edges {
+            topology.add_edge(Edge {
+                source: edge.source.clone(),
+                target: edge.target.clone(),
+                relation: edge.relation.clone(),
+                effects: edge.effects,
+            });
+        }
+        topology
+    }
+}
+
+/// One entry of the file `changes.json`: something was changed on an entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeRecord {
+    /// When it was changed.
+    pub time: Timestamp,
+    /// The entity that was changed.
+    pub entity: EntityId,
+    /// What kind of change it is: `configuration` unless it says otherwise; `demand` for load
+    /// from outside, `restart` when nothing else changed, `experiment` for a defined fault
+    /// experiment.
+    #[serde(default = "configuration")]
+    pub signal: Signal,
+    /// The changed field, as a path within the entity.
+    pub path: String,
+    /// The value before, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<String>,
+    /// The value after, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<String>,
+    /// What it is about, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+fn configuration() -> Signal {
+    Signal::Configuration
+}
+
+impl ChangeRecord {
+    /// The change as a finding. Values of fields whose path speaks of a secret are masked.
+    pub fn to_finding(&self) -> Finding {
+        let secret = speaks_of_secret(&self.path);
+        let value = |value: &Option<String>| {
+            let shown = |text: &String| {
+                if secret { "(masked)".to_owned() } else { shorten(text, MAX_VALUE) }
+            };
+            value.as_ref().map(shown)
+        };
+        let path = shorten(&self.path, MAX_DESCRIPTION);
+        let detail = ChangeDetail { path, old: value(&self.old), new: value(&self.new) };
+        let words = change_in_words(&detail);
+        let excerpt = match shorten(&self.description, MAX_DESCRIPTION) {
+            none if none.is_empty() => words,
+            description => format!("{description} ({words})"),
+        };
+        Finding::new(FindingContent {
+            entity: self.entity.clone(),
+            kind: EvidenceKind::Change,
+            signal: self.signal,
+            trend: Trend::Steady,
+            time: EvidenceTime::At(self.time),
+            quantity: None,
+            query: format!("entity={} path={} time={}", self.entity, detail.path, self.time),
+            change: Some(detail),
+            peer: None,
+            source: "changes.json".into(),
+            excerpt,
+        })
+    }
+}
+
+fn speaks_of_secret(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    const WORDS: [&str; 9] = [
+        "password",
+        "passwd",
+        "secret",
+        "token",
+        "apikey",
+        "api_key",
+        "api-key",
+        "credential",
+        "privatekey",
+    ];
+    WORDS.iter().any(|word| path.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked() {
+        let change = |path: &str| ChangeRecord {
+            time: Timestamp::UNIX_EPOCH,
+            entity: EntityId::new("cart").unwrap(),
+            signal: Signal::Configuration,
+            path: path.into(),
+            old: None,
+            new: Some("hunter2".into()),
+            description: String::new(),
+        };
+        for (path, shown) in [("env.DB_PASSWORD", false), ("env.DB_HOST", true)] {
+            let finding = change(path).to_finding();
+            let text = format!("{:?}", finding.content());
+            assert_eq!(text.contains("hunter2"), shown, "{path}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The incident bundle: a domain-neutral directory of JSON and CSV files.
+
+mod context;
+mod error;
+mod files;
+mod intake;
+mod limits;
+mod manifest;
+mod reader;
+mod schema;
+mod table;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use eog_core::{Anomaly, EntityId, Finding, Topology, Window};
+
+pub use context::{BundleContext, FINDINGS_PER_PAGE};
+pub use error::{BundleError, BundleWriteError};
+pub use limits::{
+    MAX_CSV_BYTES, MAX_FAILURES, MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS,
+};
+pub use manifest::{
+    BUNDLE_FORMAT, BUNDLE_VERSION, ChangeRecord, Manifest, ManifestEdge, ManifestTopology,
+};
+pub use schema::bundle_schemas;
+pub use writer::BundleWriter;
+
+use crate::events::{event_findings, is_failure};
+use crate::incident::Incident;
+use intake::{Intake, Telemetry};
+
+/// An incident bundle in memory. `docs/bundle.md` describes the directory it is read from.
+///
+/// ```no_run
+/// use eog_evidence::{Bundle, BundleContext, open_case};
+/// let bundle = Bundle::read("examples/flash-sale".as_ref())?;
+/// let case = open_case(&bundle.incident(), None)?;
+/// let context = BundleContext::new(bundle);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bundle {
+    name: String,
+    window: Option<Window>,
+    baseline: Option<Window>,
+    topology: Topology,
+    anomalies: Vec<Anomaly>,
+    ignored: Vec<String>,
+    changes: Vec<Finding>,
+    telemetry: BTreeMap<EntityId, Telemetry>,
+    observed: Option<Window>,
+    warnings: Vec<String>,
+}
+
+impl Bundle {
+    /// What the incident is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the start of an investigation needs.
+    pub fn incident(&self) -> Incident {
+        let mut warnings = self.warnings.clone();
+        let events = self.telemetry.values().flat_map(|telemetry| &telemetry.events);
+        let mut failures: Vec<Finding> = events
+            .filter(|event| is_failure(event))
+            .flat_map(|event| event_findings(std::slice::from_ref(event), None, "events.csv"))
+            .collect();
+        failures.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
+        failures.dedup_by(|a, b| a.id() == b.id());
+        if failures.len() > MAX_FAILURES {
+            warnings.push(format!(
+                "events.csv: {} failures, the first {MAX_FAILURES} are looked at for the start",
+                failures.len()
+            ));
+            failures.truncate(MAX_FAILURES);
+        }
+        Incident {
+            name: self.name.clone(),
+            topology: self.topology.clone(),
+            anomalies: self.anomalies.clone(),
+            ignored: self.ignored.clone(),
+            changes: self.changes.clone(),
+            failures,
+            observed: self.observed,
+            window: self.window,
+            warnings,
+        }
+    }
+
+    fn assemble(
+        manifest: Manifest,
+        alerts: Vec<Anomaly>,
+        changes: &[ChangeRecord],
+        intake: Intake,
+        mut warnings: Vec<String>,
+    ) -> Self {
+        let noise = |alert: &Anomaly| manifest.ignore_alerts.contains(&alert.name);
+        let (ignored, anomalies): (Vec<Anomaly>, Vec<Anomaly>) =
+            alerts.into_iter().partition(noise);
+        let ignored = ignored
+            .iter()
+            .map(|alert| format!("{} on {}: listed in ignore_alerts", alert.name, alert.entity))
+            .collect();
+        let mut changes: Vec<Finding> = changes.iter().map(ChangeRecord::to_finding).collect();
+        changes.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
+        changes.dedup_by(|a, b| a.id() == b.id());
+        let (telemetry, observed) = intake.finish();
+        for (entity, telemetry) in &telemetry {
+            let beyond = telemetry.logs.beyond();
+            if beyond > 0 {
+                warnings.push(format!(
+                    "logs.csv: {beyond} lines of {entity} left out, it has too many patterns"
+                ));
+            }
+        }
+        Self {
+            name: manifest.name,
+            window: manifest.window,
+            baseline: manifest.baseline,
+            topology: manifest.topology.to_topology(),
+            anomalies,
+            ignored,
+            changes,
+            telemetry,
+            observed,
+            warnings,
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Reading what is broken, writing and reading back, and what a context holds.
+
+use std::fs;
+use std::path::Path;
+
+use eog_core::{
+    Anomaly, ContextRequest, EffectDirection, EntityId, EvidenceKind, Peer, PeerRole, Signal,
+    Timestamp, Window,
+};
+
+use super::*;
+use crate::{EventRecord, LogLine, Series, SpanRecord};
+
+const MANIFEST: &str = r#"{"format": "eog-bundle", "version": 1, "name": "n"}"#;
+
+/// Reads a bundle of the given files: its warnings, or the error without the directory.
+fn read(files: &[(&str, &str)]) -> Result<Vec<String>, String> {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let place = dir.path().display().to_string();
+    Bundle::read(dir.path())
+        .map(|bundle| bundle.incident().warnings)
+        .map_err(|error| error.to_string().replace(&place, "DIR"))
+}
+
+#[test]
+fn a_broken_manifest_is_one_clear_error() {
+    let cases = [
+        (
+            "{",
+            "DIR/bundle.json, line 1, column 1: EOF while parsing an object; docs/bundle.md describes the format",
+        ),
+        (
+            "{\"format\": \"eog-bundle\",\n \"version\": \"1\"}",
+            "DIR/bundle.json, line 2, column 15: invalid type: string \"1\", expected u64; docs/bundle.md describes the format",
+        ),
+        (
+            r#"{"format": "eog-bundle", "version": 2, "name": "n", "later": 1}"#,
+            "DIR/bundle.json says format \"eog-bundle\", version 2; this program reads format \"eog-bundle\", version 1",
+        ),
+        (
+            r#"{"format": "other", "version": 1}"#,
+            "DIR/bundle.json says format \"other\", version 1; this program reads format \"eog-bundle\", version 1",
+        ),
+        (
+            "{\"format\": \"eog-bundle\", \"version\": 1, \"name\": \"n\",\n\"topology\": {\"entities\": [\" cart\"]}}",
+            "DIR/bundle.json, line 2, column 34: entity name \" cart\" is not usable: it begins or ends with white space; docs/bundle.md describes the format",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read(&[("bundle.json", text)]).unwrap_err(), expected);
+    }
+    assert_eq!(
+        read(&[]).unwrap_err(),
+        "DIR is no bundle: it has no bundle.json; name a directory that has one"
+    );
+}
+
+#[test]
+fn broken_data_is_skipped_and_counted() {
+    let header = "time,entity,metric,value,unit,signal,peer,peer_role\n";
+    let good = "2026-01-01T10:00:00Z,cart,m,1,ms,latency,,\n";
+    let row = |row: &str| format!("{header}{good}{row}\n");
+    let one = |line: u32, reason: &str| {
+        vec![format!("metrics.csv: 1 row skipped: line {line}: {reason}")]
+    };
+    let long = "x".repeat(MAX_FIELD_BYTES + 1);
+    let cases: [(String, Vec<String>); 13] = [
+        (format!("{header}{good}"), vec![]),
+        (String::new(), vec!["metrics.csv: empty, not even a header".into()]),
+        (row("yesterday,cart,m,1,,,,"), one(3, "time \"yesterday\" is not like 2026-01-01T10:00:00Z")),
+        (row("2026-01-01T10:00:00Z,,m,1,,,,"), one(3, "entity name \"\" is not usable: it is empty")),
+        (row("2026-01-01T10:00:00Z,cart,,1,,,,"), one(3, "metric is empty")),
+        (row("2026-01-01T10:00:00Z,cart,m,NaN,,,,"), one(3, "value \"NaN\" is not a finite number")),
+        (row("2026-01-01T10:00:00Z,cart,m,many,,,,"), one(3, "value \"many\" is not a finite number")),
+        (row("2026-01-01T10:00:00Z,cart,m,1"), one(3, "4 fields where the header has 8")),
+        (row("2026-01-01T10:00:00Z,cart,m,1,,,,caller"), one(3, "peer_role without peer")),
+        (row(&format!("2026-01-01T10:00:00Z,cart,{long},1,,,,")), one(3, "a field of 16385 bytes, more than 16384")),
+        (row("\"2026-01-01T10:00:00Z\ncart"), one(3, "1 fields where the header has 8")),
+        (format!("time,entity,metric,value,colour\n{}", "2026-01-01T10:00:00Z,cart,m,1,red\n"), vec!["metrics.csv: column \"colour\" is not known".into()]),
+        (format!("{header}{}", "x\n".repeat(7)), vec!["metrics.csv: 7 rows skipped: line 2: 1 fields where the header has 8; line 3: 1 fields where the header has 8; line 4: 1 fields where the header has 8; line 5: 1 fields where the header has 8; line 6: 1 fields where the header has 8; …".into()]),
+    ];
+    for (text, expected) in cases {
+        let found = read(&[("bundle.json", MANIFEST), ("metrics.csv", &text)]);
+        assert_eq!(found, Ok(expected), "{}", text.chars().take(200).collect::<String>());
+    }
+}
+
+#[test]
+fn words_that_are_not_in_the_vocabulary_are_named() {
+    let text = "time,entity,reason,signal\n2026-01-01T10:00:00Z,cart,r,loud\n";
+    let found = read(&[("bundle.json", MANIFEST), ("events.csv", text)]).unwrap();
+    assert!(
+        found[0].starts_with("events.csv: 1 row skipped: line 2: signal: unknown variant `loud`"),
+        "{found:?}"
+    );
+    let text = "time,entity,duration_ms,status\n2026-01-01T10:00:00Z,cart,5,fine\n";
+    let found = read(&[("bundle.json", MANIFEST), ("spans.csv", text)]).unwrap();
+    assert_eq!(
+        found,
+        ["spans.csv: 1 row skipped: line 2: status \"fine\" is neither ok nor error"]
+    );
+    let found =
+        read(&[("bundle.json", MANIFEST), ("alerts.json", r#"[{"name": "a"}, 5]"#)]).unwrap();
+    assert!(
+        found[0].starts_with("alerts.json: 2 rows skipped: entry 1: missing field"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_header_without_a_needed_column_is_an_error() {
+    let header = "time,entity,metric\n";
+    assert_eq!(
+        read(&[("bundle.json", MANIFEST), ("metrics.csv", header)]).unwrap_err(),
+        "DIR/metrics.csv, line 1: column value is missing; expected columns: \
+         time,entity,metric,value,unit,signal,peer,peer_role"
+    );
+    let header = "time,time,entity,level,message\n";
+    let error = read(&[("bundle.json", MANIFEST), ("logs.csv", header)]).unwrap_err();
+    assert!(error.contains("column time is there twice"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_never_followed() {
+    let (outside, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
+    let target = outside.path().join("metrics.csv");
+    fs::write(&target, "time,entity,metric,value\n").unwrap();
+    std::os::unix::fs::symlink(target, dir.path().join("metrics.csv")).unwrap();
+    let error = Bundle::read(dir.path()).unwrap_err();
+    assert!(matches!(error, BundleError::NotRegular { .. }), "{error}");
+}
+
+#[test]
+fn a_file_beyond_its_bound_is_refused_before_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
+    // A sparse file: nothing is written.
+    let file = fs::File::create(dir.path().join("logs.csv")).unwrap();
+    file.set_len(MAX_CSV_BYTES + 1).unwrap();
+    let error = Bundle::read(dir.path()).unwrap_err();
+    assert!(matches!(error, BundleError::TooLarge { limit: MAX_CSV_BYTES, .. }), "{error}");
+}
+
+fn id(name: &str) -> EntityId {
+    EntityId::new(name).unwrap()
+}
+
+fn at(minute: i64) -> Timestamp {
+    Timestamp::from_second(minute * 60).unwrap()
+}
+
+fn series(entity: &str, metric: &str, peer: Option<&str>, values: &[f64]) -> Series {
+    Series {
+        entity: id(entity),
+        kind: EvidenceKind::Metric,
+        metric: metric.into(),
+        signal: Signal::Traffic,
+        unit: "1/s".into(),
+        peer: peer.map(|peer| Peer { entity: id(peer), role: PeerRole::Caller }),
+        points: values.iter().zip(0..).map(|(value, minute)| (at(minute), *value)).collect(),
+    }
+}
+
+/// Something of everything, with awkward text.
+fn full() -> BundleWriter {
+    let mut manifest = Manifest::new("everything, \"quoted\"");
+    manifest.window = Window::new(at(10), at(20)).ok();
+    manifest.baseline = Window::new(at(0), at(10)).ok();
+    manifest.ignore_alerts = vec!["Noise".into()];
+    manifest.topology.entities = vec![id("alone")];
+    manifest.topology.edges = vec![ManifestEdge {
+        source: id("web"),
+        target: id("cart"),
+        relation: "calls".into(),
+        effects: EffectDirection::TargetToSource,
+    }];
+    let alert = |name: &str| Anomaly {
+        name: name.into(),
+        entity: id("web"),
+        signal: Signal::Errors,
+        onset: at(12),
+        renewed: vec![at(15)],
+        last_seen: Some(at(19)),
+        severity: "high".into(),
+        description: "line one\nline two".into(),
+    };
+    let change = |minute| ChangeRecord {
+        time: at(minute),
+        entity: id("cart"),
+        signal: Signal::Configuration,
+        path: "limits.memory".into(),
+        old: Some("1".into()),
+        new: None,
+        description: String::new(),
+    };
+    let line = LogLine {
+        time: at(13),
+        level: "ERROR".into(),
+        message: "a \"quoted\",\nbroken line".into(),
+        signal: None,
+        peer: None,
+    };
+    let caller = Peer { entity: id("web"), role: PeerRole::Caller };
+    let event = EventRecord {
+        time: at(13),
+        entity: id("cart"),
+        reason: "Killed".into(),
+        signal: Signal::Exhaustion,
+        message: "out, of memory".into(),
+        peer: Some(caller.clone()),
+    };
+    let span = |minute, failed| SpanRecord {
+        time: at(minute),
+        entity: id("cart"),
+        duration_ms: 0.1 + 0.2,
+        failed,
+        peer: Some(caller.clone()),
+    };
+    let rising = [vec![100.0; 12], vec![130.25; 8]].concat();
+    BundleWriter {
+        manifest,
+        alerts: vec![alert("Errors"), alert("Noise")],
+        changes: vec![change(11), change(18)],
+        metrics: vec![
+            series("cart", "requests", None, &rising),
+            series("cart", "requests", Some("web"), &rising),
+        ],
+        events: vec![event],
+        logs: vec![(id("cart"), line)],
+        spans: (0..20)
+            .flat_map(|minute| std::iter::repeat_n(span(minute, minute > 12), 3))
+            .collect(),
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = full();
+    writer.write(dir.path()).unwrap();
+    let bundle = Bundle::read(dir.path()).unwrap();
+    assert_eq!(bundle, writer.to_bundle());
+    let incident = bundle.incident();
+    assert_eq!(incident.warnings, Vec::<String>::new());
+    assert_eq!(incident.ignored, ["Noise on web: listed in ignore_alerts"]);
+    assert_eq!(
+        (incident.anomalies.len(), incident.changes.len(), incident.failures.len()),
+        (1, 2, 1)
+    );
+    // Written again with less, no file of before remains.
+    BundleWriter::new(Manifest::new("empty")).write(dir.path()).unwrap();
+    let files: Vec<_> =
+        fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files, [dir.path().join("bundle.json")]);
+    assert!(writer.write(Path::new("/dev/null/nowhere")).is_err());
+}
+
+fn context(writer: &BundleWriter, entity: &str, visit: u32, page: u32) -> eog_core::LocalContext {
+    let window = Window::new(at(10), at(20)).unwrap();
+    let changed_neighbours = Default::default();
+    let request = ContextRequest { entity: id(entity), window, page, visit, changed_neighbours };
+    BundleContext::new(writer.to_bundle()).local_context(&request)
+}
+
+fn kinds(context: &eog_core::LocalContext) -> String {
+    let words = context.findings.iter().map(|finding| {
+        let peer = finding.peer.as_ref().map_or(String::new(), |peer| format!("/{}", peer.entity));
+        format!("{:?}:{:?}{peer}", finding.kind, finding.signal)
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_context_is_ordered_and_brings_relations_from_the_second_visit_on() {
+    let writer = full();
+    let first = context(&writer, "cart", 1, 1);
+    assert_eq!(
+        kinds(&first),
+        "Change:Configuration Note:Impact/web Event:Exhaustion/web Span:Errors/web \
+         Metric:Traffic Log:Errors Span:Latency/web"
+    );
+    assert_eq!(
+        first.omitted,
+        [
+            "1 change after the last alert began: nothing follows from it",
+            "1 series about relations, given when a neighbour's message asks for another look"
+        ]
+    );
+    let second = context(&writer, "cart", 2, 1);
+    assert!(kinds(&second).contains("Metric:Traffic/web"), "{}", kinds(&second));
+    assert_eq!(kinds(&context(&writer, "web", 1, 1)), "Note:Route/cart Alert:Errors Alert:Errors");
+    assert_eq!(context(&writer, "unknown", 1, 1), eog_core::LocalContext::default());
+    assert_eq!(context(&writer, "cart", 2, 1), second, "equal requests, equal contexts");
+}
+
+#[test]
+fn a_context_comes_in_pages() {
+    let mut writer = full();
+    writer.events = (0..FINDINGS_PER_PAGE + 5)
+        .map(|index| EventRecord {
+            time: at(13),
+            entity: id("mail"),
+            reason: format!("reason {index:03}"),
+            signal: Signal::Availability,
+            message: String::new(),
+            peer: None,
+        })
+        .collect();
+    let (one, two) = (context(&writer, "mail", 1, 1), context(&writer, "mail", 1, 2));
+    assert_eq!((one.findings.len(), two.findings.len()), (FINDINGS_PER_PAGE, 5));
+    assert_eq!(one.omitted, ["5 findings on later pages"]);
+    assert_eq!(two.omitted, ["40 findings on earlier pages"]);
+    assert!(one.findings.iter().all(|finding| !two.findings.contains(finding)));
+    assert!(context(&writer, "mail", 1, 3).findings.is_empty());
+    assert!(context(&writer, "mail", 1, u32::MAX).findings.is_empty());
+    assert_eq!(context(&writer, "mail", 1, 0), one);
+}

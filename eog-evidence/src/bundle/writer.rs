@@ -1,0 +1,188 @@
+//! Writes a bundle. Equal content gives equal bytes.
+
+use std::fs;
+use std::path::Path;
+
+use eog_core::{Anomaly, EntityId};
+use serde::Serialize;
+
+use super::Bundle;
+use super::error::BundleWriteError;
+use super::files::{DataFile, EVENTS, LOGS, METRICS, SPANS, peer_fields, word};
+use super::intake::Intake;
+use super::manifest::{ChangeRecord, Manifest};
+use crate::events::EventRecord;
+use crate::logs::LogLine;
+use crate::series::Series;
+use crate::spans::SpanRecord;
+
+/// The content of a bundle to be written, or used without a directory.
+///
+/// ```
+/// use eog_evidence::{Bundle, BundleWriter, Manifest};
+/// let dir = tempfile::tempdir()?;
+/// let writer = BundleWriter::new(Manifest::new("quiet night"));
+/// writer.write(dir.path())?;
+/// assert_eq!(Bundle::read(dir.path())?, writer.to_bundle());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BundleWriter {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// Alerts, for `alerts.json`.
+    pub alerts: Vec<Anomaly>,
+    /// Changes, for `changes.json`.
+    pub changes: Vec<ChangeRecord>,
+    /// Series, for `metrics.csv`.
+    pub metrics: Vec<Series>,
+    /// Events, for `events.csv`.
+    pub events: Vec<EventRecord>,
+    /// Log lines with their entity, for `logs.csv`.
+    pub logs: Vec<(EntityId, LogLine)>,
+    /// Spans, for `spans.csv`.
+    pub spans: Vec<SpanRecord>,
+}
+
+impl BundleWriter {
+    /// A bundle that holds nothing but a manifest.
+    pub fn new(manifest: Manifest) -> Self {
+        Self {
+            manifest,
+            alerts: Vec::new(),
+            changes: Vec::new(),
+            metrics: Vec::new(),
+            events: Vec::new(),
+            logs: Vec::new(),
+            spans: Vec::new(),
+        }
+    }
+
+    /// Writes the files into a directory, which is made if it is not there. Files of the same
+    /// name are replaced; an empty list gives no file and removes an old one.
+    ///
+    /// # Errors
+    /// [`BundleWriteError`] names the file that could not be written.
+    pub fn write(&self, dir: &Path) -> Result<(), BundleWriteError> {
+        fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
+        put_json(&dir.join("bundle.json"), &self.manifest)?;
+        put_list(&dir.join("alerts.json"), &self.alerts)?;
+        put_list(&dir.join("changes.json"), &self.changes)?;
+        put_table(dir, &METRICS, self.metric_rows())?;
+        put_table(dir, &EVENTS, self.event_rows())?;
+        put_table(dir, &LOGS, self.log_rows())?;
+        put_table(dir, &SPANS, self.span_rows())
+    }
+
+    /// The bundle that reading the written files would give.
+    pub fn to_bundle(&self) -> Bundle {
+        let mut intake = Intake::default();
+        self.metrics.iter().for_each(|series| intake.points(series));
+        self.events.iter().for_each(|event| intake.event(event.clone()));
+        self.logs.iter().for_each(|(entity, line)| intake.log(entity, line));
+        self.spans.iter().for_each(|span| intake.span(span.clone()));
+        let (manifest, alerts) = (self.manifest.clone(), self.alerts.clone());
+        Bundle::assemble(manifest, alerts, &self.changes, intake, Vec::new())
+    }
+
+    fn metric_rows(&self) -> Vec<Vec<String>> {
+        let row = |series: &Series, (at, value): &(_, f64)| {
+            let [peer, role] = peer_fields(series.peer.as_ref());
+            vec![
+                jiff::Timestamp::to_string(at),
+                series.entity.to_string(),
+                series.metric.clone(),
+                value.to_string(),
+                series.unit.clone(),
+                word(&series.signal),
+                peer,
+                role,
+            ]
+        };
+        self.metrics
+            .iter()
+            .flat_map(|series| series.points.iter().map(move |point| row(series, point)))
+            .collect()
+    }
+
+    fn event_rows(&self) -> Vec<Vec<String>> {
+        let row = |event: &EventRecord| {
+            let [peer, role] = peer_fields(event.peer.as_ref());
+            vec![
+                event.time.to_string(),
+                event.entity.to_string(),
+                event.reason.clone(),
+                word(&event.signal),
+                event.message.clone(),
+                peer,
+                role,
+            ]
+        };
+        self.events.iter().map(row).collect()
+    }
+
+    fn log_rows(&self) -> Vec<Vec<String>> {
+        let row = |(entity, line): &(EntityId, LogLine)| {
+            let [peer, role] = peer_fields(line.peer.as_ref());
+            vec![
+                line.time.to_string(),
+                entity.to_string(),
+                line.level.clone(),
+                line.message.clone(),
+                line.signal.as_ref().map_or_else(String::new, word),
+                peer,
+                role,
+            ]
+        };
+        self.logs.iter().map(row).collect()
+    }
+
+    fn span_rows(&self) -> Vec<Vec<String>> {
+        let row = |span: &SpanRecord| {
+            let [peer, role] = peer_fields(span.peer.as_ref());
+            vec![
+                span.time.to_string(),
+                span.entity.to_string(),
+                span.duration_ms.to_string(),
+                if span.failed { "error" } else { "ok" }.to_owned(),
+                peer,
+                role,
+            ]
+        };
+        self.spans.iter().map(row).collect()
+    }
+}
+
+fn put_list(path: &Path, list: &[impl Serialize]) -> Result<(), BundleWriteError> {
+    if list.is_empty() { remove(path) } else { put_json(path, list) }
+}
+
+fn put_json<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<(), BundleWriteError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|error| failed(path, error))?;
+    text.push(b'\n');
+    fs::write(path, text).map_err(|error| failed(path, error))
+}
+
+fn put_table(dir: &Path, file: &DataFile, rows: Vec<Vec<String>>) -> Result<(), BundleWriteError> {
+    let path = dir.join(file.name);
+    if rows.is_empty() {
+        return remove(&path);
+    }
+    let mut writer = csv::Writer::from_path(&path).map_err(|error| failed(&path, error))?;
+    writer.write_record(file.columns.all()).map_err(|error| failed(&path, error))?;
+    for row in rows {
+        writer.write_record(row).map_err(|error| failed(&path, error))?;
+    }
+    writer.flush().map_err(|error| failed(&path, error))
+}
+
+fn remove(path: &Path) -> Result<(), BundleWriteError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(path, error)),
+        _ => Ok(()),
+    }
+}
+
+fn failed(path: &Path, error: impl std::fmt::Display) -> BundleWriteError {
+    BundleWriteError { file: path.to_owned(), reason: error.to_string() }
+}

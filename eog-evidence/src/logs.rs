@@ -1,0 +1,307 @@
+//! Findings from log lines: errors and warnings, grouped by what they say.
+
+use std::collections::BTreeMap;
+
+use eog_core::{
+    EntityId, EvidenceKind, Finding, FindingContent, Peer, Quantity, Signal, Timestamp, Trend,
+};
+
+use crate::series::Periods;
+use crate::shift::during;
+use crate::text::shorten;
+
+/// At most this many patterns are kept for one entity; further ones are only counted.
+pub const MAX_LOG_PATTERNS: usize = 200;
+
+/// Longest pattern and longest quoted message, in characters.
+const MAX_PATTERN: usize = 200;
+
+/// A pattern that was there before rises when its rate is more than this many times as high.
+const RATE_FACTOR: f64 = 2.0;
+
+/// One line of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// When it was written.
+    pub time: Timestamp,
+    /// How severe it says it is, such as `error` or `WARN`.
+    pub level: String,
+    /// The message. Untrusted text.
+    pub message: String,
+    /// What it speaks of, if the source knows.
+    pub signal: Option<Signal>,
+    /// Another entity that it names, if the source knows.
+    pub peer: Option<Peer>,
+}
+
+/// The errors and warnings of one entity, grouped by level, signal, peer and normalised message.
+///
+/// A message is normalised by putting `#` for every run of digits and for every word of eight and
+/// more hexadecimal digits that holds a digit. Lines of other levels are passed over.
+///
+/// ```
+/// use eog_core::{EntityId, Window};
+/// use eog_evidence::{LogLine, LogPatterns, Periods};
+/// let mut patterns = LogPatterns::new(EntityId::new("cart")?);
+/// for second in [10, 20] {
+///     patterns.add(&LogLine {
+///         time: format!("2026-01-01T10:00:{second}Z").parse()?,
+///         level: "ERROR".into(),
+///         message: format!("request {second} failed"),
+///         signal: None,
+///         peer: None,
+///     });
+/// }
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let findings = patterns.findings(&Periods::new(window), "logs.csv");
+/// assert_eq!(findings.len(), 1);
+/// assert_eq!(findings[0].excerpt, "error, 2 times: request 10 failed");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogPatterns {
+    entity: EntityId,
+    patterns: BTreeMap<Key, Pattern>,
+    beyond: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    level: Level,
+    signal: Signal,
+    peer: Option<(EntityId, eog_core::PeerRole)>,
+    pattern: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pattern {
+    /// The earliest line's message stands for all.
+    sample: (Timestamp, String),
+    times: Vec<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Error,
+    Warning,
+}
+
+impl LogPatterns {
+    /// No lines yet.
+    pub fn new(entity: EntityId) -> Self {
+        Self { entity, patterns: BTreeMap::new(), beyond: 0 }
+    }
+
+    /// Adds a line, if it is an error or a warning.
+    pub fn add(&mut self, line: &LogLine) {
+        let Some(level) = Level::of(&line.level) else { return };
+        let key = Key {
+            level,
+            signal: line.signal.unwrap_or(level.signal()),
+            peer: line.peer.clone().map(|peer| (peer.entity, peer.role)),
+            pattern: normalised(&line.message),
+        };
+        if self.patterns.len() >= MAX_LOG_PATTERNS && !self.patterns.contains_key(&key) {
+            self.beyond += 1;
+            return;
+        }
+        let sample = (line.time, shorten(&line.message, MAX_PATTERN));
+        let pattern = self
+            .patterns
+            .entry(key)
+            .or_insert_with(|| Pattern { sample: sample.clone(), times: Vec::new() });
+        pattern.times.push(line.time);
+        if sample < pattern.sample {
+            pattern.sample = sample;
+        }
+    }
+
+    /// How many lines were not kept because there were more than [`MAX_LOG_PATTERNS`] patterns.
+    pub fn beyond(&self) -> usize {
+        self.beyond
+    }
+
+    /// One finding for each pattern seen in the window outside the baseline, in a fixed order.
+    ///
+    /// The trend is `rising` when the rate of lines is more than twice that of the baseline, or
+    /// there is no baseline; else `steady`. The quantity counts lines: those seen, and those that
+    /// the baseline rate would give. Without a signal of its own an error speaks of
+    /// [`Signal::Errors`], a warning of [`Signal::Other`].
+    pub fn findings(&self, periods: &Periods, source: &str) -> Vec<Finding> {
+        let one = |(key, pattern)| self.finding(key, pattern, periods, source);
+        self.patterns.iter().filter_map(one).collect()
+    }
+
+    fn finding(
+        &self,
+        key: &Key,
+        pattern: &Pattern,
+        periods: &Periods,
+        source: &str,
+    ) -> Option<Finding> {
+        let baseline = periods.counting_baseline();
+        let normal = |at: Timestamp| baseline.is_some_and(|baseline| baseline.contains(at));
+        let seen: Vec<Timestamp> = pattern
+            .times
+            .iter()
+            .copied()
+            .filter(|at| periods.window.contains(*at) && !normal(*at))
+            .collect();
+        let (first, last) = (seen.iter().min()?, seen.iter().max()?);
+        let expected = baseline.map(|baseline| {
+            let before = pattern.times.iter().filter(|at| baseline.contains(**at)).count();
+            let length = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
+            let looked_at =
+                length(periods.window.start().max(baseline.end()), periods.window.end());
+            before as f64 * looked_at.max(0.0) / length(baseline.start(), baseline.end())
+        });
+        let rising = expected.is_none_or(|expected| seen.len() as f64 > RATE_FACTOR * expected);
+        let level = key.level.name();
+        Some(Finding::new(FindingContent {
+            entity: self.entity.clone(),
+            kind: EvidenceKind::Log,
+            signal: key.signal,
+            trend: if rising { Trend::Rising } else { Trend::Steady },
+            time: during(*first, *last),
+            quantity: Some(Quantity {
+                observed: seen.len() as f64,
+                baseline: expected,
+                unit: "lines".into(),
+            }),
+            change: None,
+            peer: key.peer.clone().map(|(entity, role)| Peer { entity, role }),
+            source: source.to_owned(),
+            query: format!("entity={} level={level} message={:?}", self.entity, key.pattern),
+            excerpt: format!("{level}, {}: {}", times(seen.len()), pattern.sample.1),
+        }))
+    }
+}
+
+/// `once`, `2 times`.
+pub(crate) fn times(count: usize) -> String {
+    if count == 1 { "once".into() } else { format!("{count} times") }
+}
+
+impl Level {
+    fn of(text: &str) -> Option<Self> {
+        let text = text.trim().to_ascii_lowercase();
+        match text.as_str() {
+            "error" | "err" | "fatal" | "critical" | "crit" | "panic" | "severe" | "alert"
+            | "emerg" | "emergency" => Some(Self::Error),
+            "warning" | "warn" => Some(Self::Warning),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+
+    fn signal(self) -> Signal {
+        match self {
+            Self::Error => Signal::Errors,
+            Self::Warning => Signal::Other,
+        }
+    }
+}
+
+/// What a message says without its numbers and ids, at most [`MAX_PATTERN`] characters.
+fn normalised(message: &str) -> String {
+    let short = shorten(message, MAX_PATTERN);
+    let mut pattern = String::new();
+    let boundary = |character: char| !character.is_alphanumeric();
+    for word in short.split_inclusive(boundary) {
+        let body = word.trim_end_matches(boundary);
+        let digits = body.contains(|character: char| character.is_ascii_digit());
+        let is_id = digits && body.len() >= 8 && body.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_id {
+            pattern.push('#');
+        } else {
+            push_without_digits(&mut pattern, body);
+        }
+        pattern.push_str(word.get(body.len()..).unwrap_or_default());
+    }
+    pattern.trim().to_owned()
+}
+
+fn push_without_digits(pattern: &mut String, word: &str) {
+    let mut in_number = false;
+    for character in word.chars() {
+        if !character.is_ascii_digit() {
+            pattern.push(character);
+        } else if !in_number {
+            pattern.push('#');
+        }
+        in_number = character.is_ascii_digit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eog_core::Window;
+
+    #[test]
+    fn messages_lose_their_numbers_and_ids() {
+        let cases = [
+            ("request 4711 took 12.5ms", "request # took #.#ms"),
+            ("order 3f2a9b1c77de rejected", "order # rejected"),
+            ("trace 5e0d8c2a-11aa22bb-9c failed", "trace #-#-#c failed"),
+            ("deadbeef stays, feedface too", "deadbeef stays, feedface too"),
+            ("", ""),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(normalised(message), expected, "{message}");
+        }
+    }
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(minute * 60).unwrap()
+    }
+
+    fn trends(minutes: &[i64], baseline: bool) -> Vec<(Trend, f64)> {
+        let mut patterns = LogPatterns::new(EntityId::new("cart").unwrap());
+        for minute in minutes {
+            let message = format!("failed at {minute}");
+            let level = "error".to_owned();
+            patterns.add(&LogLine { time: at(*minute), level, message, signal: None, peer: None });
+        }
+        let window = Window::new(at(60), at(120)).unwrap();
+        let observed = baseline.then(|| Window::new(at(0), at(120)).unwrap());
+        let periods = Periods { observed, ..Periods::new(window) };
+        let findings = patterns.findings(&periods, "logs.csv");
+        findings.iter().map(|f| (f.trend, f.quantity.as_ref().unwrap().observed)).collect()
+    }
+
+    #[test]
+    fn a_pattern_rises_when_its_rate_more_than_doubles() {
+        let cases = [
+            (&[61, 70][..], true, vec![(Trend::Rising, 2.0)]),
+            (&[5, 61, 70], true, vec![(Trend::Steady, 2.0)]),
+            (&[5, 61, 70, 80], true, vec![(Trend::Rising, 3.0)]),
+            (&[5, 61, 70], false, vec![(Trend::Rising, 2.0)]),
+            (&[5, 120], true, vec![]),
+        ];
+        for (minutes, baseline, expected) in cases {
+            assert_eq!(trends(minutes, baseline), expected, "{minutes:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_bounded() {
+        let mut patterns = LogPatterns::new(EntityId::new("cart").unwrap());
+        for index in 0..MAX_LOG_PATTERNS + 3 {
+            let letters: String = format!("{index:03}")
+                .bytes()
+                .map(|digit| char::from(digit - b'0' + b'g'))
+                .collect();
+            let level = "warn".to_owned();
+            let line = LogLine { time: at(1), level, message: letters, signal: None, peer: None };
+            patterns.add(&line);
+        }
+        assert_eq!(patterns.beyond(), 3);
+    }
+}

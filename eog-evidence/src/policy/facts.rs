@@ -1,0 +1,213 @@
+//! A packet sorted into what the rules ask for.
+
+use eog_core::{
+    Belief, Claim, ContextPacket, Direction, EntityId, EvidenceKind, EvidenceTime, Finding, Label,
+    PeerRole, Signal, Timestamp, Trend,
+};
+use jiff::SignedDuration;
+
+use crate::paths::DEMAND_RELATIONS;
+use crate::signs::{is_executed_experiment, is_real_change, is_surge, is_worse, role};
+
+/// Series are measured in steps: a surge this much later than a failure may still precede it.
+const MEASURING_STEP: SignedDuration = SignedDuration::from_mins(1);
+
+/// What a packet says, by meaning. Lists keep the packet's order: strongest first.
+pub(super) struct Facts<'a> {
+    pub(super) packet: &'a ContextPacket,
+    pub(super) entity: &'a EntityId,
+    /// Own changes, restarts left out.
+    pub(super) changes: Vec<&'a Finding>,
+    /// Changes elsewhere that have a path here; changes of demand apart.
+    pub(super) routes: Vec<&'a Finding>,
+    pub(super) demand_routes: Vec<&'a Finding>,
+    /// Anomalies that an own change precedes and reaches.
+    pub(super) impacts: Vec<&'a Finding>,
+    /// Every sign that the entity does worse than usual, its calls to others included.
+    pub(super) harms: Vec<&'a Finding>,
+    /// Those of the harms that are hard failures of its own: ran out, crashed, was made to fail.
+    pub(super) failures: Vec<&'a Finding>,
+    /// More load comes in.
+    pub(super) surges: Vec<&'a Finding>,
+    /// Neighbours that claim this entity as their cause, with the claim.
+    pub(super) accusations: Vec<(&'a EntityId, &'a Claim)>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(packet: &'a ContextPacket) -> Self {
+        let entity = &packet.entity;
+        let pick = |wanted: &dyn Fn(&Finding) -> bool| -> Vec<&'a Finding> {
+            packet.context.findings.iter().filter(|finding| wanted(finding)).collect()
+        };
+        let note = |signal| {
+            move |finding: &Finding| finding.kind == EvidenceKind::Note && finding.signal == signal
+        };
+        let (demand_routes, routes) =
+            pick(&note(Signal::Route)).into_iter().partition(|route| route.trend == Trend::Rising);
+        let is_failure = |finding: &Finding| {
+            let hard = matches!(finding.signal, Signal::Exhaustion | Signal::Availability);
+            is_executed_experiment(finding)
+                || (hard && is_worse(finding) && role(finding) != Some(PeerRole::Callee))
+        };
+        let accusations = packet
+            .inbox
+            .iter()
+            .flat_map(|message| message.belief.claims.iter().map(|claim| (&message.sender, claim)))
+            .filter(|(_, claim)| claim.cause == *entity && claim.effect != *entity)
+            .collect();
+        Self {
+            packet,
+            entity,
+            changes: pick(&is_real_change),
+            routes,
+            demand_routes,
+            impacts: pick(&note(Signal::Impact)),
+            harms: pick(&|finding| is_worse(finding) || is_executed_experiment(finding)),
+            failures: pick(&is_failure),
+            surges: pick(&is_surge),
+            accusations,
+        }
+    }
+
+    pub(super) fn findings(&self) -> &'a [Finding] {
+        &self.packet.context.findings
+    }
+
+    pub(super) fn message(&self, sender: &EntityId) -> Option<&'a Belief> {
+        self.packet.message_from(sender)
+    }
+
+    /// Whether a neighbour's message claims that `cause` explains `effect`.
+    pub(super) fn says(&self, sender: &EntityId, cause: &EntityId, effect: &EntityId) -> bool {
+        self.message(sender).is_some_and(|belief| {
+            belief.claims.iter().any(|claim| claim.cause == *cause && claim.effect == *effect)
+        })
+    }
+
+    /// Whether a neighbour holds this entity for its cause.
+    pub(super) fn blames_me(&self, sender: &EntityId) -> bool {
+        self.says(sender, self.entity, sender)
+    }
+
+    pub(super) fn calls(&self, other: &EntityId) -> bool {
+        self.related(other, PeerRole::Callee, true)
+    }
+
+    pub(super) fn is_called_by(&self, other: &EntityId) -> bool {
+        self.related(other, PeerRole::Caller, false)
+    }
+
+    fn related(&self, other: &EntityId, role: PeerRole, outgoing: bool) -> bool {
+        let named = self.findings().iter().filter_map(|finding| finding.peer.as_ref());
+        let by_evidence = named.into_iter().any(|peer| peer.entity == *other && peer.role == role);
+        by_evidence
+            || self.packet.neighbours.iter().any(|neighbour| {
+                neighbour.entity == *other
+                    && neighbour.outgoing == outgoing
+                    && DEMAND_RELATIONS.contains(&neighbour.relation.as_str())
+            })
+    }
+
+    /// Declared neighbours that effects come from, by name, each once.
+    pub(super) fn upstream(&self) -> Vec<&'a EntityId> {
+        let upstream = |direction| matches!(direction, Direction::Upstream | Direction::Both);
+        let mut names: Vec<&EntityId> = self
+            .packet
+            .neighbours
+            .iter()
+            .filter(|neighbour| upstream(neighbour.direction) && neighbour.relation != "claim")
+            .map(|neighbour| &neighbour.entity)
+            .collect();
+        names.dedup();
+        names
+    }
+
+    /// Declared callers, by name, each once.
+    pub(super) fn callers(&self) -> Vec<&'a EntityId> {
+        let mut names: Vec<&EntityId> = self
+            .packet
+            .neighbours
+            .iter()
+            .filter(|neighbour| {
+                !neighbour.outgoing && DEMAND_RELATIONS.contains(&neighbour.relation.as_str())
+            })
+            .map(|neighbour| &neighbour.entity)
+            .collect();
+        names.dedup();
+        names
+    }
+
+    pub(super) fn is_degraded(&self) -> bool {
+        !self.harms.is_empty()
+    }
+
+    /// When the entity began to fail: by its hard failures, else by its fullest resource.
+    pub(super) fn overloaded_since(&self) -> Option<Timestamp> {
+        let start = |finding: &&Finding| finding.time.start();
+        let strained = self.harms.iter().filter(|harm| harm.signal == Signal::Saturation);
+        self.failures.iter().map(start).min().or_else(|| strained.map(start).min())
+    }
+
+    /// The surges that can have caused the overload: what comes after a failure, such as a storm
+    /// of retries, is its effect.
+    pub(super) fn early_surges(&self) -> Vec<&'a Finding> {
+        let limit = self.overloaded_since().map(|at| at.checked_add(MEASURING_STEP).unwrap_or(at));
+        let early = |surge: &&Finding| limit.is_none_or(|limit| surge.time.start() <= limit);
+        self.surges.iter().copied().filter(early).collect()
+    }
+
+    /// Callees that this entity's load has exhausted: they say so, or they failed without a change
+    /// of their own and do not insist that they explain this entity.
+    pub(super) fn exhausted_callees(&self) -> Vec<&'a EntityId> {
+        if self.surges.is_empty() {
+            return Vec::new();
+        }
+        let exhausted = |sender: &EntityId, belief: &Belief| {
+            let failed_unchanged = belief.label == Label::Origin
+                && belief.cited().iter().all(|id| id.kind() != EvidenceKind::Change)
+                && self.calls(sender)
+                && !self.says(sender, sender, self.entity);
+            failed_unchanged || (self.blames_me(sender) && self.is_load_on(sender))
+        };
+        let messages = self.packet.inbox.iter();
+        let exhausted = messages.filter(|message| exhausted(&message.sender, &message.belief));
+        exhausted.map(|message| &message.sender).collect()
+    }
+
+    /// Whether being the cause of a neighbour means having overloaded it. A mere caller that
+    /// blames this entity speaks of failures instead.
+    pub(super) fn is_load_on(&self, other: &EntityId) -> bool {
+        self.calls(other) || !self.is_called_by(other)
+    }
+
+    /// Entities that this one calls in vain or slowly, with the findings that say so, in the order
+    /// in which the evidence names them.
+    pub(super) fn failing_callees(&self) -> Vec<(&'a EntityId, Vec<&'a Finding>)> {
+        let mut callees: Vec<(&EntityId, Vec<&Finding>)> = Vec::new();
+        for harm in &self.harms {
+            let Some(peer) = &harm.peer else { continue };
+            if peer.role != PeerRole::Callee || peer.entity == *self.entity {
+                continue;
+            }
+            match callees.iter_mut().find(|(callee, _)| *callee == &peer.entity) {
+                Some((_, findings)) => findings.push(harm),
+                None => callees.push((&peer.entity, vec![harm])),
+            }
+        }
+        callees
+    }
+}
+
+/// Whether a finding begins after an instant.
+pub(super) fn begins_after(finding: &Finding, at: Timestamp) -> bool {
+    finding.time.start() > at
+}
+
+/// Whether a sign of harm was still there after an instant although it began before. An alert
+/// whose end is not known counts as still active.
+pub(super) fn lasts_beyond(finding: &Finding, at: Timestamp) -> bool {
+    match finding.time {
+        EvidenceTime::During(window) => window.end() > at,
+        EvidenceTime::At(_) => finding.kind == EvidenceKind::Alert,
+    }
+}

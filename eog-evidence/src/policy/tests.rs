@@ -1,0 +1,629 @@
+//! Each rule, and each way it must not apply, as a table: a packet and what is decided.
+
+use eog_core::{
+    Belief, ChangeDetail, Claim, ContextPacket, Decision, Direction, EntityId, EvidenceKind,
+    EvidenceTime, Finding, FindingContent, Label, LocalContext, Message, Neighbour, Peer, PeerRole,
+    Quantity, Signal, Timestamp, Trend, Window,
+};
+
+use super::EvidencePolicy;
+
+fn id(name: &str) -> EntityId {
+    EntityId::new(name).unwrap()
+}
+
+fn at(minute: i64) -> Timestamp {
+    Timestamp::from_second(minute * 60).unwrap()
+}
+
+/// A finding on `me`: kind, signal, trend, minute.
+fn finding(kind: EvidenceKind, signal: Signal, trend: Trend, minute: i64) -> FindingContent {
+    FindingContent {
+        entity: id("me"),
+        kind,
+        signal,
+        trend,
+        time: EvidenceTime::At(at(minute)),
+        quantity: None,
+        change: None,
+        peer: None,
+        source: "test".into(),
+        query: String::new(),
+        excerpt: format!("{kind:?} {signal:?} at {minute}"),
+    }
+}
+
+fn with_peer(mut content: FindingContent, peer: &str, role: PeerRole) -> FindingContent {
+    content.peer = Some(Peer { entity: id(peer), role });
+    content
+}
+
+fn change(signal: Signal, minute: i64) -> FindingContent {
+    let mut content = finding(EvidenceKind::Change, signal, Trend::Steady, minute);
+    content.change = Some(detail(minute));
+    content
+}
+
+fn detail(minute: i64) -> ChangeDetail {
+    ChangeDetail { path: format!("field{minute}"), old: None, new: None }
+}
+
+fn impact(of_minute: i64, onset: i64, next: &str) -> FindingContent {
+    let mut content = finding(EvidenceKind::Note, Signal::Impact, Trend::Steady, onset);
+    content.change = Some(detail(of_minute));
+    with_peer(content, next, PeerRole::NextDownstream)
+}
+
+fn route(minute: i64, next: &str) -> FindingContent {
+    let content = finding(EvidenceKind::Note, Signal::Route, Trend::Steady, minute);
+    with_peer(content, next, PeerRole::NextUpstream)
+}
+
+fn demand_route(minute: i64, next: &str) -> FindingContent {
+    FindingContent { trend: Trend::Rising, ..route(minute, next) }
+}
+
+fn alert(minute: i64) -> FindingContent {
+    finding(EvidenceKind::Alert, Signal::Errors, Trend::Rising, minute)
+}
+
+fn ended_alert(from: i64, to: i64) -> FindingContent {
+    let during = EvidenceTime::During(Window::new(at(from), at(to)).unwrap());
+    FindingContent { time: during, ..alert(from) }
+}
+
+fn errors(minute: i64) -> FindingContent {
+    finding(EvidenceKind::Metric, Signal::Errors, Trend::Rising, minute)
+}
+
+fn calling(callee: &str, minute: i64) -> FindingContent {
+    let content = finding(EvidenceKind::Log, Signal::Errors, Trend::Rising, minute);
+    with_peer(content, callee, PeerRole::Callee)
+}
+
+fn exhaustion(minute: i64) -> FindingContent {
+    finding(EvidenceKind::Event, Signal::Exhaustion, Trend::Rising, minute)
+}
+
+fn crash(minute: i64) -> FindingContent {
+    finding(EvidenceKind::Event, Signal::Availability, Trend::Rising, minute)
+}
+
+fn traffic(trend: Trend, minute: i64, to: f64) -> FindingContent {
+    let mut content = finding(EvidenceKind::Metric, Signal::Traffic, trend, minute);
+    content.quantity = Some(Quantity { observed: to, baseline: Some(100.0), unit: "1/s".into() });
+    content
+}
+
+fn from(caller: &str, minute: i64, to: f64) -> FindingContent {
+    let trend = if to > 100.0 { Trend::Rising } else { Trend::Steady };
+    with_peer(traffic(trend, minute, to), caller, PeerRole::Caller)
+}
+
+fn steady(signal: Signal) -> FindingContent {
+    finding(EvidenceKind::Metric, signal, Trend::Steady, 0)
+}
+
+/// The message of a neighbour: label, claims as `cause > effect`, one cited id of each kind.
+fn says(sender: &str, label: Label, claims: &[&str], cites: &[EvidenceKind]) -> Message {
+    let cited: Vec<_> = cites
+        .iter()
+        .map(|kind| {
+            let mut content = finding(*kind, Signal::Errors, Trend::Rising, 0);
+            content.entity = id(sender);
+            Finding::new(content).id().clone()
+        })
+        .collect();
+    let claim = |text: &&str| {
+        let (cause, effect) = text.split_once(" > ").unwrap();
+        Claim {
+            cause: id(cause),
+            effect: id(effect),
+            condition: "condition".into(),
+            observed: "observed".into(),
+            evidence: cited.clone(),
+        }
+    };
+    let claims = claims.iter().map(claim).collect();
+    let belief =
+        Belief { label, summary: format!("{sender} is {label}"), evidence: cited.clone(), claims };
+    Message { sender: id(sender), belief }
+}
+
+/// `me` calls `callee`; `caller` calls `me`.
+fn neighbours() -> Vec<Neighbour> {
+    let row = |name, outgoing, direction| Neighbour {
+        entity: id(name),
+        relation: "calls".into(),
+        outgoing,
+        direction,
+    };
+    vec![row("callee", true, Direction::Upstream), row("caller", false, Direction::Downstream)]
+}
+
+fn decide(findings: Vec<FindingContent>, inbox: Vec<Message>) -> (ContextPacket, Decision) {
+    let packet = ContextPacket {
+        entity: id("me"),
+        window: Window::new(at(0), at(60)).unwrap(),
+        context: LocalContext {
+            findings: findings.into_iter().map(Finding::new).collect(),
+            ..LocalContext::default()
+        },
+        neighbours: neighbours(),
+        inbox,
+    };
+    let decision = EvidencePolicy::default().judge(&packet);
+    (packet, decision)
+}
+
+/// A decision in short: label, rule, claims, proposals.
+fn in_short(decision: &Decision) -> String {
+    let rule = decision.summary.split(':').next().unwrap();
+    let claims = decision.claims.iter().map(|claim| format!(" {}>{}", claim.cause, claim.effect));
+    let proposals = decision.proposals.iter().map(|proposal| format!(" ?{}", proposal.entity));
+    let rest: String = claims.chain(proposals).collect();
+    format!("{}, {rule}{rest}", decision.label)
+}
+
+/// Checks a table, and for every row what holds for all decisions.
+fn check(table: Vec<(&str, Vec<FindingContent>, Vec<Message>, &str)>) {
+    for (case, findings, inbox, expected) in table {
+        let (packet, decision) = decide(findings, inbox);
+        assert_eq!(in_short(&decision), expected, "{case}: {}", decision.summary);
+        check_citations(case, &packet, &decision);
+        let again = EvidencePolicy::default().judge(&packet);
+        assert_eq!(again, decision, "{case}: judged again");
+    }
+}
+
+fn check_citations(case: &str, packet: &ContextPacket, decision: &Decision) {
+    let own: Vec<_> = packet.context.findings.iter().map(Finding::id).collect();
+    let told: Vec<_> = packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
+    assert!(
+        decision.evidence.iter().all(|cited| own.contains(&cited)),
+        "{case}: cites own findings"
+    );
+    assert_eq!(decision.evidence.is_empty(), own.is_empty(), "{case}: cites something");
+    for claim in &decision.claims {
+        assert!(!claim.evidence.is_empty(), "{case}: claim without evidence");
+        let known = |id| own.contains(&id) || told.contains(id);
+        assert!(claim.evidence.iter().all(known), "{case}: claim cites what is known");
+        assert!(claim.cause != claim.effect, "{case}: claims itself");
+        assert!(claim.cause == packet.entity || claim.effect == packet.entity, "{case}: touches");
+    }
+    assert!(decision.scores.iter().any(|score| score.entity == packet.entity), "{case}: rates");
+}
+
+use EvidenceKind::{Change, Event, Log, Metric};
+use Label::{Healthy, Origin, Symptom};
+use Signal::{Configuration, Demand, Experiment, Restart};
+
+#[test]
+fn own_change() {
+    let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
+    check(vec![
+        (
+            "reaches an alert",
+            vec![change(Configuration, 5), impact(5, 9, "caller")],
+            vec![],
+            "Origin, own change me>caller",
+        ),
+        ("is blamed", vec![change(Configuration, 5)], blamed(), "Origin, own change me>caller"),
+        (
+            "is harmed later",
+            vec![change(Configuration, 5), errors(6)],
+            vec![],
+            "Origin, own change",
+        ),
+        (
+            "was harmed before",
+            vec![change(Configuration, 5), errors(5)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        ("explains nothing", vec![change(Configuration, 5)], vec![], "Defer, unexplaining change"),
+        (
+            "impact of another change",
+            vec![change(Configuration, 7), impact(5, 9, "caller")],
+            vec![],
+            "Defer, unexplaining change",
+        ),
+        (
+            "restart",
+            vec![change(Restart, 5), alert(9)],
+            blamed(),
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "restart of a healthy entity",
+            vec![change(Restart, 5)],
+            vec![],
+            "Healthy, nothing unusual",
+        ),
+        (
+            "demand with traffic",
+            vec![change(Demand, 5), traffic(Trend::Rising, 5, 120.0)],
+            blamed(),
+            "Origin, own change me>caller",
+        ),
+        (
+            "demand after the traffic",
+            vec![change(Demand, 5), traffic(Trend::Rising, 4, 120.0)],
+            vec![],
+            "Defer, unexplaining change",
+        ),
+        (
+            "demand without traffic",
+            vec![change(Demand, 5), impact(5, 9, "callee")],
+            vec![],
+            "Defer, unexplaining change",
+        ),
+        (
+            "experiment only defined",
+            vec![change(Experiment, 5), alert(9)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "experiment ran",
+            vec![change(Experiment, 5), finding(Event, Experiment, Trend::Rising, 6), alert(9)],
+            vec![],
+            "Origin, own change",
+        ),
+    ]);
+    let (packet, decision) = decide(vec![change(Configuration, 5), impact(5, 9, "caller")], vec![]);
+    assert_eq!(decision.evidence.first(), Some(packet.context.findings[0].id()));
+    assert_eq!(decision.evidence[0].kind(), Change);
+}
+
+#[test]
+fn traffic_amplification() {
+    let exhausted = || says("callee", Origin, &[], &[Event]);
+    check(vec![
+        (
+            "exhausted by a caller",
+            vec![exhaustion(9), from("caller", 5, 130.0)],
+            vec![],
+            "Symptom, traffic amplification caller>me",
+        ),
+        (
+            "saturated by a caller",
+            vec![finding(Metric, Signal::Saturation, Trend::Rising, 9), from("caller", 5, 130.0)],
+            vec![],
+            "Symptom, traffic amplification caller>me",
+        ),
+        (
+            "slow by a caller",
+            vec![alert(9), from("caller", 5, 130.0)],
+            vec![],
+            "Symptom, traffic amplification caller>me",
+        ),
+        (
+            "retries after the failure",
+            vec![exhaustion(5), from("caller", 9, 130.0)],
+            vec![],
+            "Origin, own failure",
+        ),
+        (
+            "all senders of much",
+            vec![exhaustion(9), from("a", 5, 120.0), from("b", 5, 150.0), from("c", 5, 130.0)],
+            vec![],
+            "Symptom, traffic amplification b>me c>me",
+        ),
+        (
+            "healthy with more traffic",
+            vec![from("caller", 5, 130.0)],
+            vec![],
+            "Defer, more traffic",
+        ),
+        (
+            "a callee is exhausted",
+            vec![calling("callee", 9), from("caller", 5, 130.0)],
+            vec![exhausted()],
+            "Symptom, traffic amplification caller>me me>callee",
+        ),
+        (
+            "a callee blames its load",
+            vec![calling("callee", 9), from("caller", 5, 130.0)],
+            vec![says("callee", Symptom, &["me > callee"], &[Metric])],
+            "Symptom, traffic amplification caller>me me>callee",
+        ),
+        (
+            "a callee changed",
+            vec![calling("callee", 9), from("caller", 5, 130.0)],
+            vec![says("callee", Origin, &[], &[Change])],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "a callee stands by its failure",
+            vec![calling("callee", 9), from("caller", 5, 130.0)],
+            vec![says("callee", Origin, &["callee > me"], &[Event])],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "no traffic is known",
+            vec![calling("callee", 9)],
+            vec![exhausted()],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "a caller blames its failure",
+            vec![from("caller", 5, 130.0)],
+            vec![says("caller", Symptom, &["me > caller"], &[Log])],
+            "Defer, more traffic",
+        ),
+        (
+            "sender known by a change of demand",
+            vec![exhaustion(9), traffic(Trend::Rising, 5, 130.0), demand_route(4, "caller")],
+            vec![],
+            "Symptom, traffic amplification caller>me",
+        ),
+        (
+            "traffic rose before that change",
+            vec![exhaustion(9), traffic(Trend::Rising, 5, 130.0), demand_route(6, "caller")],
+            vec![],
+            "Defer, demand enters here ?caller",
+        ),
+        (
+            "caller's word for it",
+            vec![exhaustion(9)],
+            vec![says("caller", Symptom, &["caller > me"], &[Metric])],
+            "Symptom, traffic amplification caller>me",
+        ),
+        (
+            "caller's word, measured otherwise",
+            vec![exhaustion(9), from("caller", 5, 100.0)],
+            vec![says("caller", Symptom, &["caller > me"], &[Metric])],
+            "Origin, own failure me>caller",
+        ),
+        (
+            "caller's word without a measurement",
+            vec![exhaustion(9)],
+            vec![says("caller", Symptom, &["caller > me"], &[Log])],
+            "Origin, own failure me>caller",
+        ),
+    ]);
+}
+
+#[test]
+fn failing_callee() {
+    check(vec![
+        ("one", vec![calling("callee", 9), alert(10)], vec![], "Symptom, failing callee callee>me"),
+        (
+            "not in the topology",
+            vec![calling("hidden", 9)],
+            vec![],
+            "Symptom, failing callee hidden>me",
+        ),
+        (
+            "origins first",
+            vec![calling("a", 9), calling("b", 9), calling("c", 9)],
+            vec![says("c", Origin, &[], &[Change])],
+            "Symptom, failing callee c>me a>me",
+        ),
+        (
+            "healthy ones are passed over",
+            vec![calling("callee", 9)],
+            vec![says("callee", Healthy, &[], &[])],
+            "Symptom, cause not found",
+        ),
+        (
+            "one that blames me",
+            vec![calling("callee", 9)],
+            vec![says("callee", Symptom, &["me > callee"], &[Log])],
+            "Symptom, cause not found ?callee",
+        ),
+    ]);
+}
+
+#[test]
+fn own_failure() {
+    let upstream = || vec![says("callee", Symptom, &[], &[Log])];
+    check(vec![
+        ("exhausted", vec![exhaustion(9)], vec![], "Origin, own failure"),
+        ("crashed", vec![crash(9)], vec![], "Origin, own failure"),
+        (
+            "a crash upstream explains",
+            vec![crash(9)],
+            upstream(),
+            "Symptom, degraded upstream callee>me",
+        ),
+        ("exhaustion is its own", vec![exhaustion(9)], upstream(), "Origin, own failure"),
+        (
+            "after a change upstream",
+            vec![exhaustion(9), route(5, "callee")],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "before a change upstream",
+            vec![exhaustion(5), route(9, "callee")],
+            vec![],
+            "Origin, own failure",
+        ),
+        (
+            "restarted after it",
+            vec![exhaustion(9), change(Restart, 10)],
+            vec![],
+            "Origin, own failure",
+        ),
+        (
+            "an experiment ran",
+            vec![finding(Event, Experiment, Trend::Rising, 9)],
+            vec![],
+            "Origin, own failure",
+        ),
+    ]);
+    let (_, decision) = decide(vec![exhaustion(9), change(Restart, 10)], vec![]);
+    assert!(decision.evidence.iter().all(|id| id.kind() != Change), "never confirmed");
+}
+
+#[test]
+fn demand_enters_here() {
+    let more = || traffic(Trend::Rising, 5, 120.0);
+    let overloads = || says("callee", Symptom, &["me > callee"], &[Metric]);
+    check(vec![
+        (
+            "blamed for load",
+            vec![more()],
+            vec![overloads()],
+            "Defer, demand enters here me>callee ?caller",
+        ),
+        (
+            "exhausted, sender unknown",
+            vec![exhaustion(9), more()],
+            vec![],
+            "Defer, demand enters here ?caller",
+        ),
+        (
+            "a change upstream explains",
+            vec![alert(9), more(), route(5, "callee")],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        ("nobody asks", vec![more()], vec![], "Defer, more traffic"),
+    ]);
+}
+
+#[test]
+fn changed_upstream() {
+    check(vec![
+        (
+            "follows it",
+            vec![alert(9), route(5, "callee")],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "the strongest of those it follows",
+            vec![alert(9), route(10, "late"), route(5, "a"), route(6, "b")],
+            vec![],
+            "Symptom, changed upstream a>me",
+        ),
+        (
+            "still active after it",
+            vec![ended_alert(3, 20), route(5, "callee")],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "active since, end unknown",
+            vec![alert(3), route(5, "callee")],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "over before it",
+            vec![ended_alert(3, 4), route(5, "callee")],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "active again after it",
+            vec![ended_alert(3, 4), alert(9), route(5, "callee")],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "demand alone",
+            vec![alert(9), demand_route(5, "caller")],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+    ]);
+    for (from, unexplained) in [(3, true), (9, false)] {
+        let (_, decision) = decide(vec![ended_alert(from, 20), route(5, "callee")], vec![]);
+        let condition = &decision.claims[0].condition;
+        assert_eq!(
+            condition.contains("earlier onset is not explained"),
+            unexplained,
+            "{condition}"
+        );
+    }
+}
+
+#[test]
+fn degraded_upstream() {
+    check(vec![
+        (
+            "symptom",
+            vec![alert(9)],
+            vec![says("callee", Symptom, &[], &[Log])],
+            "Symptom, degraded upstream callee>me",
+        ),
+        (
+            "origin",
+            vec![alert(9)],
+            vec![says("callee", Origin, &[], &[Change])],
+            "Symptom, degraded upstream callee>me",
+        ),
+        (
+            "healthy",
+            vec![alert(9)],
+            vec![says("callee", Healthy, &[], &[])],
+            "Symptom, cause not found",
+        ),
+        (
+            "downstream",
+            vec![alert(9)],
+            vec![says("caller", Origin, &[], &[Change])],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "blames me",
+            vec![alert(9)],
+            vec![says("callee", Symptom, &["me > callee"], &[Log])],
+            "Symptom, cause not found ?callee",
+        ),
+    ]);
+}
+
+#[test]
+fn on_the_path_and_the_rest() {
+    let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
+    let odd = finding(Metric, Signal::Other, Trend::Rising, 5);
+    check(vec![
+        ("no telemetry", vec![route(5, "callee")], blamed(), "Defer, on the path callee>me"),
+        (
+            "nothing unusual",
+            vec![steady(Signal::Errors), route(5, "callee")],
+            blamed(),
+            "Defer, on the path callee>me",
+        ),
+        (
+            "not blamed",
+            vec![steady(Signal::Errors), route(5, "callee")],
+            vec![],
+            "Healthy, nothing unusual",
+        ),
+        ("blamed, no route", vec![steady(Signal::Errors)], blamed(), "Healthy, nothing unusual"),
+        (
+            "fewer errors",
+            vec![finding(Metric, Signal::Errors, Trend::Falling, 5)],
+            vec![],
+            "Healthy, nothing unusual",
+        ),
+        (
+            "less is asked",
+            vec![traffic(Trend::Falling, 5, 50.0)],
+            vec![],
+            "Symptom, cause not found ?caller",
+        ),
+        ("not understood", vec![odd], vec![], "Defer, not understood"),
+        ("share of availability falls", vec![share(Trend::Falling)], vec![], "Origin, own failure"),
+        (
+            "share of availability rises",
+            vec![share(Trend::Rising)],
+            vec![],
+            "Healthy, nothing unusual",
+        ),
+    ]);
+    let (_, decision) = decide(vec![], vec![]);
+    assert_eq!(in_short(&decision), "Defer, no findings");
+}
+
+fn share(trend: Trend) -> FindingContent {
+    let mut content = finding(Metric, Signal::Availability, trend, 5);
+    content.quantity = Some(Quantity { observed: 0.5, baseline: Some(1.0), unit: "ratio".into() });
+    content
+}

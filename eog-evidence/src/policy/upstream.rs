@@ -1,0 +1,159 @@
+//! Rules that find the cause elsewhere: a failing callee, a change upstream, a degraded neighbour.
+
+use eog_core::{Decision, EntityId, EvidenceId, Finding, Label};
+
+use super::answer::{claim, decide, quote, rate};
+use super::demand;
+use super::facts::{Facts, begins_after, lasts_beyond};
+
+/// At most this many failing callees, or degraded neighbours, are claimed.
+const MAX_CLAIMED: usize = 2;
+
+/// **Failing callee.** Calls to another entity fail or are slow: that entity explains it, unless
+/// it says that this entity is its cause, or it was exhausted by this entity's load.
+///
+/// Of several, those that call themselves origin come first, then symptoms, then the order of the
+/// evidence. A callee that found itself healthy is passed over.
+pub(super) fn failing_callee(facts: &Facts<'_>) -> Option<Decision> {
+    let exhausted = facts.exhausted_callees();
+    let mut callees = facts.failing_callees();
+    callees.retain(|(callee, _)| !facts.blames_me(callee) && !exhausted.contains(callee));
+    callees.retain(|(callee, _)| label_of(callee, facts) != Some(Label::Healthy));
+    callees.sort_by_key(|(callee, _)| standing(callee, facts));
+    callees.truncate(MAX_CLAIMED);
+    let (_, first) = callees.first()?;
+
+    let names: Vec<&str> = callees.iter().map(|(callee, _)| callee.as_str()).collect();
+    let seen = first.first().map_or_else(String::new, |finding| quote(finding));
+    let summary = format!("failing callee: calls to {} fail: {seen}", names.join(" and "));
+    let alerts = facts.harms.iter().filter(|harm| harm.peer.is_none()).take(2);
+    let cited = callees.iter().flat_map(|(_, findings)| findings.iter().take(2));
+    let mut decision = decide(Label::Symptom, &summary, cited.chain(alerts).copied());
+    for (callee, findings) in &callees {
+        let condition = facts.message(callee).map_or_else(
+            || "it fails or is slow to answer".to_owned(),
+            |belief| crate::text::shorten(&belief.summary, 160),
+        );
+        let observed = findings.first().map_or_else(String::new, |finding| quote(finding));
+        let ids = findings.iter().map(|finding| finding.id());
+        decision = decision.claiming(claim((callee, facts.entity), condition, observed, ids));
+        rate(&mut decision, callee, 500);
+    }
+    rate(&mut decision, facts.entity, 100);
+    Some(demand::claim_exhausted_callees(decision, facts))
+}
+
+/// **Changed upstream.** The entity does worse, and a change elsewhere has a path here: the next
+/// hop towards that change explains it.
+///
+/// A change that precedes some harm is taken before one that only falls into harm that was there
+/// already; of the latter the claim says that the earlier onset is not explained. A change of
+/// demand acts by load alone and is left to the rule on traffic.
+pub(super) fn changed_upstream(facts: &Facts<'_>) -> Option<Decision> {
+    let followed = |route: &&Finding| {
+        facts.harms.iter().find(|harm| begins_after(harm, route.time.start())).copied()
+    };
+    let overlapped = |route: &&Finding| {
+        facts.harms.iter().find(|harm| lasts_beyond(harm, route.time.start())).copied()
+    };
+    let clean = facts.routes.iter().find_map(|route| Some((*route, followed(route)?, true)));
+    let late = || facts.routes.iter().find_map(|route| Some((*route, overlapped(route)?, false)));
+    let (route, harm, explains_onset) = clean.or_else(late)?;
+    let hop = &route.peer.as_ref()?.entity;
+
+    let mut condition = quote(route);
+    if !explains_onset {
+        condition.push_str("; the earlier onset is not explained by this");
+    }
+    let summary = format!("changed upstream: {}; here: {}", quote(route), quote(harm));
+    let cited = [route, harm].into_iter().chain(facts.harms.iter().take(2).copied());
+    let mut decision = decide(Label::Symptom, &summary, cited).claiming(claim(
+        (hop, facts.entity),
+        condition,
+        quote(harm),
+        [route.id(), harm.id()],
+    ));
+    rate(&mut decision, hop, 600);
+    rate(&mut decision, facts.entity, 100);
+    Some(demand::claim_exhausted_callees(decision, facts))
+}
+
+/// **Degraded upstream.** The entity does worse, and a neighbour that effects come from says that
+/// it is a symptom or an origin: that neighbour explains it.
+pub(super) fn degraded_upstream(facts: &Facts<'_>) -> Option<Decision> {
+    let harm = *facts.harms.first()?;
+    let mut neighbours = degraded_neighbours(facts);
+    neighbours.truncate(MAX_CLAIMED);
+    let first = neighbours.first()?;
+
+    let names: Vec<&str> = neighbours.iter().map(|neighbour| neighbour.as_str()).collect();
+    let said = facts.message(first).map_or("", |belief| belief.summary.as_str());
+    let summary = format!(
+        "degraded upstream: {}; {} upstream does worse too: {}",
+        quote(harm),
+        names.join(" and "),
+        crate::text::shorten(said, 160)
+    );
+    let mut decision = decide(Label::Symptom, &summary, facts.harms.iter().take(3).copied());
+    for neighbour in &neighbours {
+        let Some(belief) = facts.message(neighbour) else { continue };
+        let condition = crate::text::shorten(&belief.summary, 160);
+        let theirs: Vec<&EvidenceId> = belief.evidence.iter().take(3).collect();
+        let ids = std::iter::once(harm.id()).chain(theirs);
+        decision = decision.claiming(claim((neighbour, facts.entity), condition, quote(harm), ids));
+        rate(&mut decision, neighbour, 400);
+    }
+    rate(&mut decision, facts.entity, 100);
+    Some(demand::claim_exhausted_callees(decision, facts))
+}
+
+/// **On the path.** A neighbour names the entity as its cause, the entity itself shows nothing
+/// unusual, and a change elsewhere has a path through it: it passes the effect on, as a
+/// configuration or a proxy does.
+pub(super) fn on_the_path(facts: &Facts<'_>) -> Option<Decision> {
+    let (sender, _) = facts.accusations.first()?;
+    if facts.is_degraded() || !facts.surges.is_empty() {
+        return None;
+    }
+    let route = *facts.routes.first()?;
+    let hop = &route.peer.as_ref()?.entity;
+    let summary = format!(
+        "on the path: {sender} names {} as its cause; it shows nothing unusual of its own, but {}",
+        facts.entity,
+        quote(route)
+    );
+    let mut decision = decide(Label::Defer, &summary, [route]).claiming(claim(
+        (hop, facts.entity),
+        quote(route),
+        "lies on the path, nothing unusual of its own",
+        [route.id()],
+    ));
+    rate(&mut decision, hop, 500);
+    rate(&mut decision, facts.entity, 200);
+    Some(decision)
+}
+
+/// Upstream neighbours that say they are symptom or origin and do not blame this entity: origins
+/// first, then by name.
+pub(super) fn degraded_neighbours<'a>(facts: &Facts<'a>) -> Vec<&'a EntityId> {
+    let mut degraded: Vec<&EntityId> = facts
+        .upstream()
+        .into_iter()
+        .filter(|other| !facts.blames_me(other))
+        .filter(|other| matches!(label_of(other, facts), Some(Label::Origin | Label::Symptom)))
+        .collect();
+    degraded.sort_by_key(|other| standing(other, facts));
+    degraded
+}
+
+fn label_of(entity: &EntityId, facts: &Facts<'_>) -> Option<Label> {
+    facts.message(entity).map(|belief| belief.label)
+}
+
+fn standing(entity: &EntityId, facts: &Facts<'_>) -> u8 {
+    match label_of(entity, facts) {
+        Some(Label::Origin) => 0,
+        Some(Label::Symptom) => 1,
+        _ => 2,
+    }
+}

@@ -1,0 +1,121 @@
+//! Measured series and the periods that are compared.
+
+use eog_core::{EntityId, EvidenceKind, Peer, Signal, Timestamp, Window};
+
+/// A measured series of one entity.
+///
+/// ```
+/// use eog_core::{EntityId, EvidenceKind, Signal};
+/// use eog_evidence::Series;
+/// let series = Series {
+///     entity: EntityId::new("cart")?,
+///     kind: EvidenceKind::Metric,
+///     metric: "requests".into(),
+///     signal: Signal::Traffic,
+///     unit: "1/s".into(),
+///     peer: None,
+///     points: vec![("2026-01-01T10:00:00Z".parse()?, 120.0)],
+/// };
+/// assert_eq!(series.points.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The entity it was measured on.
+    pub entity: EntityId,
+    /// [`EvidenceKind::Metric`], or [`EvidenceKind::Span`] when it was made of spans.
+    pub kind: EvidenceKind,
+    /// The name of the metric.
+    pub metric: String,
+    /// What it speaks of.
+    pub signal: Signal,
+    /// Its unit, such as `ms`, `1/s`, `ratio`.
+    pub unit: String,
+    /// The other end, for a series about a relation.
+    pub peer: Option<Peer>,
+    /// The points by time. Values that are not finite are passed over.
+    pub points: Vec<(Timestamp, f64)>,
+}
+
+/// What is compared with what.
+///
+/// The *baseline* of a series is the given baseline period; without one, the points before the
+/// window; when those are too few, the points before the first onset of the incident. The
+/// *incident part* is every point of the window that is not part of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Periods {
+    /// A period known to be normal, if the input names one.
+    pub baseline: Option<Window>,
+    /// The window under investigation.
+    pub window: Window,
+    /// When the first anomaly began, if there is one.
+    pub first_onset: Option<Timestamp>,
+    /// The extent of the telemetry, if it is known: rates of counted things need it.
+    pub observed: Option<Window>,
+}
+
+impl Periods {
+    /// Compares the window with what lies before it.
+    pub fn new(window: Window) -> Self {
+        Self { baseline: None, window, first_onset: None, observed: None }
+    }
+}
+
+/// Fewest points that make a baseline.
+pub(crate) const MIN_BASELINE: usize = 5;
+
+/// A series cut into its two parts.
+pub(crate) struct Parts {
+    pub(crate) baseline: Vec<f64>,
+    pub(crate) incident: Vec<(Timestamp, f64)>,
+}
+
+impl Periods {
+    /// Cuts a series, or gives nothing when there are too few points to compare.
+    pub(crate) fn cut(&self, points: &[(Timestamp, f64)]) -> Option<Parts> {
+        self.baselines().into_iter().flatten().find_map(|baseline| {
+            let finite = points.iter().copied().filter(|(_, value)| value.is_finite());
+            let (normal, rest): (Vec<_>, Vec<_>) = finite.partition(|(at, _)| baseline.holds(*at));
+            let baseline: Vec<f64> = normal.into_iter().map(|(_, value)| value).collect();
+            let incident: Vec<(Timestamp, f64)> =
+                rest.into_iter().filter(|(at, _)| self.window.contains(*at)).collect();
+            let enough = baseline.len() >= MIN_BASELINE && !incident.is_empty();
+            enough.then_some(Parts { baseline, incident })
+        })
+    }
+
+    /// The baseline of things that are counted, not measured: the given one, else from the
+    /// beginning of the telemetry to the first onset, or to the window when there is no onset.
+    pub(crate) fn counting_baseline(&self) -> Option<Window> {
+        let derived = || {
+            let end = self.first_onset.unwrap_or(self.window.start());
+            Window::new(self.observed?.start(), end).ok()
+        };
+        self.baseline.or_else(derived)
+    }
+
+    fn baselines(&self) -> [Option<Baseline>; 2] {
+        match self.baseline {
+            Some(given) => [Some(Baseline::Given(given)), None],
+            None => [
+                Some(Baseline::Before(self.window.start())),
+                self.first_onset.map(Baseline::Before),
+            ],
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Baseline {
+    Given(Window),
+    Before(Timestamp),
+}
+
+impl Baseline {
+    fn holds(&self, at: Timestamp) -> bool {
+        match self {
+            Self::Given(window) => window.contains(at),
+            Self::Before(end) => at < *end,
+        }
+    }
+}

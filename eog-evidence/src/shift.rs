@@ -1,0 +1,293 @@
+//! Shifts of a series against its baseline.
+
+use eog_core::{
+    EvidenceTime, Finding, FindingContent, PeerRole, Quantity, Timestamp, Trend, Window,
+};
+use jiff::SignedDuration;
+
+use crate::series::{Parts, Periods, Series};
+use crate::stats::{MAD_TO_SIGMA, deviation, median};
+use crate::text::shorten;
+
+/// A point deviates when it is this many robust standard deviations from the baseline …
+const MIN_SIGMAS: f64 = 4.0;
+
+/// … and by this share of the baseline.
+const MIN_RELATIVE: f64 = 0.10;
+
+/// Ratios must move by this much at least, whatever their noise.
+const MIN_RATIO_STEP: f64 = 0.01;
+
+/// Fewest deviating points in a row that make a shift.
+const MIN_RUN: usize = 2;
+
+/// The shift of a series in the incident, or nothing when it did not shift or has too few points.
+///
+/// With `m` the median of the baseline and `s = 1.4826 · MAD` its robust spread, a point `x` of
+/// the incident part deviates when `|x − m|` exceeds `4 s`, `0.1 |m|`, and for a unit of `ratio`
+/// 0.01, for `percent` or `%` 1. A shift is the longest run of at least 2 deviating points in one
+/// direction (of equal runs the first). The finding's time is the run, which begins with the
+/// onset; its quantity is the median of the run against `m`; its trend the direction. A baseline
+/// has at least 5 points; [`Periods`] says where it is taken from.
+///
+/// `source` and `query` are recorded as they are.
+///
+/// ```
+/// use eog_core::{EntityId, EvidenceKind, Signal, Timestamp, Trend, Window};
+/// use eog_evidence::{Periods, Series, shift_finding};
+/// let minute = |m: i64| Timestamp::from_second(m * 60).unwrap();
+/// let series = Series {
+///     entity: EntityId::new("cart")?,
+///     kind: EvidenceKind::Metric,
+///     metric: "requests".into(),
+///     signal: Signal::Traffic,
+///     unit: "1/s".into(),
+///     peer: None,
+///     points: (0..30).map(|m| (minute(m), if m < 20 { 100.0 } else { 130.0 })).collect(),
+/// };
+/// let periods = Periods::new(Window::new(minute(15), minute(30))?);
+/// let finding = shift_finding(&series, &periods, "metrics.csv", "metric=requests").unwrap();
+/// assert_eq!(finding.trend, Trend::Rising);
+/// assert_eq!(finding.time.start(), minute(20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn shift_finding(
+    series: &Series,
+    periods: &Periods,
+    source: &str,
+    query: &str,
+) -> Option<Finding> {
+    let (baseline, run) = longest_run(series, periods)?;
+    let first = run.first()?.0;
+    let last = run.last()?.0;
+    let observed = median(run.iter().map(|(_, value)| *value))?;
+    let trend = if observed > baseline { Trend::Rising } else { Trend::Falling };
+    Some(finding(series, trend, (first, last), (observed, baseline), source, query))
+}
+
+/// The level of a series that did *not* shift, or nothing when it did or has too few points.
+///
+/// Says that something was looked at and found as usual. Time: the incident part.
+pub fn steady_finding(
+    series: &Series,
+    periods: &Periods,
+    source: &str,
+    query: &str,
+) -> Option<Finding> {
+    if longest_run(series, periods).is_some() {
+        return None;
+    }
+    let parts = periods.cut(&series.points)?;
+    let baseline = median(parts.baseline.iter().copied())?;
+    let observed = median(parts.incident.iter().map(|(_, value)| *value))?;
+    let ends = (parts.incident.first()?.0, parts.incident.last()?.0);
+    Some(finding(series, Trend::Steady, ends, (observed, baseline), source, query))
+}
+
+/// The baseline median and the longest run of points that deviate from it.
+fn longest_run(series: &Series, periods: &Periods) -> Option<(f64, Vec<(Timestamp, f64)>)> {
+    let Parts { baseline, incident } = periods.cut(&series.points)?;
+    let centre = median(baseline.iter().copied())?;
+    let spread = MAD_TO_SIGMA * deviation(baseline.iter().copied(), centre)?;
+    let limit = (MIN_SIGMAS * spread).max(MIN_RELATIVE * centre.abs()).max(step(&series.unit));
+    let side = |value: f64| {
+        let distance = value - centre;
+        if distance.abs() <= limit {
+            0
+        } else if distance > 0.0 {
+            1
+        } else {
+            -1
+        }
+    };
+    let runs = incident.chunk_by(|a, b| side(a.1) == side(b.1));
+    let deviating = runs
+        .filter(|run| run.len() >= MIN_RUN && run.first().is_some_and(|first| side(first.1) != 0));
+    // `max_by_key` keeps the last of equals; the first is wanted.
+    let longest = deviating.rev().max_by_key(|run| run.len())?;
+    Some((centre, longest.to_vec()))
+}
+
+fn step(unit: &str) -> f64 {
+    match unit {
+        "ratio" => MIN_RATIO_STEP,
+        "percent" | "%" => 100.0 * MIN_RATIO_STEP,
+        _ => 0.0,
+    }
+}
+
+fn finding(
+    series: &Series,
+    trend: Trend,
+    (first, last): (Timestamp, Timestamp),
+    (observed, baseline): (f64, f64),
+    source: &str,
+    query: &str,
+) -> Finding {
+    Finding::new(FindingContent {
+        entity: series.entity.clone(),
+        kind: series.kind,
+        signal: series.signal,
+        trend,
+        time: during(first, last),
+        quantity: Some(Quantity { observed, baseline: Some(baseline), unit: series.unit.clone() }),
+        change: None,
+        peer: series.peer.clone(),
+        source: source.to_owned(),
+        query: query.to_owned(),
+        excerpt: excerpt(series, trend, observed, baseline),
+    })
+}
+
+/// From the first instant to just after the last.
+pub(crate) fn during(first: Timestamp, last: Timestamp) -> EvidenceTime {
+    let end = last.checked_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
+    Window::new(first, end).map_or(EvidenceTime::At(first), EvidenceTime::During)
+}
+
+fn excerpt(series: &Series, trend: Trend, observed: f64, baseline: f64) -> String {
+    let name = shorten(&series.metric, 120);
+    let relation = series.peer.as_ref().map_or_else(String::new, |peer| match peer.role {
+        PeerRole::Caller => format!(" from {}", peer.entity),
+        PeerRole::Callee => format!(" to {}", peer.entity),
+        _ => format!(" with {}", peer.entity),
+    });
+    let unit = shorten(&series.unit, 40);
+    let (now, before) = (rounded(observed), rounded(baseline));
+    match trend {
+        Trend::Steady => format!("{name}{relation} steady at {now} {unit}"),
+        Trend::Rising | Trend::Falling => {
+            let share = relative(observed, baseline);
+            format!("{name}{relation} from {before} to {now} {unit}{share}")
+        }
+    }
+}
+
+/// The relative change in words, such as ` (+30 %)`; empty without a usable baseline.
+fn relative(observed: f64, baseline: f64) -> String {
+    let share = (observed - baseline) / baseline.abs() * 100.0;
+    if share.is_finite() && share.abs() < 1e6 { format!(" ({share:+.0} %)") } else { String::new() }
+}
+
+/// Three significant digits are enough for people; the quantity keeps the exact value.
+fn rounded(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let magnitude = value.abs().log10().floor();
+    let decimals = (2.0 - magnitude).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eog_core::{EntityId, EvidenceKind, Signal};
+
+    fn at(minute: usize) -> Timestamp {
+        Timestamp::from_second(minute as i64 * 60).unwrap()
+    }
+
+    fn series(unit: &str, values: &[f64]) -> Series {
+        Series {
+            entity: EntityId::new("cart").unwrap(),
+            kind: EvidenceKind::Metric,
+            metric: "m".into(),
+            signal: Signal::Latency,
+            unit: unit.into(),
+            peer: None,
+            points: values.iter().enumerate().map(|(i, value)| (at(i), *value)).collect(),
+        }
+    }
+
+    /// `value` at each of `count` minutes, then the given incident.
+    fn after(count: usize, value: f64, incident: &[f64]) -> Vec<f64> {
+        std::iter::repeat_n(value, count).chain(incident.iter().copied()).collect()
+    }
+
+    fn shift(unit: &str, values: &[f64], periods: &Periods) -> String {
+        let series = series(unit, values);
+        let moved = shift_finding(&series, periods, "metrics.csv", "q");
+        let still = steady_finding(&series, periods, "metrics.csv", "q");
+        assert!(moved.is_none() || still.is_none());
+        let minute = |at: Timestamp| at.as_second() / 60;
+        match moved.or(still) {
+            Some(f) => format!("{:?} from {}: {}", f.trend, minute(f.time.start()), f.excerpt),
+            None => "nothing".into(),
+        }
+    }
+
+    #[test]
+    fn shifts_against_the_part_before_the_window() {
+        let periods = Periods::new(Window::new(at(10), at(20)).unwrap());
+        let noisy = [10.0, 14.0, 6.0, 10.0, 13.0, 7.0, 10.0, 12.0, 8.0, 10.0, 18.0, 18.0];
+        let cases = [
+            (
+                "ms",
+                after(10, 100.0, &[100.0, 118.0, 118.0]),
+                "Rising from 11: m from 100 to 118 ms (+18 %)",
+            ),
+            (
+                "ms",
+                after(10, 100.0, &[50.0, 40.0, 60.0, 100.0]),
+                "Falling from 10: m from 100 to 50 ms (-50 %)",
+            ),
+            // A lone spike, a small step, noise as wide as the step.
+            ("ms", after(10, 100.0, &[900.0, 100.0, 100.0]), "Steady from 10: m steady at 100 ms"),
+            ("ms", after(10, 100.0, &[109.0, 109.0, 109.0]), "Steady from 10: m steady at 109 ms"),
+            ("ms", noisy.to_vec(), "Steady from 10: m steady at 18 ms"),
+            // From nothing: no share can be given; a ratio must move by a hundredth.
+            ("1/s", after(10, 0.0, &[0.5, 0.5]), "Rising from 10: m from 0 to 0.5 1/s"),
+            ("ratio", after(10, 0.0, &[0.009, 0.009]), "Steady from 10: m steady at 0.009 ratio"),
+            ("ratio", after(10, 0.0, &[0.02, 0.02]), "Rising from 10: m from 0 to 0.02 ratio"),
+            // The longest run counts, not the first.
+            (
+                "ms",
+                after(10, 100.0, &[200.0, 200.0, 100.0, 300.0, 300.0, 300.0]),
+                "Rising from 13: m from 100 to 300 ms (+200 %)",
+            ),
+            (
+                "ms",
+                after(10, 100.0, &[f64::NAN, 200.0, 200.0]),
+                "Rising from 11: m from 100 to 200 ms (+100 %)",
+            ),
+            ("ms", after(4, 100.0, &[]), "nothing"),
+            ("ms", after(10, 100.0, &[]), "nothing"),
+            ("ms", vec![], "nothing"),
+        ];
+        for (unit, values, expected) in cases {
+            assert_eq!(shift(unit, &values, &periods), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn the_baseline_is_given_or_before_the_window_or_before_the_first_onset() {
+        let window = Window::new(at(2), at(20)).unwrap();
+        let plain = Periods::new(window);
+        let values = after(10, 100.0, &[200.0, 200.0, 200.0]);
+        assert_eq!(shift("ms", &values, &plain), "nothing");
+        let onset = Periods { first_onset: Some(at(11)), ..plain };
+        assert_eq!(shift("ms", &values, &onset), "Rising from 11: m from 100 to 200 ms (+100 %)");
+        let given = Periods { baseline: Window::new(at(0), at(8)).ok(), ..plain };
+        assert_eq!(shift("ms", &values, &given), "Rising from 10: m from 100 to 200 ms (+100 %)");
+    }
+
+    #[test]
+    fn numbers_are_rounded_for_people() {
+        let cases = [
+            (0.0, "0"),
+            (0.012345, "0.0123"),
+            (99.96, "100"),
+            (123456.7, "123457"),
+            (-2.5, "-2.5"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(rounded(value), expected);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Series made of traced requests, judged like any other series.
+
+use std::collections::BTreeMap;
+
+use eog_core::{EntityId, EvidenceKind, Peer, PeerRole, Signal, Timestamp};
+
+use crate::series::Series;
+use crate::stats::median;
+
+/// Spans are counted in steps of this many seconds.
+pub const SPAN_BUCKET_SECONDS: i64 = 60;
+
+/// A step with fewer spans says nothing.
+const MIN_SPANS: usize = 3;
+
+/// One traced request or operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpanRecord {
+    /// When it began.
+    pub time: Timestamp,
+    /// The entity that worked on it.
+    pub entity: EntityId,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+    /// Whether it failed.
+    pub failed: bool,
+    /// The other end: who asked ([`PeerRole::Caller`]) or who was asked ([`PeerRole::Callee`]).
+    pub peer: Option<Peer>,
+}
+
+/// Per entity and peer a series of the share of failed spans and one of the median duration, in
+/// steps of [`SPAN_BUCKET_SECONDS`]; a step with fewer than 3 spans is left out. Sorted by entity,
+/// peer and metric. Spans whose duration is not finite are passed over.
+///
+/// ```
+/// use eog_core::EntityId;
+/// use eog_evidence::{SpanRecord, span_series};
+/// let span = SpanRecord {
+///     time: "2026-01-01T10:00:00Z".parse()?,
+///     entity: EntityId::new("cart")?,
+///     duration_ms: 12.0,
+///     failed: true,
+///     peer: None,
+/// };
+/// let series = span_series(&[span.clone(), span.clone(), span]);
+/// assert_eq!(series[0].metric, "failed spans");
+/// assert_eq!(series[0].points[0].1, 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn span_series(spans: &[SpanRecord]) -> Vec<Series> {
+    let mut relations: BTreeMap<Key<'_>, BTreeMap<i64, Bucket>> = BTreeMap::new();
+    for span in spans.iter().filter(|span| span.duration_ms.is_finite()) {
+        let peer = span.peer.as_ref().map(|peer| (&peer.entity, peer.role));
+        let step = span.time.as_second().div_euclid(SPAN_BUCKET_SECONDS);
+        let bucket = relations.entry((&span.entity, peer)).or_default().entry(step).or_default();
+        bucket.durations.push(span.duration_ms);
+        bucket.failed += usize::from(span.failed);
+    }
+    relations.into_iter().flat_map(|(key, steps)| both_series(key, &steps)).collect()
+}
+
+type Key<'a> = (&'a EntityId, Option<(&'a EntityId, PeerRole)>);
+
+#[derive(Default)]
+struct Bucket {
+    durations: Vec<f64>,
+    failed: usize,
+}
+
+fn both_series((entity, peer): Key<'_>, steps: &BTreeMap<i64, Bucket>) -> [Series; 2] {
+    let series = |metric: &str, signal, unit: &str, value: fn(&Bucket) -> Option<f64>| Series {
+        entity: entity.clone(),
+        kind: EvidenceKind::Span,
+        metric: metric.to_owned(),
+        signal,
+        unit: unit.to_owned(),
+        peer: peer.map(|(entity, role)| Peer { entity: entity.clone(), role }),
+        points: steps
+            .iter()
+            .filter(|(_, bucket)| bucket.durations.len() >= MIN_SPANS)
+            .filter_map(|(step, bucket)| {
+                let at = Timestamp::from_second(step.checked_mul(SPAN_BUCKET_SECONDS)?).ok()?;
+                Some((at, value(bucket)?))
+            })
+            .collect(),
+    };
+    [
+        series("failed spans", Signal::Errors, "ratio", |bucket| {
+            Some(bucket.failed as f64 / bucket.durations.len() as f64)
+        }),
+        series("median span duration", Signal::Latency, "ms", |bucket| {
+            median(bucket.durations.iter().copied())
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_become_a_ratio_and_a_median_for_each_peer() {
+        let entity = EntityId::new("cart").unwrap();
+        let db = Peer { entity: EntityId::new("db").unwrap(), role: PeerRole::Callee };
+        let span = |second, duration_ms, failed, peer: Option<&Peer>| SpanRecord {
+            time: Timestamp::from_second(second).unwrap(),
+            entity: entity.clone(),
+            duration_ms,
+            failed,
+            peer: peer.cloned(),
+        };
+        let spans = [
+            span(0, 5.0, false, None),
+            span(59, 9.0, true, None),
+            span(1, 7.0, false, None),
+            span(2, f64::NAN, true, None),
+            span(60, 7.0, true, None),
+            span(61, 1.0, true, Some(&db)),
+            span(62, 1.0, true, Some(&db)),
+            span(63, 4.0, true, Some(&db)),
+        ];
+        let series = span_series(&spans);
+        let mut found: Vec<(Option<&str>, &str, Vec<f64>)> = Vec::new();
+        for one in &series {
+            let values = one.points.iter().map(|(_, value)| *value).collect();
+            found.push((one.peer.as_ref().map(|p| p.entity.as_str()), &one.metric, values));
+        }
+        assert_eq!(
+            found,
+            [
+                (None, "failed spans", vec![1.0 / 3.0]),
+                (None, "median span duration", vec![7.0]),
+                (Some("db"), "failed spans", vec![1.0]),
+                (Some("db"), "median span duration", vec![1.0]),
+            ]
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! Robust statistics: a few wild values must not move them.
+
+/// Makes the median absolute deviation estimate the standard deviation of normal noise.
+pub(crate) const MAD_TO_SIGMA: f64 = 1.4826;
+
+/// The median, or nothing for no values. The mean of the middle two when their number is even.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    // Halved first, so that huge values do not overflow.
+    sorted.get(middle.checked_sub(1)?).map(|lower| lower / 2.0 + upper / 2.0)
+}
+
+/// The median absolute deviation from a centre.
+pub(crate) fn deviation(values: impl IntoIterator<Item = f64>, centre: f64) -> Option<f64> {
+    median(values.into_iter().map(|value| (value - centre).abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let cases: [(&[f64], Option<f64>); 5] = [
+            (&[], None),
+            (&[3.0], Some(3.0)),
+            (&[9.0, 1.0, 5.0], Some(5.0)),
+            (&[4.0, 1.0, 2.0, 1000.0], Some(3.0)),
+            (&[f64::NAN, 2.0], Some(2.0)),
+        ];
+        for (values, expected) in cases {
+            assert_eq!(median(values.iter().copied()), expected, "{values:?}");
+        }
+        assert_eq!(median([f64::MAX, f64::MAX]), Some(f64::MAX));
+    }
+
+    #[test]
+    fn one_wild_value_does_not_move_the_deviation() {
+        assert_eq!(deviation([10.0, 11.0, 9.0, 10.0, 900.0], 10.0), Some(1.0));
+    }
+}

@@ -1,0 +1,130 @@
+//! The flash sale of the paper's §4.4, end to end: bundle, context, policy, controller.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../examples/write_flash_sale.rs"]
+#[expect(dead_code, reason = "an example's main is not called here")]
+mod generator;
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use eog_core::{Confidence, Config, EvidenceKind, Label, Signal};
+use eog_evidence::{Bundle, BundleWriter};
+use generator::flash_sale;
+use support::{Ended, investigate};
+
+fn shipped() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/flash-sale"))
+}
+
+fn names(ended: &Ended) -> Vec<String> {
+    ended.frontier().iter().map(ToString::to_string).collect()
+}
+
+fn without_traffic(mut writer: BundleWriter) -> BundleWriter {
+    writer.metrics.retain(|series| series.signal != Signal::Traffic);
+    writer
+}
+
+fn without_the_sale(mut writer: BundleWriter) -> BundleWriter {
+    writer.changes.retain(|change| change.signal != Signal::Demand);
+    writer
+}
+
+#[test]
+fn the_shipped_bundle_is_what_the_generator_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = flash_sale().unwrap();
+    writer.write(dir.path()).unwrap();
+    let listed = |dir: &Path| {
+        let mut files: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        files.sort();
+        files
+    };
+    assert_eq!(listed(shipped()), listed(dir.path()));
+    for file in listed(dir.path()) {
+        let written = fs::read_to_string(dir.path().join(&file)).unwrap();
+        assert_eq!(fs::read_to_string(shipped().join(&file)).unwrap(), written, "{file:?}");
+    }
+    assert_eq!(Bundle::read(shipped()).unwrap(), writer.to_bundle());
+}
+
+#[test]
+fn the_sale_is_found_and_the_database_revised() {
+    let ended = investigate(&flash_sale().unwrap(), Config::default());
+    let seeds: Vec<&str> = ended.case.seeds.iter().map(|seed| seed.entity.as_str()).collect();
+    assert_eq!(seeds, ["gateway"]);
+    assert_eq!(
+        ended.order(),
+        [
+            "gateway",
+            "processor",
+            "database",
+            "gateway",
+            "processor",
+            "database",
+            "gateway",
+            "processor",
+            "frontend",
+            "gateway"
+        ]
+    );
+    assert_eq!(names(&ended), ["frontend"]);
+
+    let conclusion = ended.controller.conclusion();
+    assert_eq!(conclusion.confidence, Confidence::Confirmed);
+    assert_eq!(conclusion.unexplained, Vec::<usize>::new());
+    let origin = ended.controller.belief(&"frontend".try_into().unwrap()).unwrap();
+    assert!(origin.evidence.iter().any(|id| id.kind() == EvidenceKind::Change));
+    let database = ended.controller.belief(&"database".try_into().unwrap()).unwrap();
+    assert_eq!(database.label, Label::Symptom);
+    let hidden = ended.controller.adjacent(&"gateway".try_into().unwrap());
+    assert!(hidden.contains(&"processor".try_into().unwrap()));
+}
+
+#[test]
+fn without_messages_the_database_is_taken_for_the_origin() {
+    let config = Config { broadcast: false, ..Config::default() };
+    let ended = investigate(&flash_sale().unwrap(), config);
+    assert_eq!(ended.order(), ["gateway", "processor", "database"]);
+    assert_eq!(names(&ended), ["database"]);
+}
+
+#[test]
+fn without_traffic_metrics_the_database_is_a_likely_origin() {
+    let ended = investigate(&without_traffic(flash_sale().unwrap()), Config::default());
+    assert_eq!(names(&ended), ["database"]);
+    let conclusion = ended.controller.conclusion();
+    assert_eq!(conclusion.confidence, Confidence::Likely);
+    assert_eq!(conclusion.unexplained, Vec::<usize>::new());
+}
+
+#[test]
+fn without_the_sale_nobody_is_blamed_and_the_frontend_leads() {
+    let ended = investigate(&without_the_sale(flash_sale().unwrap()), Config::default());
+    assert_eq!(names(&ended), Vec::<String>::new());
+    let conclusion = ended.controller.conclusion();
+    assert_eq!(conclusion.confidence, Confidence::Inconclusive);
+    let best = conclusion.ranking.first().unwrap();
+    assert_eq!((best.entity.as_str(), best.label), ("frontend", Label::Defer));
+}
+
+#[test]
+fn equal_input_gives_equal_ledgers() {
+    let head = || investigate(&flash_sale().unwrap(), Config::default());
+    let (one, two) = (head(), head());
+    assert_eq!(one.controller.ledger(), two.controller.ledger());
+    // The order of rows in the files does not matter either.
+    let mut shuffled = flash_sale().unwrap();
+    shuffled.metrics.reverse();
+    shuffled.logs.reverse();
+    shuffled.changes.reverse();
+    shuffled.events.reverse();
+    assert_eq!(
+        investigate(&shuffled, Config::default()).controller.ledger(),
+        one.controller.ledger()
+    );
+}

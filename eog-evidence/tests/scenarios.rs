@@ -1,0 +1,175 @@
+//! Small incidents from bundle to frontier, one for each way in which a cause can be known.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use eog_core::{
+    Anomaly, Confidence, Config, EffectDirection, EntityId, EvidenceKind, Label, Peer, PeerRole,
+    Signal, Timestamp,
+};
+use eog_evidence::{
+    BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, Series,
+};
+use support::{Ended, investigate};
+
+fn id(name: &str) -> EntityId {
+    EntityId::new(name).unwrap()
+}
+
+fn at(minute: i64) -> Timestamp {
+    Timestamp::from_second(1_774_000_800 + minute * 60).unwrap()
+}
+
+/// `web` calls `cart` and `pay`, both call `db`; `flags` configures `cart` and `pay`; `mail` is
+/// called by `cart` alone. An alert on `web` at minute 38. Everything is measured for an hour.
+fn shop() -> BundleWriter {
+    let mut writer = BundleWriter::new(Manifest::new("shop"));
+    let mut connect = |source, relation: &str, target, effects| {
+        let (source, target) = (id(source), id(target));
+        let relation = relation.to_owned();
+        let edge = ManifestEdge { source, target, relation, effects };
+        writer.manifest.topology.edges.push(edge);
+    };
+    for (caller, callee) in
+        [("web", "cart"), ("web", "pay"), ("cart", "db"), ("pay", "db"), ("cart", "mail")]
+    {
+        connect(caller, "calls", callee, EffectDirection::TargetToSource);
+    }
+    for configured in ["cart", "pay"] {
+        connect("flags", "configures", configured, EffectDirection::SourceToTarget);
+    }
+    writer.alerts = vec![Anomaly {
+        name: "ErrorRate".into(),
+        entity: id("web"),
+        signal: Signal::Errors,
+        onset: at(38),
+        renewed: vec![],
+        last_seen: Some(at(60)),
+        severity: String::new(),
+        description: String::new(),
+    }];
+    for entity in ["db", "mail"] {
+        measure(&mut writer, entity, 0.0, 0.0);
+    }
+    writer
+}
+
+/// An error ratio that shifts at minute 36.
+fn measure(writer: &mut BundleWriter, entity: &str, before: f64, after: f64) {
+    writer.metrics.push(Series {
+        entity: id(entity),
+        kind: EvidenceKind::Metric,
+        metric: "error_ratio".into(),
+        signal: Signal::Errors,
+        unit: "ratio".into(),
+        peer: None,
+        points: (0..=60).map(|m| (at(m), if m < 36 { before } else { after })).collect(),
+    });
+}
+
+fn change(writer: &mut BundleWriter, minute: i64, entity: &str, path: &str) {
+    writer.changes.push(ChangeRecord {
+        time: at(minute),
+        entity: id(entity),
+        signal: Signal::Configuration,
+        path: path.into(),
+        old: Some("off".into()),
+        new: Some("on".into()),
+        description: String::new(),
+    });
+}
+
+fn failing_calls(writer: &mut BundleWriter, caller: &str, callee: &str) {
+    for minute in 36..60 {
+        let line = LogLine {
+            time: at(minute),
+            level: "error".into(),
+            message: format!("call {minute} failed"),
+            signal: None,
+            peer: Some(Peer { entity: id(callee), role: PeerRole::Callee }),
+        };
+        writer.logs.push((id(caller), line));
+    }
+}
+
+fn ends_with(writer: &BundleWriter, frontier: &[&str], confidence: Confidence) -> Ended {
+    let ended = investigate(writer, Config::default());
+    let conclusion = ended.controller.conclusion();
+    let found: Vec<String> = ended.frontier().iter().map(ToString::to_string).collect();
+    assert_eq!(found, frontier, "{:#?}", ended.controller.beliefs().collect::<Vec<_>>());
+    assert_eq!(conclusion.confidence, confidence, "{conclusion:#?}");
+    assert_eq!(conclusion.unexplained.is_empty(), confidence > Confidence::Inconclusive);
+    assert!(conclusion.damped.is_empty(), "{:?}", conclusion.damped);
+    assert!(ended.order().len() <= 15, "{:?}", ended.order());
+    ended
+}
+
+#[test]
+fn a_deployment_breaks_its_callers() {
+    let mut writer = shop();
+    change(&mut writer, 35, "cart", "image");
+    measure(&mut writer, "cart", 0.01, 0.4);
+    failing_calls(&mut writer, "web", "cart");
+    let ended = ends_with(&writer, &["cart"], Confidence::Confirmed);
+    assert_eq!(ended.case.seeds[0].entity, id("cart"));
+}
+
+#[test]
+fn a_flag_acts_through_the_component_that_it_names() {
+    let mut writer = shop();
+    change(&mut writer, 35, "flags", "payFailure.variant");
+    measure(&mut writer, "pay", 0.0, 0.5);
+    let ended = ends_with(&writer, &["flags"], Confidence::Confirmed);
+    let claims: Vec<String> = ended
+        .controller
+        .live_claims()
+        .iter()
+        .map(|c| format!("{} > {}", c.cause, c.effect))
+        .collect();
+    assert_eq!(claims, ["flags > pay", "pay > web"]);
+}
+
+#[test]
+fn an_entity_without_telemetry_passes_the_effect_on() {
+    let mut writer = shop();
+    change(&mut writer, 35, "flags", "payFailure.variant");
+    let ended = ends_with(&writer, &["flags"], Confidence::Confirmed);
+    assert_eq!(ended.controller.belief(&id("pay")).unwrap().label, Label::Defer);
+}
+
+#[test]
+fn a_crash_without_a_change_is_a_likely_origin() {
+    let mut writer = shop();
+    failing_calls(&mut writer, "web", "cart");
+    failing_calls(&mut writer, "cart", "db");
+    writer.events.push(EventRecord {
+        time: at(35),
+        entity: id("db"),
+        reason: "Crashed".into(),
+        signal: Signal::Availability,
+        message: "exit code 1".into(),
+        peer: None,
+    });
+    ends_with(&writer, &["db"], Confidence::Likely);
+}
+
+#[test]
+fn a_change_that_reaches_nothing_is_no_origin() {
+    let mut writer = shop();
+    change(&mut writer, 37, "web-cache", "ttl");
+    measure(&mut writer, "cart", 0.0, 0.4);
+    failing_calls(&mut writer, "web", "cart");
+    ends_with(&writer, &[], Confidence::Inconclusive);
+}
+
+#[test]
+fn a_mitigation_after_the_alert_is_no_origin() {
+    let mut writer = shop();
+    change(&mut writer, 35, "cart", "image");
+    change(&mut writer, 50, "db", "replicas");
+    measure(&mut writer, "cart", 0.01, 0.4);
+    failing_calls(&mut writer, "web", "cart");
+    failing_calls(&mut writer, "cart", "db");
+    ends_with(&writer, &["cart"], Confidence::Confirmed);
+}
