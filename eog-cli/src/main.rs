@@ -1,1 +1,39 @@
-fn main() {}
+//! The `eog` command: root causes of an incident from the terminal.
+
+mod args;
+mod error;
+mod files;
+mod investigate;
+mod progress;
+mod report;
+mod schema;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use error::Exit;
+
+fn main() -> ExitCode {
+    // Clap prints help and usage errors itself, and ends with code 2 for the latter.
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Investigate(arguments) => investigate::run(&arguments),
+        Command::Schema(arguments) => schema::print(arguments.name),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("eog: {error}");
+            error.exit().into()
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

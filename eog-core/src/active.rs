@@ -66,17 +66,18 @@ impl ActiveSet {
 
     /// Puts back, first in line, what was dispatched and then discarded.
     pub(crate) fn put_back(&mut self, activation: Activation) {
-        self.remove(&activation.entity);
+        let _ = self.remove(&activation.entity);
         self.members.insert(activation.entity.clone());
         self.queue.push_front(activation);
     }
 
-    pub(crate) fn remove(&mut self, entity: &EntityId) -> bool {
-        let present = self.members.remove(entity);
-        if present {
-            self.queue.retain(|waiting| waiting.entity != *entity);
+    /// Takes an entity out, wherever it stands.
+    pub(crate) fn remove(&mut self, entity: &EntityId) -> Option<Activation> {
+        if !self.members.remove(entity) {
+            return None;
         }
-        present
+        let position = self.queue.iter().position(|waiting| waiting.entity == *entity)?;
+        self.queue.remove(position)
     }
 
     /// Takes the entity at a position of [`ActiveSet::iter`].

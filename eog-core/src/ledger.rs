@@ -300,16 +300,33 @@ impl Ledger {
         text
     }
 
-    /// Reads what [`Ledger::to_json_lines`] wrote, and checks the chain.
+    /// Reads what [`Ledger::to_json_lines`] wrote, and checks the chain. Every byte counts: a line
+    /// that says the same in other bytes is refused.
     ///
     /// # Errors
-    /// [`LedgerError`] names the first line that is not an entry, or the first broken link.
+    /// [`LedgerError`] names the first line that is not an entry, a format this program does not
+    /// know, or the first broken link.
     pub fn from_json_lines(text: &str) -> Result<Self, LedgerError> {
         let mut ledger = Self::default();
-        for (number, line) in text.lines().enumerate() {
-            let entry: Entry = serde_json::from_str(line).map_err(|error| {
-                LedgerError::NotAnEntry { line: number + 1, reason: error.to_string() }
-            })?;
+        for (line, text) in (1..).zip(text.split_terminator('\n')) {
+            let not_an_entry = |reason: String| LedgerError::NotAnEntry { line, reason };
+            let entry: Entry =
+                serde_json::from_str(text).map_err(|error| not_an_entry(error.to_string()))?;
+            if crate::digest::canonical_bytes(&entry) != text.as_bytes() {
+                return Err(not_an_entry("it is not written the way a ledger is".to_owned()));
+            }
+            match &entry.body {
+                EntryBody::Opened(opened) if opened.format != LEDGER_FORMAT => {
+                    return Err(LedgerError::UnknownFormat { format: opened.format });
+                }
+                EntryBody::Opened(_) if line > 1 => {
+                    return Err(not_an_entry("only the first entry opens a ledger".to_owned()));
+                }
+                EntryBody::Evaluated(evaluation) => ledger.contexts.extend(
+                    evaluation.context.iter().filter(|c| c.body.is_some()).map(|c| c.digest),
+                ),
+                EntryBody::Opened(_) | EntryBody::Observed(_) => {}
+            }
             ledger.entries.push(Arc::new(entry));
         }
         ledger.verify()?;
@@ -362,6 +379,12 @@ pub enum LedgerError {
         line: usize,
         /// What is wrong with it.
         reason: String,
+    },
+    /// The ledger was written in a format that this program does not know.
+    #[error("the ledger has format {format}, but this program reads format {LEDGER_FORMAT}")]
+    UnknownFormat {
+        /// The format of the ledger.
+        format: u32,
     },
     /// An entry does not follow from the one before.
     #[error("entry {seq} breaks the chain: its hash should be {expected}, but it is {found}")]

@@ -9,10 +9,7 @@ use crate::evidence::EvidenceTime;
 use crate::ids::{EntityId, EvidenceId};
 use crate::packet::{CandidateScore, LocalContext};
 use crate::time::Window;
-use crate::topology::{Direction, Neighbour, Topology};
-
-/// The relation of a packet's neighbour that is joined by a claim alone.
-const CLAIM_RELATION: &str = "claim";
+use crate::topology::{CLAIM_RELATION, Direction, Neighbour, Topology};
 
 /// Everything about one entity.
 #[derive(Clone, Debug, Default)]
@@ -46,17 +43,22 @@ pub(crate) struct Received {
     pub(crate) belief: Arc<Belief>,
     /// Not dispatched with yet.
     pub(crate) new: bool,
-    /// The label differs from what was last dispatched with.
-    pub(crate) new_label: bool,
+    /// The sender's label as it was last dispatched with, if ever.
+    pub(crate) read_label: Option<Label>,
+}
+
+impl Received {
+    /// Whether the sender has another label than when it was last read.
+    pub(crate) fn is_label_change(&self) -> bool {
+        self.new && self.read_label != Some(self.belief.label)
+    }
 }
 
 impl Node {
     /// Puts a message into the inbox, in place of the sender's earlier one.
     pub(crate) fn receive(&mut self, sender: &EntityId, belief: &Arc<Belief>) {
-        let new_label = self.inbox.get(sender).is_none_or(|earlier| {
-            earlier.belief.label != belief.label || (earlier.new && earlier.new_label)
-        });
-        let received = Received { belief: Arc::clone(belief), new: true, new_label };
+        let read_label = self.inbox.get(sender).and_then(|earlier| earlier.read_label);
+        let received = Received { belief: Arc::clone(belief), new: true, read_label };
         self.inbox.insert(sender.clone(), received);
     }
 

@@ -63,6 +63,9 @@ pub enum Direction {
     Both,
 }
 
+/// The relation of a neighbour that only a claim joins with the entity.
+pub const CLAIM_RELATION: &str = "claim";
+
 /// A neighbour of an entity, as a packet shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +73,7 @@ pub enum Direction {
 pub struct Neighbour {
     /// The neighbour.
     pub entity: EntityId,
-    /// The relation of the edge, or `claim` when only a claim joins the two.
+    /// The relation of the edge, or [`CLAIM_RELATION`] when only a claim joins the two.
     pub relation: String,
     /// Whether the entity is the edge's source (`cart calls db`: true for `cart`).
     pub outgoing: bool,

@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 
 use crate::names::SpokenWords;
 use crate::paths::{MAX_PATH_HOPS, Reach, Travel};
-use crate::text::{arrows, change_in_words, shorten};
+use crate::text::{arrows, change_in_words, shorten, span_between};
 
 /// At most this many route notes, and as many impact notes, for one entity.
 const MAX_NOTES: usize = 3;
@@ -198,13 +198,12 @@ impl Qualifying {
         let next = impact.path.get(1).cloned();
         let peer = next.map(|entity| Peer { entity, role: PeerRole::NextDownstream });
         let excerpt = format!(
-            "alert {} on {} followed at {}, reached by {}, after a change of {} at {}",
+            "alert {} on {} followed at {}, {} after the change; reached by {}",
             shorten(&impact.alert, 80),
             impact.affected,
             impact.onset,
-            arrows(&impact.path),
-            self.in_words(),
-            self.at
+            span_between(self.at, impact.onset),
+            arrows(&impact.path)
         );
         self.note(entity, Signal::Impact, impact.onset, peer, excerpt)
     }

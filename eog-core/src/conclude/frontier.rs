@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use petgraph::graphmap::DiGraphMap;
 
 use super::{Confidence, OriginGroup};
-use crate::belief::Label;
+use crate::belief::{Belief, Label};
 use crate::evidence::EvidenceKind;
 use crate::ids::EntityId;
 use crate::state::State;
@@ -45,7 +45,7 @@ pub(super) fn find(state: &State) -> Frontier {
 
 fn group(state: &State, members: &[&EntityId], reach: &BTreeSet<&EntityId>) -> OriginGroup {
     let changes = members.iter().filter_map(|member| state.get(member)).flat_map(|node| {
-        let cited = node.belief.iter().flat_map(|belief| belief.cited());
+        let cited = node.belief.iter().flat_map(Belief::cited);
         cited
             .filter(|id| id.kind() == EvidenceKind::Change)
             .filter_map(|id| Some((id.clone(), node.seen.get(&id)?.start())))

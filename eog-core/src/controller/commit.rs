@@ -28,7 +28,9 @@ impl Controller {
             };
             self.count(&answered, usage);
             match answered {
-                Answered::Failed(seen, failure) => self.commit_failure(&slot, seen, failure),
+                Answered::Failed(seen, failure) => {
+                    self.commit_failure(&slot, seen.as_ref(), failure);
+                }
                 Answered::Decided(seen, decision) => {
                     let recorded = RecordedAnswer::Decided(decision.clone());
                     self.commit_decision(&slot, &seen, &decision, recorded);
@@ -60,9 +62,9 @@ impl Controller {
 
     /// A failed evaluation: `Defer` on the first visit, else the belief stays and is stale. Its
     /// messages are new again. Broadcasts nothing, counts no flip.
-    fn commit_failure(&mut self, slot: &Slot, seen: Option<Seen>, failure: Failure) {
+    fn commit_failure(&mut self, slot: &Slot, seen: Option<&Seen>, failure: Failure) {
         let entity = slot.activation.entity.clone();
-        let context = seen.as_ref().map(|seen| self.learn(&entity, seen));
+        let context = seen.map(|seen| self.learn(&entity, seen));
         let commits = self.spent.evaluations;
         let node = self.state.node(&entity);
         restore_flags(node, &slot.cleared);
@@ -81,8 +83,9 @@ impl Controller {
             stale: node.stale,
             broadcast_to: Vec::new(),
         };
-        let body =
-            evaluation(slot, context, seen.as_ref(), RecordedAnswer::Failed(failure), outcome);
+        // What it cost is operational, and no part of the chain.
+        let failure = Failure { usage: Usage::default(), ..failure };
+        let body = evaluation(slot, context, seen, RecordedAnswer::Failed(failure), outcome);
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
@@ -119,11 +122,12 @@ impl Controller {
         for proposal in self.select_proposals(&decision.proposals, &mut refusals) {
             activations.extend(self.activate(&proposal.entity, Reason::Proposal, seq));
         }
-        if outcome.damped && self.active.remove(&entity) {
+        let void = if outcome.damped { self.active.remove(&entity) } else { None };
+        if let Some(void) = void {
             // A wake that came while it was under way is void: damping absorbs.
             self.refused_wakes += 1;
             let refused = Some(ActivationRefusal::Damped);
-            activations.push(ActivationRecord { entity, reason: Reason::Wake, refused });
+            activations.push(ActivationRecord { entity, reason: void.reason, refused });
         }
         let mut body = evaluation(slot, Some(context), Some(seen), recorded, outcome);
         body.refusals = refusals;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::{BudgetKind, Controller, InputError, Output, Ticket, is_context_failure, message};
 use crate::active::Activation;
-use crate::belief::Message;
+use crate::belief::{Label, Message};
 use crate::config::{Concurrency, Order};
 use crate::contract::{ContextRequest, Failure, Usage};
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::packet::{ContextPacket, Decision, LocalContext};
+use crate::state::{Node, Received};
 use crate::topology::Neighbour;
 
 /// One evaluation under way.
@@ -20,8 +21,8 @@ pub(super) struct Slot {
     pub(super) number: u64,
     pub(super) activation: Activation,
     pub(super) visit: u32,
-    /// Senders whose new-flags this dispatch cleared, with whether the label was news.
-    pub(super) cleared: BTreeMap<EntityId, bool>,
+    /// Senders whose new-flags this dispatch cleared, with the labels read before.
+    pub(super) cleared: BTreeMap<EntityId, Option<Label>>,
     pub(super) inbox: Vec<Message>,
     neighbours: Vec<Neighbour>,
     pub(super) stage: Stage,
@@ -102,9 +103,10 @@ impl Controller {
             Order::Priority => {
                 let distance = self.distances_from_seeds();
                 eligible.min_by_key(|(position, waiting)| {
-                    let unread = self.state.get(&waiting.entity).is_some_and(|node| {
-                        node.inbox.values().any(|message| message.new && message.new_label)
-                    });
+                    let unread = self
+                        .state
+                        .get(&waiting.entity)
+                        .is_some_and(|node| node.inbox.values().any(Received::is_label_change));
                     let hops = distance.get(&waiting.entity).copied().unwrap_or(usize::MAX);
                     (!unread, hops, *position)
                 })
@@ -147,10 +149,10 @@ impl Controller {
         let mut inbox = Vec::new();
         for (sender, received) in &mut node.inbox {
             if received.new {
-                cleared.insert(sender.clone(), received.new_label);
+                cleared.insert(sender.clone(), received.read_label);
             }
             received.new = false;
-            received.new_label = false;
+            received.read_label = Some(received.belief.label);
             inbox.push(message(sender, &received.belief));
         }
         self.dispatched += 1;
@@ -182,8 +184,9 @@ impl Controller {
         context: LocalContext,
     ) -> Result<(), InputError> {
         let window = self.state.window;
+        let asked = self.was_asked(ticket);
         let slot = slot_of(&mut self.in_flight, ticket)?;
-        if !matches!(slot.stage, Stage::Fetching) {
+        if !asked || !matches!(slot.stage, Stage::Fetching) {
             return Err(not_expected(slot, "context"));
         }
         let packet = Arc::new(ContextPacket {
@@ -217,11 +220,13 @@ impl Controller {
         decision: Decision,
         usage: Usage,
     ) -> Result<(), InputError> {
+        let asked = self.was_asked(ticket);
         let slot = slot_of(&mut self.in_flight, ticket)?;
-        let Stage::Deciding(seen) = &slot.stage else {
-            return Err(not_expected(slot, "decision"));
+        let seen = match &slot.stage {
+            Stage::Deciding(seen) if asked => seen.clone(),
+            _ => return Err(not_expected(slot, "decision")),
         };
-        let answered = Answered::Decided(seen.clone(), decision);
+        let answered = Answered::Decided(seen, decision);
         slot.stage = Stage::Answered(answered, usage);
         Ok(())
     }
@@ -231,16 +236,28 @@ impl Controller {
         ticket: Ticket,
         failure: Failure,
     ) -> Result<(), InputError> {
+        let asked = self.was_asked(ticket);
         let slot = slot_of(&mut self.in_flight, ticket)?;
         let context_failed = is_context_failure(failure.kind);
         let seen = match &slot.stage {
-            Stage::Fetching if context_failed => None,
-            Stage::Deciding(seen) if !context_failed => Some(seen.clone()),
+            Stage::Fetching if asked && context_failed => None,
+            Stage::Deciding(seen) if asked && !context_failed => Some(seen.clone()),
             _ => return Err(not_expected(slot, "failure of this kind")),
         };
         let usage = failure.usage;
         slot.stage = Stage::Answered(Answered::Failed(seen, failure), usage);
         Ok(())
+    }
+
+    /// Whether the request of this ticket was handed out. An answer to a question that still waits
+    /// for its entry would leave the question behind.
+    fn was_asked(&self, ticket: Ticket) -> bool {
+        !self.requests.iter().any(|(_, request)| match request {
+            Output::Fetch { ticket: waiting, .. } | Output::Decide { ticket: waiting, .. } => {
+                *waiting == ticket
+            }
+            Output::Append(_) | Output::Idle | Output::Done(_) => false,
+        })
     }
 
     /// Discards what is under way; its entities go back to the head of the line.
@@ -260,11 +277,11 @@ impl Controller {
 }
 
 /// Marks the messages of a failed or discarded dispatch as new again.
-pub(super) fn restore_flags(node: &mut crate::state::Node, cleared: &BTreeMap<EntityId, bool>) {
-    for (sender, new_label) in cleared {
+pub(super) fn restore_flags(node: &mut Node, cleared: &BTreeMap<EntityId, Option<Label>>) {
+    for (sender, read_label) in cleared {
         if let Some(received) = node.inbox.get_mut(sender) {
             received.new = true;
-            received.new_label |= *new_label;
+            received.read_label = *read_label;
         }
     }
 }

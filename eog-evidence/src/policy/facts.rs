@@ -1,8 +1,8 @@
 //! A packet sorted into what the rules ask for.
 
 use eog_core::{
-    Belief, Claim, ContextPacket, Direction, EntityId, EvidenceKind, EvidenceTime, Finding, Label,
-    PeerRole, Signal, Timestamp, Trend,
+    Belief, CLAIM_RELATION, Claim, ContextPacket, Direction, EntityId, EvidenceKind, EvidenceTime,
+    Finding, Label, PeerRole, Signal, Timestamp, Trend,
 };
 use jiff::SignedDuration;
 
@@ -115,7 +115,9 @@ impl<'a> Facts<'a> {
             .packet
             .neighbours
             .iter()
-            .filter(|neighbour| upstream(neighbour.direction) && neighbour.relation != "claim")
+            .filter(|neighbour| {
+                upstream(neighbour.direction) && neighbour.relation != CLAIM_RELATION
+            })
             .map(|neighbour| &neighbour.entity)
             .collect();
         names.dedup();

@@ -10,6 +10,9 @@ use crate::signs::is_executed_experiment;
 /// At most this many own changes are cited.
 const MAX_CHANGES: usize = 3;
 
+/// Longest quotation of what a change explains, in characters: it names the whole path.
+const MAX_IMPACT: usize = 400;
+
 /// **Own change.** A change of the entity that precedes what it explains makes it the origin.
 ///
 /// What it explains is, strongest first: an anomaly that it precedes and reaches (an impact note);
@@ -38,7 +41,7 @@ pub(super) fn own_change(facts: &Facts<'_>) -> Option<Decision> {
         decision = decision.claiming(claim(
             (facts.entity, &peer.entity),
             quote(change),
-            quote(impact),
+            crate::text::shorten(&impact.excerpt, MAX_IMPACT),
             ids,
         ));
     } else if let Some((_, accused)) = facts.accusations.first() {
@@ -103,7 +106,7 @@ impl<'a> Backed<'a> {
 
     fn explains(&self, facts: &Facts<'_>) -> String {
         if let Some(impact) = self.impacts.first() {
-            return quote(impact);
+            return crate::text::shorten(&impact.excerpt, MAX_IMPACT);
         }
         if let Some((sender, _)) = facts.accusations.first() {
             return format!("{sender} names it as its cause");

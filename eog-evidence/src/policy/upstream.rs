@@ -1,6 +1,6 @@
 //! Rules that find the cause elsewhere: a failing callee, a change upstream, a degraded neighbour.
 
-use eog_core::{Decision, EntityId, EvidenceId, Finding, Label};
+use eog_core::{CLAIM_RELATION, Decision, Direction, EntityId, EvidenceId, Finding, Label};
 
 use super::answer::{claim, decide, quote, rate};
 use super::demand;
@@ -61,7 +61,7 @@ pub(super) fn changed_upstream(facts: &Facts<'_>) -> Option<Decision> {
     let (route, harm, explains_onset) = clean.or_else(late)?;
     let hop = &route.peer.as_ref()?.entity;
 
-    let mut condition = quote(route);
+    let mut condition = link(facts, hop, route);
     if !explains_onset {
         condition.push_str("; the earlier onset is not explained by this");
     }
@@ -124,13 +124,36 @@ pub(super) fn on_the_path(facts: &Facts<'_>) -> Option<Decision> {
     );
     let mut decision = decide(Label::Defer, &summary, [route]).claiming(claim(
         (hop, facts.entity),
-        quote(route),
-        "lies on the path, nothing unusual of its own",
+        link(facts, hop, route),
+        "nothing unusual of its own, it lies on the path",
         [route.id()],
     ));
     rate(&mut decision, hop, 500);
     rate(&mut decision, facts.entity, 200);
     Some(decision)
+}
+
+/// How a change elsewhere comes over one hop: the declared relation, and what was changed.
+fn link(facts: &Facts<'_>, hop: &EntityId, route: &Finding) -> String {
+    let mut declared = facts.packet.neighbours.iter().filter(|neighbour| {
+        neighbour.entity == *hop
+            && neighbour.relation != CLAIM_RELATION
+            && neighbour.direction != Direction::Downstream
+    });
+    let relation = declared.next().map_or_else(
+        || format!("{hop} affects {}", facts.entity),
+        |neighbour| {
+            let relation = neighbour.relation.replace('_', " ");
+            if neighbour.outgoing {
+                format!("{} {relation} {hop}", facts.entity)
+            } else {
+                format!("{hop} {relation} {}", facts.entity)
+            }
+        },
+    );
+    let change = route.change.as_ref();
+    let change = change.map_or_else(|| quote(route), crate::text::change_in_words);
+    format!("{relation}, on the path of the change of {change}")
 }
 
 /// Upstream neighbours that say they are symptom or origin and do not blame this entity: origins

@@ -1,0 +1,172 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use eog::{Timestamp, Window};
+
+/// Finds the root causes of an incident.
+///
+/// eog walks the dependency graph from the alerts, decides for each entity whether it is an
+/// origin, a symptom or healthy, lets neighbours revise each other, and ends with the smallest set
+/// of origins that explains the alerts.
+#[derive(Debug, Parser)]
+#[command(name = "eog", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Investigate an incident recorded in a folder.
+    Investigate(Investigate),
+    /// Print the JSON Schema of a format that eog reads or writes.
+    Schema(Schema),
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    diagnosed: an origin that explains at least one alert was found
+  1    output could not be written, or eog itself failed
+  2    wrong command line
+  3    inconclusive: no origin found; the report ranks the candidates
+  4    the input cannot be used; the message names file, place and reason
+  130  interrupted; what was found so far is reported
+
+Examples:
+  eog investigate examples/flash-sale
+  eog investigate Scenario-2 --architecture architecture.json --out result
+  eog investigate Scenario-2 --policy command:./triage.py --budget 40
+  eog investigate examples/flash-sale --format mermaid > chain.mmd";
+
+/// Investigates an incident recorded in a folder.
+///
+/// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
+/// snapshot in the ITBench layout (see docs/sre.md). Which of the two is told by its content.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Investigate {
+    /// Folder with the incident: a bundle or a snapshot.
+    pub(crate) path: PathBuf,
+
+    /// Application architecture (JSON) that goes with a snapshot.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) architecture: Option<PathBuf>,
+
+    /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
+    #[arg(long, value_name = "START/END", value_parser = parse_window)]
+    pub(crate) window: Option<Window>,
+
+    /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
+    #[arg(long, value_enum, default_value_t = Profile::Default)]
+    pub(crate) profile: Profile,
+
+    /// Most policy calls before the investigation stops.
+    #[arg(long, value_name = "CALLS", default_value_t = 200,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget: u64,
+
+    /// Who judges the evidence: `evidence` (built-in rules, no model) or `command:PROGRAM`, which
+    /// reads one packet as JSON on standard input and writes one decision as JSON on standard
+    /// output (see `eog schema`).
+    #[arg(long, value_name = "POLICY", default_value = "evidence", value_parser = parse_policy)]
+    pub(crate) policy: PolicyChoice,
+
+    /// Turn off belief messages between neighbours (the paper's ablation).
+    #[arg(long)]
+    pub(crate) no_messages: bool,
+
+    /// Longest time for one policy call, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
+    pub(crate) policy_timeout: Duration,
+
+    /// Longest time for the whole investigation, in seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) deadline: Option<Duration>,
+
+    /// Folder for agent_output.json, ledger.jsonl, graph.dot and report.md. Made if absent; files
+    /// of these names are replaced.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+
+    /// Print no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Profile {
+    /// What we recommend.
+    Default,
+    /// Algorithm 1 with visit limit and cooldown.
+    Paper,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// For people, in colour on a terminal.
+    Text,
+    /// The whole result for programs.
+    Json,
+    /// Causal graph for Graphviz.
+    Dot,
+    /// Causal graph for Mermaid.
+    Mermaid,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PolicyChoice {
+    Evidence,
+    Command(OsString),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Which format.
+    #[arg(value_enum)]
+    pub(crate) name: SchemaName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchemaName {
+    /// What a command policy reads on standard input: one packet, and on the second attempt a
+    /// correction.
+    CommandInput,
+    /// What a command policy writes on standard output: one decision.
+    Decision,
+}
+
+fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
+    match text.split_once(':') {
+        None if text == "evidence" => Ok(PolicyChoice::Evidence),
+        Some(("command", "")) => Err("name a program after `command:`".to_owned()),
+        Some(("command", program)) => Ok(PolicyChoice::Command(program.into())),
+        _ => Err("expected `evidence` or `command:PROGRAM`".to_owned()),
+    }
+}
+
+fn parse_window(text: &str) -> Result<Window, String> {
+    let (start, end) = text
+        .split_once('/')
+        .ok_or("expected START/END, such as 2026-01-01T10:00:00Z/2026-01-01T11:00:00Z")?;
+    let instant = |text: &str| {
+        text.parse::<Timestamp>()
+            .map_err(|_| format!("{text:?} is not a time such as 2026-01-01T10:00:00Z"))
+    };
+    Window::new(instant(start)?, instant(end)?).map_err(|error| error.to_string())
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err("expected more than 0 seconds".to_owned()),
+    }
+}

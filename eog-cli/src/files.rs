@@ -1,0 +1,42 @@
+//! Writing: standard output, and the files of `--out`.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::error::CliError;
+
+/// Prints text to standard output. A reader that has gone away is fine.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    let mut output = anstream::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(CliError::Write { path: "standard output".into(), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes sure that files can be written to a folder, before anything is spent on the result.
+pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
+    let attempt = || {
+        std::fs::create_dir_all(folder)?;
+        let probe = folder.join(".eog-write-test");
+        std::fs::write(&probe, b"")?;
+        std::fs::remove_file(&probe)
+    };
+    attempt().map_err(|source| CliError::Write { path: folder.to_owned(), source })
+}
+
+/// Writes a file whole or not at all: to a temporary name beside it, then renamed.
+pub(crate) fn write(folder: &Path, name: &str, content: &str) -> Result<(), CliError> {
+    let path = folder.join(name);
+    let temporary = folder.join(format!(".{name}.tmp"));
+    let attempt = || {
+        std::fs::write(&temporary, content)?;
+        std::fs::rename(&temporary, &path)
+    };
+    attempt().map_err(|source| {
+        let _ = std::fs::remove_file(&temporary);
+        CliError::Write { path, source }
+    })
+}

@@ -1,0 +1,118 @@
+//! `eog investigate`: open the input, run the engine, write the result.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use eog::{
+    AbductivePolicy, Budget, CommandPolicy, Config, ContextContract, Engine, Finished, Limits,
+    StopReason,
+};
+use eog_evidence::EvidencePolicy;
+
+use crate::args::{Format, Investigate, PolicyChoice, Profile};
+use crate::error::{CliError, Exit};
+use crate::files;
+use crate::progress::Progress;
+use crate::report::{self, Report};
+use crate::source::{self, Source};
+
+/// Runs the whole command.
+pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
+    if let Some(folder) = &arguments.out {
+        files::prepare(folder)?;
+    }
+    let policy: Box<dyn AbductivePolicy> = match &arguments.policy {
+        PolicyChoice::Evidence => Box::new(EvidencePolicy::default()),
+        PolicyChoice::Command(program) => Box::new(command_policy(program)?),
+    };
+    let progress = Progress::start(arguments.quiet);
+    progress.say(&format!("reading {}", arguments.path.display()));
+    let Source { name, case, contract } = source::open(arguments)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(CliError::Runtime)?;
+    let finished = runtime.block_on(investigate(arguments, case, contract, policy, &progress));
+    drop(progress);
+    let report = Report::new(name, &finished);
+    if let Some(folder) = &arguments.out {
+        files::write(folder, "ledger.jsonl", &finished.ledger().to_json_lines())?;
+        files::write(folder, "agent_output.json", &report::agent_output(&report))?;
+        files::write(folder, "graph.dot", &report::dot(&report))?;
+        files::write(folder, "report.md", &report::markdown(&report))?;
+    }
+    files::print(&match arguments.format {
+        Format::Text => report::text(&report),
+        Format::Json => report::json(&report),
+        Format::Dot => report::dot(&report),
+        Format::Mermaid => report::mermaid(&report),
+    })?;
+    Ok(match finished.stop {
+        StopReason::Cancelled => Exit::Interrupted,
+        _ if report.is_diagnosed() => Exit::Diagnosed,
+        _ => Exit::Inconclusive,
+    })
+}
+
+/// The policy that runs a program. One that is not there is a wrong command line, said at once
+/// rather than once for each entity.
+fn command_policy(program: &OsStr) -> Result<CommandPolicy, CliError> {
+    let path = Path::new(program);
+    let is_found = if path.components().count() > 1 {
+        path.is_file()
+    } else {
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&search).any(|folder| folder.join(path).is_file())
+    };
+    if is_found {
+        Ok(CommandPolicy::new(program))
+    } else {
+        Err(CliError::Usage(format!(
+            "--policy: there is no program {}; give its path, such as command:./triage.py",
+            path.display()
+        )))
+    }
+}
+
+/// Drives the engine; Ctrl-C cancels it, and what was found so far is still reported.
+async fn investigate(
+    arguments: &Investigate,
+    case: eog::Case,
+    contract: Box<dyn ContextContract>,
+    policy: Box<dyn AbductivePolicy>,
+    progress: &Progress,
+) -> Finished {
+    let (events, mut stream) = eog::events();
+    let (handle, controls) = eog::handle();
+    let limits = Limits {
+        policy_timeout: arguments.policy_timeout,
+        deadline: arguments.deadline,
+        ..Limits::default()
+    };
+    let engine = Engine::new(contract, policy)
+        .with_limits(limits)
+        .with_events(events)
+        .with_controls(controls);
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            handle.cancel();
+        }
+        std::future::pending::<()>().await;
+    };
+    let watch = async {
+        tokio::select! {
+            () = progress.follow(&mut stream) => {}
+            () = interrupt => {}
+        }
+    };
+    let (finished, ()) = tokio::join!(engine.investigate(config(arguments), case), watch);
+    finished
+}
+
+fn config(arguments: &Investigate) -> Config {
+    let config = match arguments.profile {
+        Profile::Default => Config::default(),
+        Profile::Paper => Config::paper(),
+    };
+    Config { budget: Budget::hops(arguments.budget), broadcast: !arguments.no_messages, ..config }
+}

@@ -1,0 +1,19 @@
+//! The result in the forms that people and programs read.
+
+mod agent_output;
+mod chain;
+mod clean;
+mod graph;
+mod json;
+mod markdown;
+mod model;
+mod text;
+mod words;
+
+pub(crate) use agent_output::agent_output;
+pub(crate) use clean::clean;
+pub(crate) use graph::{dot, mermaid};
+pub(crate) use json::json;
+pub(crate) use markdown::markdown;
+pub(crate) use model::Report;
+pub(crate) use text::text;

@@ -1,0 +1,73 @@
+//! Telemetry is untrusted text: made harmless before a terminal, a page or a drawing shows it.
+
+use std::borrow::Cow;
+
+/// Longest piece of telemetry that a report shows, in characters.
+const MAX_CHARS: usize = 400;
+
+/// One line without control characters (escape sequences among them) or direction overrides.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_CHARS && !text.chars().any(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut line: String =
+        text.chars().take(MAX_CHARS).map(|c| if is_harmful(c) { ' ' } else { c }).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
+        line.push('…');
+    }
+    Cow::Owned(line.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Cleaned, and cut after so many characters.
+pub(super) fn clean_to(text: &str, limit: usize) -> String {
+    let clean = clean(text);
+    match clean.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", clean[..end].trim_end()),
+        None => clean.into_owned(),
+    }
+}
+
+/// Cleaned, and with the characters that mean something in Markdown made plain.
+pub(super) fn for_markdown(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '<' => plain.push_str("&lt;"),
+            '>' => plain.push_str("&gt;"),
+            '&' => plain.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' => {
+                plain.push('\\');
+                plain.push(c);
+            }
+            _ => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// Cleaned, for use between backquotes in Markdown.
+pub(super) fn for_markdown_code(text: &str) -> String {
+    clean(text).replace('`', "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_overrides_are_gone() {
+        assert_eq!(clean("a\u{1b}[2Jb\nc\u{202e}d"), "a [2Jb c d");
+        assert_eq!(clean("plain – naïve ✓"), "plain – naïve ✓");
+        assert_eq!(clean(&"x".repeat(5000)).chars().count(), 401);
+    }
+
+    #[test]
+    fn markdown_means_nothing() {
+        assert_eq!(for_markdown("[x](y) <img>"), "\\[x\\](y) &lt;img&gt;");
+    }
+}

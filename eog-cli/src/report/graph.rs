@@ -1,0 +1,123 @@
+//! The causal graph as a drawing: Graphviz and Mermaid.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use eog::{EntityId, Label};
+
+use super::clean::clean;
+use super::model::Report;
+
+/// The entities that are drawn: every end of a live claim, every origin, every alerting entity.
+fn drawn(report: &Report) -> BTreeSet<&EntityId> {
+    let claimed = report.claims.iter().flat_map(|claim| [&claim.cause, &claim.effect]);
+    let origins = report.beliefs.iter().filter(|(_, belief)| belief.label == Label::Origin);
+    let alerting = report.anomalies.iter().map(|anomaly| &anomaly.entity);
+    claimed.chain(origins.map(|(entity, _)| entity)).chain(alerting).collect()
+}
+
+fn role(report: &Report, entity: &EntityId) -> &'static str {
+    let is_cause = report.causes().any(|group| group.origins.contains(entity));
+    match report.beliefs.get(entity).map(|belief| belief.label) {
+        _ if is_cause => "cause",
+        Some(Label::Origin) => "origin",
+        Some(Label::Symptom) => "symptom",
+        Some(Label::Healthy) => "healthy",
+        Some(Label::Defer) => "unclear",
+        None => "unvisited",
+    }
+}
+
+fn fill(role: &str) -> &'static str {
+    match role {
+        "cause" => "#f4b6b6",
+        "origin" => "#f9dcc4",
+        "symptom" => "#fdf0b5",
+        "healthy" => "#cdeac0",
+        _ => "#eeeeee",
+    }
+}
+
+fn alerts(report: &Report, entity: &EntityId) -> String {
+    let on_entity = report.anomalies.iter().filter(|anomaly| anomaly.entity == *entity);
+    on_entity.map(|anomaly| anomaly.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// The graph for Graphviz.
+pub(crate) fn dot(report: &Report) -> String {
+    let quote = |text: &str| clean(text).replace('\\', "\\\\").replace('"', "\\\"");
+    let mut out = String::from(
+        "digraph eog {\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n",
+    );
+    for entity in drawn(report) {
+        let (role, alerts) = (role(report, entity), alerts(report, entity));
+        let alerts = if alerts.is_empty() { alerts } else { format!("\\n! {}", quote(&alerts)) };
+        let name = quote(entity.as_str());
+        let width = if role == "cause" { ", penwidth=2" } else { "" };
+        let _ = writeln!(
+            out,
+            "  \"{name}\" [label=\"{name}\\n{role}{alerts}\", fillcolor=\"{}\"{width}];",
+            fill(role)
+        );
+    }
+    for claim in unique(report) {
+        let style = if report.causal.iter().any(|causal| causal.edge() == claim.edge()) {
+            "penwidth=2"
+        } else {
+            "style=dashed"
+        };
+        let _ = writeln!(
+            out,
+            "  \"{}\" -> \"{}\" [label=\"{}\", {style}];",
+            quote(claim.cause.as_str()),
+            quote(claim.effect.as_str()),
+            quote(&claim.condition)
+        );
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// The graph for Mermaid.
+pub(crate) fn mermaid(report: &Report) -> String {
+    let entities: Vec<&EntityId> = drawn(report).into_iter().collect();
+    let number =
+        |entity: &EntityId| entities.iter().position(|other| *other == entity).unwrap_or(0);
+    let quote = |text: &str| {
+        clean(text)
+            .replace('#', "#35;")
+            .replace('"', "#quot;")
+            .replace('<', "#lt;")
+            .replace('>', "#gt;")
+            .replace('`', "#96;")
+    };
+    let mut out = String::from("flowchart LR\n");
+    for role in ["cause", "origin", "symptom", "healthy", "unclear", "unvisited"] {
+        let _ = writeln!(out, "  classDef {role} fill:{},stroke:#555,color:#111", fill(role));
+    }
+    for entity in &entities {
+        let (role, alerts) = (role(report, entity), alerts(report, entity));
+        let alerts = if alerts.is_empty() { alerts } else { format!("<br/>! {}", quote(&alerts)) };
+        let name = quote(entity.as_str());
+        let _ = writeln!(out, "  n{}[\"{name}<br/>{role}{alerts}\"]:::{role}", number(entity));
+    }
+    for claim in unique(report) {
+        let is_causal = report.causal.iter().any(|causal| causal.edge() == claim.edge());
+        let arrow = if is_causal { "==>" } else { "-.->" };
+        let _ = writeln!(
+            out,
+            "  n{} {arrow}|\"{}\"| n{}",
+            number(&claim.cause),
+            quote(&claim.condition),
+            number(&claim.effect)
+        );
+    }
+    out
+}
+
+/// One claim per edge.
+fn unique(report: &Report) -> Vec<&eog::Claim> {
+    let mut claims: Vec<&eog::Claim> = report.claims.iter().collect();
+    claims.dedup_by_key(|claim| claim.edge());
+    claims
+}

@@ -1,0 +1,66 @@
+//! `eog schema`: the JSON Schemas of what programs exchange with eog.
+
+use eog::{ContextPacket, Decision};
+use schemars::schema_for;
+use serde_json::{Value, json};
+
+use crate::args::SchemaName;
+use crate::error::{CliError, Exit};
+
+/// Prints one schema.
+pub(crate) fn print(name: SchemaName) -> Result<Exit, CliError> {
+    crate::files::print(&render(name))?;
+    Ok(Exit::Diagnosed)
+}
+
+/// One schema as indented JSON with a final newline: the bytes of the file in `docs/schema`.
+pub(crate) fn render(name: SchemaName) -> String {
+    let schema = match name {
+        SchemaName::CommandInput => command_input(),
+        SchemaName::Decision => schema_for!(Decision).to_value(),
+    };
+    format!("{schema:#}\n")
+}
+
+/// A packet with the field that the correction round adds.
+fn command_input() -> Value {
+    let mut schema = schema_for!(ContextPacket).to_value();
+    schema["title"] = json!("CommandInput");
+    schema["properties"]["correction"] = json!({
+        "description": "Present on the second attempt: what was written the first time, and what \
+                        is wrong with it.",
+        "type": "object",
+        "properties": {
+            "output": { "type": "string" },
+            "error": { "type": "string" }
+        },
+        "required": ["output", "error"],
+        "additionalProperties": false
+    });
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_schemas_are_current() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
+        for (name, file) in [
+            (SchemaName::CommandInput, "command-input.schema.json"),
+            (SchemaName::Decision, "decision.schema.json"),
+        ] {
+            let path = format!("{folder}/{file}");
+            if std::env::var_os("EOG_UPDATE_SCHEMAS").is_some() {
+                std::fs::write(&path, render(name)).unwrap();
+            }
+            let published = std::fs::read_to_string(&path).unwrap_or_default();
+            assert_eq!(
+                published,
+                render(name),
+                "{file} is out of date: run with EOG_UPDATE_SCHEMAS=1"
+            );
+        }
+    }
+}

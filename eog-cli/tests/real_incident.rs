@@ -1,0 +1,328 @@
+//! The real binary on a real, noisy, partial recording, and on mutants of it. The recording lies
+//! beside the checkout; the tests skip, and say so, where it is absent.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{eog, investigate_json};
+use serde_json::{Value, json};
+
+const CULPRIT: &str = "otel-demo/ConfigMap/flagd-config";
+const CHANGE_TIME: &str = "2025-12-15T17:46:18Z";
+
+/// The recording and its architecture file, or nothing with a message.
+fn recording() -> Option<(PathBuf, PathBuf)> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
+    let (snapshot, architecture) =
+        (data.join("scenario-2-partial"), data.join("architecture.json"));
+    if snapshot.is_dir() && architecture.is_file() {
+        Some((snapshot, architecture))
+    } else {
+        eprintln!("skipped: no recording at {}", data.display());
+        None
+    }
+}
+
+/// A copy of the recording that a test may change.
+struct Mutant {
+    folder: tempfile::TempDir,
+}
+
+impl Mutant {
+    fn new() -> Option<Self> {
+        let (snapshot, architecture) = recording()?;
+        let folder = tempfile::tempdir().unwrap();
+        copy_tree(&snapshot, &folder.path().join("snapshot"));
+        std::fs::write(
+            folder.path().join("architecture.json"),
+            std::fs::read(architecture).unwrap(),
+        )
+        .unwrap();
+        Some(Self { folder })
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.folder.path().join("snapshot")
+    }
+
+    fn diagnose(&self) -> (i32, Value) {
+        let architecture = self.folder.path().join("architecture.json");
+        let (code, result, _) = investigate_json(&[
+            self.snapshot().as_os_str(),
+            "--architecture".as_ref(),
+            architecture.as_os_str(),
+        ]);
+        (code, result)
+    }
+
+    /// Rewrites the object dumps row by row.
+    fn edit_objects(&self, mut edit: impl FnMut(&mut Vec<Dump>)) {
+        let path = self.snapshot().join("k8s_objects_raw.tsv");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut reader = csv::ReaderBuilder::new().delimiter(b'\t').from_reader(text.as_bytes());
+        let header = reader.headers().unwrap().clone();
+        let body = header.iter().position(|column| column == "Body").unwrap();
+        let mut dumps: Vec<Dump> = reader
+            .records()
+            .map(|record| {
+                let cells: Vec<String> = record.unwrap().iter().map(str::to_owned).collect();
+                Dump { object: serde_json::from_str(&cells[body]).unwrap(), cells }
+            })
+            .collect();
+        edit(&mut dumps);
+        let mut writer = csv::WriterBuilder::new().delimiter(b'\t').from_path(&path).unwrap();
+        writer.write_record(&header).unwrap();
+        for mut dump in dumps {
+            dump.cells[body] = dump.object.to_string();
+            writer.write_record(&dump.cells).unwrap();
+        }
+        writer.flush().unwrap();
+    }
+}
+
+/// One observation of one object.
+#[derive(Clone)]
+struct Dump {
+    cells: Vec<String>,
+    object: Value,
+}
+
+impl Dump {
+    /// The object itself; some recordings wrap it.
+    fn inner(&mut self) -> &mut Value {
+        if self.object.get("object").is_some() {
+            &mut self.object["object"]
+        } else {
+            &mut self.object
+        }
+    }
+
+    fn identity(&mut self) -> (String, String) {
+        let object = self.inner();
+        (object["kind"].to_string(), object["metadata"]["name"].to_string())
+    }
+
+    fn time(&self) -> &str {
+        &self.cells[0]
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::write(&target, std::fs::read(entry.path()).unwrap()).unwrap();
+        }
+    }
+}
+
+/// The origins that explain an alert, with the confidence of the whole.
+fn causes(result: &Value) -> Vec<String> {
+    let groups = result["conclusion"]["frontier"].as_array().unwrap();
+    let linked = groups.iter().filter(|group| !group["covers"].as_array().unwrap().is_empty());
+    linked
+        .flat_map(|group| group["origins"].as_array().unwrap())
+        .map(|o| o.as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Whether causal claims lead from one entity to another.
+fn leads(result: &Value, from: &str, to: &str) -> bool {
+    let claims = result["causal_claims"].as_array().unwrap();
+    let mut reached = vec![from.to_owned()];
+    let mut next = 0;
+    while let Some(entity) = reached.get(next).cloned() {
+        next += 1;
+        for claim in claims.iter().filter(|claim| claim["cause"] == entity.as_str()) {
+            let effect = claim["effect"].as_str().unwrap().to_owned();
+            if !reached.contains(&effect) {
+                reached.push(effect);
+            }
+        }
+    }
+    reached.iter().any(|entity| entity == to)
+}
+
+#[test]
+fn the_changed_flag_is_the_sole_contributing_factor() {
+    let Some((snapshot, architecture)) = recording() else { return };
+    let out = tempfile::tempdir().unwrap();
+    let (code, result, _) = investigate_json(&[
+        snapshot.as_os_str(),
+        "--architecture".as_ref(),
+        architecture.as_os_str(),
+        "--out".as_ref(),
+        out.path().as_os_str(),
+    ]);
+    assert_eq!(code, 0);
+    assert_eq!(causes(&result), [CULPRIT]);
+    assert_eq!(result["conclusion"]["confidence"], "likely");
+    assert!(leads(&result, CULPRIT, "otel-demo/Service/frontend-proxy"), "{result:#}");
+    assert!(leads(&result, CULPRIT, "otel-demo/Service/fraud-detection"), "{result:#}");
+
+    let cited = result["beliefs"][CULPRIT]["evidence"].as_array().unwrap();
+    let change =
+        result["evidence"].as_array().unwrap().iter().find(|finding| {
+            cited.contains(&finding["id"]) && finding["content"]["kind"] == "change"
+        });
+    let content = &change.expect("the cited change")["content"];
+    assert!(content["change"]["path"].as_str().unwrap().contains("cartFailure"), "{content:#}");
+    assert!(content["change"]["old"].as_str().unwrap().contains("off"));
+    assert!(content["change"]["new"].as_str().unwrap().contains("on"));
+    assert_eq!(content["time"]["at"], CHANGE_TIME);
+
+    // The flapping alert began long before the change: covered, but not its earlier onset.
+    let anomalies = result["anomalies"].as_array().unwrap();
+    let flapping =
+        anomalies.iter().position(|a| a["entity"] == "otel-demo/Service/frontend-proxy").unwrap();
+    assert_eq!(anomalies[flapping]["onset"], "2025-12-15T17:24:50.488970782Z");
+    assert_eq!(result["conclusion"]["earlier_onset"], json!([flapping]));
+
+    let output: Value =
+        serde_json::from_slice(&std::fs::read(out.path().join("agent_output.json")).unwrap())
+            .unwrap();
+    let factors: Vec<&Value> = output["entities"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entity| entity["contributing_factor"] == true)
+        .map(|entity| &entity["name"])
+        .collect();
+    assert_eq!(factors, [CULPRIT]);
+    for file in ["ledger.jsonl", "graph.dot", "report.md"] {
+        assert!(std::fs::metadata(out.path().join(file)).unwrap().len() > 0, "{file}");
+    }
+}
+
+#[test]
+fn an_unconnected_decoy_changes_nothing() {
+    let Some(mutant) = Mutant::new() else { return };
+    mutant.edit_objects(|dumps| {
+        let mut decoys = dumps.clone();
+        decoys.retain_mut(|dump| dump.identity().0.contains("ConfigMap"));
+        for mut decoy in decoys {
+            let late = decoy.time() > "2025-12-15 17:46";
+            let object = decoy.inner();
+            object["metadata"]["name"] = json!("release-notes");
+            object["metadata"]["uid"] = json!("00000000-0000-4000-8000-000000000001");
+            object["data"] = json!({ "banner": if late { "on" } else { "off" } });
+            if late {
+                object["metadata"]["managedFields"][1]["time"] = json!("2025-12-15T17:46:40Z");
+            }
+            dumps.push(decoy);
+        }
+    });
+    let (code, result) = mutant.diagnose();
+    assert_eq!((code, causes(&result)), (0, vec![CULPRIT.to_owned()]));
+}
+
+#[test]
+fn without_changes_the_result_is_inconclusive() {
+    let Some(mutant) = Mutant::new() else { return };
+    mutant.edit_objects(|dumps| {
+        let mut first: Vec<((String, String), Value)> = Vec::new();
+        for dump in dumps {
+            let identity = dump.identity();
+            match first.iter().find(|(seen, _)| *seen == identity) {
+                Some((_, object)) => dump.object = object.clone(),
+                None => first.push((identity, dump.object.clone())),
+            }
+        }
+    });
+    let (code, result) = mutant.diagnose();
+    assert_eq!((code, causes(&result)), (3, vec![]));
+    assert_eq!(result["conclusion"]["confidence"], "inconclusive");
+    assert!(!result["conclusion"]["ranking"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_change_after_every_alert_is_not_blamed() {
+    let Some(mutant) = Mutant::new() else { return };
+    mutant.edit_objects(|dumps| {
+        // Every object keeps its early state until the last dump; changes then bear a later time.
+        let mut first: Vec<((String, String), Value)> = Vec::new();
+        for dump in dumps {
+            let identity = dump.identity();
+            let known =
+                first.iter().find(|(seen, _)| *seen == identity).map(|(_, object)| object.clone());
+            match known {
+                None => first.push((identity, dump.object.clone())),
+                Some(object) if dump.time() < "2025-12-15 17:53" => dump.object = object,
+                Some(_) => {
+                    let text = dump.object.to_string();
+                    let text = text
+                        .replace("2025-12-15T17:46:", "2025-12-15T17:53:")
+                        .replace("17:51:52", "17:53:12");
+                    dump.object = serde_json::from_str(&text).unwrap();
+                }
+            }
+        }
+    });
+    let (code, result) = mutant.diagnose();
+    assert_eq!((code, causes(&result)), (3, vec![]), "{:#}", result["conclusion"]);
+}
+
+#[test]
+fn renaming_everything_renames_the_answer() {
+    // Longer names first, so that no name is rewritten as part of another.
+    for (renamed, culprit) in [
+        (
+            ["edge-gate", "zz-switch", "portal", "basket", "swindle-check", "shop-prod"],
+            "shop-prod/ConfigMap/zz-switch-config",
+        ),
+        (
+            ["zulu", "aaron", "yankee", "xray", "bravo", "november"],
+            "november/ConfigMap/aaron-config",
+        ),
+    ] {
+        let Some(mutant) = Mutant::new() else { return };
+        let names = ["frontend-proxy", "flagd", "frontend", "cart", "fraud-detection", "otel-demo"];
+        rename_tree(mutant.folder.path(), &|text| {
+            names
+                .iter()
+                .zip(renamed)
+                .fold(text.to_owned(), |text, (name, new)| text.replace(name, new))
+        });
+        let (code, result) = mutant.diagnose();
+        assert_eq!((code, causes(&result)), (0, vec![culprit.to_owned()]));
+        let [proxy, _, _, _, fraud, namespace] = renamed;
+        assert!(leads(&result, culprit, &format!("{namespace}/Service/{proxy}")));
+        assert!(leads(&result, culprit, &format!("{namespace}/Service/{fraud}")));
+    }
+}
+
+fn rename_tree(folder: &Path, rename: &impl Fn(&str) -> String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rename_tree(&path, rename);
+            continue;
+        }
+        let text = rename(&std::fs::read_to_string(&path).unwrap());
+        let name = rename(path.file_name().unwrap().to_str().unwrap());
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(path.with_file_name(name), text).unwrap();
+    }
+}
+
+#[test]
+fn the_same_recording_gives_the_same_bytes() {
+    let Some((snapshot, architecture)) = recording() else { return };
+    let run = || {
+        let output = eog()
+            .arg("investigate")
+            .arg(&snapshot)
+            .arg("--architecture")
+            .arg(&architecture)
+            .args(["--format", "json"])
+            .output()
+            .unwrap();
+        output.stdout
+    };
+    assert_eq!(run(), run());
+}
