@@ -1,0 +1,270 @@
+//! The shipped incident through the real binary: what README and docs/evidence-policy.md promise.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{eog, investigate_json};
+use serde_json::{Value, json};
+
+fn bundle() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale")
+}
+
+/// A copy of the bundle in which one file was changed.
+fn variant(file: &str, edit: impl Fn(&str) -> String) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(bundle()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let text = if name == file { edit(&text) } else { text };
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Exit code, confidence, origins that explain an alert, and the evaluated entities in order.
+fn diagnose(folder: &Path, options: &[&str]) -> (i32, String, Vec<String>, Vec<String>) {
+    let out = tempfile::tempdir().unwrap();
+    let mut arguments = vec![folder.as_os_str(), "--out".as_ref(), out.path().as_os_str()];
+    arguments.extend(options.iter().map(|option| -> &std::ffi::OsStr { option.as_ref() }));
+    let (code, result, _) = investigate_json(&arguments);
+    let conclusion = &result["conclusion"];
+    let strings = |value: &Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+    };
+    let groups = conclusion["frontier"].as_array().unwrap();
+    let linked = groups.iter().filter(|group| group["covers"] != json!([]));
+    let origins = linked.flat_map(|group| strings(&group["origins"])).collect();
+    let ledger = std::fs::read_to_string(out.path().join("ledger.jsonl")).unwrap();
+    let evaluated = ledger.lines().filter_map(|line| {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        entry["body"]["evaluated"]["entity"].as_str().map(str::to_owned)
+    });
+    (code, conclusion["confidence"].as_str().unwrap().to_owned(), origins, evaluated.collect())
+}
+
+#[test]
+fn the_sale_is_confirmed_in_the_documented_order() {
+    let (code, confidence, origins, evaluated) = diagnose(&bundle(), &[]);
+    assert_eq!((code, confidence.as_str()), (0, "confirmed"));
+    assert_eq!(origins, ["frontend"]);
+    let story = [
+        "gateway",
+        "processor",
+        "database",
+        "gateway",
+        "processor",
+        "database",
+        "gateway",
+        "processor",
+        "frontend",
+        "gateway",
+    ];
+    assert_eq!(evaluated, story);
+}
+
+#[test]
+fn without_messages_the_database_is_blamed() {
+    let (code, confidence, origins, evaluated) = diagnose(&bundle(), &["--no-messages"]);
+    assert_eq!((code, confidence.as_str()), (0, "likely"));
+    assert_eq!(origins, ["database"]);
+    assert_eq!(evaluated, ["gateway", "processor", "database"]);
+}
+
+#[test]
+fn without_traffic_metrics_the_database_is_likely() {
+    let folder = variant("metrics.csv", |text| {
+        let kept = text.lines().filter(|line| !line.contains(",traffic,"));
+        kept.collect::<Vec<_>>().join("\n") + "\n"
+    });
+    let (code, confidence, origins, _) = diagnose(folder.path(), &[]);
+    assert_eq!((code, confidence.as_str()), (0, "likely"));
+    assert_eq!(origins, ["database"]);
+}
+
+#[test]
+fn without_the_sale_nothing_is_blamed() {
+    let folder = variant("changes.json", |text| {
+        let mut changes: Vec<Value> = serde_json::from_str(text).unwrap();
+        changes.retain(|change| change["signal"] != "demand");
+        serde_json::to_string(&changes).unwrap()
+    });
+    let (code, confidence, origins, _) = diagnose(folder.path(), &[]);
+    assert_eq!((code, confidence.as_str()), (3, "inconclusive"));
+    assert!(origins.is_empty());
+}
+
+/// Prints what both profiles do with both examples; the real recording only where it is present.
+#[test]
+fn both_profiles_on_both_examples() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
+    let recording = data.join("scenario-2-partial");
+    let architecture = data.join("architecture.json");
+    let mut examples = vec![("flash sale", bundle(), vec![], "frontend")];
+    if recording.is_dir() {
+        let options = vec!["--architecture", architecture.to_str().unwrap()];
+        examples.push(("recording", recording, options, "otel-demo/ConfigMap/flagd-config"));
+    } else {
+        eprintln!("skipped: no recording at {}", data.display());
+    }
+    println!("example     profile  evaluations  frontier");
+    for (name, folder, options, culprit) in examples {
+        let mut counts = Vec::new();
+        for profile in ["default", "paper"] {
+            let mut options = options.clone();
+            options.extend(["--profile", profile]);
+            let (code, confidence, origins, evaluated) = diagnose(&folder, &options);
+            println!("{name:<11} {profile:<8} {:<12} {origins:?} ({confidence})", evaluated.len());
+            assert_eq!((code, origins), (0, vec![culprit.to_owned()]));
+            counts.push(evaluated.len());
+        }
+        assert!(counts[0] <= counts[1], "the paper's flooding costs more: {counts:?}");
+    }
+}
+
+#[test]
+fn every_format_is_what_it_says() {
+    let print = |format: &str| {
+        let output = eog().arg("investigate").arg(bundle()).args(["--format", format]).output();
+        let output = output.unwrap();
+        assert!(output.status.success());
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = print("text");
+    for part in
+        ["ROOT CAUSE (confirmed)", "HOW IT SPREAD", "└─ gateway  ⚠ HttpErrorRate", "10 evaluations"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "plain when not a terminal");
+    assert!(print("dot").starts_with("digraph eog {"));
+    assert!(print("dot").contains("\"gateway\" -> \"processor\""));
+    assert!(print("mermaid").starts_with("flowchart LR\n"));
+    let json: Value = serde_json::from_str(&print("json")).unwrap();
+    assert_eq!((&json["format"], &json["version"]), (&json!("eog-result"), &json!(1)));
+}
+
+#[test]
+fn the_written_files_are_whole() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().join("new/result");
+    let status =
+        eog().arg("investigate").arg(bundle()).arg("--out").arg(&folder).output().unwrap().status;
+    assert!(status.success());
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["agent_output.json", "graph.dot", "ledger.jsonl", "report.md"]);
+
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let ledger = eog::Ledger::from_json_lines(&read("ledger.jsonl")).unwrap();
+    assert_eq!(ledger.evaluations().count(), 10);
+
+    // The schema of the paper's appendix A.3, strictly.
+    let text = json!({ "type": "string" });
+    let object = |properties: Value| {
+        let required: Vec<&String> = properties.as_object().unwrap().keys().collect();
+        json!({ "type": "object", "required": required, "properties": properties,
+                "additionalProperties": false })
+    };
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    let flag = json!({ "type": "boolean" });
+    let schema = object(json!({
+        "entities": list(object(json!({ "name": text, "contributing_factor": flag,
+                                        "reasoning": text, "evidence": text }))),
+        "propagations": list(object(json!({ "source": text, "target": text,
+                                            "condition": text, "effect": text }))),
+        "alerts_explained": list(object(json!({ "alert": text, "explanation": text,
+                                                "explained": flag }))),
+    }));
+    let output: Value = serde_json::from_str(&read("agent_output.json")).unwrap();
+    jsonschema::validate(&schema, &output).unwrap();
+    let factors: Vec<&Value> = output["entities"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entity| entity["contributing_factor"] == true)
+        .map(|entity| &entity["name"])
+        .collect();
+    assert_eq!(factors, ["frontend"]);
+    assert!(read("report.md").starts_with("# Root causes: flash sale"));
+}
+
+#[cfg(unix)]
+mod with_programs {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::{Duration, Instant};
+
+    fn script(folder: &Path, text: &str) -> String {
+        let path = folder.join("policy.sh");
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        format!("command:{}", path.display())
+    }
+
+    #[test]
+    fn a_program_can_be_the_policy() {
+        let folder = tempfile::tempdir().unwrap();
+        // Reads the packet, and finds everything healthy.
+        let policy = script(
+            folder.path(),
+            r#"grep -q '"entity"' && echo '{"label": "healthy", "summary": "looks fine to me"}'"#,
+        );
+        let (code, result, _) =
+            investigate_json(&[bundle().as_os_str(), "--policy".as_ref(), policy.as_ref()]);
+        assert_eq!(code, 3);
+        assert_eq!(result["beliefs"]["gateway"]["label"], "healthy");
+        assert_eq!(result["beliefs"]["gateway"]["summary"], "looks fine to me");
+    }
+
+    #[test]
+    fn a_slow_program_is_stopped_and_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = script(folder.path(), "sleep 600");
+        let (code, result, _) = investigate_json(&[
+            bundle().as_os_str(),
+            "--policy".as_ref(),
+            policy.as_ref(),
+            "--policy-timeout".as_ref(),
+            "0.2".as_ref(),
+        ]);
+        assert_eq!(code, 3);
+        assert!(result["failures"][0].as_str().unwrap().contains("no decision in time"));
+    }
+
+    #[test]
+    fn ctrl_c_reports_what_was_found_so_far() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = script(folder.path(), "touch \"$0.asked\"; sleep 600");
+        let out = folder.path().join("out");
+        let child = eog()
+            .arg("investigate")
+            .arg(bundle())
+            .args(["--policy", &policy, "--out"])
+            .arg(&out)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let asked = folder.path().join("policy.sh.asked");
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !asked.exists() && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let pid = child.id().to_string();
+        assert!(
+            std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success()
+        );
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
+        let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap();
+        assert!(eog::Ledger::from_json_lines(&ledger).is_ok());
+    }
+}
