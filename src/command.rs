@@ -11,6 +11,8 @@ use tokio::process::{Child, Command};
 const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 /// How much of standard error goes into a failure, in bytes.
 const STDERR_TAIL_BYTES: usize = 2 << 10;
+/// How much of a wrong output is shown to the program in the correction round, in bytes.
+const SHOWN_OUTPUT_BYTES: usize = 16 << 10;
 /// How much of what is wrong with an output goes into a failure, in characters.
 const MAX_ERROR_CHARS: usize = 500;
 
@@ -20,9 +22,9 @@ const MAX_ERROR_CHARS: usize = 500;
 /// once more: the same packet with one more field, `"correction": {"output": …, "error": …}`,
 /// that shows what it wrote and what was wrong. Output that is still invalid is a recorded
 /// failure. The time-out is the engine's
-/// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and spans both attempts; the program
-/// is killed when it strikes. Programs that it started itself are its own to end; one that keeps
-/// its standard output open keeps the answer waiting.
+/// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and spans both attempts. When it
+/// strikes, or the investigation is cancelled, the program is killed, on Unix with every program
+/// that it started in its process group.
 ///
 /// ```
 /// use eog::CommandPolicy;
@@ -55,8 +57,8 @@ impl CommandPolicy {
             Ok(decision) => return Ok(decision.into()),
             Err(error) => error,
         };
-        question["correction"] =
-            serde_json::json!({ "output": String::from_utf8_lossy(&first), "error": error });
+        let shown = String::from_utf8_lossy(&first[..first.len().min(SHOWN_OUTPUT_BYTES)]);
+        question["correction"] = serde_json::json!({ "output": shown, "error": error });
         let second = self.run(&to_json(&question)?).await?;
         parse(&second).map(Answer::from).map_err(|error| {
             Failure::policy(format!("{} wrote no valid decision: {error}", self.name()))
@@ -68,14 +70,17 @@ impl CommandPolicy {
         let cannot = |what: &str, error: std::io::Error| {
             Failure::policy(format!("{what} {}: {error}", self.name()))
         };
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| cannot("cannot start", error))?;
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| cannot("cannot start", error))?;
+        let _group = ProcessGroup(child.id());
         let (output, stderr) = converse(&mut child, question)
             .await
             .map_err(|error| cannot("cannot talk to", error))?;
@@ -98,6 +103,22 @@ impl CommandPolicy {
 impl AbductivePolicy for CommandPolicy {
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(self.ask(packet))
+    }
+}
+
+/// The processes that a program and its children form; killed when this goes out of scope, so that
+/// none outlives the question.
+struct ProcessGroup(Option<u32>);
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(leader) = self.0.and_then(|id| i32::try_from(id).ok())
+            && let Some(leader) = rustix::process::Pid::from_raw(leader)
+        {
+            // Fails when all have ended already, which is what is wanted.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
     }
 }
 

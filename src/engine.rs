@@ -226,10 +226,19 @@ async fn guarded<T, F: Future<Output = Result<T, Failure>>>(
     let guarded = AssertUnwindSafe(async { call().await }).catch_unwind();
     match tokio::time::timeout(timeout, guarded).await {
         Ok(Ok(result)) => result,
-        Ok(Err(_panic)) => Err(Failure::new(failed, "it panicked")),
+        Ok(Err(panic)) => Err(Failure::new(failed, describe_panic(panic.as_ref()))),
         Err(_elapsed) => {
             Err(Failure::new(timed_out, format!("no answer within {} s", timeout.as_secs_f64())))
         }
+    }
+}
+
+/// What a panic said, as far as it said it in words; the first 200 characters.
+fn describe_panic(panic: &(dyn std::any::Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().copied();
+    match words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
+        Some(words) => format!("it panicked: {}", words.chars().take(200).collect::<String>()),
+        None => "it panicked".to_owned(),
     }
 }
 

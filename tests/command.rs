@@ -193,9 +193,24 @@ async fn a_program_that_never_ends_is_killed_at_the_time_out() {
         .investigate(Config::default(), seeded(topology(""), ["db"]))
         .await;
     assert_that(&ended).failed_with("db", FailureKind::PolicyTimedOut, "1 s").converged();
-    let pid = script.wrote("pid").trim().to_owned();
+    assert_gone(script.wrote("pid").trim()).await;
+}
+
+#[tokio::test]
+async fn what_the_program_started_is_killed_with_it() {
+    let script = Script::new("sleep 1000 & echo $! > \"$1/pid\"; wait");
+    let limits = Limits { policy_timeout: Duration::from_secs(1), ..Limits::default() };
+    let ended = Engine::new(MemoryContext::default(), script.policy())
+        .with_limits(limits)
+        .investigate(Config::default(), seeded(topology(""), ["db"]))
+        .await;
+    assert_that(&ended).failed_with("db", FailureKind::PolicyTimedOut, "1 s");
+    assert_gone(script.wrote("pid").trim()).await;
+}
+
+async fn assert_gone(pid: &str) {
     let mut checks = 0;
-    while is_alive(&pid) {
+    while is_alive(pid) {
         checks += 1;
         assert!(checks < 200, "process {pid} still runs");
         tokio::time::sleep(Duration::from_millis(50)).await;

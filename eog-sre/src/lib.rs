@@ -1,1 +1,44 @@
-//! Placeholder while the crate is being written.
+//! The SRE domain of eog: recorded incidents of a Kubernetes application as the source of an
+//! investigation.
+//!
+//! ```text
+//! Snapshot::open ──► graph() ──► incident() ──► eog_evidence::open_case ──► the controller's case
+//!                        └────► SnapshotContext ──► the controller's context contract
+//! ```
+//!
+//! - [`Snapshot`]: alerts, events, objects, logs, traces and metrics of one directory, bounded,
+//!   with secrets masked. The formats are described in `docs/sre.md`.
+//! - [`OperationalGraph`]: which entities there are and which way effects travel between them.
+//! - [`SnapshotContext`]: typed evidence on one entity in one window.
+//!
+//! Entities are named `namespace/Kind/name`, or `Kind/name` where there is no namespace. Nothing
+//! here knows an application: names come from the recording alone. Telemetry is untrusted: sizes
+//! are bounded, broken input is skipped with a warning, and no file outside of the snapshot, nor
+//! any whose name begins with `ground_truth`, is ever opened.
+
+mod architecture;
+mod context;
+mod evidence;
+mod graph;
+mod incident;
+mod mask;
+mod masker;
+mod names;
+mod pydict;
+mod read;
+mod snapshot;
+mod text;
+mod time;
+mod unfold;
+mod warnings;
+
+pub use context::{PAGE_FINDINGS, SnapshotContext};
+pub use graph::{OperationalGraph, relation};
+pub use mask::{MASK, mask_text};
+pub use names::EntityName;
+pub use read::{
+    MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES, MAX_ROWS_PER_FILE,
+    MAX_SERIES, MAX_TEXT, ReadOptions, SnapshotError,
+};
+pub use snapshot::Snapshot;
+pub use warnings::MAX_LINES_NAMED;

@@ -1,0 +1,89 @@
+//! The application's architecture: components and who depends on whom, from a JSON file.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::read::{SnapshotError, is_forbidden, read_json};
+use crate::text::shorten;
+
+/// Most components, and most dependencies, that are used.
+const MAX_PARTS: usize = 10_000;
+
+/// A component of the application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Component {
+    pub(crate) name: String,
+    pub(crate) is_infrastructure: bool,
+    /// Whether it watches the application rather than being part of it.
+    pub(crate) observes: bool,
+}
+
+/// Components and dependencies as declared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Architecture {
+    pub(crate) components: Vec<Component>,
+    /// Source depends on target.
+    pub(crate) dependencies: Vec<(String, String)>,
+}
+
+impl Architecture {
+    /// # Errors
+    /// [`SnapshotError::Architecture`].
+    pub(crate) fn open(path: &Path) -> Result<Self, SnapshotError> {
+        let fail = |reason: String| SnapshotError::Architecture {
+            path: path.display().to_string(),
+            reason,
+        };
+        let resolved = path.canonicalize().map_err(|error| fail(error.to_string()))?;
+        let names = [path, &resolved].map(|path| path.file_name().unwrap_or_default().to_owned());
+        if names.iter().any(|name| is_forbidden(&name.to_string_lossy())) {
+            return Err(fail("it is ground truth, which no reader may see".to_owned()));
+        }
+        if !resolved.is_file() {
+            return Err(fail("it is not a regular file".to_owned()));
+        }
+        let file = File::open(&resolved).map_err(|error| fail(error.to_string()))?;
+        Self::from_json(&read_json(file).map_err(&fail)?).ok_or_else(|| {
+            fail(
+                "it has neither components.services nor dependencies with source and target".into(),
+            )
+        })
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let list = |pointer: &str| {
+            value.pointer(pointer).and_then(Value::as_array).into_iter().flatten().take(MAX_PARTS)
+        };
+        let text = |value: &Value, field: &str| {
+            let text = value.get(field).and_then(Value::as_str).unwrap_or_default();
+            shorten(text.trim(), 120)
+        };
+        let mut architecture = Self::default();
+        for (pointer, is_infrastructure) in
+            [("/components/services", false), ("/components/infrastructure", true)]
+        {
+            for component in list(pointer) {
+                let kind = text(component, "type").to_lowercase();
+                let observes = kind.contains("observability") || kind.contains("monitoring");
+                let name = text(component, "name");
+                architecture.components.push(Component { name, is_infrastructure, observes });
+            }
+        }
+        architecture.components.retain(|component| !component.name.is_empty());
+        for dependency in list("/dependencies") {
+            let (source, target) = (text(dependency, "source"), text(dependency, "target"));
+            if !source.is_empty() && !target.is_empty() {
+                architecture.dependencies.push((source, target));
+            }
+        }
+        let is_empty = architecture.components.is_empty() && architecture.dependencies.is_empty();
+        (!is_empty).then_some(architecture)
+    }
+
+    /// Whether a component of this name only watches the application.
+    pub(crate) fn observes(&self, name: &str) -> bool {
+        self.components.iter().any(|component| component.observes && component.name == name)
+    }
+}

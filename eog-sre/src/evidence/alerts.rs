@@ -1,0 +1,256 @@
+//! Alerts: which count, on which entity, what they speak of, and when they began.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::{
+    Anomaly, EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window,
+};
+use jiff::SignedDuration;
+
+use super::{Draft, selector};
+use crate::graph::{Match, OperationalGraph};
+use crate::names;
+use crate::read::AlertRecord;
+use crate::text::words;
+
+/// Alerts about the alerting itself and about the platform's certificates.
+const NOISE: [&str; 3] = ["Watchdog", "InfoInhibitor", "KubeClientCertificateExpiration"];
+
+/// Labels that name the subject of an alert, with its kind. Those before `service` come first
+/// because `service` often names who scraped the value.
+const SUBJECTS: [(&str, &str); 10] = [
+    ("service_name", "Service"),
+    ("deployment", "Deployment"),
+    ("statefulset", "StatefulSet"),
+    ("daemonset", "DaemonSet"),
+    ("job_name", "Job"),
+    ("horizontalpodautoscaler", "HorizontalPodAutoscaler"),
+    ("persistentvolumeclaim", "PersistentVolumeClaim"),
+    ("pod", "Pod"),
+    ("service", "Service"),
+    ("node", "Node"),
+];
+
+/// Words of alert names by what they speak of; the first that matches counts.
+const SIGNALS: [(Signal, &[&str]); 6] = [
+    (Signal::Exhaustion, &["oom", "oomkilled", "throttling", "throttled", "evicted", "quota"]),
+    (Signal::Errors, &["error", "errors", "failure", "failures", "5xx", "failed"]),
+    (Signal::Latency, &["latency", "duration", "slow", "p95", "p99", "response"]),
+    (
+        Signal::Availability,
+        &[
+            "down",
+            "crash",
+            "crashing",
+            "crashlooping",
+            "unavailable",
+            "unreachable",
+            "absent",
+            "restarting",
+            "mismatch",
+            "ready",
+            "stuck",
+            "waiting",
+        ],
+    ),
+    (
+        Signal::Saturation,
+        &[
+            "cpu",
+            "memory",
+            "saturation",
+            "disk",
+            "filesystem",
+            "full",
+            "usage",
+            "lag",
+            "queue",
+            "overcommit",
+        ],
+    ),
+    (Signal::Traffic, &["traffic", "throughput", "requests", "request", "rate", "load"]),
+];
+
+/// Words that make an alert one about things going well.
+const GOODPUT: [&str; 4] = ["goodput", "success", "successful", "healthy"];
+
+/// Words that make it one about good things becoming less.
+const FALLS: [&str; 9] =
+    ["low", "lower", "less", "below", "under", "drop", "dropped", "fell", "no"];
+
+/// Anomalies, ignored alerts, and alert findings by entity.
+#[derive(Debug, Default)]
+pub(crate) struct Alerts {
+    pub(crate) anomalies: Vec<Anomaly>,
+    pub(crate) ignored: Vec<String>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Sorts the alert dumps of a snapshot out.
+///
+/// Alerts of one name on one entity are one anomaly: it begins with the earliest activation, is
+/// renewed at every later one, and was last seen in the latest dump in which it fired.
+pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) -> Alerts {
+    let mut groups: BTreeMap<(EntityId, String), Vec<&AlertRecord>> = BTreeMap::new();
+    let mut ignored = BTreeSet::new();
+    let mut pending: BTreeSet<(EntityId, String)> = BTreeSet::new();
+    for record in records {
+        let Some(entity) = entity_of(record, graph) else {
+            let reason = reason_to_ignore(record).unwrap_or("no label names what it is about");
+            ignored.insert(format!("{}: {reason}", record.name));
+            continue;
+        };
+        if let Some(reason) = reason_to_ignore(record) {
+            ignored.insert(format!("{} on {entity}: {reason}", record.name));
+        } else if record.state != "firing" {
+            pending.insert((entity, record.name.clone()));
+        } else {
+            groups.entry((entity, record.name.clone())).or_default().push(record);
+        }
+    }
+    pending.retain(|key| !groups.contains_key(key));
+    ignored.extend(
+        pending.into_iter().map(|(entity, name)| format!("{name} on {entity}: never fired")),
+    );
+    let mut alerts = Alerts { ignored: ignored.into_iter().collect(), ..Alerts::default() };
+    for ((entity, name), records) in groups {
+        alerts.add(entity, name, &records);
+    }
+    alerts
+        .anomalies
+        .sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));
+    alerts
+}
+
+impl Alerts {
+    fn add(&mut self, entity: EntityId, name: String, records: &[&AlertRecord]) {
+        let onsets: BTreeSet<_> = records.iter().map(|record| record.active_at).collect();
+        let mut onsets = onsets.into_iter();
+        let Some(onset) = onsets.next() else { return };
+        let renewed: Vec<_> = onsets.collect();
+        let last_seen = records.iter().filter_map(|record| record.seen_at).max();
+        let Some(latest) = records.iter().max_by_key(|record| (record.seen_at, record.active_at))
+        else {
+            return;
+        };
+        let signal = signal_of(&name);
+        let end = last_seen.max(renewed.last().copied()).unwrap_or(onset).max(onset);
+        let end = end.checked_add(SignedDuration::from_secs(1)).unwrap_or(end);
+        let again = match renewed.as_slice() {
+            [] => String::new(),
+            [once] => format!("; renewed at {once}"),
+            [.., last] => format!("; renewed {} times, last at {last}", renewed.len()),
+        };
+        let value = records.iter().filter_map(|record| record.value).max_by(f64::total_cmp);
+        let draft = Draft {
+            entity: &entity,
+            kind: EvidenceKind::Alert,
+            signal,
+            trend: Trend::Rising,
+            time: Window::new(onset, end).map_or(EvidenceTime::At(onset), EvidenceTime::During),
+            quantity: value.map(|observed| Quantity {
+                observed,
+                baseline: None,
+                unit: "value".into(),
+            }),
+            peer: None,
+            source: &latest.file,
+            query: format!("alerts alertname={name} {}", selector(&entity)),
+            excerpt: format!("{name} since {onset}{again}: {}", latest.description),
+        };
+        self.findings.push(draft.finding());
+        self.anomalies.push(Anomaly {
+            severity: latest.label("severity").to_owned(),
+            description: latest.description.clone(),
+            name,
+            entity,
+            signal,
+            onset,
+            renewed,
+            last_seen,
+        });
+    }
+}
+
+fn reason_to_ignore(record: &AlertRecord) -> Option<&'static str> {
+    if NOISE.contains(&record.name.as_str()) {
+        return Some("an alert of the platform about itself");
+    }
+    if record.label("severity") == "none" {
+        return Some("its severity is none");
+    }
+    let is_good = words(&record.name).iter().any(|word| GOODPUT.contains(&word.as_str()));
+    let said = words(&format!("{} {}", record.name, record.description));
+    let falls = said.iter().any(|word| FALLS.contains(&word.as_str()));
+    (is_good && !falls).then_some("it says that things go well")
+}
+
+/// What an alert speaks of, by the words of its name.
+pub(crate) fn signal_of(name: &str) -> Signal {
+    let words = words(name);
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    let found = SIGNALS.iter().find(|(_, wanted)| has(wanted));
+    found.map_or(Signal::Other, |(signal, _)| *signal)
+}
+
+/// The entity that an alert is about: of the labels that name one, the first whose entity is in
+/// the graph, else the first.
+fn entity_of(record: &AlertRecord, graph: &OperationalGraph) -> Option<EntityId> {
+    let namespace = record.label("namespace");
+    let named = SUBJECTS.iter().filter_map(|(label, kind)| {
+        let name = Some(record.label(label)).filter(|name| !name.is_empty())?;
+        match *kind {
+            "Node" => names::entity("", kind, name),
+            "Service" => {
+                let space = match namespace {
+                    "" => graph.index.namespace_of(name),
+                    given => given.to_owned(),
+                };
+                graph.index.service(&space, name)
+            }
+            kind => {
+                let space = match namespace {
+                    "" => graph.index.namespace_of(name),
+                    given => given.to_owned(),
+                };
+                match graph.index.find(&space, name) {
+                    Match::Known(known) if kind == "Deployment" => {
+                        names::entity(&space, kind, &known)
+                            .filter(|entity| graph.topology().contains(entity))
+                            .or_else(|| names::entity(&space, kind, name))
+                    }
+                    _ => names::entity(&space, kind, name),
+                }
+            }
+        }
+    });
+    let named: Vec<EntityId> = named.collect();
+    let in_graph = named.iter().find(|entity| graph.topology().contains(entity));
+    let whole = || match namespace {
+        "" => None,
+        namespace => names::entity("", "Namespace", namespace),
+    };
+    in_graph.or(named.first()).cloned().or_else(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alert_names_tell_their_signal() {
+        let cases = [
+            ("RequestErrorRate", Signal::Errors),
+            ("RequestLatency", Signal::Latency),
+            ("KubePodCrashLooping", Signal::Availability),
+            ("CPUThrottlingHigh", Signal::Exhaustion),
+            ("NodeMemoryHigh", Signal::Saturation),
+            ("RequestThroughputLow", Signal::Traffic),
+            ("TargetDown", Signal::Availability),
+            ("SomethingOdd", Signal::Other),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(signal_of(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Changes: what differs between successive dumps of one object, and what came or went.
+
+use eog_core::{
+    ChangeDetail, EntityId, EvidenceKind, EvidenceTime, Finding, Signal, Timestamp, Trend,
+};
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::diff::{Leaf, changed_leaves};
+use super::{Draft, selector};
+use crate::graph::is_experiment;
+use crate::names;
+use crate::read::{ObjectHistory, Objects, Observation};
+use crate::text::shorten;
+use crate::time;
+
+/// Most changed leaves of one object between two dumps that become findings of their own.
+const MAX_LEAVES: usize = 12;
+
+/// Kinds that change all the time as a consequence of something else.
+const CONSEQUENCES: [&str; 12] = [
+    "CSIStorageCapacity",
+    "CertificateSigningRequest",
+    "ControllerRevision",
+    "Endpoints",
+    "EndpointSlice",
+    "Event",
+    "Lease",
+    "NodeMetrics",
+    "PodMetrics",
+    "ReplicaSet",
+    "VolumeAttachment",
+    "VolumeSnapshotContent",
+];
+
+/// Ends of the paths of an owned object that nobody but a person changes.
+const DELIBERATE: [&str; 5] = ["/image", "/resources", "/env", "/command", "/args"];
+
+/// Dumps that begin within this time of each other are one round.
+const ROUND: SignedDuration = SignedDuration::from_secs(90);
+
+/// Every change of every object, by entity and time.
+pub(crate) fn change_findings(objects: &Objects) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (entity, history) in &objects.histories {
+        let kind = names::kind_of(entity);
+        if CONSEQUENCES.contains(&kind) {
+            continue;
+        }
+        let (owned, experiment) = history
+            .latest()
+            .map_or((false, false), |object| (is_owned(object), is_experiment(object)));
+        let changes = Changes { objects, entity, owned, experiment };
+        changes.lifetime(history, &mut findings);
+        for pair in history.states.windows(2) {
+            if let [old, new] = pair {
+                changes.between(old, new, &mut findings);
+            }
+        }
+    }
+    findings
+}
+
+struct Changes<'a> {
+    objects: &'a Objects,
+    entity: &'a EntityId,
+    owned: bool,
+    experiment: bool,
+}
+
+impl Changes<'_> {
+    /// The changed leaves between two states.
+    fn between(&self, old: &Observation, new: &Observation, findings: &mut Vec<Finding>) {
+        let mut leaves = changed_leaves(&old.object, &new.object);
+        if self.owned {
+            leaves.retain(|leaf| DELIBERATE.iter().any(|part| leaf.path.contains(part)));
+        }
+        let (at, basis) = time_of_change(old, new);
+        let (restarts, others): (Vec<Leaf>, Vec<Leaf>) =
+            leaves.into_iter().partition(|leaf| leaf.path.ends_with("restartedAt"));
+        if others.is_empty() {
+            for leaf in restarts {
+                findings.push(self.finding(Signal::Restart, leaf, at, &basis));
+            }
+            return;
+        }
+        let left_out = others.len().saturating_sub(MAX_LEAVES);
+        let signal = if self.experiment { Signal::Experiment } else { Signal::Configuration };
+        for (count, leaf) in others.into_iter().take(MAX_LEAVES).enumerate() {
+            let more = match left_out > 0 && count + 1 == MAX_LEAVES {
+                true => format!("{basis}; {left_out} more fields changed at the same time"),
+                false => basis.clone(),
+            };
+            findings.push(self.finding(signal, leaf, at, &more));
+        }
+    }
+
+    /// Creation and deletion, where no owner explains them, and the definition of experiments.
+    fn lifetime(&self, history: &ObjectHistory, findings: &mut Vec<Finding>) {
+        let (Some(first), Some(last)) = (history.states.first(), history.states.last()) else {
+            return;
+        };
+        let times = self.objects.dumps.get(names::kind_of(self.entity));
+        let times = times.map(Vec::as_slice).unwrap_or_default();
+        let created = first.object.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
+        let created = created.and_then(time::parse);
+        let is_new = times.first().is_some_and(|start| {
+            first.first_seen.duration_since(*start) > ROUND && created.is_none_or(|at| at > *start)
+        });
+        let object = |old: Option<&str>, new: Option<&str>| Leaf {
+            path: "object".to_owned(),
+            old: old.map(str::to_owned),
+            new: new.map(str::to_owned),
+        };
+        if self.experiment {
+            let at = created.unwrap_or(first.first_seen);
+            let spec = first.object.get("spec").map(ToString::to_string).unwrap_or_default();
+            let leaf = object(None, Some(&shorten(&spec, 200)));
+            findings.push(self.finding(
+                Signal::Experiment,
+                leaf,
+                at,
+                "defined at its creation time",
+            ));
+        } else if is_new && !self.owned {
+            let (at, basis) = match created {
+                Some(at) => (at, "its creation time"),
+                None => (first.first_seen, "first seen in this dump"),
+            };
+            let leaf = object(None, Some("created"));
+            findings.push(self.finding(Signal::Configuration, leaf, at, basis));
+        }
+        let gone = history.deleted.or_else(|| missing_since(times, last.last_seen));
+        if let Some(at) = gone.filter(|_| !self.owned) {
+            let signal = if self.experiment { Signal::Experiment } else { Signal::Configuration };
+            let basis = format!("last seen {}, missing in the next dump", last.last_seen);
+            findings.push(self.finding(
+                signal,
+                object(Some("existed"), Some("deleted")),
+                at,
+                &basis,
+            ));
+        }
+    }
+
+    fn finding(&self, signal: Signal, leaf: Leaf, at: Timestamp, basis: &str) -> Finding {
+        let Leaf { path, old, new } = leaf;
+        let shown = |value: &Option<String>| match value {
+            Some(text) => format!("{text:?}"),
+            None => "nothing".to_owned(),
+        };
+        let source = match self.objects.file.as_str() {
+            "" => "k8s_objects",
+            file => file,
+        };
+        let draft = Draft {
+            entity: self.entity,
+            kind: EvidenceKind::Change,
+            signal,
+            trend: Trend::Steady,
+            time: EvidenceTime::At(at),
+            quantity: None,
+            peer: None,
+            source,
+            query: format!("{source} {} field={path}", selector(self.entity)),
+            excerpt: format!(
+                "{path} changed from {} to {} (time: {basis})",
+                shown(&old),
+                shown(&new)
+            ),
+        };
+        let mut content = draft.content();
+        content.change = Some(ChangeDetail { path, old, new });
+        Finding::new(content)
+    }
+}
+
+/// The first round of dumps without an object that was last seen at `last`. A round with less than
+/// half the rows of the object's last one is taken as cut and tells nothing.
+fn missing_since(times: &[Timestamp], last: Timestamp) -> Option<Timestamp> {
+    let rows = |at: Timestamp| {
+        times.iter().filter(|other| other.duration_since(at).abs() <= ROUND).count()
+    };
+    let next = times.iter().copied().find(|at| at.duration_since(last) > ROUND)?;
+    (2 * rows(next) >= rows(last)).then_some(next)
+}
+
+/// Whether a controller made the object.
+fn is_owned(object: &Value) -> bool {
+    object.pointer("/metadata/ownerReferences/0").is_some()
+}
+
+/// When a change was made, and how that is known: the newest manager entry that is new and lies
+/// between the two dumps, else the dump that shows the change first.
+fn time_of_change(old: &Observation, new: &Observation) -> (Timestamp, String) {
+    let before = managers(&old.object);
+    let after = managers(&new.object);
+    let written = after.into_iter().filter(|entry| !before.contains(entry));
+    let between = written.filter(|(_, at)| old.last_seen < *at && *at <= new.first_seen);
+    match between.max_by_key(|(_, at)| *at) {
+        Some((manager, at)) => (at, format!("written by {manager}, by managedFields")),
+        None => {
+            let basis = format!("first seen in this dump, the one before is of {}", old.last_seen);
+            (new.first_seen, basis)
+        }
+    }
+}
+
+/// Manager and time of every entry that is not about the status.
+fn managers(object: &Value) -> Vec<(String, Timestamp)> {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let entries = entries.into_iter().flatten();
+    let writes = entries.filter(|entry| {
+        entry.get("subresource").and_then(Value::as_str).is_none_or(|name| name != "status")
+    });
+    let read = |entry: &Value| {
+        let manager = entry.get("manager").and_then(Value::as_str).unwrap_or("someone");
+        Some((shorten(manager, 80), time::parse(entry.get("time")?.as_str()?)?))
+    };
+    writes.filter_map(read).collect()
+}

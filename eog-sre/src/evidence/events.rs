@@ -1,0 +1,61 @@
+//! Findings from cluster events.
+
+use std::collections::BTreeMap;
+
+use eog_core::{
+    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
+    Trend,
+};
+
+use super::reasons::meaning;
+use super::{Draft, selector};
+use crate::names;
+use crate::read::EventRecord;
+
+/// Most findings of one entity and reason; the first and the last are always among them.
+const MAX_REPEATS: usize = 6;
+
+/// Every event that says something went wrong, was restarted or scaled.
+pub(crate) fn event_findings(events: &[EventRecord]) -> Vec<Finding> {
+    let mut groups: BTreeMap<(&EntityId, &str, Signal), Vec<&EventRecord>> = BTreeMap::new();
+    for event in events {
+        if let Some(signal) = meaning(&event.reason, event.is_warning, &event.message) {
+            groups.entry((&event.entity, &event.reason, signal)).or_default().push(event);
+        }
+    }
+    let mut findings = Vec::new();
+    for ((_, _, signal), group) in groups {
+        let step = group.len().div_ceil(MAX_REPEATS).max(1);
+        let last = group.len().saturating_sub(1);
+        let kept = group.iter().enumerate().filter(|(at, _)| at % step == 0 || *at == last);
+        findings.extend(kept.map(|(_, event)| finding(event, signal)));
+    }
+    findings.sort_by_key(|finding| finding.time.start());
+    findings
+}
+
+fn finding(event: &EventRecord, signal: Signal) -> Finding {
+    let node = names::entity("", "Node", &event.host);
+    let peer = node.filter(|node| *node != event.entity);
+    let rising = matches!(signal, Signal::Exhaustion | Signal::Availability);
+    let count = event.count as f64;
+    let times =
+        if event.count > 1 { format!(" ({} times so far)", event.count) } else { String::new() };
+    Draft {
+        entity: &event.entity,
+        kind: EvidenceKind::Event,
+        signal,
+        trend: if rising { Trend::Rising } else { Trend::Steady },
+        time: EvidenceTime::At(event.at),
+        quantity: Some(Quantity { observed: count, baseline: None, unit: "count".into() }),
+        peer: peer.map(|entity| Peer { entity, role: PeerRole::Mentioned }),
+        source: &event.file,
+        query: query(event, event.at),
+        excerpt: format!("{}: {}{times}", event.reason, event.message),
+    }
+    .finding()
+}
+
+fn query(event: &EventRecord, at: Timestamp) -> String {
+    format!("{} {} reason={} time={at}", event.file, selector(&event.entity), event.reason)
+}

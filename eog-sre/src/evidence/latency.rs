@@ -1,0 +1,100 @@
+//! Percentiles from cumulative histogram buckets.
+
+use std::collections::BTreeMap;
+
+use eog_core::{Timestamp, Window};
+
+/// How much a counter grew within a window. A fall is a restart of the counter.
+///
+/// The last sample before the window is the starting point, so that a slow scrape loses nothing.
+pub(crate) fn increase(points: &[(Timestamp, f64)], window: Window) -> f64 {
+    let inside = points.iter().position(|(at, _)| window.contains(*at));
+    let Some(first) = inside else { return 0.0 };
+    let start = first.saturating_sub(1);
+    let within = points.iter().skip(start).take_while(|(at, _)| *at < window.end());
+    let values: Vec<f64> = within.map(|(_, value)| *value).collect();
+    let steps = values.windows(2).map(|pair| match pair {
+        [old, new] if new >= old => new - old,
+        [_, new] => *new,
+        _ => 0.0,
+    });
+    steps.sum()
+}
+
+/// Upper bounds and how much each cumulative bucket grew.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buckets {
+    /// By the bits of the bound, which for bounds of zero and above sort as the bounds do.
+    counts: BTreeMap<u64, f64>,
+}
+
+impl Buckets {
+    pub(crate) fn add(&mut self, bound: f64, count: f64) {
+        if bound >= 0.0 && count.is_finite() {
+            *self.counts.entry(bound.to_bits()).or_default() += count;
+        }
+    }
+
+    /// How many observations there are.
+    pub(crate) fn total(&self) -> f64 {
+        self.counts.values().copied().fold(0.0, f64::max)
+    }
+
+    /// The value below which a share of the observations lies, interpolated within its bucket; the
+    /// last finite bound when it lies beyond it.
+    pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
+        let total = self.total();
+        if total <= 0.0 {
+            return None;
+        }
+        let rank = share * total;
+        let (mut low, mut below) = (0.0_f64, 0.0_f64);
+        for (bits, count) in &self.counts {
+            let bound = f64::from_bits(*bits);
+            // Sums of counters scraped at different times need not be cumulative to the last digit.
+            let count = count.max(below);
+            if count >= rank {
+                if !bound.is_finite() {
+                    return Some(low);
+                }
+                let inside = count - below;
+                let part = if inside > 0.0 { (rank - below) / inside } else { 1.0 };
+                return Some(low + (bound - low) * part);
+            }
+            (low, below) = (if bound.is_finite() { bound } else { low }, count);
+        }
+        Some(low)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn counters_grow_and_restart() {
+        let points = [(at(0), 5.0), (at(10), 7.0), (at(20), 10.0), (at(30), 1.0), (at(40), 4.0)];
+        let cases = [((5, 25), 5.0), ((5, 45), 9.0), ((0, 5), 0.0), ((50, 60), 0.0)];
+        for ((start, end), expected) in cases {
+            let window = Window::new(at(start), at(end)).unwrap();
+            assert_eq!(increase(&points, window), expected, "{start} to {end}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_interpolated() {
+        let mut buckets = Buckets::default();
+        assert_eq!(buckets.quantile(0.95), None);
+        for (bound, count) in [(10.0, 50.0), (20.0, 90.0), (40.0, 100.0), (f64::INFINITY, 100.0)] {
+            buckets.add(bound, count);
+        }
+        assert_eq!(buckets.quantile(0.5), Some(10.0));
+        assert_eq!(buckets.quantile(0.95), Some(30.0));
+        buckets.add(f64::INFINITY, 100.0);
+        assert_eq!(buckets.quantile(0.95), Some(40.0));
+    }
+}

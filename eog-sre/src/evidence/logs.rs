@@ -1,0 +1,241 @@
+//! Findings from logs: patterns that are new or surge.
+
+use std::collections::BTreeMap;
+
+use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window};
+use jiff::SignedDuration;
+
+use super::{Compare, Draft, rounded, selector};
+use crate::graph::NameIndex;
+use crate::names;
+use crate::read::LogRecord;
+use crate::text::words;
+
+/// Most findings of one entity.
+const MAX_FINDINGS: usize = 6;
+
+/// Longest pattern, in characters.
+const MAX_PATTERN: usize = 160;
+
+/// Severity number from which a line counts as an error.
+const ERROR: u8 = 17;
+
+/// Fewest lines of a pattern, unless they are errors.
+const MIN_LINES: usize = 3;
+
+/// How many times more frequent a pattern must become.
+const MIN_SURGE: f64 = 3.0;
+
+/// What stands for a part that differs from line to line.
+const HOLE: &str = "<*>";
+
+/// The lines of a snapshot by entity: by service, else by pod.
+#[derive(Debug, Default)]
+pub(crate) struct LogIndex {
+    by_entity: BTreeMap<EntityId, Vec<usize>>,
+}
+
+impl LogIndex {
+    pub(crate) fn new(logs: &[LogRecord], names: &NameIndex) -> Self {
+        let mut index = Self::default();
+        for (at, log) in logs.iter().enumerate() {
+            let sender = &log.sender;
+            let space = match sender.namespace.as_str() {
+                "" => names.namespace_of(&sender.service),
+                given => given.to_owned(),
+            };
+            let entity = match sender.service.is_empty() {
+                false => names.service(&space, &sender.service),
+                true => names::entity(&sender.namespace, "Pod", &sender.pod),
+            };
+            if let Some(entity) = entity {
+                index.by_entity.entry(entity).or_default().push(at);
+            }
+        }
+        index
+    }
+
+    /// Patterns of an entity that are new or surge in the second period, worst first.
+    pub(crate) fn findings(
+        &self,
+        logs: &[LogRecord],
+        entity: &EntityId,
+        compare: &Compare,
+    ) -> Vec<Finding> {
+        let lines = self.by_entity.get(entity).into_iter().flatten();
+        let mut patterns: BTreeMap<&str, Pattern> = BTreeMap::new();
+        for log in lines.filter_map(|at| logs.get(*at)) {
+            let (before, after) = (compare.before.contains(log.at), compare.after.contains(log.at));
+            if before || after {
+                patterns.entry(&log.pattern).or_default().add(log, after);
+            }
+        }
+        let mut worst: Vec<(&str, Pattern, f64)> = patterns
+            .into_iter()
+            .filter_map(|(text, pattern)| {
+                let surge = pattern.surge(compare)?;
+                Some((text, pattern, surge))
+            })
+            .collect();
+        worst.sort_by(|(text_a, a, surge_a), (text_b, b, surge_b)| {
+            let severe = |pattern: &Pattern| pattern.is_error();
+            severe(b).cmp(&severe(a)).then(surge_b.total_cmp(surge_a)).then(text_a.cmp(text_b))
+        });
+        worst.truncate(MAX_FINDINGS);
+        let found = worst.into_iter();
+        found.filter_map(|(text, pattern, _)| pattern.finding(entity, text, compare)).collect()
+    }
+}
+
+#[derive(Default)]
+struct Pattern<'a> {
+    before: usize,
+    after: usize,
+    severity: u8,
+    /// The first line in the second period.
+    example: Option<&'a LogRecord>,
+}
+
+impl<'a> Pattern<'a> {
+    fn add(&mut self, log: &'a LogRecord, is_after: bool) {
+        self.severity = self.severity.max(log.severity);
+        if !is_after {
+            self.before += 1;
+            return;
+        }
+        self.after += 1;
+        if self.example.is_none_or(|example| log.at < example.at) {
+            self.example = Some(log);
+        }
+    }
+
+    fn is_error(&self) -> bool {
+        const WORDS: [&str; 10] = [
+            "error",
+            "errors",
+            "exception",
+            "failed",
+            "failure",
+            "fatal",
+            "panic",
+            "refused",
+            "timeout",
+            "unavailable",
+        ];
+        let says_error = || {
+            let text = self.example.map(|log| words(&log.text)).unwrap_or_default();
+            text.iter().any(|word| WORDS.contains(&word.as_str()))
+        };
+        // Information lines speak of errors as a topic; severity is trusted when it is given.
+        self.severity >= ERROR || (!(1..=12).contains(&self.severity) && says_error())
+    }
+
+    /// How many times more frequent the pattern became, when that is worth telling.
+    fn surge(&self, compare: &Compare) -> Option<f64> {
+        let (before, after) = self.rates(compare);
+        let enough = self.after >= MIN_LINES || (self.is_error() && self.after > 0);
+        let surge = if self.before == 0 { f64::INFINITY } else { after / before };
+        (enough && surge >= MIN_SURGE).then_some(surge)
+    }
+
+    /// Lines a minute in both periods.
+    fn rates(&self, compare: &Compare) -> (f64, f64) {
+        let rate = |count: usize, window| count as f64 * 60.0 / Compare::seconds(window);
+        (rate(self.before, compare.before), rate(self.after, compare.after))
+    }
+
+    fn finding(&self, entity: &EntityId, text: &str, compare: &Compare) -> Option<Finding> {
+        let example = self.example?;
+        let (before, after) = self.rates(compare);
+        let news = if self.before == 0 { "new" } else { "surging" };
+        let end = example.at.checked_add(SignedDuration::from_secs(1)).ok()?;
+        let window = Window::new(example.at, compare.after.end().max(end)).ok()?;
+        let draft = Draft {
+            entity,
+            kind: EvidenceKind::Log,
+            signal: if self.is_error() { Signal::Errors } else { Signal::Other },
+            trend: Trend::Rising,
+            time: EvidenceTime::During(window),
+            quantity: Some(Quantity {
+                observed: after,
+                baseline: Some(before),
+                unit: "lines/min".into(),
+            }),
+            peer: None,
+            source: &example.file,
+            query: format!("{} {} pattern={text:?}", example.file, selector(entity)),
+            excerpt: format!(
+                "{news} log pattern, {} lines since {} ({} a minute, {} before): {}",
+                self.after,
+                example.at,
+                rounded(after),
+                rounded(before),
+                example.text
+            ),
+        };
+        Some(draft.finding())
+    }
+}
+
+/// The pattern of a line: what differs from line to line is replaced. Masked are quoted parts,
+/// and words that hold a digit (numbers, ids, addresses, times).
+pub(crate) fn template(text: &str) -> String {
+    let mut pattern = String::new();
+    let mut quote: Option<char> = None;
+    for word in text.split_whitespace() {
+        if let Some(open) = quote {
+            if word.trim_end_matches([',', '.', ':', ';', ')', ']', '}']).ends_with(open) {
+                quote = None;
+            }
+            continue;
+        }
+        let opens = word.chars().find(|c| c.is_alphanumeric() || *c == '"' || *c == '\'');
+        let quoted = opens.filter(|c| !c.is_alphanumeric());
+        let masked = quoted.is_some() || word.bytes().any(|b| b.is_ascii_digit());
+        if let Some(mark) = quoted
+            && word.matches(mark).count() % 2 == 1
+        {
+            quote = Some(mark);
+        }
+        let part = match (masked, word.split_once('=')) {
+            (true, Some((key, _)))
+                if !key.bytes().any(|b| b.is_ascii_digit()) && quoted.is_none() =>
+            {
+                format!("{key}={HOLE}")
+            }
+            (true, _) => HOLE.to_owned(),
+            (false, _) => word.to_owned(),
+        };
+        if part == HOLE && pattern.ends_with(HOLE) {
+            continue;
+        }
+        if !pattern.is_empty() {
+            pattern.push(' ');
+        }
+        pattern.push_str(&part);
+        if pattern.len() > MAX_PATTERN * 4 {
+            break;
+        }
+    }
+    crate::text::shorten(&pattern, MAX_PATTERN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_one_kind_have_one_pattern() {
+        let cases = [
+            ("order 4711 placed in 3ms", "order <*> placed in <*>"),
+            ("user \"ann lee\" logged in", "user <*> logged in"),
+            ("id=6f9a retry", "id=<*> retry"),
+            ("a 1 2 3 b", "a <*> b"),
+            ("plain words", "plain words"),
+            ("", ""),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(template(line), expected);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Findings from metric files: gauges, counters, and histograms, each in its own way.
+
+use std::collections::BTreeMap;
+
+use eog_core::{
+    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
+};
+use eog_evidence::{Periods, Series, shift_finding};
+
+use super::latency::{Buckets, increase};
+use super::replicas::replica_findings;
+use super::{Compare, Draft, MAX_EXCERPT, magnitude, rounded, selector, trend};
+use crate::graph::{NameIndex, egress_cluster};
+use crate::names;
+use crate::read::{MetricSeries, Subject};
+use crate::text::{shorten, words};
+
+/// Most findings of one entity.
+const MAX_FINDINGS: usize = 12;
+
+/// Fewest requests in each period for a percentile or an error ratio.
+const MIN_REQUESTS: f64 = 20.0;
+
+/// Series by entity.
+#[derive(Debug, Default)]
+pub(crate) struct MetricIndex {
+    by_entity: BTreeMap<EntityId, Vec<usize>>,
+}
+
+impl MetricIndex {
+    pub(crate) fn new(series: &[MetricSeries], names: &NameIndex) -> Self {
+        let mut index = Self::default();
+        for (at, one) in series.iter().enumerate() {
+            let entity = match one.subject {
+                Subject::Pod => names::entity(&one.namespace, "Pod", &one.name),
+                Subject::Service => names.service(&one.namespace, &one.name),
+            };
+            if let Some(entity) = entity {
+                index.by_entity.entry(entity).or_default().push(at);
+            }
+        }
+        index
+    }
+
+    fn of<'a>(
+        &self,
+        series: &'a [MetricSeries],
+        entity: &EntityId,
+    ) -> impl Iterator<Item = &'a MetricSeries> {
+        self.by_entity.get(entity).into_iter().flatten().filter_map(|at| series.get(*at))
+    }
+
+    /// What shifted on an entity between the two periods, strongest first.
+    pub(crate) fn findings(
+        &self,
+        series: &[MetricSeries],
+        entity: &EntityId,
+        names: &NameIndex,
+        compare: &Compare,
+    ) -> Vec<Finding> {
+        let own: Vec<&MetricSeries> = self.of(series, entity).collect();
+        let mut findings = requests(&own, entity, names, compare);
+        let mut levels: BTreeMap<&str, Finding> = BTreeMap::new();
+        for one in own.iter().filter(|one| is_level(one)) {
+            let Some(finding) = shift(one, entity, compare) else { continue };
+            let known = levels.get(one.metric.as_str());
+            if known.is_none_or(|known| magnitude(known) < magnitude(&finding)) {
+                levels.insert(&one.metric, finding);
+            }
+        }
+        findings.extend(levels.into_values());
+        findings.sort_by(|a, b| magnitude(b).total_cmp(&magnitude(a)).then(a.id().cmp(b.id())));
+        findings.truncate(MAX_FINDINGS);
+        findings
+    }
+
+    /// Pods of a workload that stand out among their siblings.
+    pub(crate) fn replicas(
+        &self,
+        series: &[MetricSeries],
+        workload: &EntityId,
+        pods: &[EntityId],
+        compare: &Compare,
+    ) -> Vec<Finding> {
+        let mut levels: BTreeMap<&str, BTreeMap<&EntityId, Vec<f64>>> = BTreeMap::new();
+        let mut source = "";
+        for pod in pods {
+            for one in self.of(series, pod).filter(|one| is_level(one)) {
+                let points = measured(one);
+                let after = points.iter().filter(|(at, _)| compare.after.contains(*at));
+                let values = levels.entry(&one.metric).or_default().entry(pod).or_default();
+                values.extend(after.map(|(_, value)| *value));
+                source = &one.file;
+            }
+        }
+        replica_findings(workload, &levels, source, compare)
+    }
+}
+
+/// Whether a series is a level or a rate that can be compared point by point.
+fn is_level(series: &MetricSeries) -> bool {
+    let part_of_histogram =
+        ["_bucket", "_sum", "_count"].iter().any(|end| series.metric.ends_with(end));
+    !part_of_histogram && !is_request_counter(series)
+}
+
+/// Whether a series counts requests by their outcome.
+fn is_request_counter(series: &MetricSeries) -> bool {
+    is_counter(&series.metric) && !series.status_code.is_empty()
+}
+
+fn is_counter(metric: &str) -> bool {
+    ["_total", "_count", "_sum", "_failcnt"].iter().any(|end| metric.ends_with(end))
+}
+
+/// The points of a series; for a counter its growth per second.
+fn measured(series: &MetricSeries) -> Vec<(Timestamp, f64)> {
+    if !is_counter(&series.metric) {
+        return series.points.clone();
+    }
+    let rate = |pair: &[(Timestamp, f64)]| {
+        let [(from, old), (to, new)] = pair else { return None };
+        let seconds = to.duration_since(*from).as_secs_f64();
+        (seconds > 0.0 && new >= old).then(|| (*to, (new - old) / seconds))
+    };
+    series.points.windows(2).filter_map(rate).collect()
+}
+
+fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<Finding> {
+    let name = words(&series.metric);
+    let has = |wanted: &[&str]| name.iter().any(|word| wanted.contains(&word.as_str()));
+    let signal = match series.metric_type.as_str() {
+        "error_rate" => Signal::Errors,
+        "duration_p95" => Signal::Latency,
+        _ if has(&["error", "errors", "failed", "failures"]) => Signal::Errors,
+        _ if has(&["throttled", "throttling", "oom", "failcnt"]) => Signal::Exhaustion,
+        _ if has(&["restarts", "restart", "up", "ready", "available", "unavailable"]) => {
+            Signal::Availability
+        }
+        _ if has(&["latency", "duration"]) => Signal::Latency,
+        _ if has(&["requests", "calls", "received", "receive", "transmit", "packets"]) => {
+            Signal::Traffic
+        }
+        _ if has(&[
+            "cpu",
+            "memory",
+            "fs",
+            "disk",
+            "usage",
+            "lag",
+            "queue",
+            "heap",
+            "connections",
+        ]) =>
+        {
+            Signal::Saturation
+        }
+        _ => Signal::Other,
+    };
+    // A configured limit or request that moves is a consequence of a change, not a measurement.
+    if signal == Signal::Other || has(&["limits", "limit", "requests"]) && has(&["resource"]) {
+        return None;
+    }
+    let unit = match signal {
+        Signal::Errors if series.metric_type == "error_rate" => "ratio",
+        _ if has(&["bytes"]) && is_counter(&series.metric) => "bytes/s",
+        _ if has(&["bytes"]) => "bytes",
+        _ if has(&["milliseconds", "ms"]) => "ms",
+        _ if is_counter(&series.metric) => "1/s",
+        _ => "value",
+    };
+    let shifted = Series {
+        entity: entity.clone(),
+        kind: EvidenceKind::Metric,
+        metric: series.metric.clone(),
+        signal,
+        unit: unit.into(),
+        peer: None,
+        points: measured(series),
+    };
+    let periods = Periods { baseline: Some(compare.before), ..Periods::new(compare.after) };
+    let labels: Vec<String> = series
+        .labels
+        .iter()
+        .filter(|(key, _)| !["pod", "namespace", "service", "node"].contains(&key.as_str()))
+        .map(|(key, value)| format!("{key}={value}"))
+        .take(8)
+        .collect();
+    let (file, metric) = (&series.file, &series.metric);
+    let labels = labels.join(" ");
+    let query = format!("{file} metric_name={metric} {} {labels}", selector(entity));
+    let query = shorten(&query, MAX_EXCERPT);
+    shift_finding(&shifted, &periods, &series.file, query.trim())
+}
+
+/// Errors, latency and traffic from span metrics: of what the entity serves, and of what it asks
+/// of others through a proxy.
+fn requests(
+    own: &[&MetricSeries],
+    entity: &EntityId,
+    names: &NameIndex,
+    compare: &Compare,
+) -> Vec<Finding> {
+    // Metrics have their own units and labels, and are never summed up with each other.
+    let mut groups: BTreeMap<(Option<EntityId>, &str, &str), Requests> = BTreeMap::new();
+    for one in own.iter().filter(|one| one.bucket.is_some() || is_request_counter(one)) {
+        let label = |name: &str| one.labels.get(name).map(String::as_str).unwrap_or_default();
+        let kind = label("span_kind").to_ascii_lowercase();
+        let cluster = egress_cluster(label("span_name"));
+        let peer = match (kind.rsplit('_').next().unwrap_or_default(), cluster) {
+            ("client", Some(cluster)) => names.service(&one.namespace, cluster),
+            ("client" | "internal" | "producer", _) => continue,
+            _ => None,
+        };
+        groups.entry((peer, &one.metric, &one.metric_type)).or_default().add(one, compare);
+    }
+    let mut findings = Vec::new();
+    for ((peer, metric, _), requests) in groups {
+        let peer = peer.map(|entity| Peer { entity, role: PeerRole::Callee });
+        findings.extend(requests.findings(entity, peer.as_ref(), metric, compare));
+    }
+    findings
+}
+
+/// Sums over the two periods, before and after.
+#[derive(Default)]
+struct Requests {
+    all: [f64; 2],
+    failed: [f64; 2],
+    durations: [Buckets; 2],
+    file: String,
+}
+
+impl Requests {
+    fn add(&mut self, series: &MetricSeries, compare: &Compare) {
+        series.file.as_ref().clone_into(&mut self.file);
+        let periods = [compare.before, compare.after];
+        for (part, window) in periods.into_iter().enumerate() {
+            let grown = increase(&series.points, window);
+            match series.bucket {
+                Some(bound) => {
+                    if let Some(buckets) = self.durations.get_mut(part) {
+                        buckets.add(bound, grown);
+                    }
+                }
+                None => {
+                    let failed = is_failure(&series.status_code);
+                    for (sum, counts) in [(&mut self.all, true), (&mut self.failed, failed)] {
+                        if let Some(sum) = sum.get_mut(part).filter(|_| counts) {
+                            *sum += grown;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn findings(
+        &self,
+        entity: &EntityId,
+        peer: Option<&Peer>,
+        metric: &str,
+        compare: &Compare,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let target = peer.map_or_else(
+            || "served requests".to_owned(),
+            |peer| format!("requests to {}", peer.entity),
+        );
+        let mut add = |signal, before: f64, after: f64, unit: &str| {
+            let name = match signal {
+                Signal::Errors => "error ratio",
+                Signal::Latency => "95th percentile of the duration",
+                _ => "requests a second",
+            };
+            let draft = Draft {
+                entity,
+                kind: EvidenceKind::Metric,
+                signal,
+                trend: trend(before, after),
+                time: EvidenceTime::During(compare.after),
+                quantity: Some(Quantity {
+                    observed: after,
+                    baseline: Some(before),
+                    unit: unit.into(),
+                }),
+                peer: peer.cloned(),
+                source: &self.file,
+                query: format!(
+                    "{} metric_name={metric} {} before={} after={}",
+                    self.file,
+                    selector(entity),
+                    compare.before,
+                    compare.after
+                ),
+                excerpt: format!(
+                    "{name} of {target} from {} to {} {unit} since {}",
+                    rounded(before),
+                    rounded(after),
+                    compare.after.start()
+                ),
+            };
+            findings.push(draft.finding());
+        };
+        let ([old, new], [old_failed, new_failed]) = (self.all, self.failed);
+        if old >= MIN_REQUESTS && new >= MIN_REQUESTS {
+            let (before, after) = (old_failed / old, new_failed / new);
+            if after - before >= 0.01 && new_failed >= 3.0 {
+                add(Signal::Errors, before, after, "ratio");
+            }
+            let (before, after) =
+                (old / Compare::seconds(compare.before), new / Compare::seconds(compare.after));
+            if before.max(after) >= 1.5 * before.min(after) {
+                add(Signal::Traffic, before, after, "1/s");
+            }
+        }
+        let [before, after] = &self.durations;
+        if before.total() >= MIN_REQUESTS
+            && after.total() >= MIN_REQUESTS
+            && let (Some(old), Some(new)) = (before.quantile(0.95), after.quantile(0.95))
+        {
+            let scale = if metric.ends_with("_seconds_bucket") { 1000.0 } else { 1.0 };
+            let (old, new) = (old * scale, new * scale);
+            if new >= 1.5 * old && new - old >= 10.0 {
+                add(Signal::Latency, old, new, "ms");
+            }
+        }
+        findings
+    }
+}
+
+/// Whether a status code means failure: of a span, of gRPC, or of HTTP (the server's fault).
+fn is_failure(code: &str) -> bool {
+    let code = code.trim().to_ascii_lowercase();
+    code.ends_with("error") || (code.len() == 3 && code.starts_with('5'))
+}

@@ -1,0 +1,142 @@
+//! Typed findings from the records of a snapshot, one module for each kind.
+
+mod alerts;
+mod changes;
+mod diff;
+mod events;
+mod latency;
+mod logs;
+mod metrics;
+mod reasons;
+mod replicas;
+mod spans;
+mod status;
+
+use eog_core::{
+    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, Quantity, Signal,
+    Timestamp, Trend, Window,
+};
+use jiff::SignedDuration;
+
+use crate::text::shorten;
+
+pub(crate) use alerts::{Alerts, alert_findings};
+pub(crate) use changes::change_findings;
+pub(crate) use events::event_findings;
+pub(crate) use logs::{LogIndex, template};
+pub(crate) use metrics::MetricIndex;
+pub(crate) use spans::SpanIndex;
+pub(crate) use status::status_findings;
+
+/// How long before the pivot the period of comparison begins at most.
+const BASELINE: SignedDuration = SignedDuration::from_mins(30);
+
+/// Longest excerpt, in characters.
+const MAX_EXCERPT: usize = 500;
+
+/// The two periods that are compared: what was normal, and the incident.
+///
+/// They meet at the *pivot*: the strongest change in the window that precedes an onset it can have
+/// caused, else the earliest onset in the window, else the start of the window. The start of the
+/// window itself lies well before the incident and would mix both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compare {
+    pub(crate) before: Window,
+    pub(crate) after: Window,
+}
+
+impl Compare {
+    /// Splits at the pivot, within what was recorded, since rates need the recorded length.
+    /// Nothing when the pivot is not before the end of the window.
+    pub(crate) fn at(pivot: Timestamp, window: Window, observed: Option<Window>) -> Option<Self> {
+        let earliest = pivot.checked_sub(BASELINE).ok()?;
+        let (mut start, mut end) = (earliest, window.end());
+        if let Some(observed) = observed {
+            start = Some(start.max(observed.start())).filter(|at| *at < pivot).unwrap_or(earliest);
+            end = Some(end.min(observed.end())).filter(|at| pivot < *at).unwrap_or(end);
+        }
+        Some(Self { before: Window::new(start, pivot).ok()?, after: Window::new(pivot, end).ok()? })
+    }
+
+    pub(crate) fn seconds(window: Window) -> f64 {
+        window.end().duration_since(window.start()).as_secs_f64()
+    }
+}
+
+/// A finding under construction: what every kind has.
+pub(crate) struct Draft<'a> {
+    pub(crate) entity: &'a EntityId,
+    pub(crate) kind: EvidenceKind,
+    pub(crate) signal: Signal,
+    pub(crate) trend: Trend,
+    pub(crate) time: EvidenceTime,
+    pub(crate) quantity: Option<Quantity>,
+    pub(crate) peer: Option<Peer>,
+    pub(crate) source: &'a str,
+    pub(crate) query: String,
+    pub(crate) excerpt: String,
+}
+
+impl Draft<'_> {
+    pub(crate) fn content(self) -> FindingContent {
+        FindingContent {
+            entity: self.entity.clone(),
+            kind: self.kind,
+            signal: self.signal,
+            trend: self.trend,
+            time: self.time,
+            quantity: self.quantity,
+            change: None,
+            peer: self.peer,
+            source: self.source.to_owned(),
+            query: shorten(&self.query, MAX_EXCERPT),
+            excerpt: shorten(&self.excerpt, MAX_EXCERPT),
+        }
+    }
+
+    pub(crate) fn finding(self) -> Finding {
+        Finding::new(self.content())
+    }
+}
+
+/// `namespace=x name=y` of an entity, for queries.
+pub(crate) fn selector(entity: &EntityId) -> String {
+    let (kind, name) = (crate::names::kind_of(entity), crate::names::bare(entity));
+    match crate::names::namespace_of(entity) {
+        Some(namespace) => format!("kind={kind} namespace={namespace} name={name}"),
+        None => format!("kind={kind} name={name}"),
+    }
+}
+
+/// How far a finding's value stands from its baseline, for ordering: a ratio of at least one.
+pub(crate) fn magnitude(finding: &Finding) -> f64 {
+    let Some(quantity) = &finding.quantity else { return 1.0 };
+    let baseline = quantity.baseline.unwrap_or(0.0).abs();
+    let observed = quantity.observed.abs();
+    let floor = if quantity.unit == "ratio" { 0.01 } else { f64::MIN_POSITIVE };
+    let (low, high) = (baseline.min(observed).max(floor), baseline.max(observed).max(floor));
+    (high / low).min(1e9)
+}
+
+/// Which way a value went.
+pub(crate) fn trend(before: f64, after: f64) -> Trend {
+    match after.total_cmp(&before) {
+        std::cmp::Ordering::Greater => Trend::Rising,
+        std::cmp::Ordering::Less => Trend::Falling,
+        std::cmp::Ordering::Equal => Trend::Steady,
+    }
+}
+
+/// Three significant digits for people.
+pub(crate) fn rounded(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}

@@ -1,0 +1,325 @@
+//! Findings from traces: errors, latency and traffic of an entity, and of each of its relations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::{
+    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
+};
+
+use super::{Compare, Draft, rounded, selector, trend};
+use crate::graph::{NameIndex, span_callee};
+use crate::read::{SpanKind, SpanRecord};
+
+/// An error ratio must rise by this much …
+const MIN_ERROR_RISE: f64 = 0.02;
+
+/// … and rest on this many failed requests.
+const MIN_ERRORS: usize = 3;
+
+/// The 95th percentile must grow by this factor …
+const MIN_LATENCY_FACTOR: f64 = 1.5;
+
+/// … and by this many milliseconds.
+const MIN_LATENCY_RISE_MS: f64 = 10.0;
+
+/// The request rate must change by this factor, up or down.
+const MIN_TRAFFIC_FACTOR: f64 = 1.5;
+
+/// Fewest requests in each period for latency and traffic to be compared.
+const MIN_REQUESTS: usize = 20;
+
+/// The spans of a snapshot by entity and by relation, each list in time order.
+#[derive(Debug, Default)]
+pub(crate) struct SpanIndex {
+    served: BTreeMap<EntityId, Vec<usize>>,
+    /// For each caller its callees, and the spans that show the calls.
+    calls: BTreeMap<EntityId, BTreeMap<EntityId, Vec<usize>>>,
+    /// For each callee its callers.
+    callers: BTreeMap<EntityId, BTreeSet<EntityId>>,
+    extent: Option<(Timestamp, Timestamp)>,
+}
+
+impl SpanIndex {
+    pub(crate) fn new(spans: &[SpanRecord], names: &NameIndex) -> Self {
+        let mut index = Self::default();
+        let mut sent: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
+        let service = |namespace: &str, name: &str| {
+            let space = match namespace {
+                "" => names.namespace_of(name),
+                given => given.to_owned(),
+            };
+            Some(name).filter(|name| !name.is_empty()).and_then(|name| names.service(&space, name))
+        };
+        for (at, span) in spans.iter().enumerate() {
+            let extent = index.extent.get_or_insert((span.at, span.at));
+            *extent = (extent.0.min(span.at), extent.1.max(span.at));
+            let Some(own) = service(&span.sender.namespace, &span.sender.service) else { continue };
+            if matches!(span.kind, SpanKind::Server | SpanKind::Consumer) {
+                index.served.entry(own.clone()).or_default().push(at);
+            }
+            sent.entry(own.clone()).or_default().push(at);
+            let caller = span.parent.as_ref().and_then(|(parent, _)| {
+                service(&parent.namespace, &parent.service).filter(|caller| *caller != own)
+            });
+            let egress = span_callee(span).filter(|(_, by_host)| !by_host);
+            let callee = egress.and_then(|((space, name), _)| {
+                let space = if space.is_empty() { &span.sender.namespace } else { &space };
+                service(space, &name)
+            });
+            if let Some(caller) = caller {
+                index.add_call(caller, own, at);
+            } else if let Some(callee) = callee.filter(|callee| *callee != own) {
+                index.add_call(own, callee, at);
+            }
+        }
+        // A service that serves nothing, such as a load generator, is told by all it sends.
+        for (entity, spans) in sent {
+            index.served.entry(entity).or_insert(spans);
+        }
+        let by_time = |list: &mut Vec<usize>| list.sort_by_key(|at| spans.get(*at).map(|s| s.at));
+        index.served.values_mut().for_each(by_time);
+        index.calls.values_mut().flat_map(BTreeMap::values_mut).for_each(by_time);
+        index
+    }
+
+    fn add_call(&mut self, caller: EntityId, callee: EntityId, span: usize) {
+        self.callers.entry(callee.clone()).or_default().insert(caller.clone());
+        self.calls.entry(caller).or_default().entry(callee).or_default().push(span);
+    }
+
+    /// What shifted for an entity between the two periods: what it serves, what each of its
+    /// callees answers, and how much each of its callers asks.
+    pub(crate) fn findings(
+        &self,
+        spans: &[SpanRecord],
+        entity: &EntityId,
+        compare: &Compare,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let view = |list: &[usize]| View::of(spans, list, compare, self.extent);
+        if let Some(view) = self.served.get(entity).and_then(|list| view(list)) {
+            findings.extend(view.errors(entity, None, compare));
+            findings.extend(view.latency(entity, None, compare));
+            findings.extend(view.traffic(entity, None, compare));
+        }
+        for (callee, list) in self.calls.get(entity).into_iter().flatten() {
+            let peer = Peer { entity: callee.clone(), role: PeerRole::Callee };
+            if let Some(view) = view(list) {
+                findings.extend(view.errors(entity, Some(&peer), compare));
+                findings.extend(view.latency(entity, Some(&peer), compare));
+            }
+        }
+        for caller in self.callers.get(entity).into_iter().flatten() {
+            let list = self.calls.get(caller).and_then(|callees| callees.get(entity));
+            let peer = Peer { entity: caller.clone(), role: PeerRole::Caller };
+            if let Some(view) = list.and_then(|list| view(list)) {
+                findings.extend(view.traffic(entity, Some(&peer), compare));
+            }
+        }
+        findings
+    }
+
+    /// How much each of some neighbours asked of an entity or was asked by it, shifted or not.
+    pub(crate) fn relations(
+        &self,
+        spans: &[SpanRecord],
+        entity: &EntityId,
+        neighbours: impl Iterator<Item = EntityId>,
+        compare: &Compare,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for neighbour in neighbours {
+            let ways =
+                [(&neighbour, entity, PeerRole::Caller), (entity, &neighbour, PeerRole::Callee)];
+            for (caller, callee, role) in ways {
+                let list = self.calls.get(caller).and_then(|callees| callees.get(callee));
+                let view = list.and_then(|list| View::of(spans, list, compare, self.extent));
+                let peer = Peer { entity: neighbour.clone(), role };
+                findings.extend(view.and_then(|view| view.rate(entity, Some(&peer), compare)));
+            }
+        }
+        findings
+    }
+}
+
+/// The spans of one entity or relation, cut into the two periods.
+struct View<'a> {
+    before: Vec<&'a SpanRecord>,
+    after: Vec<&'a SpanRecord>,
+    /// Recorded seconds of each period.
+    seconds: (f64, f64),
+}
+
+impl<'a> View<'a> {
+    fn of(
+        spans: &'a [SpanRecord],
+        list: &[usize],
+        compare: &Compare,
+        extent: Option<(Timestamp, Timestamp)>,
+    ) -> Option<Self> {
+        let (first, last) = extent?;
+        let all: Vec<&SpanRecord> = list.iter().filter_map(|at| spans.get(*at)).collect();
+        let recorded = |start: Timestamp, end: Timestamp| {
+            end.min(last).duration_since(start.max(first)).as_secs_f64().max(0.0)
+        };
+        let part = |holds: &dyn Fn(Timestamp) -> bool| {
+            all.iter().filter(|span| holds(span.at)).copied().collect::<Vec<_>>()
+        };
+        let view = Self {
+            before: part(&|at| compare.before.contains(at)),
+            after: part(&|at| compare.after.contains(at)),
+            seconds: (
+                recorded(compare.before.start(), compare.before.end()),
+                recorded(compare.after.start(), compare.after.end()),
+            ),
+        };
+        (!view.before.is_empty() || !view.after.is_empty()).then_some(view)
+    }
+
+    fn errors(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
+        let failed = |list: &[&SpanRecord]| list.iter().filter(|span| span.failed).count();
+        let (old, new) = (failed(&self.before), failed(&self.after));
+        let ratio = |failed: usize, all: usize| failed as f64 / all.max(1) as f64;
+        let (before, after) = (ratio(old, self.before.len()), ratio(new, self.after.len()));
+        if new < MIN_ERRORS || after - before < MIN_ERROR_RISE {
+            return None;
+        }
+        let sample = self
+            .after
+            .iter()
+            .filter(|span| span.failed)
+            .min_by_key(|span| (span.message.is_empty(), span.at))?;
+        let excerpt = format!(
+            "error ratio of {} from {} to {} ({old} of {} before {}, {new} of {} after); \
+             {} {:?} trace {}",
+            what(peer),
+            rounded(before),
+            rounded(after),
+            self.before.len(),
+            compare.after.start(),
+            self.after.len(),
+            sample.name,
+            sample.message.as_ref(),
+            sample.trace,
+        );
+        let quantity = Quantity {
+            observed: after,
+            baseline: (!self.before.is_empty()).then_some(before),
+            unit: "ratio".into(),
+        };
+        self.finding(entity, Signal::Errors, peer, quantity, excerpt, compare)
+    }
+
+    fn latency(
+        &self,
+        entity: &EntityId,
+        peer: Option<&Peer>,
+        compare: &Compare,
+    ) -> Option<Finding> {
+        if self.before.len() < MIN_REQUESTS || self.after.len() < MIN_REQUESTS {
+            return None;
+        }
+        let (before, after) = (p95(&self.before)?, p95(&self.after)?);
+        if after < before * MIN_LATENCY_FACTOR || after - before < MIN_LATENCY_RISE_MS {
+            return None;
+        }
+        let excerpt = format!(
+            "95th percentile of the duration of {} from {} to {} ms since {}",
+            what(peer),
+            rounded(before),
+            rounded(after),
+            compare.after.start(),
+        );
+        let quantity = Quantity { observed: after, baseline: Some(before), unit: "ms".into() };
+        self.finding(entity, Signal::Latency, peer, quantity, excerpt, compare)
+    }
+
+    /// The request rate where it shifted.
+    fn traffic(
+        &self,
+        entity: &EntityId,
+        peer: Option<&Peer>,
+        compare: &Compare,
+    ) -> Option<Finding> {
+        let enough = self.before.len() >= MIN_REQUESTS || self.after.len() >= MIN_REQUESTS;
+        let (before, after) = self.rates()?;
+        let (low, high) = (before.min(after), before.max(after));
+        let shifted = high >= low * MIN_TRAFFIC_FACTOR;
+        if enough && shifted { self.rate(entity, peer, compare) } else { None }
+    }
+
+    fn rate(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
+        let (before, after) = self.rates()?;
+        let excerpt = format!(
+            "{} requests a second {}, {} before {}",
+            rounded(after),
+            match peer {
+                Some(Peer { role: PeerRole::Caller, entity }) => format!("from {entity}"),
+                Some(Peer { entity, .. }) => format!("to {entity}"),
+                None => "served".to_owned(),
+            },
+            rounded(before),
+            compare.after.start(),
+        );
+        let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
+        self.finding(entity, Signal::Traffic, peer, quantity, excerpt, compare)
+    }
+
+    /// Requests a second, when both periods were recorded for a while.
+    fn rates(&self) -> Option<(f64, f64)> {
+        let (old, new) = self.seconds;
+        let recorded = old >= 10.0 && new >= 10.0;
+        recorded.then(|| (self.before.len() as f64 / old, self.after.len() as f64 / new))
+    }
+
+    fn finding(
+        &self,
+        entity: &EntityId,
+        signal: Signal,
+        peer: Option<&Peer>,
+        quantity: Quantity,
+        excerpt: String,
+        compare: &Compare,
+    ) -> Option<Finding> {
+        let source = self.after.first().or(self.before.first())?.file.as_ref();
+        let relation = match peer {
+            Some(Peer { role: PeerRole::Caller, entity }) => format!(" caller={entity}"),
+            Some(Peer { entity, .. }) => format!(" callee={entity}"),
+            None => String::new(),
+        };
+        let draft = Draft {
+            entity,
+            kind: EvidenceKind::Span,
+            signal,
+            trend: trend(quantity.baseline.unwrap_or(0.0), quantity.observed),
+            time: EvidenceTime::During(compare.after),
+            quantity: Some(quantity),
+            peer: peer.cloned(),
+            source,
+            query: format!(
+                "{source} {}{relation} before={} after={}",
+                selector(entity),
+                compare.before,
+                compare.after
+            ),
+            excerpt,
+        };
+        Some(draft.finding())
+    }
+}
+
+fn what(peer: Option<&Peer>) -> String {
+    match peer {
+        Some(Peer { role: PeerRole::Caller, entity }) => format!("requests from {entity}"),
+        Some(Peer { entity, .. }) => format!("requests to {entity}"),
+        None => "served requests".to_owned(),
+    }
+}
+
+fn p95(spans: &[&SpanRecord]) -> Option<f64> {
+    let mut durations: Vec<f64> =
+        spans.iter().map(|span| span.duration_ms).filter(|ms| ms.is_finite()).collect();
+    durations.sort_by(f64::total_cmp);
+    let rank = (durations.len() * 95).div_ceil(100);
+    durations.get(rank.checked_sub(1)?).copied()
+}

@@ -1,0 +1,201 @@
+//! Findings from the status of objects: conditions that turned bad, lost replicas, restarts.
+
+use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Timestamp, Trend};
+use serde_json::Value;
+
+use super::{Draft, selector};
+use crate::graph::is_experiment;
+use crate::read::{Objects, Observation};
+use crate::text::shorten;
+use crate::time;
+
+/// Conditions that should be true.
+const GOOD: [&str; 4] = ["Available", "Ready", "ContainersReady", "Initialized"];
+
+/// Conditions that should be false.
+const BAD: [&str; 6] = [
+    "MemoryPressure",
+    "DiskPressure",
+    "PIDPressure",
+    "NetworkUnavailable",
+    "ReplicaFailure",
+    "Failed",
+];
+
+/// Reports of status transitions between dumps, for every object.
+pub(crate) fn status_findings(objects: &Objects) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let source = if objects.file.is_empty() { "k8s_objects" } else { &objects.file };
+    for (entity, history) in &objects.histories {
+        let mut report = Report { source, entity, findings: &mut findings };
+        for (at, state) in history.states.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|at| history.states.get(at));
+            report.conditions(before, state);
+            report.containers(before, state);
+            if let Some(before) = before {
+                report.replicas(before, state);
+            }
+        }
+    }
+    findings.sort_by_key(|finding| finding.time.start());
+    findings.dedup_by(|a, b| a.id() == b.id());
+    findings
+}
+
+struct Report<'a> {
+    source: &'a str,
+    entity: &'a EntityId,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Report<'_> {
+    fn conditions(&mut self, before: Option<&Observation>, state: &Observation) {
+        let runs = is_experiment(&state.object);
+        for condition in list(&state.object, "/status/conditions") {
+            let (kind, status) = (text(condition, "type"), text(condition, "status"));
+            let old = before.and_then(|before| {
+                let mut old = list(&before.object, "/status/conditions");
+                old.find(|old| text(old, "type") == kind)
+            });
+            if runs {
+                let is_new = old.is_none_or(|old| text(old, "status") != status);
+                if kind == "AllInjected" && status == "True" && is_new {
+                    let said = "the experiment ran: its faults are injected".to_owned();
+                    self.push(
+                        Signal::Experiment,
+                        Trend::Steady,
+                        state.first_seen,
+                        kind,
+                        said,
+                        None,
+                    );
+                }
+                continue;
+            }
+            let since = time::parse(text(condition, "lastTransitionTime"));
+            let at = since.unwrap_or(state.first_seen);
+            let (is_good, is_bad) = (GOOD.contains(&kind), BAD.contains(&kind));
+            let holds_well = (is_good && status == "True") || (is_bad && status == "False");
+            let reason = text(condition, "reason");
+            let message = shorten(text(condition, "message"), 160);
+            if (is_good || is_bad) && !holds_well {
+                let pressure = kind.ends_with("Pressure");
+                let signal = if pressure { Signal::Exhaustion } else { Signal::Availability };
+                // Finished pods are not ready, and nothing is wrong with them.
+                if reason != "PodCompleted" && old.is_none_or(|old| text(old, "status") != status) {
+                    let said = format!("{kind} is {status} since {at}: {reason} {message}");
+                    self.push(signal, Trend::Rising, at, kind, said, None);
+                }
+                continue;
+            }
+            // True in both dumps, but with a younger date: it was not true in between.
+            let flipped = old.filter(|old| text(old, "status") == status).is_some_and(|old| {
+                time::parse(text(old, "lastTransitionTime")).is_some_and(|old| old < at)
+            });
+            if flipped && kind == "Available" {
+                let said = format!("{kind} became {status} again at {at}: it was not for a while");
+                self.push(Signal::Restart, Trend::Steady, at, kind, said, None);
+            }
+        }
+    }
+
+    fn replicas(&mut self, before: &Observation, state: &Observation) {
+        let ready = |state: &Observation| {
+            let status = state.object.get("status")?;
+            status.get("replicas")?;
+            Some(status.get("readyReplicas").and_then(Value::as_f64).unwrap_or(0.0))
+        };
+        let wanted = |state: &Observation| {
+            state.object.pointer("/spec/replicas").and_then(Value::as_f64).unwrap_or(1.0)
+        };
+        if let (Some(old), Some(new)) = (ready(before), ready(state))
+            && new < old
+            && new < wanted(state)
+        {
+            let quantity = Quantity { observed: new, baseline: Some(old), unit: "count".into() };
+            let said = format!("ready replicas fell from {old} to {new}, wanted {}", wanted(state));
+            let at = state.first_seen;
+            self.push(
+                Signal::Availability,
+                Trend::Falling,
+                at,
+                "readyReplicas",
+                said,
+                Some(quantity),
+            );
+        }
+    }
+
+    fn containers(&mut self, before: Option<&Observation>, state: &Observation) {
+        for container in list(&state.object, "/status/containerStatuses") {
+            let name = text(container, "name");
+            let count = |container: &Value| container.get("restartCount").and_then(Value::as_u64);
+            let old = before.and_then(|before| {
+                let mut old = list(&before.object, "/status/containerStatuses");
+                old.find(|old| text(old, "name") == name)
+            });
+            let waiting = container.pointer("/state/waiting/reason").and_then(Value::as_str);
+            let waited = old.and_then(|old| old.pointer("/state/waiting/reason")?.as_str());
+            if let Some(reason) = waiting.filter(|reason| waited != Some(reason))
+                && !["ContainerCreating", "PodInitializing"].contains(&reason)
+            {
+                let said = format!("container {name} waits: {reason}");
+                self.push(Signal::Availability, Trend::Rising, state.first_seen, name, said, None);
+            }
+            let (now, then) = (count(container).unwrap_or(0), old.and_then(count).unwrap_or(0));
+            let restarted = now > then && old.is_some();
+            let Some(end) = container.pointer("/lastState/terminated").filter(|_| restarted) else {
+                continue;
+            };
+            let reason = text(end, "reason");
+            let code = end.get("exitCode").and_then(Value::as_i64).unwrap_or(0);
+            let signal = match (reason, code) {
+                ("OOMKilled", _) => Signal::Exhaustion,
+                ("Completed", _) | (_, 0) => Signal::Restart,
+                _ => Signal::Availability,
+            };
+            let at = time::parse(text(end, "finishedAt")).unwrap_or(state.first_seen);
+            let said = format!(
+                "container {name} ended with {reason} (exit code {code}); restarts {then} to {now}"
+            );
+            let quantity = Quantity {
+                observed: now as f64,
+                baseline: Some(then as f64),
+                unit: "count".into(),
+            };
+            self.push(signal, Trend::Rising, at, name, said, Some(quantity));
+        }
+    }
+
+    fn push(
+        &mut self,
+        signal: Signal,
+        trend: Trend,
+        at: Timestamp,
+        field: &str,
+        excerpt: String,
+        quantity: Option<Quantity>,
+    ) {
+        let draft = Draft {
+            entity: self.entity,
+            kind: EvidenceKind::Event,
+            signal,
+            trend,
+            time: EvidenceTime::At(at),
+            quantity,
+            peer: None,
+            source: self.source,
+            query: format!("{} {} field=status {field}", self.source, selector(self.entity)),
+            excerpt,
+        };
+        self.findings.push(draft.finding());
+    }
+}
+
+fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}

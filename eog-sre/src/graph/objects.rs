@@ -1,0 +1,286 @@
+//! Edges that objects state: owners, selectors, mounts, placement, scaling, routes, experiments.
+
+use std::collections::BTreeSet;
+
+use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
+use eog_core::EntityId;
+use serde_json::Value;
+
+use super::labels::{map_selects, pod_labels, selects};
+use super::{Builder, relation};
+use crate::names::{self, EntityName};
+use crate::read::Objects;
+
+/// Kinds that run pods.
+pub(crate) const WORKLOAD_KINDS: [&str; 5] =
+    ["Deployment", "StatefulSet", "DaemonSet", "Rollout", "DeploymentConfig"];
+
+/// Kinds that stand behind a selector: workloads, and what runs without one.
+const SELECTABLE_KINDS: [&str; 8] = [
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "Rollout",
+    "DeploymentConfig",
+    "Job",
+    "CronJob",
+    "Pod",
+];
+
+/// Kinds that come and go all the time and are no part of the system's structure.
+const TRANSIENT_KINDS: [&str; 3] = ["Event", "Lease", "ControllerRevision"];
+
+impl Builder {
+    /// Notes the names of services and workloads.
+    pub(super) fn index_objects(&mut self, objects: &Objects) {
+        for entity in objects.histories.keys() {
+            let Some(namespace) = names::namespace_of(entity) else { continue };
+            match names::kind_of(entity) {
+                "Service" => self.index.add_service(namespace, names::bare(entity)),
+                kind if WORKLOAD_KINDS.contains(&kind) => {
+                    self.index.add_workload(namespace, names::bare(entity));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn add_objects(&mut self, objects: &Objects) {
+        let selectable: Vec<(&EntityId, &Value)> = objects
+            .histories
+            .iter()
+            .filter(|(entity, _)| SELECTABLE_KINDS.contains(&names::kind_of(entity)))
+            .filter_map(|(entity, history)| Some((entity, history.latest()?)))
+            .collect();
+        for (entity, history) in &objects.histories {
+            if TRANSIENT_KINDS.contains(&names::kind_of(entity)) {
+                continue;
+            }
+            self.topology.add_entity(entity.clone());
+            for state in &history.states {
+                self.add_object(entity, &state.object, &selectable);
+            }
+        }
+    }
+
+    fn add_object(&mut self, entity: &EntityId, object: &Value, pods: &[(&EntityId, &Value)]) {
+        let namespace = names::namespace_of(entity);
+        self.add_owners(entity, object, namespace);
+        self.add_mounts(entity, object, namespace);
+        match names::kind_of(entity) {
+            "Service" => {
+                let selector = object.pointer("/spec/selector");
+                for (backend, labels) in selected(pods, namespace) {
+                    if selector.is_some_and(|selector| map_selects(selector, labels)) {
+                        let (from, to) = (Some(backend.clone()), Some(entity.clone()));
+                        self.connect(from, relation::BACKS, to, SourceToTarget);
+                    }
+                }
+            }
+            "Endpoints" | "EndpointSlice" => self.add_endpoints(entity, object, namespace),
+            "Pod" => {
+                let node = object.pointer("/spec/nodeName").and_then(Value::as_str);
+                let node = node.and_then(|node| names::entity("", "Node", node));
+                self.connect(Some(entity.clone()), relation::RUNS_ON, node, TargetToSource);
+            }
+            "HorizontalPodAutoscaler" | "VerticalPodAutoscaler" | "ScaledObject" => {
+                let reference =
+                    object.pointer("/spec/scaleTargetRef").or(object.pointer("/spec/targetRef"));
+                let target = reference.and_then(|reference| referred(reference, namespace));
+                self.connect(Some(entity.clone()), relation::SCALES, target, SourceToTarget);
+            }
+            "Ingress" | "HTTPRoute" | "Route" | "VirtualService" => {
+                for service in route_targets(object) {
+                    let target = names::entity(namespace.unwrap_or_default(), "Service", &service);
+                    let target = target.filter(|target| {
+                        self.topology.contains(target)
+                            || self.index.is_host(namespace.unwrap_or_default(), &service)
+                    });
+                    self.connect(Some(entity.clone()), relation::ROUTES, target, TargetToSource);
+                }
+            }
+            "NetworkPolicy" => {
+                let selector = object.pointer("/spec/podSelector").unwrap_or(&Value::Null);
+                let aims = selected(pods, namespace);
+                for (target, _) in aims.filter(|(_, labels)| selects(selector, *labels)) {
+                    let (from, to) = (Some(entity.clone()), Some(target.clone()));
+                    self.connect(from, relation::RESTRICTS, to, SourceToTarget);
+                }
+            }
+            _ if is_experiment(object) => self.add_experiment(entity, object, namespace, pods),
+            _ => {}
+        }
+    }
+
+    fn add_owners(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
+        let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+        for owner in owners.into_iter().flatten() {
+            let owner = referred(owner, namespace);
+            self.connect(owner, relation::OWNS, Some(entity.clone()), SourceToTarget);
+        }
+    }
+
+    /// What the pod template, or a pod without a known owner, mounts or reads.
+    fn add_mounts(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
+        let Some(spec) = pod_spec(object) else { return };
+        for (kind, name) in mounted(spec) {
+            let target = names::entity(namespace.unwrap_or_default(), kind, &name);
+            self.connect(Some(entity.clone()), relation::MOUNTS, target, TargetToSource);
+        }
+    }
+
+    fn add_endpoints(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
+        let label = object.pointer("/metadata/labels/kubernetes.io~1service-name");
+        let service = label.and_then(Value::as_str).unwrap_or_else(|| names::bare(entity));
+        let namespace = namespace.unwrap_or_default();
+        let service = names::entity(namespace, "Service", service);
+        for reference in target_references(object) {
+            let pod = referred(reference, Some(namespace));
+            let pod = pod.filter(|pod| names::kind_of(pod) == "Pod");
+            self.connect(pod, relation::BACKS, service.clone(), SourceToTarget);
+        }
+    }
+
+    /// A fault experiment aims at what its selector selects, in the namespaces that it names.
+    fn add_experiment(
+        &mut self,
+        entity: &EntityId,
+        object: &Value,
+        namespace: Option<&str>,
+        pods: &[(&EntityId, &Value)],
+    ) {
+        for selector in ["/spec/selector", "/spec/target/selector"] {
+            let Some(selector) = object.pointer(selector) else { continue };
+            let named = selector.get("namespaces").and_then(Value::as_array);
+            let named: Vec<&str> = named.into_iter().flatten().filter_map(Value::as_str).collect();
+            let labels = selector.get("labelSelectors").or_else(|| selector.get("matchLabels"));
+            for (target, target_labels) in
+                pods.iter().map(|(pod, object)| (*pod, pod_labels(object)))
+            {
+                let home = names::namespace_of(target);
+                let in_reach = match named.as_slice() {
+                    [] => home == namespace,
+                    some => home.is_some_and(|home| some.contains(&home)),
+                };
+                if in_reach && labels.is_some_and(|labels| map_selects(labels, target_labels)) {
+                    let (from, to) = (Some(entity.clone()), Some(target.clone()));
+                    self.connect(from, relation::INJECTS, to, SourceToTarget);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an object defines a fault experiment, by the name of its API group.
+pub(crate) fn is_experiment(object: &Value) -> bool {
+    let group = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    group.split_once('/').is_some_and(|(group, _)| group.to_lowercase().contains("chaos"))
+}
+
+fn selected<'a>(
+    pods: &'a [(&'a EntityId, &'a Value)],
+    namespace: Option<&'a str>,
+) -> impl Iterator<Item = (&'a EntityId, Option<&'a Value>)> {
+    let here = pods.iter().filter(move |(entity, _)| names::namespace_of(entity) == namespace);
+    here.map(|(entity, object)| (*entity, pod_labels(object)))
+}
+
+/// The object that a reference with `kind` and `name` means.
+fn referred(reference: &Value, namespace: Option<&str>) -> Option<EntityId> {
+    let text = |field: &str| reference.get(field).and_then(Value::as_str);
+    let namespace = match text("kind")? {
+        "Node" => None,
+        _ => text("namespace").or(namespace),
+    };
+    EntityName::new(namespace, text("kind")?, text("name")?).id()
+}
+
+/// The pod specification of a workload, a job, a scheduled job or a pod.
+pub(crate) fn pod_spec(object: &Value) -> Option<&Value> {
+    let templates = ["/spec/jobTemplate/spec/template/spec", "/spec/template/spec"];
+    let template = templates.iter().find_map(|pointer| object.pointer(pointer));
+    let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod");
+    let owned = object.pointer("/metadata/ownerReferences/0").is_some();
+    template.or_else(|| object.get("spec").filter(|_| is_pod && !owned))
+}
+
+/// The containers of a pod specification, those that run first included.
+pub(crate) fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
+    let lists = ["containers", "initContainers"].map(|field| spec.get(field));
+    lists.into_iter().flatten().filter_map(Value::as_array).flatten()
+}
+
+/// Kind and name of everything that a pod specification mounts or reads.
+fn mounted(spec: &Value) -> BTreeSet<(&'static str, String)> {
+    let mut found = BTreeSet::new();
+    let mut add = |kind: &'static str, value: Option<&Value>, field: &str| {
+        let name = value.and_then(|value| value.get(field)).and_then(Value::as_str);
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            found.insert((kind, name.to_owned()));
+        }
+    };
+    for volume in spec.get("volumes").and_then(Value::as_array).into_iter().flatten() {
+        add("ConfigMap", volume.get("configMap"), "name");
+        add("Secret", volume.get("secret"), "secretName");
+        add("PersistentVolumeClaim", volume.get("persistentVolumeClaim"), "claimName");
+        let projected = volume.pointer("/projected/sources").and_then(Value::as_array);
+        for source in projected.into_iter().flatten() {
+            add("ConfigMap", source.get("configMap"), "name");
+            add("Secret", source.get("secret"), "name");
+        }
+    }
+    for container in containers(spec) {
+        for source in container.get("envFrom").and_then(Value::as_array).into_iter().flatten() {
+            add("ConfigMap", source.get("configMapRef"), "name");
+            add("Secret", source.get("secretRef"), "name");
+        }
+        for variable in container.get("env").and_then(Value::as_array).into_iter().flatten() {
+            add("ConfigMap", variable.pointer("/valueFrom/configMapKeyRef"), "name");
+            add("Secret", variable.pointer("/valueFrom/secretKeyRef"), "name");
+        }
+    }
+    // Every pod mounts the cluster's own certificate; it says nothing about the application.
+    found.retain(|(_, name)| name != "kube-root-ca.crt" && name != "openshift-service-ca.crt");
+    found
+}
+
+fn target_references(object: &Value) -> impl Iterator<Item = &Value> {
+    let of_slices = object.get("endpoints").and_then(Value::as_array).into_iter().flatten();
+    let of_slices = of_slices.filter_map(|endpoint| endpoint.get("targetRef"));
+    let subsets = object.get("subsets").and_then(Value::as_array).into_iter().flatten();
+    let addresses = subsets.flat_map(|subset| {
+        let lists = ["addresses", "notReadyAddresses"].map(|field| subset.get(field));
+        lists.into_iter().flatten().filter_map(Value::as_array).flatten()
+    });
+    of_slices.chain(addresses.filter_map(|address| address.get("targetRef")))
+}
+
+/// The services that a route object sends requests to.
+fn route_targets(object: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![object.get("spec").unwrap_or(&Value::Null)];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                let name = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
+                let routes = [
+                    name("/backend/service/name"),
+                    name("/backend/serviceName"),
+                    name("/destination/host"),
+                    name("/defaultBackend/service/name"),
+                    name("/to/name"),
+                ];
+                let hosts = routes.into_iter().flatten();
+                found.extend(hosts.map(|host| host.split('.').next().unwrap_or(host).to_owned()));
+                let backends = map.get("backendRefs").and_then(Value::as_array);
+                let backends = backends.into_iter().flatten();
+                let named = backends.filter_map(|backend| backend.get("name")?.as_str());
+                found.extend(named.map(str::to_owned));
+                open.extend(map.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,220 @@
+//! Edges that telemetry shows: traced calls, proxies, and who sent what from where.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
+use eog_core::EntityId;
+
+use super::hosts::hosts;
+use super::{Builder, relation};
+use crate::names;
+use crate::read::{Resource, SpanKind, SpanRecord, Subject};
+use crate::snapshot::Snapshot;
+
+impl Builder {
+    /// Notes the service names that telemetry uses, with how often it does.
+    pub(super) fn index_telemetry(&mut self, snapshot: &Snapshot) {
+        let mut named: BTreeSet<(String, String)> = BTreeSet::new();
+        for sender in senders(snapshot) {
+            named.insert((sender.namespace.clone(), sender.service.clone()));
+        }
+        for series in snapshot.metrics.iter().filter(|one| one.subject == Subject::Service) {
+            named.insert((series.namespace.clone(), series.name.clone()));
+        }
+        for alert in &snapshot.alerts {
+            let (space, name) = (alert.label("namespace"), alert.label("service_name"));
+            named.insert((space.to_owned(), name.to_owned()));
+        }
+        for (namespace, name) in &named {
+            if !namespace.is_empty() && !name.is_empty() {
+                self.index.add_telemetry(namespace, name);
+            }
+        }
+    }
+
+    pub(super) fn add_telemetry(&mut self, snapshot: &Snapshot) {
+        for sender in senders(snapshot) {
+            self.add_sender(&sender);
+        }
+        for Call { caller, relation, callee, by_host } in calls(snapshot) {
+            let space = if callee.0.is_empty() { &caller.0 } else { &callee.0 };
+            if by_host && !self.index.is_host(space, &callee.1) {
+                continue;
+            }
+            let from = self.service(&caller.0, &caller.1);
+            let to = self.service(space, &callee.1);
+            let effects = if relation == relation::CALLS { TargetToSource } else { SourceToTarget };
+            self.connect(from, relation, to, effects);
+        }
+        for series in snapshot.metrics.iter().filter(|one| one.subject == Subject::Service) {
+            self.service(&series.namespace, &series.name);
+        }
+    }
+
+    fn add_sender(&mut self, sender: &Resource) {
+        let service = match sender.service.is_empty() {
+            true => None,
+            false => self.service(&sender.namespace, &sender.service),
+        };
+        let entity = |kind: &str, name: &str| match name.is_empty() {
+            true => None,
+            false => names::entity(&sender.namespace, kind, name),
+        };
+        let pod = entity("Pod", &sender.pod);
+        let workload = sender.workload.as_ref().and_then(|(kind, name)| entity(kind, name));
+        let node = match sender.node.is_empty() {
+            true => None,
+            false => names::entity("", "Node", &sender.node),
+        };
+        self.connect(workload.clone(), relation::BACKS, service.clone(), SourceToTarget);
+        self.connect(pod.clone(), relation::BACKS, service, SourceToTarget);
+        self.connect(pod.clone(), relation::RUNS_ON, node, TargetToSource);
+        let owned = pod.as_ref().is_some_and(|pod| self.has_owner(pod));
+        if !owned {
+            self.connect(workload, relation::OWNS, pod, SourceToTarget);
+        }
+    }
+
+    fn has_owner(&self, entity: &EntityId) -> bool {
+        let mut edges = self.topology.edges_at(entity);
+        edges.any(|edge| edge.relation == relation::OWNS && edge.target == *entity)
+    }
+
+    /// Pods that only metrics or events know: their workload follows from how Kubernetes names
+    /// pods, `workload-hash-suffix` or `workload-ordinal`, when there is such a workload.
+    pub(super) fn add_pods_by_name(&mut self, snapshot: &Snapshot) {
+        let of_metrics = snapshot.metrics.iter().filter(|series| series.subject == Subject::Pod);
+        let of_metrics =
+            of_metrics.filter_map(|one| names::entity(&one.namespace, "Pod", &one.name));
+        let of_events = snapshot.events.iter().map(|event| event.entity.clone());
+        let entities: BTreeSet<EntityId> = of_metrics.chain(of_events).collect();
+        for entity in entities {
+            self.topology.add_entity(entity.clone());
+            let Some(namespace) = names::namespace_of(&entity) else { continue };
+            if names::kind_of(&entity) != "Pod" || self.has_owner(&entity) {
+                continue;
+            }
+            let stems = workload_stems(names::bare(&entity));
+            let candidates = stems.into_iter().filter_map(|(kinds, stem)| {
+                let owners = kinds.iter().filter_map(|kind| names::entity(namespace, kind, stem));
+                owners.into_iter().find(|owner| self.topology.contains(owner))
+            });
+            let owner = candidates.into_iter().next();
+            self.connect(owner, relation::OWNS, Some(entity), SourceToTarget);
+        }
+    }
+}
+
+/// The workload names that a pod name can come from, with the kinds that name pods so.
+fn workload_stems(pod: &str) -> Vec<(&'static [&'static str], &str)> {
+    let Some((stem, suffix)) = pod.rsplit_once('-') else { return Vec::new() };
+    let mut stems: Vec<(&'static [&'static str], &str)> = Vec::new();
+    if suffix.bytes().all(|b| b.is_ascii_digit()) {
+        stems.push((&["StatefulSet"], stem));
+    }
+    if suffix.len() == 5 {
+        if let Some((workload, _)) = stem.rsplit_once('-') {
+            stems.push((&["Deployment", "Rollout"], workload));
+        }
+        stems.push((&["DaemonSet", "Job"], stem));
+    }
+    stems
+}
+
+/// Every distinct sender of spans and log lines.
+fn senders(snapshot: &Snapshot) -> Vec<Arc<Resource>> {
+    let spans = snapshot.spans.iter().map(|span| &span.sender);
+    let logs = snapshot.logs.iter().map(|log| &log.sender);
+    let mut seen = BTreeSet::new();
+    let new = spans.chain(logs).filter(|sender| seen.insert(Arc::as_ptr(sender)));
+    let mut senders: Vec<Arc<Resource>> = new.cloned().collect();
+    let key = |sender: &Arc<Resource>| {
+        let Resource { service, namespace, pod, node, .. } = sender.as_ref().clone();
+        (namespace, service, pod, node)
+    };
+    senders.sort_by_key(key);
+    senders.dedup();
+    senders
+}
+
+/// Namespace and name of a service.
+type Named = (String, String);
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Call {
+    caller: Named,
+    relation: &'static str,
+    callee: Named,
+    /// Whether the callee is only a host name, which may lie outside of the system.
+    by_host: bool,
+}
+
+fn calls(snapshot: &Snapshot) -> BTreeSet<Call> {
+    let named = |sender: &Resource| (sender.namespace.clone(), sender.service.clone());
+    let mut found = BTreeSet::new();
+    for span in snapshot.spans.iter().filter(|span| !span.sender.service.is_empty()) {
+        if let Some((parent, kind)) = &span.parent
+            && !parent.service.is_empty()
+            && parent.service != span.sender.service
+        {
+            let relation = match (kind, span.kind) {
+                (SpanKind::Producer, _) | (_, SpanKind::Consumer) => relation::SENDS_LOAD,
+                _ => relation::CALLS,
+            };
+            let (caller, callee) = (named(parent), named(&span.sender));
+            found.insert(Call { caller, relation, callee, by_host: false });
+        }
+        if let Some((callee, by_host)) = span_callee(span) {
+            let caller = named(&span.sender);
+            found.insert(Call { caller, relation: relation::CALLS, callee, by_host });
+        }
+    }
+    for series in snapshot.metrics.iter().filter(|one| one.subject == Subject::Service) {
+        let label = |name: &str| series.labels.get(name).map(String::as_str).unwrap_or_default();
+        let is_client = label("span_kind").to_ascii_lowercase().ends_with("client");
+        if let Some(cluster) = egress_cluster(label("span_name")).filter(|_| is_client) {
+            let caller = (series.namespace.clone(), series.name.clone());
+            let callee = (String::new(), cluster.to_owned());
+            found.insert(Call { caller, relation: relation::CALLS, callee, by_host: false });
+        }
+    }
+    found
+}
+
+/// The service that a client span says it talks to: by a proxy's span name, else by host name
+/// (then true).
+pub(crate) fn span_callee(span: &SpanRecord) -> Option<(Named, bool)> {
+    if span.kind != SpanKind::Client {
+        return None;
+    }
+    if let Some(cluster) = egress_cluster(&span.name) {
+        return Some(((String::new(), cluster.to_owned()), false));
+    }
+    let host = hosts(span.peer_host.as_deref()?).into_iter().next()?;
+    let is_name = host.name.bytes().any(|b| b.is_ascii_alphabetic()) && host.name != "localhost";
+    let is_self = host.name == span.sender.service;
+    (is_name && !is_self).then(|| ((host.namespace.unwrap_or_default(), host.name), true))
+}
+
+/// The cluster of an Envoy span name, `router <cluster> egress`.
+pub(crate) fn egress_cluster(span_name: &str) -> Option<&str> {
+    let inner = span_name.strip_prefix("router ")?.strip_suffix(" egress")?.trim();
+    (!inner.is_empty() && !inner.contains(char::is_whitespace)).then_some(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxies_and_pods_are_understood_by_their_naming_rules() {
+        assert_eq!(egress_cluster("router web egress"), Some("web"));
+        assert_eq!(egress_cluster("router  egress"), None);
+        assert_eq!(egress_cluster("GET /"), None);
+        let stems = workload_stems("cart-service-7db4f-x2x9z");
+        assert!(stems.contains(&(["Deployment", "Rollout"].as_slice(), "cart-service")));
+        assert!(workload_stems("db-0").contains(&(["StatefulSet"].as_slice(), "db")));
+        assert!(workload_stems("single").is_empty());
+    }
+}

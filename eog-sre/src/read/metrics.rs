@@ -1,0 +1,222 @@
+//! Metric files: one series for each metric and label set.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use eog_core::Timestamp;
+
+use super::tsv::Table;
+use super::{Folder, SnapshotError};
+use crate::mask::mask_named;
+use crate::pydict;
+use crate::time;
+use crate::warnings::Warnings;
+
+/// Most series of a snapshot.
+pub const MAX_SERIES: usize = 200_000;
+
+/// Labels that tell who scraped a value and not what it measures.
+const SCRAPE_LABELS: [&str; 14] = [
+    "endpoint",
+    "exported_instance",
+    "exported_job",
+    "exported_namespace",
+    "id",
+    "image",
+    "instance",
+    "job",
+    "le",
+    "metrics_path",
+    "otel_scope_name",
+    "prometheus",
+    "prometheus_replica",
+    "uid",
+];
+
+/// What a series was measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Subject {
+    Pod,
+    Service,
+}
+
+/// One series.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricSeries {
+    pub(crate) subject: Subject,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) metric: String,
+    /// `duration_p95`, `error_rate`, or empty.
+    pub(crate) metric_type: String,
+    pub(crate) status_code: String,
+    /// Upper bound of a histogram bucket.
+    pub(crate) bucket: Option<f64>,
+    pub(crate) labels: Arc<BTreeMap<String, String>>,
+    /// Sorted by time, exact repeats taken out.
+    pub(crate) points: Vec<(Timestamp, f64)>,
+    pub(crate) file: Arc<str>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    subject: Subject,
+    texts: [String; 7],
+}
+
+/// Reads metric files. A file that lacks a column is left out with a warning, since there are
+/// many and each stands alone.
+pub(crate) fn read_metrics(
+    folder: &mut Folder,
+    files: &[String],
+    max_rows: usize,
+    warnings: &mut Warnings,
+) -> Vec<MetricSeries> {
+    let mut store = Store::default();
+    for file in files {
+        let Some(source) = folder.open(file, warnings) else { continue };
+        let wanted = ["metric_name", "timestamp", "value", "namespace"];
+        match Table::open(file, source, &wanted, max_rows) {
+            Ok(Some(mut table)) => {
+                if let Err(error) = store.take(&mut table, warnings) {
+                    warnings.note(format!("{error}; the file is left out"));
+                }
+            }
+            Ok(None) => warnings.note(format!("{file}: is empty")),
+            Err(error) => warnings.note(format!("{error}; the file is left out")),
+        }
+    }
+    if store.dropped > 0 {
+        warnings.note(format!("metrics: only the first {MAX_SERIES} series are used"));
+    }
+    let mut series = store.series;
+    for one in &mut series {
+        one.points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        one.points.dedup();
+    }
+    series
+}
+
+#[derive(Default)]
+struct Store {
+    series: Vec<MetricSeries>,
+    /// Look-ups alone, never iterated.
+    index: HashMap<Key, usize>,
+    labels: HashMap<String, Arc<BTreeMap<String, String>>>,
+    dropped: u64,
+}
+
+impl Store {
+    fn take<R: std::io::Read + std::io::Seek>(
+        &mut self,
+        table: &mut Table<R>,
+        warnings: &mut Warnings,
+    ) -> Result<(), SnapshotError> {
+        let (pod, service) = (table.column("pod_name"), table.column("service_name"));
+        let (subject, name) = match (pod, service) {
+            (Some(_), None) => (Subject::Pod, pod),
+            (_, Some(_)) => (Subject::Service, service),
+            (None, None) => {
+                return Err(SnapshotError::MissingColumns {
+                    path: table.file().to_owned(),
+                    missing: "pod_name or service_name".into(),
+                    wanted: "one of pod_name and service_name".into(),
+                    found: "neither".into(),
+                });
+            }
+        };
+        let [metric, at, value, namespace] =
+            ["metric_name", "timestamp", "value", "namespace"].map(|column| table.column(column));
+        let [le, tags, kind, status] =
+            ["bucket_le", "tags", "metric_type", "status_code"].map(|column| table.column(column));
+        let file: Arc<str> = table.file().into();
+        while table.next_row(warnings) {
+            let Some(time) = time::parse(table.cell(at)) else {
+                table.reject("the timestamp is not a time", warnings);
+                continue;
+            };
+            let Some(number) =
+                table.cell(value).trim().parse::<f64>().ok().filter(|v| v.is_finite())
+            else {
+                table.reject("the value is not a finite number", warnings);
+                continue;
+            };
+            let texts = [metric, name, namespace, le, tags, kind, status]
+                .map(|at| table.cell(at).to_owned());
+            let key = Key { subject, texts };
+            if let Some(known) = self.index.get(&key).and_then(|at| self.series.get_mut(*at)) {
+                known.points.push((time, number));
+                continue;
+            }
+            if self.series.len() >= MAX_SERIES {
+                self.dropped += 1;
+                continue;
+            }
+            let [metric, name, namespace, le, tags, kind, status] = key.texts.clone();
+            let labels = self.labels(&tags);
+            let le =
+                Some(le).filter(|le| !le.is_empty()).or_else(|| pydict::parse(&tags).remove("le"));
+            let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
+            let status =
+                Some(status).filter(|s| !s.is_empty()).unwrap_or_else(|| label("status_code"));
+            self.index.insert(key, self.series.len());
+            self.series.push(MetricSeries {
+                subject,
+                namespace,
+                name,
+                bucket: le.filter(|_| metric.ends_with("_bucket")).and_then(|le| bound(&le)),
+                metric,
+                metric_type: kind,
+                status_code: status,
+                labels,
+                points: vec![(time, number)],
+                file: file.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    fn labels(&mut self, tags: &str) -> Arc<BTreeMap<String, String>> {
+        if let Some(known) = self.labels.get(tags) {
+            return known.clone();
+        }
+        let mut labels = pydict::parse(tags);
+        labels.retain(|name, _| !SCRAPE_LABELS.contains(&name.as_str()));
+        for (name, value) in &mut labels {
+            *value = mask_named(name, value);
+        }
+        let labels = Arc::new(labels);
+        if self.labels.len() < MAX_SERIES {
+            self.labels.insert(tags.to_owned(), labels.clone());
+        }
+        labels
+    }
+}
+
+fn bound(le: &str) -> Option<f64> {
+    match le.trim() {
+        "+Inf" | "inf" | "Inf" => Some(f64::INFINITY),
+        number => number.parse().ok().filter(|bound: &f64| !bound.is_nan()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_repeats_of_a_row_count_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let row = |value: &str| format!("m\t2026-01-01 10:00:00\t{value}\tp\tn\t{{'a': 'b'}}\n");
+        let header = "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n";
+        let rows = [row("1"), row("1"), row("2"), row("1"), row("nan")].concat();
+        std::fs::write(directory.path().join("pod_p_raw.tsv"), format!("{header}{rows}")).unwrap();
+        let mut folder = Folder::new(directory.path()).unwrap();
+        let mut warnings = Warnings::default();
+        let files = ["pod_p_raw.tsv".to_owned()];
+        let [series] = &read_metrics(&mut folder, &files, 100, &mut warnings)[..] else { panic!() };
+        let values: Vec<f64> = series.points.iter().map(|(_, value)| *value).collect();
+        assert_eq!(values, [1.0, 2.0]);
+        assert_eq!(warnings.into_lines().len(), 1);
+    }
+}

@@ -1,0 +1,104 @@
+//! Readers: from the files of a snapshot to bounded records in memory.
+
+mod alerts;
+mod events;
+mod layout;
+mod logs;
+mod metrics;
+mod objects;
+mod resource;
+mod traces;
+mod tracked;
+mod tsv;
+
+pub use layout::{MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES};
+pub use metrics::MAX_SERIES;
+pub use tracked::MAX_RECORD_BYTES;
+pub use tsv::MAX_FIELD_BYTES;
+
+pub(crate) use alerts::{AlertRecord, read_alerts};
+pub(crate) use events::{EventRecord, read_events};
+pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
+pub(crate) use logs::{LogRecord, read_logs};
+pub(crate) use metrics::{MetricSeries, Subject, read_metrics};
+pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
+pub(crate) use resource::Resource;
+pub(crate) use traces::{SpanKind, SpanRecord, read_traces};
+
+/// Most rows used of one file, unless [`ReadOptions::max_rows_per_file`] says otherwise.
+pub const MAX_ROWS_PER_FILE: usize = 1_000_000;
+
+/// Longest text kept of a log line, message or description, in characters.
+pub const MAX_TEXT: usize = 400;
+
+/// How a snapshot is read.
+///
+/// ```
+/// use eog_sre::ReadOptions;
+/// let options = ReadOptions { architecture: Some("architecture.json".into()), ..Default::default() };
+/// assert!(options.max_rows_per_file > 0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The application's architecture, a JSON file beside the snapshot. Optional.
+    pub architecture: Option<std::path::PathBuf>,
+    /// Most rows used of one file; more are left out with a warning.
+    pub max_rows_per_file: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { architecture: None, max_rows_per_file: MAX_ROWS_PER_FILE }
+    }
+}
+
+/// Why a directory cannot be read as a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The path does not lead to a directory.
+    #[error("cannot read the snapshot {path:?}: {reason}; give the directory of one scenario")]
+    NotADirectory {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The directory holds none of the files of a snapshot.
+    #[error(
+        "{path:?} holds no file of a snapshot; expected alerts/, metrics/, k8s_events_raw.tsv, \
+         k8s_objects_raw.tsv, otel_logs_raw.tsv or otel_traces_raw.tsv, there or in raw/ or lite/"
+    )]
+    NothingKnown {
+        /// The directory.
+        path: String,
+    },
+    /// A table lacks columns.
+    #[error("{path} lacks the columns {missing}; wanted are {wanted}; the file has {found}")]
+    MissingColumns {
+        /// The file.
+        path: String,
+        /// The columns that are not there.
+        missing: String,
+        /// All columns that are needed.
+        wanted: String,
+        /// The columns that are there.
+        found: String,
+    },
+    /// A file cannot be read at all.
+    #[error("cannot read {path}: {reason}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The architecture file cannot be used.
+    #[error("cannot use the architecture file {path:?}: {reason}")]
+    Architecture {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+}

@@ -1,0 +1,169 @@
+//! Object dumps: every observation of every object, without what never matters and without secrets.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use eog_core::{EntityId, Timestamp};
+use serde_json::Value;
+
+use super::tsv::Table;
+use super::{Folder, SnapshotError};
+use crate::masker::Masker;
+use crate::names::EntityName;
+use crate::time;
+use crate::unfold::unfold;
+use crate::warnings::Warnings;
+
+/// One state of an object, and between which dumps it was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Observation {
+    pub(crate) first_seen: Timestamp,
+    pub(crate) last_seen: Timestamp,
+    pub(crate) object: Arc<Value>,
+}
+
+/// Everything seen of one object, in time order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ObjectHistory {
+    pub(crate) states: Vec<Observation>,
+    /// When it was reported as deleted, if it was.
+    pub(crate) deleted: Option<Timestamp>,
+}
+
+impl ObjectHistory {
+    pub(crate) fn latest(&self) -> Option<&Value> {
+        self.states.last().map(|state| state.object.as_ref())
+    }
+}
+
+/// Objects by entity, with the file they came from, and for each kind the sorted times of all its
+/// rows, which tell the rounds of dumps apart.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    pub(crate) histories: BTreeMap<EntityId, ObjectHistory>,
+    pub(crate) dumps: BTreeMap<String, Vec<Timestamp>>,
+    pub(crate) file: String,
+}
+
+/// Reads object tables.
+///
+/// # Errors
+/// [`SnapshotError`] when a table lacks a column or cannot be read.
+pub(crate) fn read_objects(
+    folder: &mut Folder,
+    files: &[String],
+    max_rows: usize,
+    warnings: &mut Warnings,
+) -> Result<Objects, SnapshotError> {
+    let mut masker = Masker::default();
+    let mut objects = Objects::default();
+    let mut rows: Vec<Row> = Vec::new();
+    for file in files {
+        let Some(source) = folder.open(file, warnings) else { continue };
+        let Some(mut table) = Table::open(file, source, &["Timestamp", "Body"], max_rows)? else {
+            warnings.note(format!("{file}: is empty"));
+            continue;
+        };
+        if objects.file.is_empty() {
+            table.file().clone_into(&mut objects.file);
+        }
+        let (at, body) = (table.column("Timestamp"), table.column("Body"));
+        while table.next_row(warnings) {
+            let Some(seen) = time::parse(table.cell(at)) else {
+                table.reject("the Timestamp is not a time", warnings);
+                continue;
+            };
+            match read_body(table.cell(body), seen, &mut masker) {
+                Ok(found) => rows.extend(found),
+                Err(reason) => table.reject(reason, warnings),
+            }
+        }
+    }
+    rows.sort_by_key(|row| row.seen);
+    for row in rows {
+        objects.add(row);
+    }
+    Ok(objects)
+}
+
+struct Row {
+    seen: Timestamp,
+    entity: EntityId,
+    kind: String,
+    object: Value,
+    deleted: bool,
+}
+
+impl Objects {
+    fn add(&mut self, row: Row) {
+        let Row { seen, entity, kind, object, deleted } = row;
+        self.dumps.entry(kind).or_default().push(seen);
+        let history = self.histories.entry(entity).or_default();
+        history.deleted = deleted.then_some(seen);
+        match history.states.last_mut() {
+            Some(last) if *last.object == object => last.last_seen = seen,
+            _ => history.states.push(Observation {
+                first_seen: seen,
+                last_seen: seen,
+                object: Arc::new(object),
+            }),
+        }
+    }
+}
+
+/// The objects of one cell: a bare object, an `{object, type}` envelope, or a list of objects.
+fn read_body(body: &str, seen: Timestamp, masker: &mut Masker) -> Result<Vec<Row>, &'static str> {
+    let mut value: Value = serde_json::from_str(body).map_err(|_| "the Body is not valid JSON")?;
+    let mut deleted = false;
+    if let Some(inner) = value.get_mut("object").filter(|inner| inner.get("kind").is_some()) {
+        let inner = inner.take();
+        deleted = value.get("type").and_then(Value::as_str) == Some("DELETED");
+        value = inner;
+    }
+    let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|k| k.ends_with("List"));
+    let items = match value.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) if is_list => items,
+        Some(items) => {
+            if let Some(slot) = value.get_mut("items") {
+                *slot = items;
+            }
+            vec![value]
+        }
+        None => vec![value],
+    };
+    let rows = items.into_iter().map(|item| read_object(item, seen, deleted, masker));
+    rows.collect::<Option<Vec<_>>>().ok_or("the object has no kind or no name")
+}
+
+fn read_object(
+    mut object: Value,
+    seen: Timestamp,
+    deleted: bool,
+    masker: &mut Masker,
+) -> Option<Row> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let kind = text("/kind")?.to_owned();
+    let name = EntityName::new(text("/metadata/namespace"), &kind, text("/metadata/name")?);
+    let entity = name.id()?;
+    thin_out(&mut object);
+    if let Some(Value::Object(data)) = object.get_mut("data").filter(|_| kind == "ConfigMap") {
+        data.values_mut().for_each(unfold);
+    }
+    masker.mask(entity.as_str(), &kind, &mut object);
+    Some(Row { seen, entity, kind, object, deleted })
+}
+
+/// Drops what only takes space: the field lists of managers, and the last applied copy of the
+/// whole object, which repeats it and its secrets as text.
+fn thin_out(object: &mut Value) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    metadata.remove("resourceVersion");
+    if let Some(Value::Array(managers)) = metadata.get_mut("managedFields") {
+        for manager in managers.iter_mut().filter_map(Value::as_object_mut) {
+            manager.remove("fieldsV1");
+        }
+    }
+    if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
+}

@@ -1,0 +1,160 @@
+//! Spans, with who called whom where the trace says so.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use eog_core::Timestamp;
+
+use super::resource::{Resource, Resources};
+use super::tsv::Table;
+use super::{Folder, MAX_TEXT, SnapshotError};
+use crate::mask::mask_text;
+use crate::pydict;
+use crate::text::shorten;
+use crate::time;
+use crate::warnings::Warnings;
+
+/// The role of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpanKind {
+    Server,
+    Client,
+    Producer,
+    Consumer,
+    Internal,
+}
+
+/// One span.
+#[derive(Clone, Debug)]
+pub(crate) struct SpanRecord {
+    pub(crate) at: Timestamp,
+    pub(crate) sender: Arc<Resource>,
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: SpanKind,
+    pub(crate) duration_ms: f64,
+    pub(crate) failed: bool,
+    pub(crate) message: Arc<str>,
+    /// The sender of the parent span, when that is in the recording.
+    pub(crate) parent: Option<(Arc<Resource>, SpanKind)>,
+    /// The host that a client span says it talks to, without port.
+    pub(crate) peer_host: Option<Arc<str>>,
+    /// The trace, for people who look it up.
+    pub(crate) trace: Arc<str>,
+    pub(crate) file: Arc<str>,
+}
+
+/// Attributes that name the other side of a client span, best first.
+const PEER_ATTRIBUTES: [&str; 8] = [
+    "peer.service",
+    "upstream_cluster.name",
+    "upstream_cluster",
+    "server.address",
+    "net.peer.name",
+    "http.host",
+    "messaging.kafka.bootstrap.servers",
+    "db.connection_string",
+];
+
+const REQUIRED: [&str; 7] =
+    ["Timestamp", "TraceId", "SpanId", "ParentSpanId", "SpanName", "ServiceName", "Duration"];
+
+/// Reads trace tables.
+///
+/// # Errors
+/// [`SnapshotError`] when a table lacks a column or cannot be read.
+pub(crate) fn read_traces(
+    folder: &mut Folder,
+    files: &[String],
+    max_rows: usize,
+    warnings: &mut Warnings,
+) -> Result<Vec<SpanRecord>, SnapshotError> {
+    let mut shared = Resources::default();
+    let mut spans: Vec<SpanRecord> = Vec::new();
+    // Trace and span id to the span, and for each span its parent's ids. Look-ups alone.
+    let mut by_id: HashMap<(u64, u64), usize> = HashMap::new();
+    let mut parents: Vec<(u64, u64)> = Vec::new();
+    for file in files {
+        let Some(source) = folder.open(file, warnings) else { continue };
+        let Some(mut table) = Table::open(file, source, &REQUIRED, max_rows)? else {
+            warnings.note(format!("{file}: is empty"));
+            continue;
+        };
+        let [at, trace, span, parent, name, service, duration] =
+            REQUIRED.map(|column| table.column(column));
+        let optional =
+            ["SpanKind", "ResourceAttributes", "SpanAttributes", "StatusCode", "StatusMessage"];
+        let [kind, resource, attributes, status, message] =
+            optional.map(|column| table.column(column));
+        let file: Arc<str> = table.file().into();
+        while table.next_row(warnings) {
+            let Some(at) = time::parse(table.cell(at)) else {
+                table.reject("the Timestamp is not a time", warnings);
+                continue;
+            };
+            let Ok(nanoseconds) = table.cell(duration).trim().parse::<f64>() else {
+                table.reject("the Duration is not a number", warnings);
+                continue;
+            };
+            let kind = span_kind(table.cell(kind));
+            let calls_out = matches!(kind, SpanKind::Client | SpanKind::Producer);
+            let peer = calls_out.then(|| peer_host(table.cell(attributes))).flatten();
+            let trace_id = id(table.cell(trace));
+            by_id.entry((trace_id, id(table.cell(span)))).or_insert(spans.len());
+            parents.push((trace_id, id(table.cell(parent))));
+            let failed = table.cell(status).to_ascii_lowercase().ends_with("error");
+            let message = shorten(&mask_text(&shorten(table.cell(message), MAX_TEXT)), MAX_TEXT);
+            spans.push(SpanRecord {
+                at,
+                sender: shared.resource(table.cell(service), table.cell(resource)),
+                name: shared.text(&shorten(&mask_text(table.cell(name)), 160)),
+                kind,
+                duration_ms: nanoseconds / 1e6,
+                failed,
+                message: shared.text(&message),
+                parent: None,
+                peer_host: peer.map(|host| shared.text(&host)),
+                trace: if failed {
+                    shared.text(&shorten(table.cell(trace), 64))
+                } else {
+                    "".into()
+                },
+                file: file.clone(),
+            });
+        }
+    }
+    for (at, ids) in parents.iter().enumerate() {
+        let parent = by_id.get(ids).filter(|_| ids.1 != 0).and_then(|parent| spans.get(*parent));
+        let parent = parent.map(|parent| (parent.sender.clone(), parent.kind));
+        if let Some(span) = spans.get_mut(at) {
+            span.parent = parent;
+        }
+    }
+    Ok(spans)
+}
+
+fn span_kind(text: &str) -> SpanKind {
+    let text = text.to_ascii_lowercase();
+    match text.rsplit('_').next().unwrap_or_default() {
+        "server" => SpanKind::Server,
+        "client" => SpanKind::Client,
+        "producer" => SpanKind::Producer,
+        "consumer" => SpanKind::Consumer,
+        _ => SpanKind::Internal,
+    }
+}
+
+fn peer_host(attributes: &str) -> Option<String> {
+    let attributes = pydict::parse(attributes);
+    let found = PEER_ATTRIBUTES.iter().find_map(|name| attributes.get(*name));
+    found.map(|host| shorten(&mask_text(host), 200)).filter(|host| !host.is_empty())
+}
+
+/// An id as a number: hexadecimal, or hashed when it is not. Empty is zero.
+fn id(text: &str) -> u64 {
+    let tail = text.get(text.len().saturating_sub(16)..).unwrap_or(text);
+    u64::from_str_radix(tail, 16).unwrap_or_else(|_| {
+        text.bytes().fold(if text.is_empty() { 0 } else { 0xcbf2_9ce4_8422_2325 }, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    })
+}

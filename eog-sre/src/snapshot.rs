@@ -1,0 +1,123 @@
+//! A snapshot in memory: what was recorded of one incident.
+
+use std::path::Path;
+
+use eog_core::{Timestamp, Window};
+use jiff::SignedDuration;
+
+use crate::architecture::Architecture;
+use crate::read::{
+    self, AlertRecord, EventRecord, Folder, Layout, LogRecord, MetricSeries, Objects, ReadOptions,
+    SnapshotError, SpanRecord,
+};
+use crate::warnings::Warnings;
+
+/// One recorded incident: alerts, events, objects, logs, traces and metrics, bounded, with secrets
+/// masked.
+///
+/// What cannot be used (missing files, broken rows, stray files) is told by [`Snapshot::warnings`]
+/// and never stops the reading. No file whose name begins with `ground_truth` is ever opened, nor
+/// any file outside of the directory.
+///
+/// ```
+/// use eog_sre::{ReadOptions, Snapshot};
+/// let directory = tempfile::tempdir()?;
+/// let alert = r#"[{"labels": {"alertname": "HighErrorRate", "service_name": "cart",
+///     "namespace": "shop"}, "state": "firing", "activeAt": "2026-01-01T10:00:00Z"}]"#;
+/// std::fs::create_dir(directory.path().join("alerts"))?;
+/// std::fs::write(directory.path().join("alerts/alerts_at_2026-01-01T10-01-00.json"), alert)?;
+/// let snapshot = Snapshot::open(directory.path(), &ReadOptions::default())?;
+/// let incident = snapshot.incident(&snapshot.graph());
+/// assert_eq!(incident.anomalies[0].entity.as_str(), "shop/Service/cart");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Snapshot {
+    pub(crate) name: String,
+    pub(crate) alerts: Vec<AlertRecord>,
+    pub(crate) events: Vec<EventRecord>,
+    pub(crate) objects: Objects,
+    pub(crate) logs: Vec<LogRecord>,
+    pub(crate) spans: Vec<SpanRecord>,
+    pub(crate) metrics: Vec<MetricSeries>,
+    pub(crate) architecture: Option<Architecture>,
+    files: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Snapshot {
+    /// Reads a snapshot directory.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when the path is no directory, when it holds none of the known files,
+    /// when the table of events, objects, logs or traces lacks a needed column, or when the
+    /// architecture file cannot be used.
+    pub fn open(directory: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, SnapshotError> {
+        let directory = directory.as_ref();
+        let mut warnings = Warnings::default();
+        let mut folder = Folder::new(directory)?;
+        let layout = Layout::find(&folder, &mut warnings);
+        let missing = layout.missing();
+        if missing.len() == Layout::KINDS {
+            return Err(SnapshotError::NothingKnown { path: directory.display().to_string() });
+        }
+        for kind in missing {
+            warnings.note(format!("the snapshot has no {kind}"));
+        }
+        let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
+        let rows = options.max_rows_per_file;
+        let alerts = read::read_alerts(&mut folder, &layout.alerts, &mut warnings);
+        let events = read::read_events(&mut folder, &layout.events, rows, &mut warnings)?;
+        let objects = read::read_objects(&mut folder, &layout.objects, rows, &mut warnings)?;
+        let logs = read::read_logs(&mut folder, &layout.logs, rows, &mut warnings)?;
+        let spans = read::read_traces(&mut folder, &layout.traces, rows, &mut warnings)?;
+        let metrics = read::read_metrics(&mut folder, &layout.metrics, rows, &mut warnings);
+        let name = directory.file_name().map_or_else(
+            || "snapshot".to_owned(),
+            |name| crate::text::shorten(&name.to_string_lossy(), 100),
+        );
+        Ok(Self {
+            name,
+            alerts,
+            events,
+            objects,
+            logs,
+            spans,
+            metrics,
+            architecture,
+            files: folder.into_opened(),
+            warnings: warnings.into_lines(),
+        })
+    }
+
+    /// Every file that was opened, relative to the directory, in order.
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    /// What was missing, skipped or left out, for people.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// From the first to just after the last recorded sample, or nothing when there is none.
+    ///
+    /// Events and alerts may be older than the recording and do not count, unless nothing else
+    /// was recorded.
+    pub fn observed(&self) -> Option<Window> {
+        let spans = self.spans.iter().map(|span| span.at);
+        let logs = self.logs.iter().map(|log| log.at);
+        let metrics = self.metrics.iter().flat_map(|series| &series.points).map(|point| point.0);
+        let dumps = self.objects.dumps.values().flatten().copied();
+        let alerts = self.alerts.iter().filter_map(|alert| alert.seen_at);
+        let sampled = spans.chain(logs).chain(metrics).chain(dumps).chain(alerts);
+        extent(sampled).or_else(|| extent(self.events.iter().map(|event| event.at)))
+    }
+}
+
+fn extent(times: impl Iterator<Item = Timestamp>) -> Option<Window> {
+    let (first, last) = times.fold(None, |span: Option<(Timestamp, Timestamp)>, at| {
+        Some(span.map_or((at, at), |(first, last)| (first.min(at), last.max(at))))
+    })?;
+    Window::new(first, last.checked_add(SignedDuration::from_secs(1)).ok()?).ok()
+}

@@ -1,0 +1,14 @@
+//! Snapshots written by the tests: every format, the graph, the evidence, the contract, and input
+//! that means harm.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
+#![expect(clippy::needless_pass_by_value, reason = "json! literals read best when passed by value")]
+
+mod contract;
+mod findings;
+mod graph;
+mod hostile;
+mod reading;
+mod secrets;
+mod support;
+mod telemetry;

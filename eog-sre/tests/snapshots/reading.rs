@@ -1,0 +1,179 @@
+//! Snapshots in every layout, whole and broken.
+
+use crate::support::{LOG_HEADER, Recording, at, config, id, table};
+use eog_sre::{ReadOptions, Snapshot, SnapshotError};
+use serde_json::json;
+
+const ALERT: &str = r#"{"labels": {"alertname": "ErrorRate", "service_name": "web",
+    "namespace": "shop", "severity": "warning"}, "annotations": {"description": "d"},
+    "state": "firing", "activeAt": "2026-01-01T10:00:00.5Z", "value": "1e-1"}"#;
+
+#[test]
+fn both_forms_of_alerts_are_merged_by_name_and_entity() {
+    let recording = Recording::new();
+    recording.file("alerts/alerts_at_2026-01-01T10-01-00.1.json", format!("[{ALERT}]"));
+    let later = ALERT.replace("10:00:00.5Z", "10:30:00Z");
+    let wrapped = format!(
+        r#"{{"data": {{"alerts": [{later}]}}, "status": "success",
+        "timestamp": "2026-01-01T10:31:00Z"}}"#
+    );
+    recording.file("alerts_in_alerting_state_2026-01-01T103100.0Z.json", wrapped);
+    recording.file("alerts/notes.json", r#"{"a": 1}"#);
+    recording.file("alerts/cut.json", "[{");
+    let snapshot = recording.open();
+    let incident = snapshot.incident(&snapshot.graph());
+    let [anomaly] = &incident.anomalies[..] else { panic!("{:?}", incident.anomalies) };
+    assert_eq!(anomaly.entity, id("shop/Service/web"));
+    assert_eq!(anomaly.onset, at("10:00:00.5"));
+    assert_eq!(anomaly.renewed, [at("10:30:00")]);
+    assert_eq!(anomaly.last_seen, Some(at("10:31:00")));
+    let warnings = snapshot.warnings().join("\n");
+    assert!(warnings.contains("alerts/notes.json: holds no list of alerts"), "{warnings}");
+    assert!(warnings.contains("alerts/cut.json: not valid JSON"), "{warnings}");
+}
+
+#[test]
+fn alerts_that_do_not_count_are_listed_with_their_reason() {
+    let mut recording = Recording::new();
+    let cases = [
+        (json!({"alertname": "Watchdog"}), "Watchdog: an alert of the platform"),
+        (
+            json!({"alertname": "Odd", "severity": "none", "pod": "p", "namespace": "n"}),
+            "Odd on n/Pod/p: its severity",
+        ),
+        (
+            json!({"alertname": "HighSuccessRate", "service": "web", "namespace": "shop"}),
+            "things go well",
+        ),
+        (json!({"alertname": "Nothing"}), "Nothing: no label names"),
+    ];
+    for (labels, _) in &cases {
+        recording.alert("10:00:00", labels.clone(), "2026-01-01T09:00:00Z");
+    }
+    let pending = ALERT.replace("firing", "pending").replace("ErrorRate", "Slow");
+    recording.file("alerts/alerts_at_2026-01-01T10-01-00.9.json", format!("[{pending}]"));
+    let snapshot = recording.open();
+    let incident = snapshot.incident(&snapshot.graph());
+    assert!(incident.anomalies.is_empty(), "{:?}", incident.anomalies);
+    let ignored = incident.ignored.join("\n");
+    for (_, reason) in cases {
+        assert!(ignored.contains(reason), "{reason}: {ignored}");
+    }
+    assert!(ignored.contains("Slow on shop/Service/web: never fired"), "{ignored}");
+}
+
+#[test]
+fn events_that_arrive_twice_count_once() {
+    let mut recording = Recording::new();
+    let about = json!({"kind": "Pod", "name": "web-1", "namespace": "shop"});
+    let old = json!({"object": {"apiVersion": "v1", "kind": "Event", "metadata": {"uid": "u1"},
+        "involvedObject": about, "reason": "OOMKilling", "message": "out of memory", "count": 2,
+        "lastTimestamp": "2026-01-01T10:05:00Z", "type": "Warning"}, "type": "ADDED"});
+    let new = json!({"object": {"apiVersion": "events.k8s.io/v1", "kind": "Event",
+        "metadata": {"uid": "u1"}, "regarding": about, "reason": "OOMKilling",
+        "note": "out of memory", "deprecatedCount": 2,
+        "deprecatedLastTimestamp": "2026-01-01T10:05:00Z", "type": "Warning"}, "type": "MODIFIED"});
+    recording.event("10:05:01.5", old.clone());
+    recording.event("10:05:01.6", new);
+    let mut gone = old;
+    gone["type"] = json!("DELETED");
+    recording.event("11:05:01", gone);
+    let snapshot = recording.open();
+    let incident = snapshot.incident(&snapshot.graph());
+    let [failure] = &incident.failures[..] else { panic!("{:?}", incident.failures) };
+    assert_eq!(failure.time.start(), at("10:05:00"));
+    assert_eq!(failure.entity, id("shop/Pod/web-1"));
+}
+
+#[test]
+fn newer_layouts_are_found_and_copies_are_read_once() {
+    for base in ["raw/", "lite/", ""] {
+        let recording = Recording::new();
+        let row = |value: &str| {
+            vec![
+                "cpu_usage".into(),
+                "2026-01-01 10:00:00".into(),
+                value.into(),
+                "p".into(),
+                "shop".into(),
+            ]
+        };
+        let header = ["metric_name", "timestamp", "value", "pod_name", "namespace"];
+        let metric = table(&header, [row("1"), row("1")].into_iter());
+        recording.file(&format!("{base}metrics_pod/p.tsv"), &metric);
+        recording.file(
+            &format!("{base}alerts/alerts_at_2026-01-01T10-01-00.json"),
+            format!("[{ALERT}]"),
+        );
+        let logs = table(&LOG_HEADER, std::iter::empty());
+        recording.file(&format!("{base}otel_logs_raw.tsv"), &logs);
+        let snapshot = recording.open();
+        assert_eq!(snapshot.files().len(), 3, "{base}: {:?}", snapshot.files());
+        assert!(snapshot.graph().topology().contains(&id("shop/Pod/p")), "{base}");
+    }
+    let recording = Recording::new();
+    let logs = table(&LOG_HEADER, std::iter::empty());
+    recording.file("raw/otel_logs_raw.tsv", &logs);
+    recording.file("lite/otel_logs.tsv", &logs);
+    assert_eq!(recording.open().files(), ["raw/otel_logs_raw.tsv"]);
+}
+
+#[test]
+fn what_is_no_snapshot_is_one_clear_error() {
+    let recording = Recording::new();
+    assert!(matches!(recording.try_open(), Err(SnapshotError::NothingKnown { .. })));
+    let file = recording.file("readme.txt", "hello");
+    let error = Snapshot::open(&file, &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("not a directory"), "{error}");
+    let missing = recording.path().join("missing");
+    assert!(matches!(
+        Snapshot::open(missing, &ReadOptions::default()),
+        Err(SnapshotError::NotADirectory { .. })
+    ));
+    recording.file("k8s_events_raw.tsv", "Timestamp\tText\n");
+    let error = recording.try_open().unwrap_err().to_string();
+    assert!(error.contains("k8s_events_raw.tsv lacks the columns Body"), "{error}");
+}
+
+#[test]
+fn broken_rows_name_file_line_and_reason() {
+    let recording = Recording::new();
+    let row = |at: &str, body: &str| {
+        let cells = ["Timestamp", "Body"].map(|name| if name == "Body" { body } else { at });
+        cells.map(str::to_owned).to_vec()
+    };
+    let mut objects = table(
+        &["Timestamp", "Body"],
+        [
+            row("2026-01-01 10:00:00", &config("c", "k", "line\none", "09:00:00").to_string()),
+            row("2026-01-01 10:00:00", "{not json"),
+            row("never", "{}"),
+        ]
+        .into_iter(),
+    );
+    objects.extend_from_slice(b"2026-01-01 10:05:00\t\"{\"\"kind\"\": \"\"Config");
+    recording.file("k8s_objects_raw.tsv", objects);
+    let snapshot = recording.open();
+    assert!(snapshot.graph().topology().contains(&id("shop/ConfigMap/c")));
+    let warnings = snapshot.warnings().join("\n");
+    for expected in [
+        "k8s_objects_raw.tsv line 3: the Body is not valid JSON",
+        "k8s_objects_raw.tsv line 4: the Timestamp is not a time",
+        "k8s_objects_raw.tsv line 5: a quoted field is never closed",
+    ] {
+        assert!(warnings.contains(expected), "{expected}: {warnings}");
+    }
+}
+
+#[test]
+fn row_limits_hold() {
+    let mut recording = Recording::new();
+    for minute in 0..9 {
+        recording.log(&format!("10:0{minute}:00"), "web", "9", "hello");
+    }
+    recording.write();
+    let options = ReadOptions { max_rows_per_file: 4, ..Default::default() };
+    let snapshot = Snapshot::open(recording.path(), &options).unwrap();
+    assert_eq!(snapshot.observed().unwrap().end(), at("10:03:01"));
+    assert!(snapshot.warnings().join("\n").contains("only the first 4 rows"));
+}
