@@ -268,6 +268,19 @@ fn a_change_after_every_alert_is_not_blamed() {
 }
 
 #[test]
+fn a_change_that_says_it_was_written_after_every_alert_is_not_blamed() {
+    let Some(mutant) = Mutant::new() else { return };
+    mutant.edit_objects(|dumps| {
+        for dump in dumps {
+            let text = dump.object.to_string().replace("2025-12-15T17:46:", "2025-12-15T17:59:");
+            dump.object = serde_json::from_str(&text).unwrap();
+        }
+    });
+    let (code, result) = mutant.diagnose();
+    assert_eq!((code, causes(&result)), (3, vec![]), "{:#}", result["conclusion"]);
+}
+
+#[test]
 fn renaming_everything_renames_the_answer() {
     // Longer names first, so that no name is rewritten as part of another.
     for (renamed, culprit) in [

@@ -190,14 +190,17 @@ fn is_owned(object: &Value) -> bool {
     object.pointer("/metadata/ownerReferences/0").is_some()
 }
 
-/// When a change was made, and how that is known: the newest manager entry that is new and lies
-/// between the two dumps, else the dump that shows the change first.
+/// When a change was made, and how that is known: the newest manager entry that is new and later
+/// than the dump before, else the dump that shows the change first.
+///
+/// An entry can be later than the dump that shows it when clocks differ. It is believed all the
+/// same: the later time blames a change for less.
 fn time_of_change(old: &Observation, new: &Observation) -> (Timestamp, String) {
     let before = managers(&old.object);
     let after = managers(&new.object);
     let written = after.into_iter().filter(|entry| !before.contains(entry));
-    let between = written.filter(|(_, at)| old.last_seen < *at && *at <= new.first_seen);
-    match between.max_by_key(|(_, at)| *at) {
+    let later = written.filter(|(_, at)| old.last_seen < *at);
+    match later.max_by_key(|(_, at)| *at) {
         Some((manager, at)) => (at, format!("written by {manager}, by managedFields")),
         None => {
             let basis = format!("first seen in this dump, the one before is of {}", old.last_seen);
