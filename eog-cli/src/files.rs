@@ -16,6 +16,13 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
+/// The width of the terminal that standard output is, if it is one; at most 120 columns, beyond
+/// which lines are hard to read.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(width.0).min(120))
+}
+
 /// Makes sure that files can be written to a folder, before anything is spent on the result.
 pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
     let attempt = || {

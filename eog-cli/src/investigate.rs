@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         files::write(folder, "report.md", &report::markdown(&report))?;
     }
     files::print(&match arguments.format {
-        Format::Text => report::text(&report),
+        Format::Text => report::text(&report, files::terminal_width()),
         Format::Json => report::json(&report),
         Format::Dot => report::dot(&report),
         Format::Mermaid => report::mermaid(&report),

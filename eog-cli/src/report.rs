@@ -7,6 +7,7 @@ mod graph;
 mod json;
 mod markdown;
 mod model;
+mod page;
 mod text;
 mod words;
 

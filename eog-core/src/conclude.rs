@@ -11,6 +11,7 @@ pub use ranking::{Ranked, Score};
 
 use crate::ids::{EntityId, EvidenceId};
 use crate::state::State;
+use crate::time::to_the_second;
 
 /// What follows from the beliefs of an investigation.
 ///
@@ -137,8 +138,11 @@ fn judge(state: &State, group: &mut OriginGroup, in_cover: bool) {
         (None, _) => group.doubts.push("it reaches no alert".to_owned()),
         (Some(_), None) => group.doubts.push("it cites no change".to_owned()),
         (Some(anomaly), Some((_, at))) if *at >= anomaly.onset => group.doubts.push(format!(
-            "{} on {} began at {}, before the change at {at}",
-            anomaly.name, anomaly.entity, anomaly.onset
+            "{} on {} began at {}, before the change at {}",
+            anomaly.name,
+            anomaly.entity,
+            to_the_second(anomaly.onset),
+            to_the_second(*at)
         )),
         (Some(_), Some(_)) if !in_cover => {
             group.doubts.push("the other origins explain the same alerts without it".to_owned());

@@ -298,3 +298,83 @@ impl From<Finding> for StoredFinding {
         Self { id: finding.id, content: finding.content }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content() -> FindingContent {
+        let entity = EntityId::new("db").unwrap();
+        FindingContent {
+            entity: entity.clone(),
+            kind: EvidenceKind::Metric,
+            signal: Signal::Latency,
+            trend: Trend::Rising,
+            time: EvidenceTime::At("2026-01-01T10:04:00Z".parse().unwrap()),
+            quantity: Some(Quantity { observed: 2.5, baseline: Some(0.1), unit: "ms".into() }),
+            change: None,
+            peer: Some(Peer { entity, role: PeerRole::Caller }),
+            source: "metrics.csv".into(),
+            query: "latency".into(),
+            excerpt: "p95".into(),
+        }
+    }
+
+    #[test]
+    fn every_part_of_the_content_counts_for_the_id() {
+        let mut changed: Vec<FindingContent> = Vec::new();
+        let mut change = |with: &dyn Fn(&mut FindingContent)| {
+            let mut content = content();
+            with(&mut content);
+            changed.push(content);
+        };
+        change(&|_| {});
+        change(&|c| c.entity = EntityId::new("cache").unwrap());
+        change(&|c| c.kind = EvidenceKind::Log);
+        change(&|c| c.signal = Signal::Traffic);
+        change(&|c| c.trend = Trend::Falling);
+        change(&|c| c.time = EvidenceTime::At("2026-01-01T10:05:00Z".parse().unwrap()));
+        change(&|c| c.quantity = None);
+        change(&|c| {
+            let (path, new) = ("spec".to_owned(), Some("2".to_owned()));
+            c.change = Some(ChangeDetail { path, old: None, new });
+        });
+        change(&|c| c.peer = None);
+        change(&|c| c.source = "other.csv".into());
+        change(&|c| c.query = "errors".into());
+        change(&|c| c.excerpt = "p99".into());
+        let ids: std::collections::BTreeSet<EvidenceId> =
+            changed.iter().map(|content| Finding::new(content.clone()).id().clone()).collect();
+        assert_eq!(ids.len(), changed.len());
+    }
+
+    #[test]
+    fn the_id_is_the_same_on_every_machine() {
+        // Written down once: if it changes, every stored citation breaks.
+        assert_eq!(Finding::new(content()).id().as_str(), "met-6b7990f2ae9ecb4139c5");
+    }
+
+    #[test]
+    fn a_finding_that_does_not_match_its_id_is_not_read() {
+        let text = serde_json::to_string(&Finding::new(content())).unwrap();
+        assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), Finding::new(content()));
+        let forged = text.replace("p95", "p50");
+        let error = serde_json::from_str::<Finding>(&forged).unwrap_err().to_string();
+        assert!(error.contains("does not match its content"), "{error}");
+    }
+
+    #[test]
+    fn numbers_that_json_cannot_carry_are_dropped() {
+        for (observed, baseline) in
+            [(f64::NAN, None), (f64::INFINITY, Some(1.0)), (1.0, Some(f64::NEG_INFINITY))]
+        {
+            let quantity = Some(Quantity { observed, baseline, unit: "1/s".into() });
+            let finding = Finding::new(FindingContent { quantity, ..content() });
+            assert_eq!(finding.quantity, None);
+        }
+        let tiny = Some(Quantity { observed: 5e-324, baseline: Some(-0.0), unit: String::new() });
+        let finding = Finding::new(FindingContent { quantity: tiny, ..content() });
+        let text = serde_json::to_string(&finding).unwrap();
+        assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), finding);
+    }
+}

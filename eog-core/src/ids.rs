@@ -184,3 +184,66 @@ fn shorten(text: &str) -> String {
     }
     short
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{EntityId, EvidenceId, MAX_ENTITY_ID_BYTES};
+    use crate::evidence::EvidenceKind;
+
+    #[test]
+    fn entity_names_are_checked() {
+        let longest = "x".repeat(MAX_ENTITY_ID_BYTES);
+        for name in ["a", "shop/Service/cart", "a b", "überlast", "日本", longest.as_str()] {
+            assert_eq!(EntityId::new(name).map(|id| id.to_string()), Ok(name.to_owned()));
+        }
+        let too_long = "x".repeat(MAX_ENTITY_ID_BYTES + 1);
+        let cases = [
+            ("", "it is empty"),
+            (" a", "it begins or ends with white space"),
+            ("a\u{a0}", "it begins or ends with white space"),
+            ("a\nb", "it holds a control character"),
+            ("a\u{7f}b", "it holds a control character"),
+            (too_long.as_str(), "it is longer than 512 bytes"),
+        ];
+        for (name, reason) in cases {
+            let error = EntityId::new(name).unwrap_err().to_string();
+            assert!(error.ends_with(reason), "{error}");
+            assert!(error.len() < 200, "the message repeats all of a long name");
+        }
+    }
+
+    #[test]
+    fn names_compare_by_bytes() {
+        let mut names = ["b", "a", "B", "a/b", "é", "e\u{301}"].map(|n| EntityId::new(n).unwrap());
+        names.sort();
+        let sorted: Vec<&str> = names.iter().map(EntityId::as_str).collect();
+        assert_eq!(sorted, ["B", "a", "a/b", "b", "e\u{301}", "é"]);
+    }
+
+    #[test]
+    fn names_that_are_not_usable_are_not_read() {
+        assert!(serde_json::from_str::<EntityId>("\" a\"").is_err());
+        assert!(serde_json::from_str::<EvidenceId>("\"chg-00\"").is_err());
+    }
+
+    #[test]
+    fn evidence_ids_are_checked() {
+        let good = "evt-0123456789abcdef0123";
+        let id = EvidenceId::try_from(good.to_owned()).unwrap();
+        assert_eq!((id.as_str(), id.kind()), (good, EvidenceKind::Event));
+        for bad in [
+            "",
+            "-",
+            "evt",
+            "evt-",
+            "evt-0123456789abcdef012",
+            "evt-0123456789abcdef01234",
+            "evt-0123456789ABCDEF0123",
+            "abc-0123456789abcdef0123",
+            "évt-0123456789abcdef0123",
+            "chg-évtévtévtévtévtévtév",
+        ] {
+            assert!(EvidenceId::try_from(bad.to_owned()).is_err(), "{bad:?} was taken");
+        }
+    }
+}

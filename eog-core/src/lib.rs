@@ -90,5 +90,5 @@ pub use ledger::{
     Refusal, Warning,
 };
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
-pub use time::{InvalidWindow, Window};
+pub use time::{InvalidWindow, Window, to_the_second};
 pub use topology::{CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, Topology};

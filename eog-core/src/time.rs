@@ -54,6 +54,11 @@ impl fmt::Display for Window {
     }
 }
 
+/// An instant for people: to the second, in UTC, such as `2026-01-01T10:00:00Z`.
+pub fn to_the_second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// The persisted form of a [`Window`].
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,4 +87,37 @@ impl From<Window> for WindowBounds {
 pub struct InvalidWindow {
     start: Timestamp,
     end: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Window;
+
+    #[test]
+    fn holds_its_start_and_not_its_end() {
+        let at = |text: &str| text.parse().unwrap();
+        let window = Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap();
+        for (instant, inside) in [
+            ("2026-01-01T09:59:59.999999999Z", false),
+            ("2026-01-01T10:00:00Z", true),
+            ("2026-01-01T10:59:59.999999999Z", true),
+            ("2026-01-01T11:00:00Z", false),
+        ] {
+            assert_eq!(window.contains(at(instant)), inside, "{instant}");
+        }
+    }
+
+    #[test]
+    fn is_never_empty() {
+        let at = |text: &str| text.parse().unwrap();
+        let (early, late) = (at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z"));
+        assert!(Window::new(early, early).is_err());
+        let error = Window::new(late, early).unwrap_err().to_string();
+        assert!(
+            error.contains("2026-01-01T10:00:00Z is not after 2026-01-01T11:00:00Z"),
+            "{error}"
+        );
+        let reversed = r#"{"start":"2026-01-01T11:00:00Z","end":"2026-01-01T10:00:00Z"}"#;
+        assert!(serde_json::from_str::<Window>(reversed).is_err());
+    }
 }

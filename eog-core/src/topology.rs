@@ -211,3 +211,75 @@ impl From<Topology> for StoredTopology {
         Self { entities: topology.entities, edges: topology.edges }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(name: &str) -> EntityId {
+        EntityId::new(name).unwrap()
+    }
+
+    #[test]
+    fn directions_follow_the_effects() {
+        let cases = [
+            (EffectDirection::SourceToTarget, Direction::Downstream, Direction::Upstream),
+            (EffectDirection::TargetToSource, Direction::Upstream, Direction::Downstream),
+            (EffectDirection::Both, Direction::Both, Direction::Both),
+        ];
+        for (effects, from_source, from_target) in cases {
+            let mut topology = Topology::default();
+            assert!(topology.connect(&id("a"), "calls", &id("b"), effects));
+            assert!(!topology.connect(&id("a"), "calls", &id("b"), effects));
+            let rows = |of: &str| topology.neighbours(&id(of));
+            let row = |name: &str, outgoing, direction| Neighbour {
+                entity: id(name),
+                relation: "calls".into(),
+                outgoing,
+                direction,
+            };
+            assert_eq!(rows("a"), [row("b", true, from_source)]);
+            assert_eq!(rows("b"), [row("a", false, from_target)]);
+            let edge = topology.edges().next().unwrap().clone();
+            let both = effects == EffectDirection::Both;
+            assert_eq!(edge.carries(&id("a"), &id("b")), from_source != Direction::Upstream);
+            assert_eq!(
+                edge.carries(&id("b"), &id("a")),
+                both || from_source == Direction::Upstream
+            );
+        }
+    }
+
+    #[test]
+    fn a_self_loop_makes_no_neighbour() {
+        let mut topology = Topology::default();
+        topology.connect(&id("a"), "calls", &id("a"), EffectDirection::Both);
+        assert_eq!(topology.neighbours(&id("a")), []);
+        assert_eq!(topology.edges_at(&id("a")).count(), 1);
+    }
+
+    #[test]
+    fn a_removed_edge_leaves_its_ends() {
+        let mut topology = Topology::default();
+        topology.connect(&id("a"), "calls", &id("b"), EffectDirection::Both);
+        topology.connect(&id("a"), "mounts", &id("b"), EffectDirection::Both);
+        let edge = topology.edges().next().unwrap().clone();
+        assert!(topology.remove_edge(&edge));
+        assert!(!topology.remove_edge(&edge));
+        assert_eq!(topology.neighbours(&id("b")).len(), 1);
+        assert!(topology.contains(&id("a")) && topology.contains(&id("b")));
+        assert_eq!(topology.edges().len(), 1);
+    }
+
+    #[test]
+    fn what_is_read_back_has_its_index_again() {
+        let mut topology = Topology::default();
+        topology.add_entity(id("alone"));
+        topology.connect(&id("a"), "calls", &id("b"), EffectDirection::TargetToSource);
+        let text = serde_json::to_string(&topology).unwrap();
+        let again: Topology = serde_json::from_str(&text).unwrap();
+        assert_eq!(again, topology);
+        assert_eq!(again.neighbours(&id("b")), topology.neighbours(&id("b")));
+        assert!(serde_json::from_str::<Topology>(r#"{"entities":[],"edges":[],"x":1}"#).is_err());
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use eog_core::{
     Anomaly, EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Signal,
-    Timestamp, Topology, Trend,
+    Timestamp, Topology, Trend, to_the_second,
 };
 use jiff::SignedDuration;
 
@@ -186,7 +186,7 @@ impl Qualifying {
             "{} changed {} at {}; its {what} can reach here by {}",
             self.change.entity,
             self.in_words(),
-            self.at,
+            to_the_second(self.at),
             arrows(path)
         );
         let peer = Some(Peer { entity: before, role: PeerRole::NextUpstream });
@@ -201,7 +201,7 @@ impl Qualifying {
             "alert {} on {} followed at {}, {} after the change; reached by {}",
             shorten(&impact.alert, 80),
             impact.affected,
-            impact.onset,
+            to_the_second(impact.onset),
             span_between(self.at, impact.onset),
             arrows(&impact.path)
         );

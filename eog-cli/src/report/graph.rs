@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 
 use eog::{EntityId, Label};
 
-use super::clean::clean;
+use super::clean::{clean, clean_to};
 use super::model::Report;
+
+/// Characters shown of the reason for an arrow; more would tear the drawing apart.
+const MAX_LABEL: usize = 40;
 
 /// The entities that are drawn: every end of a live claim, every origin, every alerting entity.
 fn drawn(report: &Report) -> BTreeSet<&EntityId> {
@@ -71,7 +74,7 @@ pub(crate) fn dot(report: &Report) -> String {
             "  \"{}\" -> \"{}\" [label=\"{}\", {style}];",
             quote(claim.cause.as_str()),
             quote(claim.effect.as_str()),
-            quote(&claim.condition)
+            quote(&clean_to(&claim.condition, MAX_LABEL))
         );
     }
     out.push_str("}\n");
@@ -108,7 +111,7 @@ pub(crate) fn mermaid(report: &Report) -> String {
             out,
             "  n{} {arrow}|\"{}\"| n{}",
             number(&claim.cause),
-            quote(&claim.condition),
+            quote(&clean_to(&claim.condition, MAX_LABEL)),
             number(&claim.effect)
         );
     }

@@ -1,20 +1,12 @@
 //! The report for a person at a terminal.
 
-use std::fmt::Write as _;
-
-use anstyle::{AnsiColor, Style};
-use eog::{Confidence, Finding, OriginGroup};
+use eog::{Confidence, EntityId, Finding, OriginGroup};
 
 use super::chain;
 use super::clean::{clean, clean_to};
 use super::model::Report;
+use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::words;
-
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
-const RED: Style = AnsiColor::Red.on_default().bold();
-const YELLOW: Style = AnsiColor::Yellow.on_default();
-const GREEN: Style = AnsiColor::Green.on_default();
 
 /// Findings shown for one cause; the rest is in the written report.
 const MAX_FINDINGS: usize = 6;
@@ -22,74 +14,68 @@ const MAX_FINDINGS: usize = 6;
 const MAX_REASON: usize = 110;
 /// Lines shown of a list that can be long.
 const MAX_LINES: usize = 8;
+/// Candidates shown when there is no finding.
+const MAX_CANDIDATES: usize = 5;
 
 /// Renders the report with colours; the output stream takes them out where they do not belong.
-pub(crate) fn text(report: &Report) -> String {
-    let mut out = String::new();
-    head(&mut out, report);
+/// Wraps at `width` columns, if given.
+pub(crate) fn text(report: &Report, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    head(&mut page, report);
     if report.is_diagnosed() {
         for group in report.causes() {
-            cause(&mut out, report, group);
+            cause(&mut page, report, group);
         }
-        spread(&mut out, report);
+        spread(&mut page, report);
     } else {
-        ranking(&mut out, report);
+        ranking(&mut page, report);
     }
-    unlinked(&mut out, report);
-    alerts(&mut out, report);
-    notes(&mut out, report);
-    cost(&mut out, report);
-    out
+    unlinked(&mut page, report);
+    alerts(&mut page, report);
+    notes(&mut page, report);
+    page.title("");
+    page.line("", DIM, &words::cost(report));
+    page.into_text()
 }
 
-/// Writing into a string cannot fail.
-macro_rules! line {
-    ($out:expr) => { let _ = writeln!($out); };
-    ($out:expr, $($arg:tt)*) => { let _ = writeln!($out, $($arg)*); };
-}
-
-fn title(out: &mut String, words: &str) {
-    line!(out, "\n{BOLD}{words}{BOLD:#}");
-}
-
-fn head(out: &mut String, report: &Report) {
-    line!(out, "{BOLD}{}{BOLD:#}", clean(&report.name));
-    line!(
-        out,
-        "{DIM}{}, {}, window {}{DIM:#}",
+fn head(page: &mut Page, report: &Report) {
+    page.line("", BOLD, &clean(&report.name));
+    let summary = format!(
+        "{}, {}, window {}",
         words::count(report.entities, "entity", "entities"),
         words::count(report.anomalies.len(), "alert", "alerts"),
         words::window(&report.window)
     );
+    page.line("", DIM, &summary);
 }
 
-fn cause(out: &mut String, report: &Report, group: &OriginGroup) {
+fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
     let kind = if group.mutual { "ROOT CAUSES, each explaining the other" } else { "ROOT CAUSE" };
-    title(out, &format!("{kind} ({})", group.confidence));
+    page.title(&format!("{kind} ({})", group.confidence));
     for origin in &group.origins {
-        line!(out, "  {style}{}{style:#}", clean(origin.as_str()));
+        page.line("  ", style, &clean(origin.as_str()));
         let Some(belief) = report.beliefs.get(origin) else { continue };
-        line!(out, "    {}", clean(&belief.summary));
+        page.line("    ", PLAIN, &clean(&belief.summary));
         let findings = report.cited(belief);
         for finding in findings.iter().take(MAX_FINDINGS) {
-            evidence(out, finding);
+            evidence(page, finding);
         }
-        more(out, findings.len(), MAX_FINDINGS, "pieces of evidence");
+        more(page, findings.len(), MAX_FINDINGS, "pieces of evidence");
     }
     for doubt in &group.doubts {
-        line!(out, "    {YELLOW}not confirmed:{YELLOW:#} {}", clean(doubt));
+        page.line("    ", YELLOW, &format!("not confirmed: {}", clean(doubt)));
     }
 }
 
-fn evidence(out: &mut String, finding: &Finding) {
+fn evidence(page: &mut Page, finding: &Finding) {
     let when = words::time(&finding.time);
-    line!(out, "    {DIM}•{DIM:#} {when}  {}", clean(&words::finding(finding)));
-    line!(out, "      {DIM}{}  {}{DIM:#}", finding.id(), clean(&words::query(finding)));
+    page.line("    • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
+    page.line("      ", DIM, &format!("{}  {}", finding.id(), clean(&words::query(finding))));
 }
 
-fn spread(out: &mut String, report: &Report) {
-    title(out, "HOW IT SPREAD");
+fn spread(page: &mut Page, report: &Report) {
+    page.title("HOW IT SPREAD");
     for row in chain::tree(report) {
         let alerts = if row.alerts.is_empty() {
             String::new()
@@ -97,37 +83,29 @@ fn spread(out: &mut String, report: &Report) {
             format!("  {RED}⚠ {}{RED:#}", clean(&row.alerts.join(", ")))
         };
         let again = if row.repeated { "  (see above)" } else { "" };
-        line!(
-            out,
-            "  {DIM}{}{DIM:#}{}{alerts}{DIM}{again}{DIM:#}",
-            row.branches,
-            clean(row.entity.as_str())
-        );
+        let below = format!("  {}", row.continued);
+        let entity = format!("{}{alerts}{again}", clean(row.entity.as_str()));
+        page.paragraph(&format!("  {}", row.branches), &below, PLAIN, &entity);
         if let Some(claim) = row.claim.filter(|_| !row.repeated) {
-            line!(
-                out,
-                "  {DIM}{}because {}; seen as {}{DIM:#}",
-                row.continued,
-                clean_to(&claim.condition, MAX_REASON),
-                clean_to(&claim.observed, MAX_REASON)
-            );
+            let because = clean_to(&claim.condition, MAX_REASON);
+            let seen = clean_to(&claim.observed, MAX_REASON);
+            page.paragraph(&below, &below, DIM, &format!("because {because}; seen as {seen}"));
         }
     }
 }
 
-fn ranking(out: &mut String, report: &Report) {
-    title(out, "INCONCLUSIVE: no origin was found that explains an alert");
+fn ranking(page: &mut Page, report: &Report) {
+    page.title("INCONCLUSIVE: no origin was found that explains an alert");
     if report.conclusion.ranking.is_empty() {
-        line!(out, "  Nothing was evaluated.");
+        page.line("  ", PLAIN, "Nothing was evaluated.");
         return;
     }
-    line!(out, "  Best candidates, not findings:");
-    for (position, ranked) in report.conclusion.ranking.iter().take(5).enumerate() {
+    page.line("  ", PLAIN, "Best candidates, not findings:");
+    let ranking = &report.conclusion.ranking;
+    for (position, ranked) in ranking.iter().take(MAX_CANDIDATES).enumerate() {
         let score = ranked.score;
-        line!(
-            out,
-            "  {}. {YELLOW}{}{YELLOW:#} {DIM}({}, score {}: judged {} + reach {} + change {} + label {}){DIM:#}",
-            position + 1,
+        let line = format!(
+            "{YELLOW}{}{YELLOW:#} ({}, score {}: judged {} + reach {} + change {} + label {})",
             clean(ranked.entity.as_str()),
             ranked.label,
             score.total(),
@@ -136,91 +114,86 @@ fn ranking(out: &mut String, report: &Report) {
             score.change,
             score.label
         );
+        page.line(&format!("  {}. ", position + 1), PLAIN, &line);
         if let Some(belief) = report.beliefs.get(&ranked.entity) {
-            line!(out, "     {}", clean(&belief.summary));
+            page.line("     ", PLAIN, &clean(&belief.summary));
         }
     }
+    more(page, ranking.len(), MAX_CANDIDATES, "candidates");
 }
 
-fn unlinked(out: &mut String, report: &Report) {
+fn unlinked(page: &mut Page, report: &Report) {
     let mut groups = report.unlinked().peekable();
     if groups.peek().is_none() {
         return;
     }
-    title(out, "ORIGINS THAT REACH NO ALERT");
+    page.title("ORIGINS THAT REACH NO ALERT");
     for origin in groups.flat_map(|group| &group.origins) {
-        line!(out, "  {}", clean(origin.as_str()));
+        page.line("  ", PLAIN, &clean(origin.as_str()));
     }
 }
 
-fn alerts(out: &mut String, report: &Report) {
-    title(out, "ALERTS");
+fn alerts(page: &mut Page, report: &Report) {
+    page.title("ALERTS");
     if report.anomalies.is_empty() {
-        line!(out, "  none");
+        page.line("  ", PLAIN, "none");
     }
     for (position, anomaly) in report.anomalies.iter().enumerate() {
         let what = format!(
-            "{} on {} {DIM}since {}{DIM:#}",
+            "{} on {} since {}",
             clean(&anomaly.name),
             clean(anomaly.entity.as_str()),
             words::instant(anomaly.onset)
         );
         let by = report.explained_by(position);
         if by.is_empty() {
-            line!(out, "  {RED}✗{RED:#} {what}  {RED}not explained{RED:#}");
+            let lead = format!("  {RED}✗{RED:#} ");
+            page.line(&lead, PLAIN, &format!("{what}  {RED}not explained{RED:#}"));
         } else {
-            let origins: Vec<&str> =
-                by.iter().flat_map(|group| &group.origins).map(eog::EntityId::as_str).collect();
-            line!(out, "  {GREEN}✓{GREEN:#} {what}  explained by {}", clean(&origins.join(", ")));
+            let by = list(by.iter().flat_map(|group| &group.origins));
+            let lead = format!("  {GREEN}✓{GREEN:#} ");
+            page.line(&lead, PLAIN, &format!("{what}  explained by {}", clean(&by)));
         }
         if report.conclusion.earlier_onset.contains(&position) {
-            line!(
-                out,
-                "    {YELLOW}its earlier onset at {} is not explained: it began before the change{YELLOW:#}",
-                words::instant(anomaly.onset)
+            let onset = words::instant(anomaly.onset);
+            let words = format!(
+                "its earlier onset at {onset} is not explained: it began before the change"
             );
+            page.line("    ", YELLOW, &words);
         }
     }
 }
 
-fn notes(out: &mut String, report: &Report) {
+fn notes(page: &mut Page, report: &Report) {
     let conclusion = &report.conclusion;
-    let mut notes: Vec<String> = Vec::new();
-    let listed = |entities: &[eog::EntityId]| {
-        entities.iter().map(eog::EntityId::as_str).collect::<Vec<_>>().join(", ")
-    };
-    notes.extend(report.failures.iter().cloned());
+    let mut notes: Vec<String> = report.failures.clone();
     if !conclusion.damped.is_empty() {
-        notes.push(format!("changed too often, set to Defer: {}", listed(&conclusion.damped)));
+        let damped = list(&conclusion.damped);
+        notes.push(format!("changed too often, set to Defer: {damped}"));
     }
     if !conclusion.unread.is_empty() {
-        notes.push(format!(
-            "have messages they were not evaluated with: {}",
-            listed(&conclusion.unread)
-        ));
+        let unread = list(&conclusion.unread);
+        notes.push(format!("have messages they were not evaluated with: {unread}"));
     }
     notes.extend(report.ignored.iter().map(|ignored| format!("left out: {ignored}")));
     notes.extend(report.warnings.iter().cloned());
     if notes.is_empty() {
         return;
     }
-    title(out, "NOTES");
+    page.title("NOTES");
     for note in notes.iter().take(MAX_LINES) {
-        line!(out, "  {DIM}{}{DIM:#}", clean(note));
+        page.line("  ", DIM, &clean(note));
     }
-    more(out, notes.len(), MAX_LINES, "notes");
+    more(page, notes.len(), MAX_LINES, "notes");
 }
 
-fn more(out: &mut String, total: usize, shown: usize, what: &str) {
+fn list<'e>(entities: impl IntoIterator<Item = &'e EntityId>) -> String {
+    entities.into_iter().map(EntityId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn more(page: &mut Page, total: usize, shown: usize, what: &str) {
     if total > shown {
-        line!(
-            out,
-            "    {DIM}… {} more {what} (--out or --format json shows all){DIM:#}",
-            total - shown
-        );
+        let words = format!("… {} more {what} (--out or --format json shows all)", total - shown);
+        page.line("    ", DIM, &words);
     }
-}
-
-fn cost(out: &mut String, report: &Report) {
-    line!(out, "\n{DIM}{}{DIM:#}", words::cost(report));
 }

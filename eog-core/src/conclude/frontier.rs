@@ -117,3 +117,46 @@ impl ClaimGraph {
         reached
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::belief::Claim;
+    use crate::case::Case;
+    use crate::time::Window;
+    use crate::topology::Topology;
+
+    /// Origins at both ends of a cycle of claims through `length` entities.
+    fn ring(length: usize) -> State {
+        let at = |text: &str| text.parse().unwrap();
+        let window = Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap();
+        let mut state = State::new(&Case::from_anomalies(Topology::default(), window, vec![]));
+        let name = |number: usize| EntityId::new(format!("e{:06}", number % length)).unwrap();
+        for number in 0..length {
+            let is_origin = number == 0 || number == length - 1;
+            let claim = Claim {
+                cause: name(number),
+                effect: name(number + 1),
+                condition: String::new(),
+                observed: String::new(),
+                evidence: Vec::new(),
+            };
+            state.node(&name(number)).belief = Some(Belief {
+                label: if is_origin { Label::Origin } else { Label::Symptom },
+                summary: String::new(),
+                evidence: Vec::new(),
+                claims: vec![claim],
+            });
+        }
+        state
+    }
+
+    #[test]
+    fn long_chains_do_not_exhaust_the_stack() {
+        let found = find(&ring(20_000));
+        assert_eq!(found.groups.len(), 1);
+        assert!(found.groups[0].mutual);
+        assert_eq!(found.groups[0].origins.len(), 2);
+        assert_eq!(found.derived, []);
+    }
+}
