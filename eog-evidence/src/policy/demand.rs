@@ -6,7 +6,6 @@ use eog_core::{
 
 use super::answer::{claim, decide, propose, quote, rate};
 use super::facts::Facts;
-use super::upstream;
 
 /// At most this many senders of load, and as many exhausted callees, are claimed.
 const MAX_SENDERS: usize = 3;
@@ -65,7 +64,7 @@ pub(super) fn demand_enters_here(facts: &Facts<'_>) -> Option<Decision> {
     if !concerned || facts.surges.iter().any(sent) {
         return None;
     }
-    let explained = !facts.routes.is_empty() || !upstream::degraded_neighbours(facts).is_empty();
+    let explained = !facts.routes.is_empty() || !facts.degraded_upstream().is_empty();
     if facts.is_degraded() && explained {
         return None;
     }

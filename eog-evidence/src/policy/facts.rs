@@ -139,6 +139,30 @@ impl<'a> Facts<'a> {
         names
     }
 
+    /// Upstream neighbours that say they are symptom or origin and do not blame this entity:
+    /// origins first, then by name.
+    pub(super) fn degraded_upstream(&self) -> Vec<&'a EntityId> {
+        let mut degraded = self.upstream();
+        degraded.retain(|other| !self.blames_me(other));
+        degraded
+            .retain(|other| matches!(self.label_of(other), Some(Label::Origin | Label::Symptom)));
+        degraded.sort_by_key(|other| self.standing(other));
+        degraded
+    }
+
+    pub(super) fn label_of(&self, other: &EntityId) -> Option<Label> {
+        self.message(other).map(|belief| belief.label)
+    }
+
+    /// How likely a neighbour is the cause, by its own word: lower is likelier.
+    pub(super) fn standing(&self, other: &EntityId) -> u8 {
+        match self.label_of(other) {
+            Some(Label::Origin) => 0,
+            Some(Label::Symptom) => 1,
+            _ => 2,
+        }
+    }
+
     pub(super) fn is_degraded(&self) -> bool {
         !self.harms.is_empty()
     }

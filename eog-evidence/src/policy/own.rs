@@ -3,8 +3,8 @@
 use eog_core::{Decision, EntityId, EvidenceId, Finding, Label, Signal, Timestamp};
 
 use super::answer::{claim, decide, quote, rate};
+use super::demand;
 use super::facts::{Facts, begins_after};
-use super::{demand, upstream};
 use crate::signs::is_executed_experiment;
 
 /// At most this many own changes are cited.
@@ -127,7 +127,7 @@ pub(super) fn own_failure(facts: &Facts<'_>) -> Option<Decision> {
     let explained_by_change = facts.routes.iter().any(|route| route.time.start() < since);
     let own = |failure: &&Finding| failure.signal != Signal::Availability;
     let explained_by_neighbour =
-        !facts.failures.iter().any(own) && !upstream::degraded_neighbours(facts).is_empty();
+        !facts.failures.iter().any(own) && !facts.degraded_upstream().is_empty();
     if !facts.early_surges().is_empty() || explained_by_change || explained_by_neighbour {
         return None;
     }

@@ -18,8 +18,8 @@ pub(super) fn failing_callee(facts: &Facts<'_>) -> Option<Decision> {
     let exhausted = facts.exhausted_callees();
     let mut callees = facts.failing_callees();
     callees.retain(|(callee, _)| !facts.blames_me(callee) && !exhausted.contains(callee));
-    callees.retain(|(callee, _)| label_of(callee, facts) != Some(Label::Healthy));
-    callees.sort_by_key(|(callee, _)| standing(callee, facts));
+    callees.retain(|(callee, _)| facts.label_of(callee) != Some(Label::Healthy));
+    callees.sort_by_key(|(callee, _)| facts.standing(callee));
     callees.truncate(MAX_CLAIMED);
     let (_, first) = callees.first()?;
 
@@ -82,7 +82,7 @@ pub(super) fn changed_upstream(facts: &Facts<'_>) -> Option<Decision> {
 /// it is a symptom or an origin: that neighbour explains it.
 pub(super) fn degraded_upstream(facts: &Facts<'_>) -> Option<Decision> {
     let harm = *facts.harms.first()?;
-    let mut neighbours = degraded_neighbours(facts);
+    let mut neighbours = facts.degraded_upstream();
     neighbours.truncate(MAX_CLAIMED);
     let first = neighbours.first()?;
 
@@ -154,29 +154,4 @@ fn link(facts: &Facts<'_>, hop: &EntityId, route: &Finding) -> String {
     let change = route.change.as_ref();
     let change = change.map_or_else(|| quote(route), crate::text::change_in_words);
     format!("{relation}, on the path of the change of {change}")
-}
-
-/// Upstream neighbours that say they are symptom or origin and do not blame this entity: origins
-/// first, then by name.
-pub(super) fn degraded_neighbours<'a>(facts: &Facts<'a>) -> Vec<&'a EntityId> {
-    let mut degraded: Vec<&EntityId> = facts
-        .upstream()
-        .into_iter()
-        .filter(|other| !facts.blames_me(other))
-        .filter(|other| matches!(label_of(other, facts), Some(Label::Origin | Label::Symptom)))
-        .collect();
-    degraded.sort_by_key(|other| standing(other, facts));
-    degraded
-}
-
-fn label_of(entity: &EntityId, facts: &Facts<'_>) -> Option<Label> {
-    facts.message(entity).map(|belief| belief.label)
-}
-
-fn standing(entity: &EntityId, facts: &Facts<'_>) -> u8 {
-    match label_of(entity, facts) {
-        Some(Label::Origin) => 0,
-        Some(Label::Symptom) => 1,
-        _ => 2,
-    }
 }
