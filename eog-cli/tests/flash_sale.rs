@@ -150,6 +150,20 @@ fn every_format_is_what_it_says() {
 }
 
 #[test]
+fn readme_shows_what_the_first_command_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(readme.contains("$ cargo run -- investigate examples/flash-sale"));
+    for format in ["text", "mermaid"] {
+        let mut command = eog();
+        command.current_dir(&root).args(["investigate", "examples/flash-sale", "--format", format]);
+        let printed = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let block = format!("```{format}\n{printed}```\n");
+        assert!(readme.contains(&block), "README.md should hold this block:\n{block}");
+    }
+}
+
+#[test]
 fn the_written_files_are_whole() {
     let out = tempfile::tempdir().unwrap();
     let folder = out.path().join("new/result");

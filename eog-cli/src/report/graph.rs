@@ -9,7 +9,7 @@ use super::clean::{clean, clean_to};
 use super::model::Report;
 
 /// Characters shown of the reason for an arrow; more would tear the drawing apart.
-const MAX_LABEL: usize = 40;
+const MAX_LABEL: usize = 56;
 
 /// The entities that are drawn: every end of a live claim, every origin, every alerting entity.
 fn drawn(report: &Report) -> BTreeSet<&EntityId> {
