@@ -25,7 +25,7 @@ doc:
 
 # Licences, banned crates and sources (needs cargo-deny).
 deny:
-    cargo deny check licenses bans sources
+    cargo deny --workspace check licenses bans sources
 
 # Write the expected outputs of the data-driven cases anew. Review the difference.
 update-cases:

@@ -22,8 +22,11 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Investigate an incident recorded in a folder.
+    ///
+    /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
+    /// snapshot in the ITBench layout (see docs/sre.md). Which of the two is told by its content.
     Investigate(Investigate),
-    /// Print the JSON Schema of a format that eog reads or writes.
+    /// Print the JSON Schema of what a command policy reads or writes.
     Schema(Schema),
 }
 
@@ -42,10 +45,6 @@ Examples:
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
   eog investigate examples/flash-sale --format mermaid > chain.mmd";
 
-/// Investigates an incident recorded in a folder.
-///
-/// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
-/// snapshot in the ITBench layout (see docs/sre.md). Which of the two is told by its content.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Investigate {
