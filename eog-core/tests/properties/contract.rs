@@ -1,0 +1,118 @@
+//! What is taken over from arbitrary decisions always satisfies the contract.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::{
+    Config, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId, Failure, Label,
+    LocalContext, RecordedAnswer, Refusal, Warning,
+};
+use proptest::prelude::*;
+
+use super::cases;
+use super::drive::{Answers, run};
+use super::world::{World, ghost, worlds};
+
+/// Passes questions on and notes what each entity was shown and told.
+struct Witness<'w> {
+    world: &'w World,
+    shown: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
+    told: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
+    named: BTreeSet<EntityId>,
+}
+
+impl Answers for Witness<'_> {
+    fn context(&mut self, request: &ContextRequest) -> Result<LocalContext, Failure> {
+        let context = self.world.context(request)?;
+        let shown = self.shown.entry(request.entity.clone()).or_default();
+        shown.extend(context.findings.iter().map(|finding| finding.id().clone()));
+        self.named.extend(context.named());
+        Ok(context)
+    }
+
+    fn decide(&mut self, packet: &ContextPacket) -> Result<Decision, Failure> {
+        let told = self.told.entry(packet.entity.clone()).or_default();
+        told.extend(packet.inbox.iter().flat_map(|message| message.belief.cited()));
+        self.world.decide(packet)
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn beliefs_keep_the_contract(world in worlds(true), decision_memory in any::<bool>()) {
+        let config = Config { decision_memory, ..Config::default() };
+        let (shown, told) = (BTreeMap::new(), BTreeMap::new());
+        let mut witness = Witness { world: &world, shown, told, named: BTreeSet::new() };
+        let (controller, _) = run(&config, &world.case, &mut witness, 2_000);
+        let nothing = BTreeSet::new();
+        for evaluation in controller.ledger().evaluations() {
+            let owner = &evaluation.entity;
+            let own = witness.shown.get(owner).unwrap_or(&nothing);
+            let told = witness.told.get(owner).unwrap_or(&nothing);
+            let belief = &evaluation.outcome.belief;
+            for claim in &belief.claims {
+                prop_assert!(claim.cause == *owner || claim.effect == *owner);
+                prop_assert!(claim.cause != claim.effect);
+                prop_assert!(!claim.evidence.is_empty());
+                for end in [&claim.cause, &claim.effect] {
+                    let known = world.case.topology.contains(end) || witness.named.contains(end);
+                    prop_assert!(known, "{end} is known to nobody");
+                }
+            }
+            for id in belief.cited() {
+                prop_assert!(own.contains(&id) || told.contains(&id), "{id} is known to nobody");
+            }
+            if belief.label == Label::Origin {
+                prop_assert!(belief.cited().iter().any(|id| own.contains(id)));
+            }
+        }
+    }
+
+    /// Whatever of a decision is missing in the belief stands among the refusals, and the reverse.
+    #[test]
+    fn nothing_is_dropped_silently(world in worlds(true)) {
+        let config = Config { max_visits: None, ..Config::default() };
+        let (controller, _) = run(&config, &world.case, &mut &world, 2_000);
+        for evaluation in controller.ledger().evaluations() {
+            let decision = match &evaluation.answer {
+                RecordedAnswer::Decided(decision) => decision.clone(),
+                _ => continue,
+            };
+            let belief = &evaluation.outcome.belief;
+            let refused = |which: fn(&Refusal) -> bool| {
+                evaluation.refusals.iter().filter(|refusal| which(refusal)).count()
+            };
+            let claims = refused(|refusal| matches!(
+                refusal,
+                Refusal::ClaimWithoutEvidence(_)
+                    | Refusal::ClaimBetweenOthers(_)
+                    | Refusal::ClaimOnItself(_)
+                    | Refusal::ClaimOnUnknownEntity(_)
+                    | Refusal::ClaimBeyondEntityCap(_)
+            ));
+            prop_assert_eq!(decision.claims.len(), belief.claims.len() + claims);
+            let proposals = refused(|refusal| matches!(
+                refusal,
+                Refusal::ProposalUnknown(_)
+                    | Refusal::ProposalVisited(_)
+                    | Refusal::ProposalQueued(_)
+                    | Refusal::ProposalRepeated(_)
+                    | Refusal::ProposalBeyondCap(_)
+            ));
+            let taken = evaluation.activations.iter();
+            let taken = taken.filter(|a| a.reason == eog_core::Reason::Proposal).count();
+            prop_assert_eq!(decision.proposals.len(), taken + proposals);
+            prop_assert!(taken <= 2);
+            let demoted = refused(|refusal| *refusal == Refusal::OriginWithoutLocalEvidence) == 1;
+            let expected = if demoted || evaluation.outcome.damped { Label::Defer } else { decision.label };
+            prop_assert_eq!(belief.label, expected);
+            let cites_ghost = decision.evidence.contains(&ghost())
+                || decision.claims.iter().any(|claim| claim.evidence.contains(&ghost()));
+            let ghost_refused = evaluation.refusals.contains(&Refusal::UnknownEvidence(ghost()));
+            prop_assert_eq!(cites_ghost, ghost_refused);
+            let uncited = evaluation.warnings.contains(&Warning::Uncited);
+            prop_assert_eq!(uncited, belief.cited().is_empty());
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The engine does exactly what the naive models do.
+
+use eog_core::{
+    Budget, Config, Controller, Evaluation, Label, Order, RecordedAnswer, Signature, StopReason,
+};
+use proptest::prelude::*;
+
+use super::cases;
+use super::drive::run;
+use super::frontier::{assert_is_as_defined, by_definition, held};
+use super::reference::paper;
+use super::reference::recommended::{self, How, Step};
+use super::world::worlds;
+
+/// Far more evaluations than a limited run of these small worlds needs.
+const LIMIT: u64 = 2_000;
+
+fn evaluations(controller: &Controller) -> Vec<&Evaluation> {
+    controller.ledger().evaluations().collect()
+}
+
+/// An evaluation of the engine in the words of the model.
+fn as_step(evaluation: &Evaluation) -> Step {
+    let activations = evaluation.activations.iter();
+    Step {
+        entity: evaluation.entity.clone(),
+        visit: evaluation.visit,
+        how: match &evaluation.answer {
+            RecordedAnswer::Decided(_) => How::Decided,
+            RecordedAnswer::Remembered { .. } => How::Remembered,
+            RecordedAnswer::Failed(_) => How::Failed,
+        },
+        packet: evaluation.packet,
+        belief: evaluation.outcome.belief.clone(),
+        told: evaluation.outcome.broadcast_to.clone(),
+        activations: activations
+            .map(|record| (record.entity.clone(), record.reason, record.refused.is_some()))
+            .collect(),
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    #[test]
+    fn paper_is_algorithm_1(
+        world in worlds(false),
+        max_visits in prop::option::weighted(0.7, 1..6u32),
+        cooldown in 0..4u32,
+        flip_threshold in 0..4u32,
+        hops in prop::option::weighted(0.3, 0..12u64),
+    ) {
+        // Without a visit limit nothing bounds the run but the hops.
+        let hops = hops.or(max_visits.is_none().then_some(80));
+        let budget = Budget { hops, ..Budget::default() };
+        let config = Config { max_visits, cooldown, flip_threshold, budget, ..Config::paper() };
+        let (controller, stop) = run(&config, &world.case, &mut &world, LIMIT);
+        let reference = paper::run(&config, &world.case, &mut &world);
+
+        let found: Vec<_> = evaluations(&controller)
+            .into_iter()
+            .map(|e| {
+                let belief = &e.outcome.belief;
+                (e.entity.clone(), belief.signature(), belief.summary.clone())
+            })
+            .collect();
+        let expected: Vec<(_, Signature, String)> = reference
+            .ledger
+            .iter()
+            .map(|(entity, belief)| (entity.clone(), belief.signature(), belief.summary.clone()))
+            .collect();
+        prop_assert_eq!(found, expected);
+        let claims: Vec<_> = reference.edges.iter().cloned().collect();
+        prop_assert_eq!(controller.live_claims(), claims);
+        let converged = matches!(stop, Some(StopReason::Converged { .. }));
+        prop_assert_eq!(converged, reference.converged);
+
+        let labels = reference.beliefs.iter().map(|(entity, belief)| (entity.clone(), belief.label));
+        let anomalies: Vec<_> = world.case.anomalies.iter().map(|a| a.entity.clone()).collect();
+        let defined = by_definition(&labels.collect(), &reference.edges, &anomalies);
+        assert_is_as_defined(&controller.conclusion(), &defined);
+    }
+
+    #[test]
+    fn default_is_the_recommended_algorithm(
+        world in worlds(true),
+        max_visits in prop::option::of(1..6u32),
+        cooldown in 0..4u32,
+        flip_threshold in 0..4u32,
+        max_proposals in prop::option::weighted(0.8, 0..3u32),
+        max_evidence in 0..6u32,
+        hops in prop::option::weighted(0.2, 0..12u64),
+        decision_memory in any::<bool>(),
+        late_messages in any::<bool>(),
+        broadcast in prop::bool::weighted(0.9),
+        order in prop::sample::select(vec![Order::Fifo, Order::Priority]),
+    ) {
+        let config = Config {
+            max_visits,
+            cooldown,
+            flip_threshold,
+            max_proposals,
+            max_evidence,
+            decision_memory,
+            late_messages,
+            broadcast,
+            order,
+            budget: Budget { hops, ..Budget::default() },
+            ..Config::default()
+        };
+        let (controller, stop) = run(&config, &world.case, &mut &world, LIMIT);
+        prop_assert!(stop.is_some(), "still running after {} evaluations", LIMIT);
+        let expected = recommended::run(&config, &world.case, &mut &world);
+        let found: Vec<Step> = evaluations(&controller).into_iter().map(as_step).collect();
+        prop_assert_eq!(found, expected);
+
+        let (labels, claims) = held(&controller);
+        let anomalies: Vec<_> = world.case.anomalies.iter().map(|a| a.entity.clone()).collect();
+        let defined = by_definition(&labels, &claims, &anomalies);
+        assert_is_as_defined(&controller.conclusion(), &defined);
+    }
+}
+
+/// The worlds are worth something: runs revise beliefs, damp, remember and fail.
+#[test]
+fn the_worlds_are_not_dull() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let config = Config { max_visits: None, ..Config::default() };
+    let mut seen = [0_u32; 6];
+    for _ in 0..150 {
+        let world = worlds(true).new_tree(&mut runner).expect("worlds exist").current();
+        let (controller, _) = run(&config, &world.case, &mut &world, LIMIT);
+        let conclusion = controller.conclusion();
+        let late = |e: &&Evaluation| e.reason == eog_core::Reason::LateMessage;
+        let demoted = |e: &&Evaluation| {
+            matches!(&e.answer, RecordedAnswer::Decided(decision)
+                if decision.label == Label::Origin && e.outcome.belief.label == Label::Defer)
+        };
+        let facts = [
+            controller.ledger().evaluations().any(|e| e.outcome.flips > 0),
+            !conclusion.damped.is_empty(),
+            controller.spent().remembered > 0,
+            controller.spent().failures > 0,
+            evaluations(&controller).iter().any(late),
+            evaluations(&controller).iter().any(demoted),
+        ];
+        for (count, fact) in seen.iter_mut().zip(facts) {
+            *count += u32::from(fact);
+        }
+    }
+    assert!(seen.iter().all(|count| *count >= 5), "{seen:?}");
+}

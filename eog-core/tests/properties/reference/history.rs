@@ -1,0 +1,195 @@
+//! What has happened so far, as flat lists.
+
+use std::collections::BTreeSet;
+
+use eog_core::{
+    Belief, Case, Claim, ClaimEdge, ContextRequest, Direction, EntityId, EvidenceId, LocalContext,
+    Message, Neighbour,
+};
+
+/// A belief that arrived: after how many evaluations, from whom, to whom.
+struct Arrival {
+    after: usize,
+    from: EntityId,
+    to: EntityId,
+    belief: Belief,
+}
+
+/// One finished evaluation.
+struct Evaluated {
+    entity: EntityId,
+    failed: bool,
+}
+
+pub(crate) struct History {
+    case: Case,
+    named: BTreeSet<EntityId>,
+    evaluated: Vec<Evaluated>,
+    arrivals: Vec<Arrival>,
+    broadcasts: Vec<(EntityId, Belief)>,
+    claims: Vec<ClaimEdge>,
+    contexts: Vec<(EntityId, LocalContext)>,
+}
+
+impl History {
+    pub(crate) fn new(case: &Case) -> Self {
+        Self {
+            case: case.clone(),
+            named: BTreeSet::new(),
+            evaluated: Vec::new(),
+            arrivals: Vec::new(),
+            broadcasts: Vec::new(),
+            claims: Vec::new(),
+            contexts: Vec::new(),
+        }
+    }
+
+    /// How many evaluations of others came after an entity's latest one.
+    pub(crate) fn others_since(&self, entity: &EntityId) -> Option<usize> {
+        let last = self.evaluated.iter().rposition(|e| e.entity == *entity)?;
+        Some(self.evaluated.len() - 1 - last)
+    }
+
+    /// Ends an evaluation. Its consequences come after it.
+    pub(crate) fn finish(&mut self, entity: &EntityId, failed: bool) {
+        self.evaluated.push(Evaluated { entity: entity.clone(), failed });
+    }
+
+    pub(crate) fn visits(&self, entity: &EntityId) -> u32 {
+        let count = self.evaluated.iter().filter(|e| e.entity == *entity).count();
+        u32::try_from(count).expect("is small")
+    }
+
+    pub(crate) fn request(&self, entity: &EntityId) -> ContextRequest {
+        ContextRequest {
+            entity: entity.clone(),
+            window: self.case.window,
+            page: 1,
+            visit: self.visits(entity) + 1,
+            changed_neighbours: self.unread(entity),
+        }
+    }
+
+    /// Whether some unread message has another label than its sender's message read last.
+    pub(crate) fn has_label_change(&self, entity: &EntityId) -> bool {
+        let read = self.evaluated.iter().rposition(|e| e.entity == *entity && !e.failed);
+        self.unread(entity).iter().any(|sender| {
+            let from_it = |arrival: &&Arrival| arrival.to == *entity && arrival.from == *sender;
+            let arrivals = || self.arrivals.iter().filter(from_it);
+            let latest = arrivals().next_back().map(|arrival| arrival.belief.label);
+            let known = arrivals().rfind(|arrival| read.is_some_and(|read| arrival.after <= read));
+            latest != known.map(|arrival| arrival.belief.label)
+        })
+    }
+
+    /// How far an entity is from the nearest seed over the adjacency as it stands.
+    pub(crate) fn distance(&self, entity: &EntityId) -> usize {
+        let mut reached: BTreeSet<EntityId> =
+            self.case.seeds.iter().map(|seed| seed.entity.clone()).collect();
+        let mut hops = 0;
+        while !reached.contains(entity) {
+            let next: BTreeSet<EntityId> = reached.iter().flat_map(|e| self.adjacent(e)).collect();
+            if next.is_subset(&reached) {
+                return usize::MAX;
+            }
+            reached.extend(next);
+            hops += 1;
+        }
+        hops
+    }
+
+    /// Whose messages came after the entity's last evaluation that did not fail.
+    pub(crate) fn unread(&self, entity: &EntityId) -> BTreeSet<EntityId> {
+        let read = self.evaluated.iter().rposition(|e| e.entity == *entity && !e.failed);
+        let new = |arrival: &&Arrival| read.is_none_or(|read| arrival.after > read);
+        let arrivals = self.arrivals.iter().filter(|arrival| arrival.to == *entity).filter(new);
+        arrivals.map(|arrival| arrival.from.clone()).collect()
+    }
+
+    /// The latest message of each sender, by sender.
+    pub(crate) fn inbox(&self, entity: &EntityId) -> Vec<Message> {
+        let arrivals = || self.arrivals.iter().filter(|arrival| arrival.to == *entity);
+        let senders: BTreeSet<&EntityId> = arrivals().map(|arrival| &arrival.from).collect();
+        let latest = |sender: &EntityId| {
+            let last = arrivals().rfind(|arrival| arrival.from == *sender);
+            last.map(|arrival| Message { sender: sender.clone(), belief: arrival.belief.clone() })
+        };
+        senders.into_iter().filter_map(latest).collect()
+    }
+
+    pub(crate) fn arrive(&mut self, from: &EntityId, to: &EntityId, belief: &Belief) {
+        let (from, to, belief) = (from.clone(), to.clone(), belief.clone());
+        self.arrivals.push(Arrival { after: self.evaluated.len(), from, to, belief });
+    }
+
+    pub(crate) fn broadcast(&mut self, from: &EntityId, belief: &Belief) {
+        self.broadcasts.push((from.clone(), belief.clone()));
+    }
+
+    pub(crate) fn last_broadcast(&self, from: &EntityId) -> Option<Belief> {
+        let last = self.broadcasts.iter().rfind(|(sender, _)| sender == from);
+        last.map(|(_, belief)| belief.clone())
+    }
+
+    pub(crate) fn learn(&mut self, entity: &EntityId, context: &LocalContext) {
+        self.named.extend(context.named());
+        self.contexts.push((entity.clone(), context.clone()));
+    }
+
+    /// Whether some context of the entity held this id.
+    pub(crate) fn is_local(&self, entity: &EntityId, id: &EvidenceId) -> bool {
+        let own = self.contexts.iter().filter(|(owner, _)| owner == entity);
+        own.flat_map(|(_, context)| &context.findings).any(|finding| finding.id() == id)
+    }
+
+    pub(crate) fn is_known(&self, entity: &EntityId) -> bool {
+        self.case.topology.contains(entity)
+            || self.named.contains(entity)
+            || self.case.seeds.iter().any(|seed| seed.entity == *entity)
+            || self.case.anomalies.iter().any(|anomaly| anomaly.entity == *entity)
+    }
+
+    pub(crate) fn join(&mut self, claims: &[Claim]) {
+        self.claims.extend(claims.iter().map(Claim::edge));
+    }
+
+    /// `N(v)`: joined by a declared edge or by any claim ever accepted; never itself.
+    pub(crate) fn adjacent(&self, entity: &EntityId) -> BTreeSet<EntityId> {
+        let declared = self.case.topology.edges().map(|edge| (&edge.source, &edge.target));
+        let claimed = self.claims.iter().map(|edge| (&edge.cause, &edge.effect));
+        let mut adjacent = BTreeSet::new();
+        for (a, b) in declared.chain(claimed) {
+            if a == entity && b != entity {
+                adjacent.insert(b.clone());
+            }
+            if b == entity && a != entity {
+                adjacent.insert(a.clone());
+            }
+        }
+        adjacent
+    }
+
+    /// The neighbours of a packet: declared ones, then those joined by claims alone, sorted.
+    pub(crate) fn neighbours(&self, entity: &EntityId) -> Vec<Neighbour> {
+        let mut rows = self.case.topology.neighbours(entity);
+        let declared: BTreeSet<EntityId> = rows.iter().map(|row| row.entity.clone()).collect();
+        for other in self.adjacent(entity).difference(&declared) {
+            let explains = |cause: &EntityId, effect: &EntityId| {
+                self.claims.iter().any(|edge| edge.cause == *cause && edge.effect == *effect)
+            };
+            let (out, back) = (explains(entity, other), explains(other, entity));
+            rows.push(Neighbour {
+                entity: other.clone(),
+                relation: "claim".to_owned(),
+                outgoing: out,
+                direction: match (out, back) {
+                    (true, true) => Direction::Both,
+                    (true, false) => Direction::Downstream,
+                    (false, _) => Direction::Upstream,
+                },
+            });
+        }
+        rows.sort();
+        rows
+    }
+}

@@ -1,0 +1,287 @@
+//! The recommended behaviour, one evaluation at a time, without observations and caps on entities.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::digest::Digest;
+use eog_core::{
+    Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, Order,
+    Reason,
+};
+
+use super::History;
+use crate::drive::Answers;
+
+/// One evaluation.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) entity: EntityId,
+    pub(crate) visit: u32,
+    pub(crate) how: How,
+    /// The digest of the packet, if there was one.
+    pub(crate) packet: Option<Digest>,
+    pub(crate) belief: Belief,
+    pub(crate) told: Vec<EntityId>,
+    /// Who was to become active: why, and whether it was refused.
+    pub(crate) activations: Vec<(EntityId, Reason, bool)>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum How {
+    Decided,
+    Remembered,
+    Failed,
+}
+
+/// Runs until nothing is active or the hops are used up.
+pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> Vec<Step> {
+    let mut model = Model {
+        config,
+        history: History::new(case),
+        active: Vec::new(),
+        nodes: BTreeMap::new(),
+        memory: Vec::new(),
+    };
+    for seed in &case.seeds {
+        if !model.active.contains(&seed.entity) {
+            model.active.push(seed.entity.clone());
+        }
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    let hops = |steps: &[Step]| steps.iter().filter(|s| s.how != How::Remembered).count() as u64;
+    while !model.active.is_empty() && config.budget.hops.is_none_or(|limit| hops(&steps) < limit) {
+        let step = model.step(case, answers);
+        steps.push(step);
+    }
+    steps
+}
+
+#[derive(Default)]
+struct Node {
+    belief: Option<Belief>,
+    /// Whether the belief came from a decision, not from a failure.
+    settled: bool,
+    flips: u32,
+    damped: bool,
+    cited: BTreeSet<EvidenceId>,
+}
+
+struct Model<'m> {
+    config: &'m Config,
+    history: History,
+    active: Vec<EntityId>,
+    nodes: BTreeMap<EntityId, Node>,
+    memory: Vec<(ContextPacket, Decision)>,
+}
+
+impl Model<'_> {
+    fn step(&mut self, case: &Case, answers: &mut impl Answers) -> Step {
+        let entity = self.active.remove(self.next());
+        let request = self.history.request(&entity);
+        let visit = request.visit;
+        let (inbox, neighbours) = (self.history.inbox(&entity), self.history.neighbours(&entity));
+        let Ok(context) = answers.context(&request) else {
+            return self.failed(entity, visit, None);
+        };
+        let window = case.window;
+        let packet = ContextPacket { entity: entity.clone(), window, context, neighbours, inbox };
+        self.history.learn(&entity, &packet.context);
+        let remembered = self.memory.iter().find(|(question, _)| *question == packet);
+        let (decision, how) = match remembered {
+            Some((_, decision)) if self.config.decision_memory => {
+                (decision.clone(), How::Remembered)
+            }
+            _ => match answers.decide(&packet) {
+                Ok(decision) => (decision, How::Decided),
+                Err(_) => return self.failed(entity, visit, Some(&packet)),
+            },
+        };
+        self.memory.push((packet.clone(), decision.clone()));
+        self.commit(entity, visit, how, &packet, &decision)
+    }
+
+    /// Of those that have cooled down the first in line, or the one that matters most; else the one
+    /// that will have cooled down first.
+    fn next(&self) -> usize {
+        let others = |u: &EntityId| self.history.others_since(u).unwrap_or(usize::MAX);
+        let cooled = (0..self.active.len())
+            .filter(|&position| others(&self.active[position]) >= self.config.cooldown as usize);
+        let first = match self.config.order {
+            Order::Fifo => cooled.min(),
+            Order::Priority => cooled.min_by_key(|&position| {
+                let entity = &self.active[position];
+                let settled = !self.history.has_label_change(entity);
+                (settled, self.history.distance(entity), position)
+            }),
+        };
+        first.unwrap_or_else(|| {
+            let most = self.active.iter().map(others).max();
+            self.active.iter().position(|u| Some(others(u)) == most).expect("someone is active")
+        })
+    }
+
+    fn failed(&mut self, entity: EntityId, visit: u32, packet: Option<&ContextPacket>) -> Step {
+        let what = if packet.is_some() { "decision" } else { "context" };
+        let node = self.nodes.entry(entity.clone()).or_default();
+        let belief = node.belief.get_or_insert_with(|| {
+            let summary = format!("not evaluated: no {what} could be had");
+            Belief { label: Label::Defer, summary, evidence: Vec::new(), claims: Vec::new() }
+        });
+        let belief = belief.clone();
+        self.history.finish(&entity, true);
+        let (how, packet) = (How::Failed, packet.map(Digest::of));
+        Step { entity, visit, how, packet, belief, told: Vec::new(), activations: Vec::new() }
+    }
+
+    fn commit(
+        &mut self,
+        entity: EntityId,
+        visit: u32,
+        how: How,
+        packet: &ContextPacket,
+        decision: &Decision,
+    ) -> Step {
+        let mut belief = self.accept(&entity, packet, decision);
+        let joined = self.newly_joined(&belief.claims);
+        self.history.join(&belief.claims);
+
+        // Count a flip, then damp, then compare.
+        let (limit, cap) = (self.config.flip_threshold, self.config.max_evidence as usize);
+        let node = self.nodes.entry(entity.clone()).or_default();
+        let before = node.belief.clone().filter(|_| node.settled);
+        let differs = |belief: &Belief| {
+            before.as_ref().is_some_and(|before| before.signature() != belief.signature())
+        };
+        if differs(&belief) {
+            node.flips += 1;
+        }
+        if node.flips > limit {
+            node.damped = true;
+            belief.label = Label::Defer;
+        }
+        let mut news = false;
+        for id in belief.cited() {
+            if self.history.is_local(&entity, &id) && node.cited.len() < cap {
+                news |= node.cited.insert(id);
+            }
+        }
+        let changed = before.is_none() || differs(&belief) || news;
+        node.belief = Some(belief.clone());
+        node.settled = true;
+
+        // Consequences, in order.
+        self.history.finish(&entity, false);
+        let mut activations = Vec::new();
+        let causes: BTreeSet<EntityId> = belief.claims.iter().map(|c| c.cause.clone()).collect();
+        let visited = |model: &Self, u: &EntityId| model.history.visits(u) > 0;
+        for cause in causes {
+            if !visited(self, &cause) {
+                self.activate(cause, Reason::Claim, &mut activations);
+            }
+        }
+        let mut told = Vec::new();
+        if changed && self.config.broadcast {
+            told.extend(self.history.adjacent(&entity));
+            self.history.broadcast(&entity, &belief);
+        }
+        let mut woken: BTreeMap<EntityId, Reason> = BTreeMap::new();
+        for neighbour in &told {
+            self.history.arrive(&entity, neighbour, &belief);
+            woken.insert(neighbour.clone(), Reason::Wake);
+        }
+        if self.config.late_messages {
+            for (from, to) in joined {
+                let from_me_just_now = from == entity && told.contains(&to);
+                if let Some(message) = self.history.last_broadcast(&from)
+                    && !from_me_just_now
+                {
+                    self.history.arrive(&from, &to, &message);
+                    woken.entry(to).or_insert(Reason::LateMessage);
+                }
+            }
+        }
+        let own = woken.remove(&entity);
+        for (neighbour, reason) in woken {
+            if visited(self, &neighbour) {
+                self.activate(neighbour, reason, &mut activations);
+            }
+        }
+        if let Some(reason) = own {
+            self.activate(entity.clone(), reason, &mut activations);
+        }
+        let mut taken: Vec<EntityId> = Vec::new();
+        for proposal in &decision.proposals {
+            let candidate = &proposal.entity;
+            let useless = !self.history.is_known(candidate)
+                || visited(self, candidate)
+                || self.active.contains(candidate)
+                || taken.contains(candidate);
+            if !useless && self.config.max_proposals.is_none_or(|cap| taken.len() < cap as usize) {
+                taken.push(candidate.clone());
+            }
+        }
+        for candidate in taken {
+            self.activate(candidate, Reason::Proposal, &mut activations);
+        }
+        Step { entity, visit, how, packet: Some(Digest::of(packet)), belief, told, activations }
+    }
+
+    /// The contract checks.
+    fn accept(&self, entity: &EntityId, packet: &ContextPacket, decision: &Decision) -> Belief {
+        let heard: BTreeSet<EvidenceId> =
+            packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
+        let local = |id: &EvidenceId| self.history.is_local(entity, id);
+        let keep = |ids: &[EvidenceId]| -> Vec<EvidenceId> {
+            ids.iter().filter(|id| local(id) || heard.contains(*id)).cloned().collect()
+        };
+        let mut claims = Vec::new();
+        for claim in &decision.claims {
+            let known = self.history.is_known(&claim.cause) && self.history.is_known(&claim.effect);
+            let touches = claim.cause == *entity || claim.effect == *entity;
+            let evidence = keep(&claim.evidence);
+            if known && touches && claim.cause != claim.effect && !evidence.is_empty() {
+                claims.push(Claim { evidence, ..claim.clone() });
+            }
+        }
+        let evidence = keep(&decision.evidence);
+        let summary = decision.summary.clone();
+        let mut belief = Belief { label: decision.label, summary, evidence, claims };
+        if belief.label == Label::Origin && !belief.cited().iter().any(local) {
+            belief.label = Label::Defer;
+        }
+        belief
+    }
+
+    /// Both directions of every claim that joins two entities for the first time.
+    fn newly_joined(&self, claims: &[Claim]) -> Vec<(EntityId, EntityId)> {
+        let mut pairs = Vec::new();
+        for claim in claims {
+            if !self.history.adjacent(&claim.cause).contains(&claim.effect) {
+                for pair in [(&claim.cause, &claim.effect), (&claim.effect, &claim.cause)] {
+                    let pair = (pair.0.clone(), pair.1.clone());
+                    if !pairs.contains(&pair) {
+                        pairs.push(pair);
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    fn activate(
+        &mut self,
+        entity: EntityId,
+        reason: Reason,
+        activations: &mut Vec<(EntityId, Reason, bool)>,
+    ) {
+        if self.active.contains(&entity) {
+            return;
+        }
+        let visits = self.history.visits(&entity);
+        let spent = self.config.max_visits.is_some_and(|limit| visits >= limit);
+        let damped = self.nodes.get(&entity).is_some_and(|node| node.damped);
+        activations.push((entity.clone(), reason, spent || damped));
+        if !spent && !damped {
+            self.active.push(entity);
+        }
+    }
+}
