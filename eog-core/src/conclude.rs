@@ -18,7 +18,8 @@ use crate::time::to_the_second;
 /// Anomalies are given by their position in [`Controller::anomalies`](crate::Controller::anomalies).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// How sure the whole is: that of the weakest group that explains something.
+    /// How sure the whole is: that of the weakest group in the cover. Alerts that nothing reaches
+    /// are said in `unexplained`, whatever the confidence.
     pub confidence: Confidence,
     /// The frontier: groups of irreducible origins, by name of their first origin. Groups that
     /// explain no anomaly have an empty `covers`.
@@ -93,9 +94,8 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     for (position, group) in groups.iter_mut().enumerate() {
         judge(state, group, cover.contains(&position));
     }
-    let explaining = groups.iter().filter(|group| !group.covers.is_empty());
-    let confidence =
-        explaining.map(|group| group.confidence).min().unwrap_or(Confidence::Inconclusive);
+    let needed = cover.iter().filter_map(|&position| groups.get(position));
+    let confidence = needed.map(|group| group.confidence).min().unwrap_or(Confidence::Inconclusive);
     let is_covered = |anomaly: &usize| groups.iter().any(|group| group.covers.contains(anomaly));
     let precedes = |group: &OriginGroup, anomaly: usize| {
         group.change.as_ref().is_none_or(|(_, at)| *at < state.anomalies[anomaly].onset)

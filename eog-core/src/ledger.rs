@@ -137,7 +137,7 @@ pub struct Outcome {
     pub change: Option<ChangeCause>,
     /// Flips of this epoch so far.
     pub flips: u32,
-    /// Whether the flips exceed the threshold: the label is `Defer`.
+    /// Whether the entity is damped for good ([`Damping::Absorbing`](crate::Damping::Absorbing)).
     pub damped: bool,
     /// Whether the belief is older than a failed evaluation.
     pub stale: bool,
