@@ -140,6 +140,9 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
                 Output::Append(entry) => {
                     let stored = Input::Appended(entry.seq);
                     self.tell(Event::Appended(entry));
+                    // Contracts and policies that are ready at once never let go of the thread,
+                    // but the deadline, cancellation and listeners need it, too.
+                    tokio::task::yield_now().await;
                     stored
                 }
                 Output::Fetch { ticket, request } => {
@@ -155,6 +158,8 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
                     calls.push(self.decide(ticket, packet).boxed());
                     continue;
                 }
+                // Whoever stopped it wants no more of it.
+                Output::Done(stop @ (StopReason::Cancelled | StopReason::Deadline)) => break stop,
                 Output::Done(stop) => match controls.as_mut().and_then(Controls::last_call) {
                     Some(observation) => Input::Observe(observation),
                     None => break stop,

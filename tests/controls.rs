@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, Config, ContextPacket, Edge, EffectDirection, Engine,
-    Event, EventStream, Failure, Handle, Label, Observation, StopReason,
+    AbductivePolicy, Answer, BoxFuture, Budget, Config, ContextPacket, Decision, Edge,
+    EffectDirection, Engine, Event, EventStream, Failure, Handle, Label, Limits, Observation,
+    StopReason,
 };
 use eog_testkit::{
     Call, Faulty, MemoryContext, Recorder, alert, assert_that, entity, finding, healthy, origin,
@@ -43,6 +44,32 @@ async fn cancelling_discards_the_call_and_keeps_its_entity_queued() {
     let waiting: Vec<&str> = ended.controller.active().map(|(name, _)| name.as_str()).collect();
     assert_eq!(waiting, ["b", "c"]);
     assert_eq!(ended.spent().hops, 1, "the discarded call is no hop");
+}
+
+#[tokio::test]
+async fn a_run_that_never_waits_can_be_cancelled() {
+    // Contract and policy are ready at once, and both futures share one task.
+    let (handle, controls) = eog::handle();
+    let engine = Engine::new(MemoryContext::default(), all_healthy()).with_controls(controls);
+    let case = seeded(topology(""), ["a", "b", "c", "d", "e"]);
+    let (ended, ()) =
+        tokio::join!(engine.investigate(Config::default(), case), async { handle.cancel() });
+    assert_that(&ended).stopped(StopReason::Cancelled).is_intact();
+    assert!(ended.spent().evaluations < 5);
+}
+
+#[tokio::test]
+async fn a_run_that_never_waits_meets_its_deadline() {
+    // Under the paper's rules without a visit limit, rewording goes on until the hops are used up.
+    let calls = AtomicUsize::new(0);
+    let rewording = policy_fn(move |_| {
+        Decision::new(Label::Healthy, calls.fetch_add(1, Ordering::Relaxed).to_string())
+    });
+    let config = Config { max_visits: None, budget: Budget::hops(200_000), ..Config::paper() };
+    let limits = Limits { deadline: Some(Duration::from_millis(20)), ..Limits::default() };
+    let engine = Engine::new(MemoryContext::default(), rewording).with_limits(limits);
+    let ended = engine.investigate(config, seeded(topology("a calls b"), ["a"])).await;
+    assert_that(&ended).stopped(StopReason::Deadline);
 }
 
 #[tokio::test]

@@ -54,8 +54,8 @@ pub enum Confidence {
     Inconclusive,
     /// An irreducible origin without what `confirmed` asks for.
     Likely,
-    /// An irreducible origin in the minimum cover, with a citable change that precedes the
-    /// earliest anomaly it covers.
+    /// An irreducible origin that every minimum cover needs, with a citable change that precedes
+    /// the earliest anomaly it covers.
     Confirmed,
 }
 
@@ -80,25 +80,75 @@ pub struct OriginGroup {
     pub covers: Vec<usize>,
     /// How sure.
     pub confidence: Confidence,
-    /// Why not `confirmed`, in words; empty when it is.
-    pub doubts: Vec<String>,
-    /// The earliest change they cite, with its time.
-    pub change: Option<(EvidenceId, Timestamp)>,
+    /// Why not `confirmed`; empty when it is.
+    pub doubts: Vec<Doubt>,
+    /// The earliest change they cite.
+    pub change: Option<CitedChange>,
+}
+
+/// A change that an origin cites.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitedChange {
+    /// The finding.
+    pub id: EvidenceId,
+    /// When the change was made.
+    pub at: Timestamp,
+}
+
+/// Why an irreducible origin is not `confirmed`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Doubt {
+    /// It reaches no anomaly.
+    ReachesNothing,
+    /// It cites no change.
+    CitesNoChange,
+    /// An anomaly that it covers began before the change.
+    BeganBefore {
+        /// The anomaly's name.
+        name: String,
+        /// The entity it fired on.
+        entity: EntityId,
+        /// When it began.
+        onset: Timestamp,
+        /// When the change was made.
+        change: Timestamp,
+    },
+    /// Other origins, as few, explain the same anomalies without it.
+    NotNeeded,
+}
+
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ReachesNothing => f.write_str("it reaches no alert"),
+            Self::CitesNoChange => f.write_str("it cites no change"),
+            Self::BeganBefore { name, entity, onset, change } => write!(
+                f,
+                "{name} on {entity} began at {}, before the change at {}",
+                to_the_second(*onset),
+                to_the_second(*change)
+            ),
+            Self::NotNeeded => f.write_str("other origins explain the same alerts without it"),
+        }
+    }
 }
 
 pub(crate) fn conclude(state: &State) -> Conclusion {
     let found = frontier::find(state);
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.covers.as_slice()).collect();
-    let (cover, cover_is_exact) = cover::minimum_cover(&covered, state.anomalies.len());
+    let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut groups = found.groups;
     for (position, group) in groups.iter_mut().enumerate() {
-        judge(state, group, cover.contains(&position));
+        judge(state, group, cover.needed.contains(&position));
     }
-    let needed = cover.iter().filter_map(|&position| groups.get(position));
-    let confidence = needed.map(|group| group.confidence).min().unwrap_or(Confidence::Inconclusive);
+    let of_cover = cover.groups.iter().filter_map(|&position| groups.get(position));
+    let confidence =
+        of_cover.map(|group| group.confidence).min().unwrap_or(Confidence::Inconclusive);
     let is_covered = |anomaly: &usize| groups.iter().any(|group| group.covers.contains(anomaly));
     let precedes = |group: &OriginGroup, anomaly: usize| {
-        group.change.as_ref().is_none_or(|(_, at)| *at < state.anomalies[anomaly].onset)
+        group.change.as_ref().is_none_or(|change| change.at < state.anomalies[anomaly].onset)
     };
     let all = 0..state.anomalies.len();
     let unexplained = all.clone().filter(|anomaly| !is_covered(anomaly)).collect();
@@ -121,8 +171,8 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
         derived_origins: found.derived,
         unexplained,
         earlier_onset,
-        cover,
-        cover_is_exact,
+        cover: cover.groups,
+        cover_is_exact: cover.exact,
         ranking,
         unread: nodes(|node| node.visited && node.has_unread()),
         damped: nodes(|node| node.damped),
@@ -131,23 +181,24 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
 }
 
 /// Decides between `confirmed` and `likely`, and says why not.
-fn judge(state: &State, group: &mut OriginGroup, in_cover: bool) {
-    let earliest = group.covers.iter().map(|&anomaly| &state.anomalies[anomaly]);
-    let earliest = earliest.min_by_key(|anomaly| anomaly.onset);
-    match (earliest, &group.change) {
-        (None, _) => group.doubts.push("it reaches no alert".to_owned()),
-        (Some(_), None) => group.doubts.push("it cites no change".to_owned()),
-        (Some(anomaly), Some((_, at))) if *at >= anomaly.onset => group.doubts.push(format!(
-            "{} on {} began at {}, before the change at {}",
-            anomaly.name,
-            anomaly.entity,
-            to_the_second(anomaly.onset),
-            to_the_second(*at)
-        )),
-        (Some(_), Some(_)) if !in_cover => {
-            group.doubts.push("the other origins explain the same alerts without it".to_owned());
-        }
-        (Some(_), Some(_)) => {}
+fn judge(state: &State, group: &mut OriginGroup, needed: bool) {
+    let covered = group.covers.iter().map(|&anomaly| &state.anomalies[anomaly]);
+    let Some(earliest) = covered.min_by_key(|anomaly| anomaly.onset) else {
+        group.doubts.push(Doubt::ReachesNothing);
+        return;
+    };
+    match &group.change {
+        None => group.doubts.push(Doubt::CitesNoChange),
+        Some(change) if change.at >= earliest.onset => group.doubts.push(Doubt::BeganBefore {
+            name: earliest.name.clone(),
+            entity: earliest.entity.clone(),
+            onset: earliest.onset,
+            change: change.at,
+        }),
+        Some(_) => {}
+    }
+    if !needed {
+        group.doubts.push(Doubt::NotNeeded);
     }
     group.confidence =
         if group.doubts.is_empty() { Confidence::Confirmed } else { Confidence::Likely };

@@ -374,10 +374,10 @@ impl Controller {
         }
         let full = self.state.admitted.len() >= self.config.max_entities as usize;
         let node = self.state.get(entity);
+        let visits = node.map_or(0, |node| node.visits);
         let refused = if node.is_some_and(|node| node.damped) {
             Some(ActivationRefusal::Damped)
-        } else if node.is_some_and(|node| self.config.max_visits.is_some_and(|k| node.visits >= k))
-        {
+        } else if self.config.max_visits.is_some_and(|k| visits >= k) {
             Some(ActivationRefusal::VisitLimit)
         } else if full && !self.state.admitted.contains(entity) {
             Some(ActivationRefusal::EntityCap)

@@ -76,10 +76,12 @@ pub enum Signal {
     Restart,
     /// A fault experiment is *defined*; that it ran is a separate finding.
     Experiment,
-    /// A change elsewhere that has an effect path to this entity (see [`Finding::peer`]).
+    /// A change elsewhere that has an effect path to this entity (see [`FindingContent::peer`]).
     Route,
     /// An anomaly elsewhere that this entity's change has an effect path to.
     Impact,
+    /// What the entity delivers: pressure, yield, throughput. Worse when it falls.
+    Output,
     /// None of the above.
     Other,
 }

@@ -46,7 +46,7 @@
 //! each re-activation. [`Config::paper`] without a visit limit has no bound: a policy that rewords
 //! its summary is broadcast for ever. The property tests check all of this as numbers.
 
-pub mod digest;
+mod digest;
 
 mod active;
 mod belief;
@@ -67,7 +67,7 @@ mod topology;
 pub use active::Reason;
 pub use belief::{Belief, Claim, ClaimEdge, Label, Message, Signature};
 pub use case::{Anomaly, Bootstrap, Case, Seed};
-pub use conclude::{Conclusion, Confidence, OriginGroup, Ranked, Score};
+pub use conclude::{CitedChange, Conclusion, Confidence, Doubt, OriginGroup, Ranked, Score};
 pub use config::{
     Budget, ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake,
 };
@@ -78,6 +78,7 @@ pub use contract::{
 pub use controller::{
     BudgetKind, Controller, Input, InputError, Output, Spent, StopReason, Ticket,
 };
+pub use digest::Digest;
 pub use evidence::{
     ChangeDetail, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
     Signal, Trend,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::num::NonZeroU32;
 
-use eog_core::digest::Digest;
+use eog_core::Digest;
 use eog_core::{
     ActivationRecord, ActivationRefusal, Anomaly, Belief, Bootstrap, Budget, BudgetKind,
     CandidateScore, Case, ChangeCause, ChangeDetail, ChangeRule, Checks, Claim, ClaimEdge,

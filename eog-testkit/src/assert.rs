@@ -271,7 +271,7 @@ impl<T: Concluded + ?Sized> Assertion<'_, T> {
         let conclusion = self.subject.conclusion();
         let found = conclusion.confidence;
         let doubts: Vec<String> =
-            conclusion.frontier.into_iter().flat_map(|group| group.doubts).collect();
+            conclusion.frontier.iter().flat_map(|g| &g.doubts).map(ToString::to_string).collect();
         let message = format!(
             "the confidence should be {confidence}, but is {found} (doubts: [{}])",
             doubts.join("; ")

@@ -5,27 +5,55 @@ use std::collections::BTreeSet;
 /// Up to this many groups the cover is exact.
 const EXACT_UP_TO: usize = 20;
 
-/// The smallest set of groups that covers what all of them cover, and whether that is exact.
+/// A cover of all explained anomalies.
+#[derive(Debug, PartialEq)]
+pub(super) struct Cover {
+    /// The positions of its groups, sorted.
+    pub(super) groups: Vec<usize>,
+    /// Whether it is a minimum cover, not a greedy one.
+    pub(super) exact: bool,
+    /// Those of its groups that no other cover of this size does without.
+    pub(super) needed: Vec<usize>,
+}
+
+/// The smallest set of groups that covers what all of them cover.
 ///
 /// Groups are given by what they cover, sorted by name. Among covers of equal size the
-/// lexicographically smallest is taken; beyond 20 groups, greedily by gain, then name.
-pub(super) fn minimum_cover(groups: &[&[usize]], anomalies: usize) -> (Vec<usize>, bool) {
-    let sets: Vec<Bits> = groups.iter().map(|covers| Bits::of(covers, anomalies)).collect();
+/// lexicographically smallest is taken; beyond 20 groups, greedily by gain, then name, and a group
+/// is needed when it alone covers some anomaly.
+pub(super) fn minimum_cover(groups: &[&[usize]], anomalies: usize) -> Cover {
+    let mut sets: Vec<Bits> = groups.iter().map(|covers| Bits::of(covers, anomalies)).collect();
     let mut wanted = Bits::of(&[], anomalies);
     for set in &sets {
         wanted.add(set);
     }
     if groups.len() > EXACT_UP_TO {
-        return (greedy(groups), false);
+        let chosen = greedy(groups);
+        let alone = |group: &usize| {
+            let others = (0..groups.len()).filter(|other| other != group);
+            let mut covered = Bits::of(&[], anomalies);
+            others.for_each(|other| covered.add(&sets[other]));
+            covered != wanted
+        };
+        let needed = chosen.iter().copied().filter(alone).collect();
+        return Cover { groups: chosen, exact: false, needed };
     }
-    for size in 0..=groups.len() {
+    let nothing = Bits::of(&[], anomalies);
+    let cover = |sets: &[Bits], size: usize| {
         let mut chosen = Vec::with_capacity(size);
-        let nothing = Bits::of(&[], anomalies);
-        if choose(&sets, &wanted, size, 0, &nothing, &mut chosen) {
-            return (chosen, true);
+        choose(sets, &wanted, size, 0, &nothing, &mut chosen).then_some(chosen)
+    };
+    let chosen = (0..=groups.len()).find_map(|size| cover(&sets, size)).unwrap_or_default();
+    let mut needed = Vec::new();
+    for &group in &chosen {
+        // Without what it covers, is there still a cover of this size?
+        let without = std::mem::replace(&mut sets[group], nothing.clone());
+        if cover(&sets, chosen.len()).is_none() {
+            needed.push(group);
         }
+        sets[group] = without;
     }
-    (Vec::new(), true)
+    Cover { groups: chosen, exact: true, needed }
 }
 
 /// Extends `chosen` by `left` groups from `from` on, in lexicographic order, until all is covered.
@@ -94,15 +122,21 @@ impl Bits {
 
 #[cfg(test)]
 mod tests {
-    use super::minimum_cover;
+    use super::{Cover, minimum_cover};
 
     #[test]
     fn takes_the_fewest_and_then_the_first() {
-        assert_eq!(minimum_cover(&[&[0], &[1], &[0, 1]], 2), (vec![2], true));
-        assert_eq!(minimum_cover(&[&[0, 1], &[1, 2], &[0, 2]], 3), (vec![0, 1], true));
-        assert_eq!(minimum_cover(&[&[], &[]], 3), (vec![], true));
-        assert_eq!(minimum_cover(&[], 0), (vec![], true));
-        assert_eq!(minimum_cover(&[&[70], &[3]], 71), (vec![0, 1], true));
+        let cover = |groups: &[&[usize]], anomalies, expected: &[usize], needed: &[usize]| {
+            let (groups, needed) = (minimum_cover(groups, anomalies), needed.to_vec());
+            assert_eq!(groups, Cover { groups: expected.to_vec(), exact: true, needed });
+        };
+        cover(&[&[0], &[1], &[0, 1]], 2, &[2], &[2]);
+        // Any two of the three will do, so none of them is needed.
+        cover(&[&[0, 1], &[1, 2], &[0, 2]], 3, &[0, 1], &[]);
+        cover(&[&[0], &[0], &[1]], 2, &[0, 2], &[2]);
+        cover(&[&[], &[]], 3, &[], &[]);
+        cover(&[], 0, &[], &[]);
+        cover(&[&[70], &[3]], 71, &[0, 1], &[0, 1]);
     }
 
     #[test]
@@ -111,6 +145,7 @@ mod tests {
         let mut groups: Vec<&[usize]> = singles.iter().map(Vec::as_slice).collect();
         let all: Vec<usize> = (0..21).collect();
         groups.push(&all);
-        assert_eq!(minimum_cover(&groups, 21), (vec![21], false));
+        let expected = Cover { groups: vec![21], exact: false, needed: vec![] };
+        assert_eq!(minimum_cover(&groups, 21), expected);
     }
 }

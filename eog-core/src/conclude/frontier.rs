@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use petgraph::graphmap::DiGraphMap;
 
-use super::{Confidence, OriginGroup};
+use super::{CitedChange, Confidence, OriginGroup};
 use crate::belief::{Belief, Label};
 use crate::evidence::EvidenceKind;
 use crate::ids::EntityId;
@@ -48,7 +48,7 @@ fn group(state: &State, members: &[&EntityId], reach: &BTreeSet<&EntityId>) -> O
         let cited = node.belief.iter().flat_map(Belief::cited);
         cited
             .filter(|id| id.kind() == EvidenceKind::Change)
-            .filter_map(|id| Some((id.clone(), node.seen.get(&id)?.start())))
+            .filter_map(|id| Some(CitedChange { at: node.seen.get(&id)?.start(), id }))
     });
     let reaches = |anomaly: &usize| reach.contains(&state.anomalies[*anomaly].entity);
     OriginGroup {
@@ -57,7 +57,7 @@ fn group(state: &State, members: &[&EntityId], reach: &BTreeSet<&EntityId>) -> O
         covers: (0..state.anomalies.len()).filter(reaches).collect(),
         confidence: Confidence::Likely,
         doubts: Vec::new(),
-        change: changes.min_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0))),
+        change: changes.min_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id))),
     }
 }
 

@@ -265,6 +265,9 @@ impl Controller {
         self.cancelled = true;
         self.requests.clear();
         while let Some(slot) = self.in_flight.pop_back() {
+            if let Stage::Answered(_, usage) = &slot.stage {
+                self.spent.usage += *usage;
+            }
             let node = self.state.node(&slot.activation.entity);
             // An observation may have begun a new epoch meanwhile.
             node.visits = node.visits.saturating_sub(1);

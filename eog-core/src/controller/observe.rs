@@ -39,6 +39,11 @@ impl Controller {
                 touched.push(entity.clone());
             }
         }
+        if self.in_flight.is_empty() {
+            // The world went on after the end, whatever ended it.
+            self.cancelled = false;
+            self.deadline = false;
+        }
         touched.sort();
         touched.dedup();
         let seq = self.ledger.next_seq();

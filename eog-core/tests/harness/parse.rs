@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::digest::Digest;
+use eog_core::Digest;
 use eog_core::{
     Anomaly, Case, Claim, Config, Decision, Direction, Edge, EffectDirection, EvidenceId,
     EvidenceKind, EvidenceTime, FailureKind, Finding, FindingContent, Observation, Peer, PeerRole,

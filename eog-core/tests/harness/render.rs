@@ -157,10 +157,16 @@ impl Names<'_> {
                 entities(&found.origins),
                 found.confidence
             );
-            if let Some((id, at)) = &found.change {
-                let _ = write!(line, ", change {} at {}", self.id(id), at.strftime("%H:%M"));
+            if let Some(change) = &found.change {
+                let _ = write!(
+                    line,
+                    ", change {} at {}",
+                    self.id(&change.id),
+                    change.at.strftime("%H:%M")
+                );
             }
-            push(&mut line, "doubt", &found.doubts);
+            let doubts: Vec<String> = found.doubts.iter().map(ToString::to_string).collect();
+            push(&mut line, "doubt", &doubts);
             lines.push(line);
         }
         let mut list = |title: &str, text: String| {

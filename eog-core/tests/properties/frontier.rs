@@ -197,7 +197,20 @@ proptest! {
         let alerted: Vec<EntityId> = alerts.iter().map(|(e, _)| name(*e)).collect();
         assert_is_as_defined(&conclusion, &by_definition(&labels, &claims, &alerted));
 
-        // Confirmed: a cited change before everything it covers, and part of the cover.
+        // Confirmed: a cited change before everything it covers, and part of every minimum cover.
+        let covers: Vec<&[usize]> =
+            conclusion.frontier.iter().map(|group| group.covers.as_slice()).collect();
+        let explained: BTreeSet<usize> = covers.iter().flat_map(|c| c.iter().copied()).collect();
+        let is_needed = |position: usize| {
+            let size = conclusion.cover.len();
+            let without = |set: &u32| set >> position & 1 == 0 && set.count_ones() as usize == size;
+            let mut others = (0..1_u32 << covers.len()).filter(without);
+            let all = |set: u32| {
+                let members = (0..covers.len()).filter(|member| set >> member & 1 == 1);
+                members.flat_map(|m| covers[m].iter().copied()).collect::<BTreeSet<_>>() == explained
+            };
+            conclusion.cover.contains(&position) && !others.any(all)
+        };
         for (position, group) in conclusion.frontier.iter().enumerate() {
             let origins = group.origins.iter().map(|origin| {
                 &planted[(0..planted.len()).find(|&e| name(e) == *origin).expect("is planted")]
@@ -206,17 +219,17 @@ proptest! {
             let change: Option<Timestamp> = changes.min().map(at);
             let onset = group.covers.iter().map(|&a| at(alerts[a].1)).min();
             let before = change.zip(onset).is_some_and(|(change, onset)| change < onset);
-            let confirmed = before && conclusion.cover.contains(&position);
+            let confirmed = before && is_needed(position);
             prop_assert_eq!(group.confidence == Confidence::Confirmed, confirmed);
             prop_assert_eq!(group.doubts.is_empty(), confirmed);
-            prop_assert_eq!(group.change.as_ref().map(|(_, at)| *at), change);
+            prop_assert_eq!(group.change.as_ref().map(|cited| cited.at), change);
         }
         // Reached, but only by changes that came too late.
         let too_late = |a: &usize| {
             let mut covering = conclusion.frontier.iter().filter(|g| g.covers.contains(a)).peekable();
             let late = |change: Timestamp| change >= at(alerts[*a].1);
             covering.peek().is_some()
-                && covering.all(|group| group.change.as_ref().is_some_and(|(_, at)| late(*at)))
+                && covering.all(|group| group.change.as_ref().is_some_and(|cited| late(cited.at)))
         };
         let earlier: Vec<usize> = (0..alerts.len()).filter(too_late).collect();
         prop_assert_eq!(&conclusion.earlier_onset, &earlier);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::digest::Digest;
+use eog_core::Digest;
 use eog_core::{
     Anomaly, Case, Claim, ContextPacket, ContextRequest, Decision, Direction, EffectDirection,
     EntityId, EvidenceId, EvidenceKind, EvidenceTime, Failure, Finding, FindingContent, Label,

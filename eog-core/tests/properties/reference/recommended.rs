@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::digest::Digest;
+use eog_core::Digest;
 use eog_core::{
     Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, Order,
     Reason,
