@@ -25,7 +25,7 @@ pub(crate) enum Command {
     ///
     /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
     /// snapshot in the ITBench layout (see docs/sre.md). Which of the two is told by its content.
-    Investigate(Investigate),
+    Investigate(Box<Investigate>),
     /// Print the JSON Schema of what a command policy reads or writes.
     Schema(Schema),
 }
@@ -33,11 +33,11 @@ pub(crate) enum Command {
 const EXIT_CODES: &str = "\
 Exit codes:
   0    diagnosed: an origin that explains at least one alert was found
-  1    output could not be written, or eog itself failed
+  1    output could not be written, or not a single evaluation led to a decision
   2    wrong command line
   3    inconclusive: no origin found; the report ranks the candidates
   4    the input cannot be used; the message names file, place and reason
-  130  interrupted; what was found so far is reported
+  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was found so far is reported
 
 Examples:
   eog investigate examples/flash-sale
@@ -74,6 +74,10 @@ pub(crate) struct Investigate {
     #[arg(long, value_name = "POLICY", default_value = "evidence", value_parser = parse_policy)]
     pub(crate) policy: PolicyChoice,
 
+    /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub(crate) policy_arg: Vec<OsString>,
+
     /// Turn off belief messages between neighbours (the paper's ablation).
     #[arg(long)]
     pub(crate) no_messages: bool,
@@ -82,7 +86,7 @@ pub(crate) struct Investigate {
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
     pub(crate) policy_timeout: Duration,
 
-    /// Longest time for the whole investigation, in seconds.
+    /// Longest time for the whole investigation, in seconds, once the input is read.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) deadline: Option<Duration>,
 

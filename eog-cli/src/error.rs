@@ -13,7 +13,7 @@ use crate::report::clean;
 pub(crate) enum Exit {
     /// At least one origin that explains an alert was found.
     Diagnosed = 0,
-    /// Output could not be written, or the program itself failed.
+    /// Output could not be written, or not a single evaluation led to a decision.
     Failed = 1,
     /// The command line is wrong. Clap uses the same code.
     BadUsage = 2,
@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     Inconclusive = 3,
     /// The input cannot be used.
     BadInput = 4,
-    /// Ctrl-C.
+    /// Ctrl-C, SIGTERM or SIGHUP.
     Interrupted = 130,
 }
 

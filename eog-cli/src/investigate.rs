@@ -23,7 +23,10 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     }
     let policy: Box<dyn AbductivePolicy> = match &arguments.policy {
         PolicyChoice::Evidence => Box::new(EvidencePolicy::default()),
-        PolicyChoice::Command(program) => Box::new(command_policy(program)?),
+        PolicyChoice::Command(program) => {
+            let policy = command_policy(program)?;
+            Box::new(arguments.policy_arg.iter().fold(policy, CommandPolicy::arg))
+        }
     };
     let progress = Progress::start(arguments.quiet);
     progress.say(&format!("reading {}", arguments.path.display()));
@@ -35,20 +38,22 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let finished = runtime.block_on(investigate(arguments, case, contract, policy, &progress));
     drop(progress);
     let report = Report::new(name, &finished);
-    if let Some(folder) = &arguments.out {
-        files::write(folder, "ledger.jsonl", &finished.ledger().to_json_lines())?;
-        files::write(folder, "agent_output.json", &report::agent_output(&report))?;
-        files::write(folder, "graph.dot", &report::dot(&report))?;
-        files::write(folder, "report.md", &report::markdown(&report))?;
-    }
+    // Printed first: a result that was paid for is not lost when a file cannot be written.
     files::print(&match arguments.format {
         Format::Text => report::text(&report, files::terminal_width()),
         Format::Json => report::json(&report),
         Format::Dot => report::dot(&report),
         Format::Mermaid => report::mermaid(&report),
     })?;
+    if let Some(folder) = &arguments.out {
+        files::write(folder, "ledger.jsonl", &finished.ledger().to_json_lines())?;
+        files::write(folder, "agent_output.json", &report::agent_output(&report))?;
+        files::write(folder, "graph.dot", &report::dot(&report))?;
+        files::write(folder, "report.md", &report::markdown(&report))?;
+    }
     Ok(match finished.stop {
         StopReason::Cancelled => Exit::Interrupted,
+        _ if report.nothing_was_decided() => Exit::Failed,
         _ if report.is_diagnosed() => Exit::Diagnosed,
         _ => Exit::Inconclusive,
     })
@@ -59,18 +64,52 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
 fn command_policy(program: &OsStr) -> Result<CommandPolicy, CliError> {
     let path = Path::new(program);
     let is_found = if path.components().count() > 1 {
-        path.is_file()
+        is_executable(path)
     } else {
         let search = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&search).any(|folder| folder.join(path).is_file())
+        std::env::split_paths(&search).any(|folder| is_executable(&folder.join(path)))
     };
     if is_found {
         Ok(CommandPolicy::new(program))
     } else {
         Err(CliError::Usage(format!(
-            "--policy: there is no program {}; give its path, such as command:./triage.py",
+            "--policy: there is no executable program {}; give its path, such as \
+             command:./triage.py, and its arguments with --policy-arg",
             path.display()
         )))
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}
+
+/// Resolves when the person or the system wants the program to end.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut end), Ok(mut hang_up)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            Ok(()) = tokio::signal::ctrl_c() => {}
+            Some(()) = end.recv() => {}
+            Some(()) = hang_up.recv() => {}
+            else => std::future::pending().await,
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
     }
 }
 
@@ -94,9 +133,8 @@ async fn investigate(
         .with_events(events)
         .with_controls(controls);
     let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            handle.cancel();
-        }
+        interrupted().await;
+        handle.cancel();
         std::future::pending::<()>().await;
     };
     let watch = async {

@@ -26,7 +26,9 @@ fn main() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("eog: {error}");
+            for line in format!("eog: {error}").lines() {
+                eprintln!("{}", report::clean_line(line));
+            }
             error.exit().into()
         }
     }

@@ -12,7 +12,7 @@ mod text;
 mod words;
 
 pub(crate) use agent_output::agent_output;
-pub(crate) use clean::clean;
+pub(crate) use clean::{clean, clean_line};
 pub(crate) use graph::{dot, mermaid};
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;

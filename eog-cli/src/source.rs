@@ -24,7 +24,11 @@ pub(crate) fn open(arguments: &Investigate) -> Result<Source, CliError> {
     if !path.is_dir() {
         return Err(unusable("this is a file; give the folder of a bundle or snapshot"));
     }
-    if path.join("bundle.json").is_file() {
+    let manifest = path.join("bundle.json");
+    if manifest.exists() && !manifest.is_file() {
+        return Err(unusable("bundle.json is not a file"));
+    }
+    if manifest.is_file() {
         if arguments.architecture.is_some() {
             return Err(CliError::Usage(format!(
                 "--architecture goes with a snapshot, but {} is a bundle, which holds its own \

@@ -143,7 +143,7 @@ fn every_format_is_what_it_says() {
     }
     assert!(!text.contains('\u{1b}'), "plain when not a terminal");
     assert!(print("dot").starts_with("digraph eog {"));
-    assert!(print("dot").contains("\"gateway\" -> \"processor\""));
+    assert!(print("dot").contains("  n2 -> n3 [label="), "gateway to processor");
     assert!(print("mermaid").starts_with("flowchart LR\n"));
     let json: Value = serde_json::from_str(&print("json")).unwrap();
     assert_eq!((&json["format"], &json["version"]), (&json!("eog-result"), &json!(1)));
@@ -250,14 +250,38 @@ mod with_programs {
             "--policy-timeout".as_ref(),
             "0.2".as_ref(),
         ]);
-        assert_eq!(code, 3);
+        assert_eq!(code, 1, "nothing was decided");
         assert!(result["failures"][0].as_str().unwrap().contains("no decision in time"));
     }
 
     #[test]
-    fn ctrl_c_reports_what_was_found_so_far() {
+    fn arguments_reach_the_program_and_refusals_are_said() {
         let folder = tempfile::tempdir().unwrap();
-        let policy = script(folder.path(), "touch \"$0.asked\"; sleep 600");
+        let policy = script(folder.path(), r#"echo "{\"label\": \"$1\", \"summary\": \"$2\"}""#);
+        let (code, result, _) = investigate_json(&[
+            bundle().as_os_str(),
+            "--policy".as_ref(),
+            policy.as_ref(),
+            "--policy-arg".as_ref(),
+            "origin".as_ref(),
+            "--policy-arg".as_ref(),
+            "-- just so".as_ref(),
+        ]);
+        assert_eq!(code, 3);
+        assert_eq!(result["beliefs"]["gateway"]["summary"], "-- just so");
+        assert!(result["refusals"][0].as_str().unwrap().contains("without citing evidence"));
+    }
+
+    #[test]
+    fn signals_end_it_with_what_was_found_so_far() {
+        for signal in ["-INT", "-TERM", "-HUP"] {
+            interrupt_with(signal);
+        }
+    }
+
+    fn interrupt_with(signal: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = script(folder.path(), "sleep 600 & echo $! > \"$0.asked\"; wait");
         let out = folder.path().join("out");
         let child = eog()
             .arg("investigate")
@@ -270,17 +294,30 @@ mod with_programs {
             .unwrap();
         let asked = folder.path().join("policy.sh.asked");
         let patience = Instant::now() + Duration::from_secs(60);
-        while !asked.exists() && Instant::now() < patience {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let child_of_policy = loop {
+            match std::fs::read_to_string(&asked) {
+                Ok(text) if text.ends_with('\n') => break text.trim().to_owned(),
+                _ if Instant::now() > patience => panic!("the policy was never asked"),
+                _ => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
         let pid = child.id().to_string();
         assert!(
-            std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success()
+            std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success()
         );
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130));
         assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
         let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap();
         assert!(eog::Ledger::from_json_lines(&ledger).is_ok());
+        while is_alive(&child_of_policy) {
+            assert!(Instant::now() < patience, "process {child_of_policy} outlived eog");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn is_alive(pid: &str) -> bool {
+        let mut probe = std::process::Command::new("kill");
+        probe.args(["-0", pid]).stderr(std::process::Stdio::null()).status().unwrap().success()
     }
 }

@@ -25,7 +25,10 @@ pub const MAX_ENTITY_ID_BYTES: usize = 512;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(with = "String", extend("minLength" = 1, "maxLength" = 512))
+)]
 pub struct EntityId(Arc<str>);
 
 impl EntityId {
@@ -108,7 +111,13 @@ impl std::borrow::Borrow<str> for EntityId {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(
+        with = "String",
+        extend("pattern" = "^(chg|evt|met|log|spn|alr|nte)-[0-9a-f]{20}$")
+    )
+)]
 pub struct EvidenceId(Arc<str>);
 
 impl EvidenceId {

@@ -60,6 +60,8 @@ mod evidence;
 mod ids;
 mod ledger;
 mod packet;
+#[cfg(feature = "schema")]
+mod schema;
 mod state;
 mod time;
 mod topology;
@@ -91,5 +93,7 @@ pub use ledger::{
     Refusal, Warning,
 };
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+#[cfg(feature = "schema")]
+pub use schema::json_schema;
 pub use time::{InvalidWindow, Window, to_the_second};
 pub use topology::{CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, Topology};

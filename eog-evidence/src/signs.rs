@@ -4,7 +4,7 @@ use eog_core::{EvidenceKind, Finding, PeerRole, Signal, Trend};
 
 /// Whether a finding speaks of its entity doing worse than usual.
 ///
-/// More errors, latency, saturation and exhaustion are worse. Availability given as a share
+/// More errors, latency, saturation and exhaustion are worse, and so is less output. Availability given as a share
 /// (`ratio`, `percent`, `%`) is worse when it falls, else (failures counted) when it rises.
 /// An alert is worse, unless it speaks of traffic or demand: those tell of load, not of harm.
 /// Changes and notes are never signs of harm.
@@ -18,6 +18,7 @@ pub(crate) fn is_worse(finding: &Finding) -> bool {
     }
     let bad = match finding.signal {
         Signal::Errors | Signal::Latency | Signal::Saturation | Signal::Exhaustion => Trend::Rising,
+        Signal::Output => Trend::Falling,
         Signal::Availability if is_share(finding) => Trend::Falling,
         Signal::Availability => Trend::Rising,
         _ => return false,

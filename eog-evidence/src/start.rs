@@ -16,7 +16,7 @@ const TAIL: SignedDuration = SignedDuration::from_hours(2);
 /// Chooses window and seeds without a model and builds the case.
 ///
 /// **Window**: the argument, else the incident's own, else from the anomalies of a golden signal
-/// (errors, latency, traffic, availability; all anomalies when there are none): from 30 minutes
+/// (errors, latency, traffic, availability, output; all anomalies when there are none): from 30 minutes
 /// before the earliest onset, but not before the telemetry begins unless changes are recorded
 /// there, to one second after the last onset or last sighting, or to the end of the telemetry if
 /// that is later, at most 2 hours after the last onset. Anomalies that were not active in the
@@ -159,7 +159,10 @@ fn window_reason(anchors: &[&Anomaly]) -> String {
 }
 
 fn is_golden(signal: Signal) -> bool {
-    matches!(signal, Signal::Errors | Signal::Latency | Signal::Traffic | Signal::Availability)
+    matches!(
+        signal,
+        Signal::Errors | Signal::Latency | Signal::Traffic | Signal::Availability | Signal::Output
+    )
 }
 
 fn later(at: Timestamp, by: SignedDuration) -> Timestamp {

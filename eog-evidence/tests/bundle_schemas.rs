@@ -28,7 +28,7 @@ fn the_published_schemas_are_current() {
 fn the_shipped_example_follows_them_and_broken_files_do_not() {
     let files = ["bundle.json", "alerts.json", "changes.json"];
     for ((name, schema), file) in eog_evidence::bundle_schemas().into_iter().zip(files) {
-        let validator = jsonschema::validator_for(schema.as_value()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
         let shipped = json(&root().join("examples/flash-sale").join(file));
         let problems: Vec<String> =
             validator.iter_errors(&shipped).map(|error| error.to_string()).collect();

@@ -142,7 +142,13 @@ impl SnapshotContext {
         let mut findings = Vec::new();
         for one in std::iter::once(entity).chain(&pods) {
             let recorded = self.recorded.get(one).into_iter().flatten();
-            findings.extend(recorded.filter(|finding| overlaps(finding, window)).cloned());
+            // A window may begin after the change that explains what is seen in it.
+            let is_cause = |finding: &Finding| {
+                finding.time.start() < window.end()
+                    && self.effects.qualifying().any(|cause| cause.id() == finding.id())
+            };
+            let relevant = |finding: &&Finding| overlaps(finding, window) || is_cause(finding);
+            findings.extend(recorded.filter(relevant).cloned());
         }
         if let Some(compare) = self.compare(window) {
             let Snapshot { spans, metrics, logs, .. } = &self.snapshot;

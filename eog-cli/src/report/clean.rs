@@ -23,6 +23,11 @@ fn is_harmful(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Without control characters and direction overrides, whatever its length.
+pub(crate) fn clean_line(text: &str) -> String {
+    text.chars().map(|c| if is_harmful(c) { ' ' } else { c }).collect()
+}
+
 /// Cleaned, and cut after so many characters.
 pub(super) fn clean_to(text: &str, limit: usize) -> String {
     let clean = clean(text);

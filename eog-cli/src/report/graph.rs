@@ -46,35 +46,34 @@ fn alerts(report: &Report, entity: &EntityId) -> String {
     on_entity.map(|anomaly| anomaly.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The graph for Graphviz.
+/// The graph for Graphviz. Nodes are numbered: cleaned names of different entities can be equal.
 pub(crate) fn dot(report: &Report) -> String {
     let quote = |text: &str| clean(text).replace('\\', "\\\\").replace('"', "\\\"");
+    let entities: Vec<&EntityId> = drawn(report).into_iter().collect();
     let mut out = String::from(
         "digraph eog {\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n",
     );
-    for entity in drawn(report) {
+    for entity in &entities {
         let (role, alerts) = (role(report, entity), alerts(report, entity));
         let alerts = if alerts.is_empty() { alerts } else { format!("\\n! {}", quote(&alerts)) };
-        let name = quote(entity.as_str());
         let width = if role == "cause" { ", penwidth=2" } else { "" };
         let _ = writeln!(
             out,
-            "  \"{name}\" [label=\"{name}\\n{role}{alerts}\", fillcolor=\"{}\"{width}];",
+            "  n{} [label=\"{}\\n{role}{alerts}\", fillcolor=\"{}\"{width}];",
+            number(&entities, entity),
+            quote(entity.as_str()).replace('/', "/\\n"),
             fill(role)
         );
     }
     for claim in unique(report) {
-        let style = if report.causal.iter().any(|causal| causal.edge() == claim.edge()) {
-            "penwidth=2"
-        } else {
-            "style=dashed"
-        };
+        let style = if is_causal(report, claim) { "penwidth=2" } else { "style=dashed" };
         let _ = writeln!(
             out,
-            "  \"{}\" -> \"{}\" [label=\"{}\", {style}];",
-            quote(claim.cause.as_str()),
-            quote(claim.effect.as_str()),
-            quote(&clean_to(&claim.condition, MAX_LABEL))
+            "  n{} -> n{} [label=\"{}\", tooltip=\"{}\", {style}];",
+            number(&entities, &claim.cause),
+            number(&entities, &claim.effect),
+            quote(&clean_to(&claim.condition, MAX_LABEL)),
+            quote(&claim.condition)
         );
     }
     out.push_str("}\n");
@@ -84,8 +83,6 @@ pub(crate) fn dot(report: &Report) -> String {
 /// The graph for Mermaid.
 pub(crate) fn mermaid(report: &Report) -> String {
     let entities: Vec<&EntityId> = drawn(report).into_iter().collect();
-    let number =
-        |entity: &EntityId| entities.iter().position(|other| *other == entity).unwrap_or(0);
     let quote = |text: &str| {
         clean(text)
             .replace('#', "#35;")
@@ -102,20 +99,31 @@ pub(crate) fn mermaid(report: &Report) -> String {
         let (role, alerts) = (role(report, entity), alerts(report, entity));
         let alerts = if alerts.is_empty() { alerts } else { format!("<br/>! {}", quote(&alerts)) };
         let name = quote(entity.as_str());
-        let _ = writeln!(out, "  n{}[\"{name}<br/>{role}{alerts}\"]:::{role}", number(entity));
+        let _ = writeln!(
+            out,
+            "  n{}[\"{name}<br/>{role}{alerts}\"]:::{role}",
+            number(&entities, entity)
+        );
     }
     for claim in unique(report) {
-        let is_causal = report.causal.iter().any(|causal| causal.edge() == claim.edge());
-        let arrow = if is_causal { "==>" } else { "-.->" };
+        let arrow = if is_causal(report, claim) { "==>" } else { "-.->" };
         let _ = writeln!(
             out,
             "  n{} {arrow}|\"{}\"| n{}",
-            number(&claim.cause),
+            number(&entities, &claim.cause),
             quote(&clean_to(&claim.condition, MAX_LABEL)),
-            number(&claim.effect)
+            number(&entities, &claim.effect)
         );
     }
     out
+}
+
+fn number(entities: &[&EntityId], entity: &EntityId) -> usize {
+    entities.binary_search(&entity).unwrap_or(entities.len())
+}
+
+fn is_causal(report: &Report, claim: &eog::Claim) -> bool {
+    report.causal.iter().any(|causal| causal.edge() == claim.edge())
 }
 
 /// One claim per edge.

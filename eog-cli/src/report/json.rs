@@ -25,6 +25,7 @@ struct ResultFile<'r> {
     evidence: Vec<&'r Finding>,
     spent: Spent,
     failures: &'r [String],
+    refusals: &'r [String],
     ignored: &'r [String],
     warnings: &'r [String],
 }
@@ -46,6 +47,7 @@ pub(crate) fn json(report: &Report) -> String {
         evidence: report.lookup(&cited),
         spent: report.spent,
         failures: &report.failures,
+        refusals: &report.refusals,
         ignored: &report.ignored,
         warnings: &report.warnings,
     })

@@ -24,6 +24,7 @@ pub(crate) fn markdown(report: &Report) -> String {
     causes(&mut out, report);
     ranking(&mut out, report);
     chain(&mut out, report);
+    unlinked(&mut out, report);
     alerts(&mut out, report);
     beliefs(&mut out, report);
     notes(&mut out, report);
@@ -35,18 +36,16 @@ fn causes(out: &mut String, report: &Report) {
         for origin in &group.origins {
             let _ = writeln!(
                 out,
-                "\n## Root cause: {} ({})\n",
+                "\n## {}: {} ({})\n",
+                words::cause(report, group),
                 for_markdown(origin.as_str()),
                 group.confidence
             );
-            if group.mutual {
-                let _ = writeln!(out, "One of several origins that explain each other.\n");
-            }
             let Some(belief) = report.beliefs.get(origin) else { continue };
             let _ = writeln!(out, "{}\n", for_markdown(&belief.summary));
             evidence(out, &report.cited(belief));
             for doubt in &group.doubts {
-                let _ = writeln!(out, "\nNot confirmed: {}.", for_markdown(doubt));
+                let _ = writeln!(out, "\nNot confirmed: {}.", for_markdown(&doubt.to_string()));
             }
         }
     }
@@ -152,18 +151,22 @@ fn beliefs(out: &mut String, report: &Report) {
     }
 }
 
+fn unlinked(out: &mut String, report: &Report) {
+    let origins: Vec<&EntityId> = report.unlinked().flat_map(|group| &group.origins).collect();
+    if !origins.is_empty() {
+        let _ = writeln!(out, "\n## Origins that reach no alert\n");
+    }
+    for origin in origins {
+        let _ = writeln!(out, "- {}", for_markdown(origin.as_str()));
+    }
+}
+
 fn notes(out: &mut String, report: &Report) {
-    if report.ignored.is_empty() && report.warnings.is_empty() && report.failures.is_empty() {
-        return;
+    let notes = report.notes();
+    if !notes.is_empty() {
+        let _ = writeln!(out, "\n## Notes\n");
     }
-    let _ = writeln!(out, "\n## Notes\n");
-    for failure in &report.failures {
-        let _ = writeln!(out, "- {}", for_markdown(failure));
-    }
-    for ignored in &report.ignored {
-        let _ = writeln!(out, "- Left out: {}", for_markdown(ignored));
-    }
-    for warning in &report.warnings {
-        let _ = writeln!(out, "- {}", for_markdown(warning));
+    for note in notes {
+        let _ = writeln!(out, "- {}", for_markdown(&note));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::words;
 use eog::{
     Anomaly, Belief, Claim, Conclusion, Confidence, EntityId, EvidenceId, Finding, Finished, Label,
     OriginGroup, RecordedAnswer, Spent, StopReason, Window,
@@ -20,6 +21,8 @@ pub(crate) struct Report {
     pub(crate) warnings: Vec<String>,
     /// Evaluations without a context or decision, each with the reason.
     pub(crate) failures: Vec<String>,
+    /// What was not taken over from decisions, by entity, each kind once.
+    pub(crate) refusals: Vec<String>,
     pub(crate) beliefs: BTreeMap<EntityId, Belief>,
     pub(crate) findings: BTreeMap<EvidenceId, Finding>,
     pub(crate) entities: usize,
@@ -42,6 +45,7 @@ impl Report {
         let mut warnings = Vec::new();
         let mut window = None;
         let mut failures = Vec::new();
+        let mut refusals = Vec::new();
         for entry in controller.ledger().entries() {
             if let eog::EntryBody::Opened(opened) = &entry.body {
                 let bootstrap = &opened.case.bootstrap;
@@ -51,10 +55,18 @@ impl Report {
                 warnings.clone_from(&bootstrap.warnings);
                 bootstrap.evidence.iter().for_each(&mut note);
             }
-            if let Some(evaluation) = entry.evaluation()
-                && let RecordedAnswer::Failed(failure) = &evaluation.answer
-            {
-                failures.push(format!("entry {}: {}: {failure}", entry.seq, evaluation.entity));
+            if let Some(evaluation) = entry.evaluation() {
+                if let RecordedAnswer::Failed(failure) = &evaluation.answer {
+                    failures.push(format!("entry {}: {}: {failure}", entry.seq, evaluation.entity));
+                }
+                for refusal in &evaluation.refusals {
+                    if let Some(words) = words::refusal(refusal) {
+                        let refusal = format!("{}: {words}", evaluation.entity);
+                        if !refusals.contains(&refusal) {
+                            refusals.push(refusal);
+                        }
+                    }
+                }
             }
             let context = entry.evaluation().and_then(|evaluation| evaluation.context.as_ref());
             for finding in context.iter().filter_map(|c| c.body.as_ref()).flat_map(|c| &c.findings)
@@ -76,6 +88,7 @@ impl Report {
             ignored,
             warnings,
             failures,
+            refusals,
             findings,
             entities: controller.topology().entities().len(),
             causal,
@@ -83,6 +96,29 @@ impl Report {
             conclusion,
             beliefs,
         }
+    }
+
+    /// Whether not a single evaluation led to a decision.
+    pub(crate) fn nothing_was_decided(&self) -> bool {
+        self.spent.evaluations > 0 && self.spent.failures == self.spent.evaluations
+    }
+
+    /// What a reader should know beside the result, most important first.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let conclusion = &self.conclusion;
+        let mut notes = self.failures.clone();
+        let mut list = |what: &str, entities: &[EntityId]| {
+            if !entities.is_empty() {
+                notes.push(format!("{what}: {}", words::list(entities)));
+            }
+        };
+        list("not evaluated successfully, or not again", &conclusion.stale);
+        list("changed too often, set to Defer", &conclusion.damped);
+        list("have messages they were not evaluated with", &conclusion.unread);
+        notes.extend(self.refusals.iter().cloned());
+        notes.extend(self.ignored.iter().map(|ignored| format!("left out: {ignored}")));
+        notes.extend(self.warnings.iter().cloned());
+        notes
     }
 
     /// Whether an origin was found that explains at least one alert.

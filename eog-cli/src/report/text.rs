@@ -1,6 +1,6 @@
 //! The report for a person at a terminal.
 
-use eog::{Confidence, EntityId, Finding, OriginGroup};
+use eog::{Confidence, Finding, OriginGroup};
 
 use super::chain;
 use super::clean::{clean, clean_to};
@@ -14,6 +14,8 @@ const MAX_FINDINGS: usize = 6;
 const MAX_REASON: usize = 110;
 /// Lines shown of a list that can be long.
 const MAX_LINES: usize = 8;
+/// Rows shown of the tree and of the alerts.
+const MAX_ROWS: usize = 40;
 /// Candidates shown when there is no finding.
 const MAX_CANDIDATES: usize = 5;
 
@@ -51,8 +53,7 @@ fn head(page: &mut Page, report: &Report) {
 
 fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
-    let kind = if group.mutual { "ROOT CAUSES, each explaining the other" } else { "ROOT CAUSE" };
-    page.title(&format!("{kind} ({})", group.confidence));
+    page.title(&format!("{} ({})", words::cause(report, group).to_uppercase(), group.confidence));
     for origin in &group.origins {
         page.line("  ", style, &clean(origin.as_str()));
         let Some(belief) = report.beliefs.get(origin) else { continue };
@@ -64,7 +65,7 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
         more(page, findings.len(), MAX_FINDINGS, "pieces of evidence");
     }
     for doubt in &group.doubts {
-        page.line("    ", YELLOW, &format!("not confirmed: {}", clean(doubt)));
+        page.line("    ", YELLOW, &format!("not confirmed: {}", clean(&doubt.to_string())));
     }
 }
 
@@ -76,7 +77,8 @@ fn evidence(page: &mut Page, finding: &Finding) {
 
 fn spread(page: &mut Page, report: &Report) {
     page.title("HOW IT SPREAD");
-    for row in chain::tree(report) {
+    let rows = chain::tree(report);
+    for row in rows.iter().take(MAX_ROWS) {
         let alerts = if row.alerts.is_empty() {
             String::new()
         } else {
@@ -92,9 +94,14 @@ fn spread(page: &mut Page, report: &Report) {
             page.paragraph(&below, &below, DIM, &format!("because {because}; seen as {seen}"));
         }
     }
+    more(page, rows.len(), MAX_ROWS, "entities");
 }
 
 fn ranking(page: &mut Page, report: &Report) {
+    if report.nothing_was_decided() {
+        page.title("NO RESULT: not a single evaluation led to a decision; see the notes");
+        return;
+    }
     page.title("INCONCLUSIVE: no origin was found that explains an alert");
     if report.conclusion.ranking.is_empty() {
         page.line("  ", PLAIN, "Nothing was evaluated.");
@@ -138,7 +145,7 @@ fn alerts(page: &mut Page, report: &Report) {
     if report.anomalies.is_empty() {
         page.line("  ", PLAIN, "none");
     }
-    for (position, anomaly) in report.anomalies.iter().enumerate() {
+    for (position, anomaly) in report.anomalies.iter().enumerate().take(MAX_ROWS) {
         let what = format!(
             "{} on {} since {}",
             clean(&anomaly.name),
@@ -150,7 +157,7 @@ fn alerts(page: &mut Page, report: &Report) {
             let lead = format!("  {RED}✗{RED:#} ");
             page.line(&lead, PLAIN, &format!("{what}  {RED}not explained{RED:#}"));
         } else {
-            let by = list(by.iter().flat_map(|group| &group.origins));
+            let by = words::list(by.iter().flat_map(|group| &group.origins));
             let lead = format!("  {GREEN}✓{GREEN:#} ");
             page.line(&lead, PLAIN, &format!("{what}  explained by {}", clean(&by)));
         }
@@ -162,21 +169,11 @@ fn alerts(page: &mut Page, report: &Report) {
             page.line("    ", YELLOW, &words);
         }
     }
+    more(page, report.anomalies.len(), MAX_ROWS, "alerts");
 }
 
 fn notes(page: &mut Page, report: &Report) {
-    let conclusion = &report.conclusion;
-    let mut notes: Vec<String> = report.failures.clone();
-    if !conclusion.damped.is_empty() {
-        let damped = list(&conclusion.damped);
-        notes.push(format!("changed too often, set to Defer: {damped}"));
-    }
-    if !conclusion.unread.is_empty() {
-        let unread = list(&conclusion.unread);
-        notes.push(format!("have messages they were not evaluated with: {unread}"));
-    }
-    notes.extend(report.ignored.iter().map(|ignored| format!("left out: {ignored}")));
-    notes.extend(report.warnings.iter().cloned());
+    let notes = report.notes();
     if notes.is_empty() {
         return;
     }
@@ -185,10 +182,6 @@ fn notes(page: &mut Page, report: &Report) {
         page.line("  ", DIM, &clean(note));
     }
     more(page, notes.len(), MAX_LINES, "notes");
-}
-
-fn list<'e>(entities: impl IntoIterator<Item = &'e EntityId>) -> String {
-    entities.into_iter().map(EntityId::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn more(page: &mut Page, total: usize, shown: usize, what: &str) {

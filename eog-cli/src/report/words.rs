@@ -1,8 +1,23 @@
 //! Phrases that several forms of the report share.
 
-use eog::{BudgetKind, EvidenceKind, EvidenceTime, Finding, StopReason, Timestamp, Window};
+use eog::{
+    BudgetKind, ClaimEdge, EntityId, EvidenceKind, EvidenceTime, Finding, OriginGroup, Refusal,
+    StopReason, Timestamp, Window,
+};
 
 use super::model::Report;
+
+/// What a group of the frontier is called: those that the smallest cover can do without are not
+/// told as if they were needed.
+pub(super) fn cause(report: &Report, group: &OriginGroup) -> &'static str {
+    let position = report.conclusion.frontier.iter().position(|other| other == group);
+    match (position.is_some_and(|p| report.conclusion.cover.contains(&p)), group.mutual) {
+        (true, false) => "Root cause",
+        (true, true) => "Root causes, each explaining the other",
+        (false, false) => "Also possible",
+        (false, true) => "Also possible, each explaining the other",
+    }
+}
 
 /// `1 alert`, `2 alerts`.
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
@@ -52,6 +67,40 @@ pub(super) fn query(finding: &Finding) -> String {
     } else {
         format!("{}: {}", finding.source, finding.query)
     }
+}
+
+/// Entities by name, separated by commas.
+pub(super) fn list<'e>(entities: impl IntoIterator<Item = &'e EntityId>) -> String {
+    entities.into_iter().map(EntityId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// A refusal that the author of a policy should know of. Proposals of entities that were visited
+/// or wait already are everyday.
+pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
+    let edge = |edge: &ClaimEdge| format!("{} explains {}", edge.cause, edge.effect);
+    Some(match refusal {
+        Refusal::OriginWithoutLocalEvidence => {
+            "called an origin without citing evidence of its own; taken as Defer".to_owned()
+        }
+        Refusal::UnknownEvidence(id) => format!("evidence {id} is unknown; left out"),
+        Refusal::ClaimWithoutEvidence(claim) => {
+            format!("claim \"{}\" cites no known evidence; left out", edge(claim))
+        }
+        Refusal::ClaimBetweenOthers(claim) => {
+            format!("claim \"{}\" is about two others; left out", edge(claim))
+        }
+        Refusal::ClaimOnItself(claim) => {
+            format!("claim \"{}\" is about itself; left out", edge(claim))
+        }
+        Refusal::ClaimOnUnknownEntity(claim) => {
+            format!("claim \"{}\" names an unknown entity; left out", edge(claim))
+        }
+        Refusal::ClaimBeyondEntityCap(claim) => {
+            format!("claim \"{}\" would admit too many entities; left out", edge(claim))
+        }
+        Refusal::ProposalUnknown(entity) => format!("proposed {entity} is unknown; left out"),
+        _ => return None,
+    })
 }
 
 /// Why the investigation ended.

@@ -254,7 +254,7 @@ impl StateMachineTest for Caller {
             Some(StopReason::Converged { .. }) => assert!(waiting.is_empty()),
             Some(StopReason::Cancelled) => assert!(known.cancelled),
             Some(StopReason::Deadline) => {
-                assert!(known.deadline && (known.reopened || !known.cancelled))
+                assert!(known.deadline && (known.reopened || !known.cancelled));
             }
             Some(StopReason::BudgetExhausted { .. }) => {
                 assert!(known.reopened || (!known.deadline && !known.cancelled));

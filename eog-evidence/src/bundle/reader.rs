@@ -94,6 +94,8 @@ fn read_json(path: &Path) -> Result<Option<Vec<u8>>, BundleError> {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, BundleError> {
+    // Editors on some systems begin a file with a byte order mark.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     serde_json::from_slice(text).map_err(|error| BundleError::Malformed {
         file: path.to_owned(),
         line: error.line(),

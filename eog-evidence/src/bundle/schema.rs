@@ -1,7 +1,7 @@
 //! JSON Schemas of the bundle's JSON files.
 
-use eog_core::Anomaly;
-use schemars::{Schema, schema_for};
+use eog_core::{Anomaly, json_schema};
+use serde_json::Value;
 
 use super::manifest::{ChangeRecord, Manifest};
 
@@ -12,10 +12,10 @@ use super::manifest::{ChangeRecord, Manifest};
 /// let names: Vec<&str> = eog_evidence::bundle_schemas().iter().map(|(name, _)| *name).collect();
 /// assert_eq!(names[0], "bundle-manifest.schema.json");
 /// ```
-pub fn bundle_schemas() -> [(&'static str, Schema); 3] {
+pub fn bundle_schemas() -> [(&'static str, Value); 3] {
     [
-        ("bundle-manifest.schema.json", schema_for!(Manifest)),
-        ("bundle-alerts.schema.json", schema_for!(Vec<Anomaly>)),
-        ("bundle-changes.schema.json", schema_for!(Vec<ChangeRecord>)),
+        ("bundle-manifest.schema.json", json_schema::<Manifest>()),
+        ("bundle-alerts.schema.json", json_schema::<Vec<Anomaly>>()),
+        ("bundle-changes.schema.json", json_schema::<Vec<ChangeRecord>>()),
     ]
 }

@@ -46,8 +46,8 @@ pub(super) fn failing_callee(facts: &Facts<'_>) -> Option<Decision> {
 /// **Changed upstream.** The entity does worse, and a change elsewhere has a path here: the next
 /// hop towards that change explains it.
 ///
-/// A change that precedes some harm is taken before one that only falls into harm that was there
-/// already; of the latter the claim says that the earlier onset is not explained. A change of
+/// A change that precedes all harm is taken before one that precedes some, and that before one that
+/// only falls into harm that was there already; of the latter the claim says that the earlier onset is not explained. A change of
 /// demand acts by load alone and is left to the rule on traffic.
 pub(super) fn changed_upstream(facts: &Facts<'_>) -> Option<Decision> {
     let followed = |route: &&Finding| {
@@ -56,9 +56,13 @@ pub(super) fn changed_upstream(facts: &Facts<'_>) -> Option<Decision> {
     let overlapped = |route: &&Finding| {
         facts.harms.iter().find(|harm| lasts_beyond(harm, route.time.start())).copied()
     };
-    let clean = facts.routes.iter().find_map(|route| Some((*route, followed(route)?, true)));
+    let since = facts.harms.iter().map(|harm| harm.time.start()).min();
+    let before_all = |route: &&&Finding| since.is_some_and(|since| route.time.start() < since);
+    let whole = facts.routes.iter().find(before_all);
+    let whole = whole.and_then(|route| Some((*route, followed(route)?, true)));
+    let clean = || facts.routes.iter().find_map(|route| Some((*route, followed(route)?, true)));
     let late = || facts.routes.iter().find_map(|route| Some((*route, overlapped(route)?, false)));
-    let (route, harm, explains_onset) = clean.or_else(late)?;
+    let (route, harm, explains_onset) = whole.or_else(clean).or_else(late)?;
     let hop = &route.peer.as_ref()?.entity;
 
     let mut condition = link(facts, hop, route);

@@ -201,5 +201,7 @@ pub(crate) fn read_json(file: File) -> Result<serde_json::Value, String> {
         return Err(format!("longer than {MAX_JSON_BYTES} bytes"));
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    // Editors on some systems begin a file with a byte order mark.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     serde_json::from_slice(text).map_err(|error| format!("not valid JSON: {error}"))
 }

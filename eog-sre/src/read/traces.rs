@@ -91,8 +91,9 @@ pub(crate) fn read_traces(
                 table.reject("the Timestamp is not a time", warnings);
                 continue;
             };
-            let Ok(nanoseconds) = table.cell(duration).trim().parse::<f64>() else {
-                table.reject("the Duration is not a number", warnings);
+            let nanoseconds = table.cell(duration).trim().parse::<f64>().ok();
+            let Some(nanoseconds) = nanoseconds.filter(|ns| ns.is_finite() && *ns >= 0.0) else {
+                table.reject("the Duration is not a number of nanoseconds", warnings);
                 continue;
             };
             let kind = span_kind(table.cell(kind));

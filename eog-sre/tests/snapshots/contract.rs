@@ -88,6 +88,15 @@ fn pages_are_bounded_and_together_whole() {
 }
 
 #[test]
+fn a_cause_is_shown_though_the_window_begins_after_it() {
+    let context = changed().context();
+    let mut late = request("shop/ConfigMap/settings", 1);
+    late.window = window("10:21:00", "10:50:00");
+    let page = ask(&context, &late);
+    assert_eq!(page.findings[0].kind, EvidenceKind::Change, "{:#?}", lines(&page));
+}
+
+#[test]
 fn only_what_lies_in_the_window_is_shown() {
     let context = changed().context();
     let mut early = request("shop/ConfigMap/settings", 1);
