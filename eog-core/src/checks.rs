@@ -10,9 +10,14 @@ use crate::ledger::{Refusal, Warning};
 use crate::packet::Decision;
 use crate::state::State;
 
+/// Longest text that is taken over from a decision, in characters. Packets carry the texts of
+/// neighbours and must stay bounded.
+const MAX_TEXT_CHARS: usize = 2_000;
+
 /// What is left of a decision.
 pub(crate) struct Checked {
     pub(crate) label: Label,
+    pub(crate) summary: String,
     pub(crate) evidence: Vec<EvidenceId>,
     pub(crate) claims: Vec<Claim>,
     pub(crate) refusals: Vec<Refusal>,
@@ -30,6 +35,7 @@ pub(crate) fn check(
 ) -> Checked {
     let mut checked = Checked {
         label: decision.label,
+        summary: decision.summary.clone(),
         evidence: decision.evidence.clone(),
         claims: Vec::new(),
         refusals: Vec::new(),
@@ -39,6 +45,7 @@ pub(crate) fn check(
     let own = |id: &EvidenceId| state.get(entity).is_some_and(|node| node.seen.contains_key(id));
     let known = |id: &EvidenceId| own(id) || inbox.contains(id);
     if full {
+        cut(&mut checked.summary, &mut checked.refusals);
         keep_known(&mut checked.evidence, &known, &mut checked.refusals);
     }
     let mut room = (config.max_entities as usize).saturating_sub(state.admitted.len());
@@ -46,6 +53,8 @@ pub(crate) fn check(
     for claim in &decision.claims {
         let mut claim = claim.clone();
         if full {
+            cut(&mut claim.condition, &mut checked.refusals);
+            cut(&mut claim.observed, &mut checked.refusals);
             keep_known(&mut claim.evidence, &known, &mut checked.refusals);
         }
         let edge = claim.edge();
@@ -103,6 +112,15 @@ fn keep_known(
     });
 }
 
+/// Cuts a text that is too long, with a refusal.
+fn cut(text: &mut String, refusals: &mut Vec<Refusal>) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_TEXT_CHARS) {
+        text.truncate(end);
+        text.push('…');
+        refusals.push(Refusal::TextCut);
+    }
+}
+
 fn warn(state: &State, entity: &EntityId, checked: &mut Checked) {
     if checked.evidence.is_empty() && checked.claims.is_empty() {
         checked.warnings.push(Warning::Uncited);
@@ -116,5 +134,20 @@ fn warn(state: &State, entity: &EntityId, checked: &mut Checked) {
     };
     if checked.label == Label::Symptom && !explained() {
         checked.warnings.push(Warning::SymptomWithoutCause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_at_a_character() {
+        let (mut long, mut short) = ("é".repeat(2_001), "é".repeat(2_000));
+        let mut refusals = Vec::new();
+        cut(&mut long, &mut refusals);
+        cut(&mut short, &mut refusals);
+        assert_eq!(long, format!("{short}…"));
+        assert_eq!(refusals, [Refusal::TextCut]);
     }
 }

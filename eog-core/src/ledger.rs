@@ -166,6 +166,8 @@ pub enum ChangeCause {
 pub enum Refusal {
     /// An `Origin` that cites nothing of the entity's own contexts; it became `Defer`.
     OriginWithoutLocalEvidence,
+    /// A summary, condition or observation of more than 2,000 characters; the rest was cut off.
+    TextCut,
     /// A cited id that neither an own context nor the inbox holds.
     UnknownEvidence(EvidenceId),
     /// A claim with no known evidence left.

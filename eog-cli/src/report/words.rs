@@ -82,6 +82,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
         Refusal::OriginWithoutLocalEvidence => {
             "called an origin without citing evidence of its own; taken as Defer".to_owned()
         }
+        Refusal::TextCut => "a text of more than 2,000 characters was cut".to_owned(),
         Refusal::UnknownEvidence(id) => format!("evidence {id} is unknown; left out"),
         Refusal::ClaimWithoutEvidence(claim) => {
             format!("claim \"{}\" cites no known evidence; left out", edge(claim))

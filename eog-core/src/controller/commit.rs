@@ -168,7 +168,7 @@ impl Controller {
         let before = node.belief.take().filter(|_| node.settled);
         let mut belief = Belief {
             label: checked.label,
-            summary: decision.summary.clone(),
+            summary: checked.summary,
             evidence: checked.evidence,
             claims: checked.claims,
         };
