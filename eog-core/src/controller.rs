@@ -3,6 +3,7 @@
 mod commit;
 mod dispatch;
 mod observe;
+mod restore;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::State;
 use crate::topology::Topology;
 use dispatch::Slot;
+pub use restore::RestoreError;
 
 /// Names one dispatched evaluation while it is under way. Never part of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,7 +160,7 @@ pub struct Spent {
 ///
 /// It has four groups of methods:
 ///
-/// - **Start:** [`Controller::new`].
+/// - **Start:** [`Controller::new`], or [`Controller::restore`] from a ledger.
 /// - **Drive:** [`Controller::handle`] takes one input; after *every* input call
 ///   [`Controller::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
 /// - **Look:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.

@@ -78,7 +78,7 @@ pub use contract::{
     Usage,
 };
 pub use controller::{
-    BudgetKind, Controller, Input, InputError, Output, Spent, StopReason, Ticket,
+    BudgetKind, Controller, Input, InputError, Output, RestoreError, Spent, StopReason, Ticket,
 };
 pub use digest::Digest;
 pub use evidence::{

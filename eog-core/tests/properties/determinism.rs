@@ -41,7 +41,7 @@ pub(crate) fn course_of(ledger: &Ledger) -> Course {
     Course { shuffle: Vec::new(), observed: observed.collect() }
 }
 
-fn configs() -> impl Strategy<Value = Config> {
+pub(crate) fn configs() -> impl Strategy<Value = Config> {
     let width = (1..4u32).prop_map(|width| NonZeroU32::new(width).expect("is not 0"));
     (width, any::<bool>(), any::<bool>(), prop::option::of(0..15u64)).prop_map(
         |(width, paper, priority, hops)| {

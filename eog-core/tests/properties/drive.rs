@@ -78,7 +78,16 @@ pub(crate) fn run_on(
     limit: u64,
     course: &Course,
 ) -> (Controller, Option<StopReason>) {
-    let mut controller = Controller::new(config.clone(), case.clone());
+    go_on(Controller::new(config.clone(), case.clone()), answers, limit, course)
+}
+
+/// Goes on with a controller, on what is left of a course.
+pub(crate) fn go_on(
+    mut controller: Controller,
+    answers: &mut impl Answers,
+    limit: u64,
+    course: &Course,
+) -> (Controller, Option<StopReason>) {
     let mut open: Vec<Question> = Vec::new();
     let mut observed = course.observed.iter().peekable();
     let mut answered = 0;

@@ -8,6 +8,7 @@ mod frontier;
 mod machine;
 mod matches_reference;
 mod reference;
+mod restoring;
 mod termination;
 mod world;
 

@@ -1,0 +1,162 @@
+//! Restoring: a controller rebuilt from its ledger, without a single call.
+
+use std::collections::BTreeMap;
+
+use super::dispatch::Stage;
+use super::{Controller, InputError, Output, Ticket};
+use crate::contract::Usage;
+use crate::digest::Digest;
+use crate::ledger::{Entry, EntryBody, Evaluation, LEDGER_FORMAT, Ledger, RecordedAnswer};
+use crate::packet::LocalContext;
+
+/// A ledger that does not lead to a controller.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The ledger does not begin with the input of an investigation.
+    #[error("the ledger does not begin with the input of an investigation")]
+    NotOpened,
+    /// The ledger is of another format.
+    #[error("the ledger has format {found}, but this program reads format {LEDGER_FORMAT}")]
+    UnknownFormat {
+        /// The format it names.
+        found: u32,
+    },
+    /// An entry is not what follows from the entries before by the rules of this program.
+    #[error("entry {seq} does not follow from those before: expected {expected}, found {found}")]
+    Differs {
+        /// The entry.
+        seq: u64,
+        /// What follows by the rules.
+        expected: String,
+        /// What the ledger says.
+        found: String,
+    },
+}
+
+impl Controller {
+    /// Rebuilds the controller that wrote a ledger. Every entry is derived again from the recorded
+    /// contexts, answers and observations, and compared.
+    ///
+    /// The controller goes on where the ledger ends: evaluations that were under way then are
+    /// asked for again. What was used beside the chain (tokens, cost) is not known to a ledger and
+    /// begins at zero, and so do [`Input::Cancel`](crate::Input::Cancel) and
+    /// [`Input::Deadline`](crate::Input::Deadline).
+    ///
+    /// # Errors
+    /// [`RestoreError`] names the first entry that does not follow, and both values.
+    ///
+    /// ```
+    /// use eog_core::{Case, Config, Controller, EntityId, Seed, Topology, Window};
+    /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+    /// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+    /// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "alert".into() });
+    /// let controller = Controller::new(Config::default(), case);
+    /// let restored = Controller::restore(controller.ledger())?;
+    /// assert_eq!(restored.ledger(), controller.ledger());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restore(ledger: &Ledger) -> Result<Self, RestoreError> {
+        let mut entries = ledger.entries().iter();
+        let first = entries.next().ok_or(RestoreError::NotOpened)?;
+        let EntryBody::Opened(opened) = &first.body else { return Err(RestoreError::NotOpened) };
+        if opened.format != LEDGER_FORMAT {
+            return Err(RestoreError::UnknownFormat { found: opened.format });
+        }
+        let mut controller = Self::new(opened.config.clone(), opened.case.clone());
+        controller.compare(first)?;
+        let mut contexts: BTreeMap<Digest, LocalContext> = BTreeMap::new();
+        for entry in entries {
+            match &entry.body {
+                EntryBody::Opened(_) => {
+                    return Err(differs(entry, "an evaluation or an observation", "an opening"));
+                }
+                EntryBody::Evaluated(evaluation) => {
+                    controller.repeat(entry, evaluation, &mut contexts)?;
+                }
+                EntryBody::Observed(observed) => {
+                    let observation = observed.observation.clone();
+                    controller.observe(observation).map_err(|error| {
+                        differs(entry, "an observation that fits", &error.to_string())
+                    })?;
+                }
+            }
+            controller.commit_ready();
+            controller.compare(entry)?;
+        }
+        controller.emitted = controller.ledger.next_seq();
+        controller.stored = controller.emitted;
+        Ok(controller)
+    }
+
+    /// Feeds a recorded evaluation to the slot that is next to be committed.
+    fn repeat(
+        &mut self,
+        entry: &Entry,
+        evaluation: &Evaluation,
+        contexts: &mut BTreeMap<Digest, LocalContext>,
+    ) -> Result<(), RestoreError> {
+        let found = format!("an evaluation of {}", evaluation.entity);
+        let Some(slot) = self.in_flight.front() else {
+            return Err(differs(entry, "no evaluation", &found));
+        };
+        if slot.activation.entity != evaluation.entity {
+            let expected = format!("an evaluation of {}", slot.activation.entity);
+            return Err(differs(entry, &expected, &found));
+        }
+        let ticket = slot.ticket;
+        self.take_request(ticket);
+        if let Some(record) = &evaluation.context {
+            if let Some(body) = &record.body {
+                contexts.insert(record.digest, body.clone());
+            }
+            let context = contexts.get(&record.digest).cloned().ok_or_else(|| {
+                differs(entry, "a context that was recorded", &record.digest.to_string())
+            })?;
+            self.take_context(ticket, context).map_err(|error| unfit(entry, &error))?;
+            self.take_request(ticket);
+        }
+        match &evaluation.answer {
+            RecordedAnswer::Decided(decision) => self
+                .take_decision(ticket, decision.clone(), Usage::default())
+                .map_err(|error| unfit(entry, &error)),
+            RecordedAnswer::Failed(failure) => {
+                self.take_failure(ticket, failure.clone()).map_err(|error| unfit(entry, &error))
+            }
+            RecordedAnswer::Remembered { .. } => {
+                let answered =
+                    self.in_flight.front().is_some_and(|s| matches!(s.stage, Stage::Answered(..)));
+                let missing = || differs(entry, "a new question", "an answer from memory");
+                answered.then_some(()).ok_or_else(missing)
+            }
+        }
+    }
+
+    /// Takes back the request of a ticket, whose answer is recorded.
+    fn take_request(&mut self, ticket: Ticket) {
+        self.requests.retain(|(_, request)| match request {
+            Output::Fetch { ticket: asked, .. } | Output::Decide { ticket: asked, .. } => {
+                *asked != ticket
+            }
+            Output::Append(_) | Output::Idle | Output::Done(_) => true,
+        });
+    }
+
+    /// Compares a recorded entry with what was derived in its place.
+    fn compare(&self, recorded: &Entry) -> Result<(), RestoreError> {
+        let derived = self.ledger.entries().last();
+        if derived.is_some_and(|derived| **derived == *recorded) {
+            return Ok(());
+        }
+        let expected = derived.map_or("nothing".to_owned(), |derived| derived.hash.to_string());
+        Err(differs(recorded, &format!("hash {expected}"), &format!("hash {}", recorded.hash)))
+    }
+}
+
+fn differs(entry: &Entry, expected: &str, found: &str) -> RestoreError {
+    RestoreError::Differs { seq: entry.seq, expected: expected.to_owned(), found: found.to_owned() }
+}
+
+fn unfit(entry: &Entry, error: &InputError) -> RestoreError {
+    differs(entry, "an answer that fits", &error.to_string())
+}
