@@ -125,13 +125,9 @@ fn warn(state: &State, entity: &EntityId, checked: &mut Checked) {
     if checked.evidence.is_empty() && checked.claims.is_empty() {
         checked.warnings.push(Warning::Uncited);
     }
-    let explained = || {
-        // The entity's own earlier claims are about to be superseded and do not count.
-        let others = state.nodes.iter().filter(|(owner, _)| *owner != entity);
-        let others = others.filter_map(|(_, node)| node.belief.as_ref());
-        let live = others.flat_map(|belief| &belief.claims).chain(&checked.claims);
-        live.into_iter().any(|claim| claim.effect == *entity && claim.cause != *entity)
-    };
+    // The entity's own earlier claims are about to be superseded and do not count.
+    let by_itself = |claim: &Claim| claim.effect == *entity && claim.cause != *entity;
+    let explained = || state.is_explained_by_others(entity) || checked.claims.iter().any(by_itself);
     if checked.label == Label::Symptom && !explained() {
         checked.warnings.push(Warning::SymptomWithoutCause);
     }

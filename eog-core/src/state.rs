@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::belief::{Belief, ClaimEdge, Label};
+use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::case::{Anomaly, Case};
 use crate::evidence::EvidenceTime;
 use crate::ids::{EntityId, EvidenceId};
@@ -87,6 +87,8 @@ pub(crate) struct State {
     pub(crate) admitted: BTreeSet<EntityId>,
     /// Who was ever joined by an accepted claim; true where the key can be the cause.
     claimed: BTreeMap<EntityId, BTreeMap<EntityId, Roles>>,
+    /// How many live claims of other entities explain an entity.
+    explained: BTreeMap<EntityId, usize>,
 }
 
 /// In which roles an entity has stood to another in accepted claims.
@@ -110,6 +112,7 @@ impl State {
             named,
             admitted: BTreeSet::new(),
             claimed: BTreeMap::new(),
+            explained: BTreeMap::new(),
         }
     }
 
@@ -183,10 +186,28 @@ impl State {
         neighbours
     }
 
+    /// Takes note of the claims that take the place of an owner's earlier ones.
+    pub(crate) fn supersede(&mut self, owner: &EntityId, old: &[Claim], new: &[Claim]) {
+        let by_others = |claim: &&Claim| claim.effect != *owner && claim.effect != claim.cause;
+        for claim in new.iter().filter(by_others) {
+            *self.explained.entry(claim.effect.clone()).or_default() += 1;
+        }
+        for claim in old.iter().filter(by_others) {
+            if let Some(count) = self.explained.get_mut(&claim.effect) {
+                *count = count.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Whether a live claim of another entity explains this one.
+    pub(crate) fn is_explained_by_others(&self, entity: &EntityId) -> bool {
+        self.explained.get(entity).is_some_and(|count| *count > 0)
+    }
+
     /// The edges of all live claims.
     pub(crate) fn live_claims(&self) -> BTreeSet<ClaimEdge> {
         let beliefs = self.nodes.values().filter_map(|node| node.belief.as_ref());
-        beliefs.flat_map(|belief| &belief.claims).map(crate::belief::Claim::edge).collect()
+        beliefs.flat_map(|belief| &belief.claims).map(Claim::edge).collect()
     }
 
     /// Entities with this label, by name.

@@ -207,19 +207,22 @@ impl Controller {
                 ChangeRule::Substance => (news > 0).then_some(ChangeCause::NewEvidence),
             },
         };
+        let old = before.map(|before| before.claims).unwrap_or_default();
         node.belief = Some(belief.clone());
         node.settled = true;
         node.stale = false;
         node.last_commit = Some(commits);
         node.scores.clone_from(&decision.scores);
-        Outcome {
+        let outcome = Outcome {
             belief,
             change,
             flips: node.flips,
             damped,
             stale: false,
             broadcast_to: Vec::new(),
-        }
+        };
+        self.state.supersede(entity, &old, &outcome.belief.claims);
+        outcome
     }
 
     /// Sends the belief to whom it concerns and exchanges late messages over new edges; wakes by

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::{
-    Config, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId, Failure, Label,
+    Claim, Config, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId, Failure, Label,
     LocalContext, RecordedAnswer, Refusal, Warning,
 };
 use proptest::prelude::*;
@@ -113,6 +113,24 @@ proptest! {
             prop_assert_eq!(cites_ghost, ghost_refused);
             let uncited = evaluation.warnings.contains(&Warning::Uncited);
             prop_assert_eq!(uncited, belief.cited().is_empty());
+        }
+    }
+
+    /// A symptom is doubted exactly when no claim held then, by another or by itself, says of what.
+    #[test]
+    fn a_symptom_without_a_cause_is_said(world in worlds(true)) {
+        let (controller, _) = run(&Config::default(), &world.case, &mut &world, 2_000);
+        let mut held: BTreeMap<EntityId, Vec<Claim>> = BTreeMap::new();
+        for evaluation in controller.ledger().evaluations() {
+            let (entity, belief) = (&evaluation.entity, &evaluation.outcome.belief);
+            held.insert(entity.clone(), belief.claims.clone());
+            let answered = !matches!(evaluation.answer, RecordedAnswer::Failed(_));
+            // Damping hides what the label was.
+            if answered && !evaluation.outcome.damped {
+                let explained = held.values().flatten().any(|claim| claim.effect == *entity);
+                let doubted = evaluation.warnings.contains(&Warning::SymptomWithoutCause);
+                prop_assert_eq!(doubted, belief.label == Label::Symptom && !explained);
+            }
         }
     }
 }
