@@ -4,6 +4,7 @@ mod command;
 mod engine;
 mod events;
 mod handle;
+pub mod travel;
 
 pub use command::CommandPolicy;
 pub use engine::{Engine, Finished, Limits};

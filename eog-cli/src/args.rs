@@ -26,6 +26,14 @@ pub(crate) enum Command {
     /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
     /// snapshot in the ITBench layout (see docs/sre.md). Which of the two is told by its content.
     Investigate(Box<Investigate>),
+    /// Rebuild an investigation from its ledger, without a single call, and print its report.
+    ///
+    /// Every entry is derived again by the rules and compared with the recorded one.
+    Replay(Replay),
+    /// Say why an entity got its label: its evaluations, what it heard, what the label hangs on.
+    Explain(Explain),
+    /// Say where two runs part, and what each concluded.
+    Diff(Diff),
     /// Print the JSON Schema of what a command policy reads or writes.
     Schema(Schema),
 }
@@ -128,6 +136,43 @@ pub(crate) enum Format {
 pub(crate) enum PolicyChoice {
     Evidence,
     Command(OsString),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A ledger (ledger.jsonl), or the folder of `--out` that holds one.
+    pub(crate) ledger: PathBuf,
+
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// A ledger (ledger.jsonl), or the folder of `--out` that holds one.
+    pub(crate) ledger: PathBuf,
+
+    /// The entity.
+    pub(crate) entity: String,
+
+    /// Who judges the last packet again without each finding and message in turn: `evidence`
+    /// (built-in rules) or `command:PROGRAM`. Take the policy that made the ledger.
+    #[arg(long, value_name = "POLICY", default_value = "evidence", value_parser = parse_policy)]
+    pub(crate) policy: PolicyChoice,
+
+    /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub(crate) policy_arg: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The first ledger, or the folder of `--out` that holds one.
+    pub(crate) first: PathBuf,
+
+    /// The second ledger, or the folder of `--out` that holds one.
+    pub(crate) second: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `eog investigate`: open the input, run the engine, write the result.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use eog::{
@@ -21,30 +21,16 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     if let Some(folder) = &arguments.out {
         files::prepare(folder)?;
     }
-    let policy: Box<dyn AbductivePolicy> = match &arguments.policy {
-        PolicyChoice::Evidence => Box::new(EvidencePolicy::default()),
-        PolicyChoice::Command(program) => {
-            let policy = command_policy(program)?;
-            Box::new(arguments.policy_arg.iter().fold(policy, CommandPolicy::arg))
-        }
-    };
+    let policy = policy(&arguments.policy, &arguments.policy_arg)?;
     let progress = Progress::start(arguments.quiet);
     progress.say(&format!("reading {}", arguments.path.display()));
     let Source { name, case, contract } = source::open(arguments)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(CliError::Runtime)?;
+    let runtime = runtime()?;
     let finished = runtime.block_on(investigate(arguments, case, contract, policy, &progress));
     drop(progress);
     let report = Report::new(name, &finished);
     // Printed first: a result that was paid for is not lost when a file cannot be written.
-    files::print(&match arguments.format {
-        Format::Text => report::text(&report, files::terminal_width()),
-        Format::Json => report::json(&report),
-        Format::Dot => report::dot(&report),
-        Format::Mermaid => report::mermaid(&report),
-    })?;
+    files::print(&render(&report, arguments.format))?;
     if let Some(folder) = &arguments.out {
         files::write(folder, "ledger.jsonl", &finished.ledger().to_json_lines())?;
         files::write(folder, "agent_output.json", &report::agent_output(&report))?;
@@ -56,6 +42,34 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         _ if report.nothing_was_decided() => Exit::Failed,
         _ if report.is_diagnosed() => Exit::Diagnosed,
         _ => Exit::Inconclusive,
+    })
+}
+
+/// The report in one of the formats.
+pub(crate) fn render(report: &Report, format: Format) -> String {
+    match format {
+        Format::Text => report::text(report, files::terminal_width()),
+        Format::Json => report::json(report),
+        Format::Dot => report::dot(report),
+        Format::Mermaid => report::mermaid(report),
+    }
+}
+
+/// A runtime for one command.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Runtime)
+}
+
+/// The policy that was chosen.
+pub(crate) fn policy(
+    choice: &PolicyChoice,
+    arguments: &[OsString],
+) -> Result<Box<dyn AbductivePolicy>, CliError> {
+    Ok(match choice {
+        PolicyChoice::Evidence => Box::new(EvidencePolicy::default()),
+        PolicyChoice::Command(program) => {
+            Box::new(arguments.iter().fold(command_policy(program)?, CommandPolicy::arg))
+        }
     })
 }
 

@@ -8,6 +8,7 @@ mod progress;
 mod report;
 mod schema;
 mod source;
+mod travel;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Investigate(arguments) => investigate::run(&arguments),
+        Command::Replay(arguments) => travel::replay(&arguments),
+        Command::Explain(arguments) => travel::explain(&arguments),
+        Command::Diff(arguments) => travel::diff(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
     match done {

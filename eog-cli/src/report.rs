@@ -3,6 +3,7 @@
 mod agent_output;
 mod chain;
 mod clean;
+mod explanation;
 mod graph;
 mod json;
 mod markdown;
@@ -13,6 +14,7 @@ mod words;
 
 pub(crate) use agent_output::agent_output;
 pub(crate) use clean::{clean, clean_line};
+pub(crate) use explanation::{explanation, in_one_line};
 pub(crate) use graph::{dot, mermaid};
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;

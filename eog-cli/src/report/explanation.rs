@@ -1,0 +1,91 @@
+//! Why an entity has its label, for a person at a terminal.
+
+use eog::ChangeCause;
+use eog::travel::{Explanation, Part, Step};
+
+use super::clean::clean;
+use super::model::Report;
+use super::page::{BOLD, DIM, PLAIN, Page, YELLOW};
+use super::words;
+
+/// Renders an explanation.
+pub(crate) fn explanation(
+    report: &Report,
+    explanation: &Explanation,
+    width: Option<usize>,
+) -> String {
+    let mut page = Page::new(width);
+    let label = explanation
+        .belief
+        .as_ref()
+        .map_or("never evaluated".to_owned(), |belief| belief.label.to_string());
+    page.line("", BOLD, &format!("{}: {label}", clean(explanation.entity.as_str())));
+    if let Some(belief) = &explanation.belief {
+        page.line("  ", PLAIN, &clean(&belief.summary));
+        for finding in report.cited(belief) {
+            let when = words::time(&finding.time);
+            page.line("  • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
+            let query = words::query(finding);
+            page.line("    ", DIM, &format!("{}  {}", finding.id(), clean(&query)));
+        }
+        for claim in &belief.claims {
+            let claim = format!("claims that {} explains {}", claim.cause, claim.effect);
+            page.line("  • ", PLAIN, &clean(&claim));
+        }
+    }
+    page.title("HOW IT CAME TO THAT");
+    for step in &explanation.steps {
+        one_step(&mut page, step);
+    }
+    page.title("WHAT IT HANGS ON");
+    if explanation.hangs_on.is_empty() {
+        page.line(
+            "  ",
+            PLAIN,
+            "No single finding or message: without any one of them, the label stays.",
+        );
+    }
+    for dependence in &explanation.hangs_on {
+        let without = match &dependence.without {
+            Part::Finding(id) => report.findings.get(id).map_or_else(
+                || id.to_string(),
+                |finding| format!("{id}, {}", clean(&words::finding(finding))),
+            ),
+            Part::Message(sender) => format!("the message of {}", clean(sender.as_str())),
+        };
+        page.line("  • without ", PLAIN, &without);
+        let then = format!("{}: {}", dependence.label, clean(&dependence.summary));
+        page.line("    it would be ", YELLOW, &then);
+    }
+    page.into_text()
+}
+
+fn one_step(page: &mut Page, step: &Step) {
+    for heard in &step.heard {
+        let heard =
+            format!("entry {}: heard that {} is {}", heard.entry, heard.sender, heard.label);
+        page.line("    ", DIM, &clean(&heard));
+    }
+    let change = match step.change {
+        Some(ChangeCause::First) => "first judgement",
+        Some(ChangeCause::Signature) => "changed its mind",
+        Some(ChangeCause::NewEvidence) => "cites new evidence",
+        Some(ChangeCause::Text) => "changed its words",
+        None => "unchanged",
+    };
+    let line = format!(
+        "{}, {change} ({} by entry {}): {}",
+        step.belief.label,
+        step.reason,
+        step.activated_by,
+        clean(&step.belief.summary)
+    );
+    page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
+}
+
+/// The conclusion of a run in one line.
+pub(crate) fn in_one_line(report: &Report) -> String {
+    let causes = words::list(report.causes().flat_map(|group| &group.origins));
+    let causes = if causes.is_empty() { "no origin".to_owned() } else { causes };
+    format!("{} ({}), {}", clean(&causes), report.conclusion.confidence, words::cost(report))
+}

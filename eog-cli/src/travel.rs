@@ -1,0 +1,143 @@
+//! `eog replay`, `eog explain`, `eog diff`: what a ledger tells.
+
+use std::path::{Path, PathBuf};
+
+use eog::travel::Parting;
+use eog::{Controller, EntityId, Entry, Finished, Ledger, Output, StopReason};
+
+use crate::args::{Diff, Explain, Format, Replay};
+use crate::error::{CliError, Exit};
+use crate::report::{self, Report};
+use crate::{files, investigate};
+
+/// The most bytes of a ledger that are read.
+const MAX_LEDGER_BYTES: u64 = 4 << 30;
+
+/// Rebuilds an investigation and prints its report.
+pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
+    let (path, ledger) = read(&arguments.ledger)?;
+    let finished = restore(&path, &ledger)?;
+    let report = Report::new(name_of(&path), &finished);
+    if matches!(arguments.format, Format::Text) {
+        let entries = ledger.entries().len();
+        files::print(&format!("{entries} entries derived again, all as recorded\n\n"))?;
+    }
+    files::print(&investigate::render(&report, arguments.format))?;
+    Ok(if report.is_diagnosed() { Exit::Diagnosed } else { Exit::Inconclusive })
+}
+
+/// Says why an entity got its label.
+pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
+    let (path, ledger) = read(&arguments.ledger)?;
+    let unusable = |reason: String| CliError::Input { path: path.clone(), reason };
+    let entity = EntityId::new(arguments.entity.clone())
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let policy = investigate::policy(&arguments.policy, &arguments.policy_arg)?;
+    let explained =
+        investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));
+    let explanation = explained.map_err(|error| unusable(error.to_string()))?;
+    if explanation.belief.is_none() {
+        return Err(unusable(unevaluated(&ledger, &entity)));
+    }
+    let report = Report::new(name_of(&path), &restore(&path, &ledger)?);
+    files::print(&report::explanation(&report, &explanation, files::terminal_width()))?;
+    Ok(Exit::Diagnosed)
+}
+
+/// Names the evaluated entities that are meant, perhaps.
+fn unevaluated(ledger: &Ledger, entity: &EntityId) -> String {
+    let mut evaluated: Vec<&EntityId> = ledger.evaluations().map(|e| &e.entity).collect();
+    evaluated.sort();
+    evaluated.dedup();
+    let alike = |other: &&&EntityId| {
+        let (a, b) = (other.as_str().to_lowercase(), entity.as_str().to_lowercase());
+        a.contains(&b) || b.contains(&a)
+    };
+    let mut meant: Vec<&str> = evaluated.iter().filter(alike).map(|e| e.as_str()).take(5).collect();
+    if meant.is_empty() {
+        meant = evaluated.iter().map(|e| e.as_str()).take(5).collect();
+    }
+    format!("{entity} was never evaluated; evaluated were, among others: {}", meant.join(", "))
+}
+
+/// Says where two runs part.
+pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
+    let (first_path, first) = read(&arguments.first)?;
+    let (second_path, second) = read(&arguments.second)?;
+    let difference = eog::travel::diff(&first, &second);
+    let mut lines = Vec::new();
+    for setting in &difference.settings {
+        lines.push(format!("{}: {} | {}", setting.name, setting.first, setting.second));
+    }
+    if difference.other_case {
+        lines.push("the cases differ: topology, window, alerts or seeds".to_owned());
+    }
+    match &difference.parting {
+        Parting::Never if difference.is_none() => lines.push("the ledgers are equal".to_owned()),
+        Parting::Never => lines.push("what happened is the same".to_owned()),
+        Parting::OneGoesOn { shared, first } => {
+            let longer = if *first { "the first" } else { "the second" };
+            lines.push(format!("the same for {shared} entries; {longer} goes on"));
+        }
+        Parting::At { first, second } => {
+            lines.push(format!("they part at entry {}", first.seq));
+            lines.push(format!("  first:  {}", describe(first)));
+            lines.push(format!("  second: {}", describe(second)));
+        }
+    }
+    let concluded = |path: &Path, ledger: &Ledger| {
+        let report = Report::new(name_of(path), &restore(path, ledger)?);
+        Ok::<_, CliError>(report::in_one_line(&report))
+    };
+    let (a, b) = (concluded(&first_path, &first)?, concluded(&second_path, &second)?);
+    lines.push(format!("first:  {a}"));
+    lines.push(format!("second: {b}"));
+    files::print(&(lines.join("\n") + "\n"))?;
+    Ok(Exit::Diagnosed)
+}
+
+fn describe(entry: &Entry) -> String {
+    match entry.evaluation() {
+        Some(evaluation) => {
+            let told = evaluation.outcome.broadcast_to.len();
+            format!(
+                "{} is {}, {told} told: {}",
+                report::clean(evaluation.entity.as_str()),
+                evaluation.outcome.belief.label,
+                report::clean(&evaluation.outcome.belief.summary)
+            )
+        }
+        None => "an observation".to_owned(),
+    }
+}
+
+/// Reads a ledger, or the one in a folder.
+fn read(path: &Path) -> Result<(PathBuf, Ledger), CliError> {
+    let file = if path.is_dir() { path.join("ledger.jsonl") } else { path.to_owned() };
+    let unusable = |reason: String| CliError::Input { path: file.clone(), reason };
+    let size = std::fs::metadata(&file).map_err(|error| unusable(error.to_string()))?.len();
+    if size > MAX_LEDGER_BYTES {
+        return Err(unusable(format!("a ledger of {size} bytes is too large to be read whole")));
+    }
+    let text = std::fs::read_to_string(&file).map_err(|error| unusable(error.to_string()))?;
+    let ledger = Ledger::from_json_lines(&text).map_err(|error| unusable(error.to_string()))?;
+    Ok((file, ledger))
+}
+
+/// The investigation that wrote a ledger, as it stood at the end.
+fn restore(path: &Path, ledger: &Ledger) -> Result<Finished, CliError> {
+    let mut controller = Controller::restore(ledger)
+        .map_err(|error| CliError::Input { path: path.to_owned(), reason: error.to_string() })?;
+    // What is still waiting was interrupted: a ledger holds what was committed, not why it ends.
+    let stop = match controller.poll() {
+        Output::Done(stop) => stop,
+        _ => StopReason::Cancelled,
+    };
+    Ok(Finished { stop, controller })
+}
+
+/// The folder that a ledger stands in, as the name of its investigation.
+fn name_of(path: &Path) -> String {
+    let folder = path.parent().and_then(Path::file_name);
+    folder.or(path.file_name()).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}

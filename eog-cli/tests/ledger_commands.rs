@@ -1,0 +1,91 @@
+//! `replay`, `explain` and `diff` of the real binary.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::path::Path;
+
+use common::{eog, investigate_json};
+
+/// Investigates the shipped incident into a folder.
+fn run_into(folder: &Path, options: &[&str]) -> serde_json::Value {
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    let mut arguments = vec![bundle.as_os_str(), "--out".as_ref(), folder.as_os_str()];
+    arguments.extend(options.iter().map(|option| -> &std::ffi::OsStr { option.as_ref() }));
+    investigate_json(&arguments).1
+}
+
+/// Exit code, standard output, standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = eog().args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_replay_concludes_what_the_run_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = run_into(folder.path(), &[]);
+    let path = folder.path().to_str().unwrap();
+    let (code, json, _) = run(&["replay", path, "--format", "json"]);
+    let replayed: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(code, 0);
+    for field in ["conclusion", "beliefs", "causal_claims", "evidence", "spent", "stop"] {
+        assert_eq!(replayed[field], result[field], "{field}");
+    }
+    let (_, text, _) = run(&["replay", path]);
+    assert!(text.starts_with("11 entries derived again, all as recorded\n"), "{text}");
+}
+
+#[test]
+fn a_forged_ledger_is_refused_by_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    run_into(folder.path(), &[]);
+    let file = folder.path().join("ledger.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("\"label\":\"origin\"", "\"label\":\"healthy\"", 1))
+        .unwrap();
+    let (code, _, errors) = run(&["replay", file.to_str().unwrap()]);
+    assert_eq!(code, 4);
+    assert!(errors.contains("entry 3 breaks the chain"), "{errors}");
+    let (code, _, errors) = run(&["replay", folder.path().join("none").to_str().unwrap()]);
+    assert_eq!(code, 4);
+    assert!(errors.contains("none"), "{errors}");
+}
+
+#[test]
+fn an_explanation_names_what_the_label_hangs_on() {
+    let folder = tempfile::tempdir().unwrap();
+    run_into(folder.path(), &[]);
+    let path = folder.path().to_str().unwrap();
+    let (code, text, _) = run(&["explain", path, "frontend"]);
+    assert_eq!(code, 0);
+    for part in ["frontend: Origin", "WHAT IT HANGS ON", "without chg-", "it would be Defer"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let (_, text, _) = run(&["explain", path, "database"]);
+    assert!(text.contains("entry 5: heard that processor is Symptom"), "{text}");
+    let (code, _, errors) = run(&["explain", path, "databas"]);
+    assert_eq!(code, 4);
+    assert!(errors.contains("databas was never evaluated; evaluated were, among others: database"));
+}
+
+#[test]
+fn a_difference_names_setting_entry_and_both_conclusions() {
+    let (with, without) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    run_into(with.path(), &[]);
+    run_into(without.path(), &["--no-messages"]);
+    let (with, without) = (with.path().to_str().unwrap(), without.path().to_str().unwrap());
+    let (code, text, _) = run(&["diff", with, without]);
+    assert_eq!(code, 0);
+    for part in [
+        "broadcast: true | false",
+        "they part at entry 1",
+        "frontend (confirmed)",
+        "database (likely)",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(run(&["diff", with, with]).1.starts_with("the ledgers are equal\n"));
+}

@@ -1,0 +1,66 @@
+//! Time travel over ledgers: why an entity got its label, and where two runs part.
+
+mod diff;
+mod explain;
+
+pub use diff::{ChangedSetting, Difference, Parting, diff};
+pub use explain::{Dependence, Explanation, Heard, Part, Step, explain};
+
+use eog_core::{
+    ContextPacket, Controller, Digest, EntryBody, Input, Ledger, LocalContext, Output,
+    RecordedAnswer, RestoreError,
+};
+
+/// The first entries of a ledger.
+fn first(ledger: &Ledger, entries: u64) -> Ledger {
+    let count = usize::try_from(entries).unwrap_or(usize::MAX);
+    let lines: Vec<String> =
+        ledger.to_json_lines().lines().take(count).map(|line| format!("{line}\n")).collect();
+    // A part of a whole chain is a whole chain.
+    Ledger::from_json_lines(&lines.concat()).unwrap_or_default()
+}
+
+/// The packet that the policy saw in an evaluation, rebuilt from the ledger without a call.
+///
+/// Nothing where the entry is no evaluation, or had no context. An answer from memory stands for
+/// the packet of the entry that is remembered, which is equal.
+///
+/// # Errors
+/// [`RestoreError`] when the ledger does not follow by the rules of this program.
+pub fn packet_of(ledger: &Ledger, seq: u64) -> Result<Option<ContextPacket>, RestoreError> {
+    let evaluation =
+        ledger.entries().iter().find(|entry| entry.seq == seq).and_then(|entry| entry.evaluation());
+    let Some(evaluation) = evaluation else { return Ok(None) };
+    if let RecordedAnswer::Remembered { entry } = evaluation.answer {
+        return if entry < seq { packet_of(ledger, entry) } else { Ok(None) };
+    }
+    let Some(record) = &evaluation.context else { return Ok(None) };
+    let Some(context) = context_of(ledger, record.digest) else { return Ok(None) };
+    let mut controller = Controller::restore(&first(ledger, seq))?;
+    loop {
+        match controller.poll() {
+            Output::Fetch { ticket, request } if request.entity == evaluation.entity => {
+                let fetched = Input::Context(ticket, context.clone());
+                if controller.handle(fetched).is_err() {
+                    return Ok(None);
+                }
+            }
+            Output::Decide { packet, .. } if packet.entity == evaluation.entity => {
+                return Ok(Some(ContextPacket::clone(&packet)));
+            }
+            Output::Fetch { .. } | Output::Decide { .. } => {}
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// A context by digest: its body stands in the first entry that saw it.
+fn context_of(ledger: &Ledger, digest: Digest) -> Option<LocalContext> {
+    ledger.entries().iter().find_map(|entry| match &entry.body {
+        EntryBody::Evaluated(evaluation) => {
+            let record = evaluation.context.as_ref().filter(|record| record.digest == digest)?;
+            record.body.clone()
+        }
+        _ => None,
+    })
+}

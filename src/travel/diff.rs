@@ -1,0 +1,98 @@
+//! Where two runs part.
+
+use std::sync::Arc;
+
+use eog_core::{Entry, EntryBody, Ledger, Opened};
+
+/// How two ledgers compare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Settings in which the two inputs differ.
+    pub settings: Vec<ChangedSetting>,
+    /// Whether the two cases (topology, window, alerts, seeds) differ.
+    pub other_case: bool,
+    /// Where the courses part; inputs are told apart above.
+    pub parting: Parting,
+}
+
+/// A setting of the controller that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedSetting {
+    /// Its name.
+    pub name: String,
+    /// Its value in the first run, as JSON.
+    pub first: String,
+    /// Its value in the second run, as JSON.
+    pub second: String,
+}
+
+/// Where the courses of two runs part.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parting {
+    /// Nowhere.
+    Never,
+    /// One ends where the other goes on.
+    OneGoesOn {
+        /// How many entries they share, the input included.
+        shared: u64,
+        /// Whether it is the first.
+        first: bool,
+    },
+    /// At an entry.
+    At {
+        /// That entry in the first ledger.
+        first: Arc<Entry>,
+        /// That entry in the second ledger.
+        second: Arc<Entry>,
+    },
+}
+
+impl Difference {
+    /// Whether the ledgers are equal.
+    pub fn is_none(&self) -> bool {
+        self.settings.is_empty() && !self.other_case && self.parting == Parting::Never
+    }
+}
+
+/// Compares two ledgers: their inputs, then entry by entry what happened.
+pub fn diff(first: &Ledger, second: &Ledger) -> Difference {
+    let (a, b) = (first.entries(), second.entries());
+    let (settings, other_case) = match (opened(a), opened(b)) {
+        (Some(a), Some(b)) => (settings(a, b), a.case != b.case),
+        _ => (Vec::new(), a.is_empty() != b.is_empty()),
+    };
+    // Hashes differ from the first difference on; the bodies tell whether the courses do.
+    let mut courses = a.iter().zip(b).skip(1);
+    let parting = match courses.find(|(a, b)| a.body != b.body) {
+        Some((a, b)) => Parting::At { first: Arc::clone(a), second: Arc::clone(b) },
+        None if a.len() == b.len() => Parting::Never,
+        None => {
+            let shared = a.len().min(b.len()) as u64;
+            Parting::OneGoesOn { shared, first: a.len() > b.len() }
+        }
+    };
+    Difference { settings, other_case, parting }
+}
+
+fn opened(entries: &[Arc<Entry>]) -> Option<&Opened> {
+    match &entries.first()?.body {
+        EntryBody::Opened(opened) => Some(opened),
+        _ => None,
+    }
+}
+
+fn settings(a: &Opened, b: &Opened) -> Vec<ChangedSetting> {
+    let fields = |opened: &Opened| match serde_json::to_value(&opened.config) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (a, b) = (fields(a), fields(b));
+    let differing = a.iter().filter(|(name, value)| b.get(*name) != Some(value));
+    differing
+        .map(|(name, value)| ChangedSetting {
+            name: name.clone(),
+            first: value.to_string(),
+            second: b.get(name).map(ToString::to_string).unwrap_or_default(),
+        })
+        .collect()
+}

@@ -1,0 +1,149 @@
+//! Why an entity has its label: its evaluations, what it heard in between, and which single
+//! findings and messages the last decision hangs on.
+
+use eog_core::{
+    AbductivePolicy, Belief, ChangeCause, ContextPacket, Controller, EntityId, Evaluation,
+    EvidenceId, Label, Ledger, Reason, RestoreError,
+};
+
+use super::packet_of;
+
+/// Why an entity has its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The entity.
+    pub entity: EntityId,
+    /// What is believed about it at the end; nothing if it was never evaluated.
+    pub belief: Option<Belief>,
+    /// Its evaluations, oldest first.
+    pub steps: Vec<Step>,
+    /// What its last decision hangs on. Empty without a policy to ask, and where no single thing
+    /// decides.
+    pub hangs_on: Vec<Dependence>,
+}
+
+/// One evaluation of the entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The ledger entry.
+    pub entry: u64,
+    /// Why it was evaluated.
+    pub reason: Reason,
+    /// The entry that caused it.
+    pub activated_by: u64,
+    /// The belief that followed.
+    pub belief: Belief,
+    /// Why it counts as changed, if it does.
+    pub change: Option<ChangeCause>,
+    /// The messages that had come since the evaluation before.
+    pub heard: Vec<Heard>,
+}
+
+/// A message that reached the entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The entry that sent it.
+    pub entry: u64,
+    /// The sender.
+    pub sender: EntityId,
+    /// The sender's label.
+    pub label: Label,
+}
+
+/// Something without which the policy decides otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependence {
+    /// What is taken away.
+    pub without: Part,
+    /// The label that the policy then gives.
+    pub label: Label,
+    /// Why, in the policy's words.
+    pub summary: String,
+}
+
+/// A part of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A finding of the local context.
+    Finding(EvidenceId),
+    /// The message of a neighbour.
+    Message(EntityId),
+}
+
+/// Explains the label of an entity from a ledger.
+///
+/// With a policy, its last packet is judged again without each finding and each message in turn,
+/// and those that decide the label are named. The policy is asked once for each of them.
+///
+/// # Errors
+/// [`RestoreError`] when the ledger does not follow by the rules of this program.
+pub async fn explain(
+    ledger: &Ledger,
+    entity: &EntityId,
+    policy: Option<&dyn AbductivePolicy>,
+) -> Result<Explanation, RestoreError> {
+    let controller = Controller::restore(ledger)?;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut heard: Vec<Heard> = Vec::new();
+    for entry in ledger.entries() {
+        let Some(evaluation) = entry.evaluation() else { continue };
+        if evaluation.entity == *entity {
+            steps.push(step(entry.seq, evaluation, std::mem::take(&mut heard)));
+        } else if evaluation.outcome.broadcast_to.contains(entity) {
+            heard.retain(|earlier| earlier.sender != evaluation.entity);
+            heard.push(Heard {
+                entry: entry.seq,
+                sender: evaluation.entity.clone(),
+                label: evaluation.outcome.belief.label,
+            });
+        }
+    }
+    let mut hangs_on = Vec::new();
+    if let (Some(policy), Some(last)) = (policy, steps.last())
+        && let Some(packet) = packet_of(ledger, last.entry)?
+    {
+        hangs_on = dependences(&packet, last.belief.label, policy).await;
+    }
+    Ok(Explanation {
+        entity: entity.clone(),
+        belief: controller.belief(entity).cloned(),
+        steps,
+        hangs_on,
+    })
+}
+
+fn step(entry: u64, evaluation: &Evaluation, heard: Vec<Heard>) -> Step {
+    Step {
+        entry,
+        reason: evaluation.reason,
+        activated_by: evaluation.activated_by,
+        belief: evaluation.outcome.belief.clone(),
+        change: evaluation.outcome.change,
+        heard,
+    }
+}
+
+/// Asks the policy about the packet without each of its parts.
+async fn dependences(
+    packet: &ContextPacket,
+    label: Label,
+    policy: &dyn AbductivePolicy,
+) -> Vec<Dependence> {
+    let findings = packet.context.findings.iter().map(|f| Part::Finding(f.id().clone()));
+    let messages = packet.inbox.iter().map(|message| Part::Message(message.sender.clone()));
+    let mut dependences = Vec::new();
+    for without in findings.chain(messages) {
+        let mut less = packet.clone();
+        match &without {
+            Part::Finding(id) => less.context.findings.retain(|finding| finding.id() != id),
+            Part::Message(sender) => less.inbox.retain(|message| message.sender != *sender),
+        }
+        // A policy that fails on a packet says nothing about it.
+        let Ok(answer) = policy.decide(&less).await else { continue };
+        if answer.decision.label != label {
+            let (label, summary) = (answer.decision.label, answer.decision.summary);
+            dependences.push(Dependence { without, label, summary });
+        }
+    }
+    dependences
+}

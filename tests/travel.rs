@@ -1,0 +1,110 @@
+//! Time travel over ledgers, through the public API.
+
+use eog::travel::{Part, Parting, diff, explain, packet_of};
+use eog::{
+    AbductivePolicy, Answer, BoxFuture, Config, ContextPacket, Controller, Engine, Failure,
+    Finished, Label, Ledger, RecordedAnswer,
+};
+use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
+use eog_testkit::{Recorder, entity};
+
+/// The shipped incident, judged by the rules; every packet that was judged.
+async fn flash_sale(config: Config) -> (Finished, Vec<ContextPacket>) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/flash-sale");
+    let bundle = Bundle::read(&folder).expect("the bundle ships with the project");
+    let case = open_case(&bundle.incident(), None).expect("it has alerts");
+    let policy = Recorder::new(EvidencePolicy::default());
+    let finished = Engine::new(BundleContext::new(bundle), &policy).investigate(config, case).await;
+    (finished, policy.packets())
+}
+
+#[tokio::test]
+async fn every_packet_is_rebuilt_as_the_policy_saw_it() {
+    let (finished, asked) = flash_sale(Config::default()).await;
+    let ledger = finished.ledger();
+    let mut asked = asked.into_iter();
+    for entry in ledger.entries() {
+        let packet = packet_of(ledger, entry.seq).expect("the ledger follows");
+        match entry.evaluation().map(|evaluation| &evaluation.answer) {
+            Some(RecordedAnswer::Decided(_)) => assert_eq!(packet, asked.next()),
+            Some(RecordedAnswer::Remembered { .. }) => assert!(packet.is_some()),
+            _ => assert_eq!(packet, None),
+        }
+    }
+    assert_eq!(asked.next(), None);
+    assert_eq!(packet_of(ledger, 999).expect("nothing is asked"), None);
+}
+
+#[tokio::test]
+async fn an_explanation_tells_what_was_heard_before_a_change_of_mind() {
+    let (finished, _) = flash_sale(Config::default()).await;
+    let policy = EvidencePolicy::default();
+    let database = entity("database");
+    let explanation = explain(finished.ledger(), &database, Some(&policy)).await;
+    let explanation = explanation.expect("the ledger follows");
+    let labels: Vec<Label> = explanation.steps.iter().map(|step| step.belief.label).collect();
+    assert_eq!(labels, [Label::Origin, Label::Symptom]);
+    let heard = &explanation.steps[1].heard;
+    assert_eq!(heard.len(), 1);
+    assert_eq!((heard[0].sender.as_str(), heard[0].label), ("processor", Label::Symptom));
+    assert!(heard[0].entry < explanation.steps[1].entry);
+
+    // The frontend is an origin by its change and the traffic that rose with it.
+    let frontend = entity("frontend");
+    let explanation = explain(finished.ledger(), &frontend, Some(&policy)).await;
+    let explanation = explanation.expect("the ledger follows");
+    let kinds: Vec<&str> = explanation
+        .hangs_on
+        .iter()
+        .map(|dependence| match &dependence.without {
+            Part::Finding(id) => &id.as_str()[..3],
+            Part::Message(_) => "message",
+        })
+        .collect();
+    assert!(kinds.contains(&"chg") && kinds.contains(&"met"), "{kinds:?}");
+    assert!(explanation.hangs_on.iter().all(|dependence| dependence.label != Label::Origin));
+}
+
+#[tokio::test]
+async fn an_entity_that_was_never_evaluated_has_no_steps() {
+    let (finished, _) = flash_sale(Config::default()).await;
+    let explanation = explain(finished.ledger(), &entity("mailer"), None).await;
+    let explanation = explanation.expect("the ledger follows");
+    assert_eq!((explanation.belief, explanation.steps.len()), (None, 0));
+}
+
+#[tokio::test]
+async fn runs_part_where_their_courses_do() {
+    let (with, _) = flash_sale(Config::default()).await;
+    let (without, _) = flash_sale(Config { broadcast: false, ..Config::default() }).await;
+    let difference = diff(with.ledger(), without.ledger());
+    assert_eq!(difference.settings.len(), 1);
+    assert_eq!(difference.settings[0].name, "broadcast");
+    assert!(!difference.other_case);
+    assert!(matches!(difference.parting, Parting::At { first, .. } if first.seq == 1));
+    assert!(diff(with.ledger(), with.ledger()).is_none());
+
+    let lines = with.ledger().to_json_lines();
+    let part: String = lines.lines().take(4).map(|line| format!("{line}\n")).collect();
+    let part = Ledger::from_json_lines(&part).expect("a part is a ledger");
+    let parting = diff(&part, with.ledger()).parting;
+    assert_eq!(parting, Parting::OneGoesOn { shared: 4, first: false });
+}
+
+/// Judges nothing: what is asked of it is a mistake.
+struct Nobody;
+
+impl AbductivePolicy for Nobody {
+    fn decide<'a>(&'a self, _: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async { Err(Failure::policy("nobody should ask")) })
+    }
+}
+
+#[tokio::test]
+async fn a_restored_run_goes_on_in_the_engine_s_place() {
+    let (finished, _) = flash_sale(Config::default()).await;
+    let restored = Controller::restore(finished.ledger()).expect("the ledger follows");
+    assert_eq!(restored.conclusion(), finished.conclusion());
+    let explanation = explain(finished.ledger(), &entity("gateway"), Some(&Nobody)).await;
+    assert!(explanation.expect("the ledger follows").hangs_on.is_empty());
+}
