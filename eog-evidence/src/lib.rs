@@ -43,3 +43,4 @@ pub use series::{Periods, Series};
 pub use shift::{shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanRecord, span_series};
 pub use start::{StartError, open_case};
+pub use text::{rounded, shorten, words};

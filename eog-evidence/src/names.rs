@@ -2,6 +2,8 @@
 
 use eog_core::{ChangeDetail, EntityId};
 
+use crate::text::words;
+
 /// Words that say nothing about one component. A name made of such words alone never matches.
 const COMMON: &str = "\
     all and any api app application args base client cluster command config configuration \
@@ -18,9 +20,6 @@ const KIND_WORDS: &[&str] = &["service", "svc"];
 
 /// Shortest word that can be a match, in letters.
 const MIN_WORD: usize = 3;
-
-/// Longest text that is looked at, in bytes: values can be whole files.
-const MAX_TEXT: usize = 16 * 1024;
 
 /// The words of everything a change says: its path, its old and its new value.
 pub(crate) struct SpokenWords(Vec<Vec<String>>);
@@ -55,50 +54,9 @@ fn entity_words(entity: &EntityId) -> Vec<String> {
     name
 }
 
-/// Lower-case words: runs of letters and digits, split again where camelCase begins a word.
-fn words(text: &str) -> Vec<String> {
-    let end = (0..=MAX_TEXT.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
-    let text = text.get(..end.unwrap_or(0)).unwrap_or_default();
-    let mut found = Vec::new();
-    let mut word = String::new();
-    let mut previous: Option<char> = None;
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let begins = character.is_uppercase()
-            && (previous.is_some_and(|before| before.is_lowercase() || before.is_ascii_digit())
-                || (previous.is_some_and(char::is_uppercase)
-                    && characters.peek().is_some_and(|next| next.is_lowercase())));
-        if (begins || !character.is_alphanumeric()) && !word.is_empty() {
-            found.push(std::mem::take(&mut word));
-        }
-        if character.is_alphanumeric() {
-            word.extend(character.to_lowercase());
-        }
-        previous = Some(character);
-    }
-    if !word.is_empty() {
-        found.push(word);
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_splits_into_words() {
-        let cases = [
-            ("productCatalogFailure", "product catalog failure"),
-            ("HTTPServer2Port", "http server2 port"),
-            ("data/demo.flag_d-json", "data demo flag d json"),
-            ("", ""),
-            ("--", ""),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(words(text).join(" "), expected, "{text}");
-        }
-    }
 
     #[test]
     fn a_change_names_an_entity_by_whole_telling_words() {

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::series::{Parts, Periods, Series};
 use crate::stats::{MAD_TO_SIGMA, deviation, median};
-use crate::text::shorten;
+use crate::text::{rounded, shorten};
 
 /// A point deviates when it is this many robust standard deviations from the baseline …
 const MIN_SIGMAS: f64 = 4.0;
@@ -169,21 +169,6 @@ fn relative(observed: f64, baseline: f64) -> String {
     if share.is_finite() && share.abs() < 1e6 { format!(" ({share:+.0} %)") } else { String::new() }
 }
 
-/// Three significant digits are enough for people; the quantity keeps the exact value.
-fn rounded(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let magnitude = value.abs().log10().floor();
-    let decimals = (2.0 - magnitude).clamp(0.0, 9.0) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,19 +260,5 @@ mod tests {
         assert_eq!(shift("ms", &values, &onset), "Rising from 11: m from 100 to 200 ms (+100 %)");
         let given = Periods { baseline: Window::new(at(0), at(8)).ok(), ..plain };
         assert_eq!(shift("ms", &values, &given), "Rising from 10: m from 100 to 200 ms (+100 %)");
-    }
-
-    #[test]
-    fn numbers_are_rounded_for_people() {
-        let cases = [
-            (0.0, "0"),
-            (0.012345, "0.0123"),
-            (99.96, "100"),
-            (123456.7, "123457"),
-            (-2.5, "-2.5"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(rounded(value), expected);
-        }
     }
 }

@@ -3,8 +3,15 @@
 use eog_core::{ChangeDetail, EntityId, Timestamp};
 use jiff::SignedDuration;
 
+/// Longest text that is split into words, in bytes: values can be whole files.
+const MAX_TEXT: usize = 16 * 1024;
+
 /// At most `limit` characters of a text on one line, with an ellipsis where something was cut.
-pub(crate) fn shorten(text: &str, limit: usize) -> String {
+///
+/// ```
+/// assert_eq!(eog_evidence::shorten("too\nlong", 4), "too …");
+/// ```
+pub fn shorten(text: &str, limit: usize) -> String {
     let mut short = String::new();
     let mut characters = text.chars();
     for character in characters.by_ref().take(limit) {
@@ -14,6 +21,60 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
         short.push('…');
     }
     short
+}
+
+/// The lower-case words of a name or text: runs of letters and digits, split again where camelCase
+/// begins a word. Of a long text the first 16 KiB.
+///
+/// ```
+/// assert_eq!(eog_evidence::words("HTTPServer_restartCount"), ["http", "server", "restart", "count"]);
+/// ```
+pub fn words(text: &str) -> Vec<String> {
+    let end = (0..=MAX_TEXT.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    let text = text.get(..end.unwrap_or(0)).unwrap_or_default();
+    let mut found = Vec::new();
+    let mut word = String::new();
+    let mut previous: Option<char> = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let begins = character.is_uppercase()
+            && (previous.is_some_and(|before| before.is_lowercase() || before.is_ascii_digit())
+                || (previous.is_some_and(char::is_uppercase)
+                    && characters.peek().is_some_and(|next| next.is_lowercase())));
+        if (begins || !character.is_alphanumeric()) && !word.is_empty() {
+            found.push(std::mem::take(&mut word));
+        }
+        if character.is_alphanumeric() {
+            word.extend(character.to_lowercase());
+        }
+        previous = Some(character);
+    }
+    if !word.is_empty() {
+        found.push(word);
+    }
+    found
+}
+
+/// A number with three significant digits, for people.
+///
+/// ```
+/// assert_eq!(eog_evidence::rounded(0.012345), "0.0123");
+/// ```
+pub fn rounded(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs().log10().floor();
+    let decimals = (2.0 - magnitude).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// A path as people read it: `a > b > c`.
@@ -53,6 +114,36 @@ mod tests {
         assert_eq!(shorten("short", 5), "short");
         assert_eq!(shorten("too\nlong", 4), "too …");
         assert_eq!(shorten("ééé", 2), "éé…");
+    }
+
+    #[test]
+    fn text_splits_into_words() {
+        let cases = [
+            ("productCatalogFailure", "product catalog failure"),
+            ("RequestErrorRate_p95", "request error rate p95"),
+            ("KubePodOOM", "kube pod oom"),
+            ("HTTPServer2Port", "http server2 port"),
+            ("data/demo.flag_d-json", "data demo flag d json"),
+            ("", ""),
+            ("--", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(words(text).join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_for_people() {
+        let cases = [
+            (0.0, "0"),
+            (0.012345, "0.0123"),
+            (99.96, "100"),
+            (123456.7, "123457"),
+            (-2.5, "-2.5"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(rounded(value), expected);
+        }
     }
 
     #[test]

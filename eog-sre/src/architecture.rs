@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
+use eog_evidence::shorten;
 use serde_json::Value;
 
 use crate::read::{SnapshotError, is_forbidden, read_json};
-use crate::text::shorten;
 
 /// Most components, and most dependencies, that are used.
 const MAX_PARTS: usize = 10_000;

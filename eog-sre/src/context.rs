@@ -27,8 +27,9 @@ const MAX_RELATIONS: usize = 6;
 ///
 /// A context holds, strongest first: the entity's own changes, its failure events, its alerts,
 /// shifts in what is measured (by how far they went), then restarts and other events. The context
-/// of a workload includes its pods. The first page ends with the notes of [`EffectMap`]; further
-/// pages hold the findings that did not fit, and `omitted` says how many they are.
+/// of a workload includes its pods, what its ReplicaSets were refused, and the load that it makes.
+/// The first page ends with the notes of [`EffectMap`]; further pages hold the findings that did
+/// not fit, and `omitted` says how many they are.
 ///
 /// ```
 /// use eog_core::{ContextContract, ContextRequest, EntityId, Window};
@@ -137,10 +138,24 @@ impl SnapshotContext {
     /// Every finding on an entity in a window, strongest first.
     fn collect(&self, entity: &EntityId, window: Window) -> Vec<Finding> {
         let is_workload = WORKLOAD_KINDS.contains(&names::kind_of(entity));
-        let mut pods = if is_workload { self.graph.pods_of(entity) } else { Vec::new() };
+        let owned = self.graph.owned_by(entity);
+        let of_kind = |kinds: &'static [&str]| {
+            let wanted = |one: &&EntityId| kinds.contains(&names::kind_of(one));
+            owned.iter().filter(wanted).cloned().collect::<Vec<_>>()
+        };
+        let mut pods = if is_workload { of_kind(&["Pod"]) } else { Vec::new() };
         pods.truncate(MAX_PODS);
+        // What fails to make pods is told by the object between a workload and its pods.
+        let mut makers = if is_workload { of_kind(&["ReplicaSet"]) } else { Vec::new() };
+        makers.truncate(MAX_PODS);
         let mut findings = Vec::new();
-        for one in std::iter::once(entity).chain(&pods) {
+        // A scheduled experiment ran when one that it made ran.
+        let made = owned.iter().filter_map(|one| self.recorded.get(one)).flatten();
+        let ran = made.filter(|finding| {
+            finding.kind == EvidenceKind::Event && finding.signal == Signal::Experiment
+        });
+        findings.extend(ran.filter(|finding| overlaps(finding, window)).cloned());
+        for one in std::iter::once(entity).chain(&pods).chain(&makers) {
             let recorded = self.recorded.get(one).into_iter().flatten();
             // A window may begin after the change that explains what is seen in it.
             let is_cause = |finding: &Finding| {
@@ -153,6 +168,10 @@ impl SnapshotContext {
         if let Some(compare) = self.compare(window) {
             let Snapshot { spans, metrics, logs, .. } = &self.snapshot;
             findings.extend(self.spans.findings(spans, entity, &compare));
+            for service in self.graph.load_of(entity) {
+                let sent = self.spans.findings(spans, service, &compare).into_iter();
+                findings.extend(sent.filter(|f| f.signal == Signal::Traffic && f.peer.is_none()));
+            }
             for one in std::iter::once(entity).chain(&pods) {
                 let index = &self.graph.index;
                 findings.extend(self.metrics.findings(metrics, one, index, &compare));

@@ -3,7 +3,9 @@
 use eog_core::{EvidenceKind, Finding, Signal};
 use eog_evidence::Incident;
 
-use crate::evidence::{Alerts, alert_findings, change_findings, event_findings, status_findings};
+use crate::evidence::{
+    Alerts, alert_findings, change_findings, event_findings, mark_demand, status_findings,
+};
 use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
@@ -16,7 +18,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn new(snapshot: &Snapshot, graph: &OperationalGraph) -> Self {
-        let changes = change_findings(&snapshot.objects);
+        let changes = mark_demand(change_findings(&snapshot.objects), snapshot, graph);
         let mut events = event_findings(&snapshot.events);
         events.extend(status_findings(&snapshot.objects));
         events.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));

@@ -27,7 +27,6 @@ mod names;
 mod pydict;
 mod read;
 mod snapshot;
-mod text;
 mod time;
 mod unfold;
 mod warnings;

@@ -6,7 +6,7 @@
 //! keys, and tokens with a well-known prefix. Numbers, durations and booleans under key-like names
 //! (`maxTokens: 100`) stay, since they are settings.
 
-use crate::text::words;
+use eog_evidence::words;
 
 /// What stands in place of a secret.
 pub const MASK: &str = "[masked]";

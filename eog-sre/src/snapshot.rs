@@ -74,7 +74,7 @@ impl Snapshot {
         let metrics = read::read_metrics(&mut folder, &layout.metrics, rows, &mut warnings);
         let name = directory.file_name().map_or_else(
             || "snapshot".to_owned(),
-            |name| crate::text::shorten(&name.to_string_lossy(), 100),
+            |name| eog_evidence::shorten(&name.to_string_lossy(), 100),
         );
         Ok(Self {
             name,

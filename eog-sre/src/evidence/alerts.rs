@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::{
     Anomaly, EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window,
 };
+use eog_evidence::words;
 use jiff::SignedDuration;
 
 use super::{Draft, selector};
 use crate::graph::{Match, OperationalGraph};
 use crate::names;
 use crate::read::AlertRecord;
-use crate::text::words;
 
 /// Alerts about the alerting itself and about the platform's certificates.
 const NOISE: [&str; 3] = ["Watchdog", "InfoInhibitor", "KubeClientCertificateExpiration"];

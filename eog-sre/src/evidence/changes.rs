@@ -3,6 +3,7 @@
 use eog_core::{
     ChangeDetail, EntityId, EvidenceKind, EvidenceTime, Finding, Signal, Timestamp, Trend,
 };
+use eog_evidence::shorten;
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -11,7 +12,6 @@ use super::{Draft, selector};
 use crate::graph::is_experiment;
 use crate::names;
 use crate::read::{ObjectHistory, Objects, Observation};
-use crate::text::shorten;
 use crate::time;
 
 /// Most changed leaves of one object between two dumps that become findings of their own.
@@ -36,12 +36,17 @@ const CONSEQUENCES: [&str; 12] = [
 /// Ends of the paths of an owned object that nobody but a person changes.
 const DELIBERATE: [&str; 5] = ["/image", "/resources", "/env", "/command", "/args"];
 
+/// The manager under which the cluster's own controllers write. Replicas that they set follow the
+/// load, as an autoscaler wants it.
+const CONTROLLERS: &str = "kube-controller-manager";
+
 /// Dumps that begin within this time of each other are one round.
 const ROUND: SignedDuration = SignedDuration::from_secs(90);
 
 /// Every change of every object, by entity and time.
 pub(crate) fn change_findings(objects: &Objects) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let began = objects.dumps.values().filter_map(|times| times.first()).min().copied();
     for (entity, history) in &objects.histories {
         let kind = names::kind_of(entity);
         if CONSEQUENCES.contains(&kind) {
@@ -50,7 +55,7 @@ pub(crate) fn change_findings(objects: &Objects) -> Vec<Finding> {
         let (owned, experiment) = history
             .latest()
             .map_or((false, false), |object| (is_owned(object), is_experiment(object)));
-        let changes = Changes { objects, entity, owned, experiment };
+        let changes = Changes { objects, began, entity, owned, experiment };
         changes.lifetime(history, &mut findings);
         for pair in history.states.windows(2) {
             if let [old, new] = pair {
@@ -63,6 +68,8 @@ pub(crate) fn change_findings(objects: &Objects) -> Vec<Finding> {
 
 struct Changes<'a> {
     objects: &'a Objects,
+    /// The first dump of anything.
+    began: Option<Timestamp>,
     entity: &'a EntityId,
     owned: bool,
     experiment: bool,
@@ -75,7 +82,10 @@ impl Changes<'_> {
         if self.owned {
             leaves.retain(|leaf| DELIBERATE.iter().any(|part| leaf.path.contains(part)));
         }
-        let (at, basis) = time_of_change(old, new);
+        let Written { at, manager, basis } = time_of_change(old, new);
+        if manager.as_deref() == Some(CONTROLLERS) {
+            leaves.retain(|leaf| leaf.path != "spec/replicas");
+        }
         let (restarts, others): (Vec<Leaf>, Vec<Leaf>) =
             leaves.into_iter().partition(|leaf| leaf.path.ends_with("restartedAt"));
         if others.is_empty() {
@@ -104,14 +114,22 @@ impl Changes<'_> {
         let times = times.map(Vec::as_slice).unwrap_or_default();
         let created = first.object.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
         let created = created.and_then(time::parse);
-        let is_new = times.first().is_some_and(|start| {
-            first.first_seen.duration_since(*start) > ROUND && created.is_none_or(|at| at > *start)
-        });
+        let is_new = match created {
+            // The first object of its kind is new as well, whatever was dumped before.
+            Some(at) => self.began.is_some_and(|began| at > began),
+            None => {
+                times.first().is_some_and(|start| first.first_seen.duration_since(*start) > ROUND)
+            }
+        };
         let object = |old: Option<&str>, new: Option<&str>| Leaf {
             path: "object".to_owned(),
             old: old.map(str::to_owned),
             new: new.map(str::to_owned),
         };
+        if self.experiment && self.owner_is_recorded(&first.object) {
+            // What defines the experiment is its schedule or workflow.
+            return;
+        }
         if self.experiment {
             let at = created.unwrap_or(first.first_seen);
             let spec = first.object.get("spec").map(ToString::to_string).unwrap_or_default();
@@ -141,6 +159,15 @@ impl Changes<'_> {
                 &basis,
             ));
         }
+    }
+
+    fn owner_is_recorded(&self, object: &Value) -> bool {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let kind = text("/metadata/ownerReferences/0/kind");
+        let name = text("/metadata/ownerReferences/0/name");
+        let namespace = names::namespace_of(self.entity).unwrap_or_default();
+        let owner = kind.zip(name).and_then(|(kind, name)| names::entity(namespace, kind, name));
+        owner.is_some_and(|owner| self.objects.histories.contains_key(&owner))
     }
 
     fn finding(&self, signal: Signal, leaf: Leaf, at: Timestamp, basis: &str) -> Finding {
@@ -190,21 +217,31 @@ fn is_owned(object: &Value) -> bool {
     object.pointer("/metadata/ownerReferences/0").is_some()
 }
 
+/// When a change was made, by whom if that is known, and how it is known.
+struct Written {
+    at: Timestamp,
+    manager: Option<String>,
+    basis: String,
+}
+
 /// When a change was made, and how that is known: the newest manager entry that is new and later
 /// than the dump before, else the dump that shows the change first.
 ///
 /// An entry can be later than the dump that shows it when clocks differ. It is believed all the
 /// same: the later time blames a change for less.
-fn time_of_change(old: &Observation, new: &Observation) -> (Timestamp, String) {
+fn time_of_change(old: &Observation, new: &Observation) -> Written {
     let before = managers(&old.object);
     let after = managers(&new.object);
     let written = after.into_iter().filter(|entry| !before.contains(entry));
     let later = written.filter(|(_, at)| old.last_seen < *at);
     match later.max_by_key(|(_, at)| *at) {
-        Some((manager, at)) => (at, format!("written by {manager}, by managedFields")),
+        Some((manager, at)) => {
+            let basis = format!("written by {manager}, by managedFields");
+            Written { at, manager: Some(manager), basis }
+        }
         None => {
             let basis = format!("first seen in this dump, the one before is of {}", old.last_seen);
-            (new.first_seen, basis)
+            Written { at: new.first_seen, manager: None, basis }
         }
     }
 }

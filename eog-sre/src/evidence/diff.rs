@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_evidence::shorten;
 use serde_json::{Map, Value};
 
-use crate::text::shorten;
 use crate::unfold::UNFOLDED;
 
 /// Longest value that is shown, in characters.

@@ -7,7 +7,7 @@ use eog_core::{
     Trend,
 };
 
-use super::reasons::meaning;
+use super::reasons::{meaning, meaning_for_experiment};
 use super::{Draft, selector};
 use crate::names;
 use crate::read::EventRecord;
@@ -19,7 +19,11 @@ const MAX_REPEATS: usize = 6;
 pub(crate) fn event_findings(events: &[EventRecord]) -> Vec<Finding> {
     let mut groups: BTreeMap<(&EntityId, &str, Signal), Vec<&EventRecord>> = BTreeMap::new();
     for event in events {
-        if let Some(signal) = meaning(&event.reason, event.is_warning, &event.message) {
+        let signal = match event.is_experiment {
+            true => meaning_for_experiment(&event.reason, event.is_warning),
+            false => meaning(&event.reason, event.is_warning, &event.message),
+        };
+        if let Some(signal) = signal {
             groups.entry((&event.entity, &event.reason, signal)).or_default().push(event);
         }
     }

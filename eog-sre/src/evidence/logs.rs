@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window};
+use eog_evidence::words;
 use jiff::SignedDuration;
 
 use super::{Compare, Draft, rounded, selector};
 use crate::graph::NameIndex;
 use crate::names;
 use crate::read::LogRecord;
-use crate::text::words;
 
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 6;
@@ -217,7 +217,7 @@ pub(crate) fn template(text: &str) -> String {
             break;
         }
     }
-    crate::text::shorten(&pattern, MAX_PATTERN)
+    eog_evidence::shorten(&pattern, MAX_PATTERN)
 }
 
 #[cfg(test)]

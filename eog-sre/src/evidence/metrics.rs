@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
 };
-use eog_evidence::{Periods, Series, shift_finding};
+use eog_evidence::{Periods, Series, shift_finding, shorten, words};
 
 use super::latency::{Buckets, increase};
 use super::replicas::replica_findings;
@@ -13,7 +13,6 @@ use super::{Compare, Draft, MAX_EXCERPT, magnitude, rounded, selector, trend};
 use crate::graph::{NameIndex, egress_cluster};
 use crate::names;
 use crate::read::{MetricSeries, Subject};
-use crate::text::{shorten, words};
 
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 12;

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod changes;
+mod demand;
 mod diff;
 mod events;
 mod latency;
@@ -16,12 +17,12 @@ use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, Quantity, Signal,
     Timestamp, Trend, Window,
 };
+use eog_evidence::{rounded, shorten};
 use jiff::SignedDuration;
-
-use crate::text::shorten;
 
 pub(crate) use alerts::{Alerts, alert_findings};
 pub(crate) use changes::change_findings;
+pub(crate) use demand::mark_demand;
 pub(crate) use events::event_findings;
 pub(crate) use logs::{LogIndex, template};
 pub(crate) use metrics::MetricIndex;
@@ -124,19 +125,5 @@ pub(crate) fn trend(before: f64, after: f64) -> Trend {
         std::cmp::Ordering::Greater => Trend::Rising,
         std::cmp::Ordering::Less => Trend::Falling,
         std::cmp::Ordering::Equal => Trend::Steady,
-    }
-}
-
-/// Three significant digits for people.
-pub(crate) fn rounded(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
     }
 }

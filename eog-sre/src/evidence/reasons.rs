@@ -29,12 +29,15 @@ const REASONS: [(Signal, &[&str]); 4] = [
         Signal::Availability,
         &[
             "BackOff",
+            "ClaimLost",
+            "ClaimMisbound",
             "CrashLoopBackOff",
             "DeadlineExceeded",
             "ErrImageNeverPull",
             "ErrImagePull",
             "Failed",
             "FailedAttachVolume",
+            "FailedBinding",
             "FailedCreate",
             "FailedCreatePodSandBox",
             "FailedDaemonPod",
@@ -56,6 +59,7 @@ const REASONS: [(Signal, &[&str]); 4] = [
             "ProbeError",
             "ProbeWarning",
             "ProgressDeadlineExceeded",
+            "ProvisioningFailed",
             "ReplicaSetCreateError",
             "TaintManagerEviction",
             "Unhealthy",
@@ -65,6 +69,19 @@ const REASONS: [(Signal, &[&str]); 4] = [
     (Signal::Restart, &["Killing", "Preempting", "Preempted", "Rebooted", "NodeRebooted"]),
     (Signal::Other, &["ScalingReplicaSet", "SuccessfulRescale", "SuccessfulDelete", "Drain"]),
 ];
+
+/// Reasons with which controllers of fault experiments say that faults were injected.
+const INJECTED: [&str; 6] =
+    ["Applied", "ChaosInject", "ChaosInjected", "FaultInjected", "Injected", "Spawned"];
+
+/// What an event about a fault experiment says: that it ran, or nothing of use.
+pub(crate) fn meaning_for_experiment(reason: &str, is_warning: bool) -> Option<Signal> {
+    match (INJECTED.contains(&reason), is_warning) {
+        (true, false) => Some(Signal::Experiment),
+        (_, true) => Some(Signal::Other),
+        (false, false) => None,
+    }
+}
 
 /// What an event says, or nothing when it is part of normal operation.
 pub(crate) fn meaning(reason: &str, is_warning: bool, message: &str) -> Option<Signal> {
@@ -93,6 +110,20 @@ pub(crate) fn meaning(reason: &str, is_warning: bool, message: &str) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn experiments_say_when_they_ran() {
+        let cases = [
+            ("Applied", false, Some(Signal::Experiment)),
+            ("Started", false, None),
+            ("Recovered", false, None),
+            ("Applied", true, Some(Signal::Other)),
+            ("Failed", true, Some(Signal::Other)),
+        ];
+        for (reason, is_warning, expected) in cases {
+            assert_eq!(meaning_for_experiment(reason, is_warning), expected, "{reason}");
+        }
+    }
 
     #[test]
     fn reasons_have_meanings() {

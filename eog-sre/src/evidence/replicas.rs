@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal};
+use eog_evidence::words;
 
 use super::{Compare, Draft, magnitude, rounded, selector, trend};
 use crate::names;
-use crate::text::words;
 
 /// A level must differ from the median of the siblings by this factor.
 const MIN_FACTOR: f64 = 2.0;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
+    Trend,
 };
 
 use super::{Compare, Draft, rounded, selector, trend};
@@ -58,17 +59,22 @@ impl SpanIndex {
                 index.served.entry(own.clone()).or_default().push(at);
             }
             sent.entry(own.clone()).or_default().push(at);
-            let caller = span.parent.as_ref().and_then(|(parent, _)| {
-                service(&parent.namespace, &parent.service).filter(|caller| *caller != own)
-            });
-            let egress = span_callee(span).filter(|(_, by_host)| !by_host);
-            let callee = egress.and_then(|((space, name), _)| {
+            // A call is told once: by the caller's own span where there is one, which also knows
+            // of calls that nobody took, and of time lost on the way; else by the callee's.
+            let caller = span.parent.as_ref().filter(|(_, kind)| *kind != SpanKind::Client);
+            let caller = caller.and_then(|(parent, _)| service(&parent.namespace, &parent.service));
+            let taken = span.callee.as_ref();
+            let taken = taken.and_then(|callee| service(&callee.namespace, &callee.service));
+            let callee = taken.or_else(|| {
+                let ((space, name), by_host) = span_callee(span)?;
                 let space = if space.is_empty() { &span.sender.namespace } else { &space };
-                service(space, &name)
+                let known = !by_host || names.is_host(space, &name);
+                known.then(|| service(space, &name)).flatten()
             });
-            if let Some(caller) = caller {
-                index.add_call(caller, own, at);
-            } else if let Some(callee) = callee.filter(|callee| *callee != own) {
+            if let Some(caller) = caller.filter(|caller| *caller != own) {
+                index.add_call(caller, own.clone(), at);
+            }
+            if let Some(callee) = callee.filter(|callee| *callee != own) {
                 index.add_call(own, callee, at);
             }
         }
@@ -88,7 +94,8 @@ impl SpanIndex {
     }
 
     /// What shifted for an entity between the two periods: what it serves, what each of its
-    /// callees answers, and how much each of its callers asks.
+    /// callees answers, and how much each of its callers asks (and fails to get, when the entity
+    /// fell silent).
     pub(crate) fn findings(
         &self,
         spans: &[SpanRecord],
@@ -97,7 +104,10 @@ impl SpanIndex {
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
         let view = |list: &[usize]| View::of(spans, list, compare, self.extent);
-        if let Some(view) = self.served.get(entity).and_then(|list| view(list)) {
+        let served = self.served.get(entity).and_then(|list| view(list));
+        // One that fell silent cannot say so itself: then its callers' errors are its own.
+        let silent = served.as_ref().is_none_or(|view| view.after.is_empty());
+        if let Some(view) = served {
             findings.extend(view.errors(entity, None, compare));
             findings.extend(view.latency(entity, None, compare));
             findings.extend(view.traffic(entity, None, compare));
@@ -114,6 +124,9 @@ impl SpanIndex {
             let peer = Peer { entity: caller.clone(), role: PeerRole::Caller };
             if let Some(view) = list.and_then(|list| view(list)) {
                 findings.extend(view.traffic(entity, Some(&peer), compare));
+                if silent {
+                    findings.extend(view.errors(entity, Some(&peer), compare));
+                }
             }
         }
         findings
@@ -243,11 +256,14 @@ impl<'a> View<'a> {
     ) -> Option<Finding> {
         let enough = self.before.len() >= MIN_REQUESTS || self.after.len() >= MIN_REQUESTS;
         let (before, after) = self.rates()?;
-        let (low, high) = (before.min(after), before.max(after));
-        let shifted = high >= low * MIN_TRAFFIC_FACTOR;
-        if enough && shifted { self.rate(entity, peer, compare) } else { None }
+        if enough && traffic_shifted(before, after) {
+            self.rate(entity, peer, compare)
+        } else {
+            None
+        }
     }
 
+    /// The request rate, steady where it did not shift.
     fn rate(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
         let (before, after) = self.rates()?;
         let excerpt = format!(
@@ -282,6 +298,8 @@ impl<'a> View<'a> {
         compare: &Compare,
     ) -> Option<Finding> {
         let source = self.after.first().or(self.before.first())?.file.as_ref();
+        let baseline = quantity.baseline.unwrap_or(0.0);
+        let is_noise = signal == Signal::Traffic && !traffic_shifted(baseline, quantity.observed);
         let relation = match peer {
             Some(Peer { role: PeerRole::Caller, entity }) => format!(" caller={entity}"),
             Some(Peer { entity, .. }) => format!(" callee={entity}"),
@@ -291,7 +309,7 @@ impl<'a> View<'a> {
             entity,
             kind: EvidenceKind::Span,
             signal,
-            trend: trend(quantity.baseline.unwrap_or(0.0), quantity.observed),
+            trend: if is_noise { Trend::Steady } else { trend(baseline, quantity.observed) },
             time: EvidenceTime::During(compare.after),
             quantity: Some(quantity),
             peer: peer.cloned(),
@@ -306,6 +324,11 @@ impl<'a> View<'a> {
         };
         Some(draft.finding())
     }
+}
+
+/// Whether a request rate moved by more than noise, up or down.
+fn traffic_shifted(before: f64, after: f64) -> bool {
+    before.max(after) >= before.min(after) * MIN_TRAFFIC_FACTOR
 }
 
 fn what(peer: Option<&Peer>) -> String {

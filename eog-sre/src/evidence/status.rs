@@ -1,12 +1,12 @@
 //! Findings from the status of objects: conditions that turned bad, lost replicas, restarts.
 
 use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Timestamp, Trend};
+use eog_evidence::shorten;
 use serde_json::Value;
 
 use super::{Draft, selector};
 use crate::graph::is_experiment;
 use crate::read::{Objects, Observation};
-use crate::text::shorten;
 use crate::time;
 
 /// Conditions that should be true.

@@ -15,18 +15,20 @@ pub(crate) fn map_selects(selector: &Value, labels: Option<&Value>) -> bool {
     wanted.iter().all(|(key, value)| labels.and_then(|labels| labels.get(key)) == Some(value))
 }
 
-/// Whether a selector with `matchLabels` and `matchExpressions` selects the labels. An empty
-/// selector selects everything, and is not counted as a statement about anything.
+/// Whether every expression of a list holds for the labels.
+pub(crate) fn expressions_select(list: &Value, labels: Option<&Value>) -> bool {
+    list.as_array().is_some_and(|list| list.iter().all(|one| holds(one, labels)))
+}
+
+/// Whether a selector with `matchLabels` and `matchExpressions` selects the labels. As in
+/// Kubernetes an empty selector selects everything; a missing one nothing.
 pub(crate) fn selects(selector: &Value, labels: Option<&Value>) -> bool {
     let by_map =
         selector.get("matchLabels").filter(|map| map.as_object().is_some_and(|m| !m.is_empty()));
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    let expressions = expressions.filter(|list| !list.is_empty());
-    if by_map.is_none() && expressions.is_none() {
-        return false;
-    }
-    by_map.is_none_or(|map| map_selects(map, labels))
-        && expressions.is_none_or(|list| list.iter().all(|one| holds(one, labels)))
+    let expressions = selector.get("matchExpressions");
+    selector.is_object()
+        && by_map.is_none_or(|map| map_selects(map, labels))
+        && expressions.is_none_or(|list| expressions_select(list, labels))
 }
 
 fn holds(expression: &Value, labels: Option<&Value>) -> bool {
@@ -54,7 +56,8 @@ mod tests {
         let cases = [
             (json!({"matchLabels": {"app": "cart"}}), true),
             (json!({"matchLabels": {"app": "cart", "x": "y"}}), false),
-            (json!({}), false),
+            (json!({}), true),
+            (Value::Null, false),
             (
                 json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["cart"]}]}),
                 true,

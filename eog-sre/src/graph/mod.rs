@@ -1,6 +1,7 @@
 //! The operational graph: which entities there are, and which way effects travel between them.
 
 mod architecture;
+mod experiments;
 mod hosts;
 mod index;
 mod labels;
@@ -15,7 +16,7 @@ use crate::names::{self, EntityName};
 use crate::snapshot::Snapshot;
 
 pub(crate) use index::{DEFAULT_NAMESPACE, Match, NameIndex};
-pub(crate) use objects::{WORKLOAD_KINDS, is_experiment};
+pub(crate) use objects::{WORKLOAD_KINDS, is_experiment, is_experiment_group};
 pub(crate) use telemetry::{egress_cluster, span_callee};
 
 /// The relations of the operational graph. All are read "source *relation* target".
@@ -28,8 +29,8 @@ pub mod relation {
     pub const BACKS: &str = "backs";
     /// An owner made an object: configuration travels from the owner down.
     pub const OWNS: &str = "owns";
-    /// A workload mounts or reads a ConfigMap, Secret or volume claim: effects travel to the
-    /// workload.
+    /// A workload mounts or reads a ConfigMap, Secret or volume claim, a claim its volume: effects
+    /// travel to the one that mounts.
     pub const MOUNTS: &str = "mounts";
     /// A pod runs on a node: effects travel from the node to the pod.
     pub const RUNS_ON: &str = "runs_on";
@@ -37,11 +38,13 @@ pub mod relation {
     pub const SCALES: &str = "scales";
     /// An ingress routes to a service: failures travel from the service to the ingress.
     pub const ROUTES: &str = "routes";
-    /// A policy restricts the traffic of pods: effects travel to the workload.
+    /// A policy restricts the traffic of pods, or a quota how many there can be: effects travel
+    /// to the workload.
     pub const RESTRICTS: &str = "restricts";
     /// A fault experiment aims at a workload: effects travel to the workload.
     pub const INJECTS: &str = "injects";
-    /// A producer of messages feeds a consumer: load and effects travel to the consumer.
+    /// A producer of messages feeds a consumer, or a workload makes the load of a service that
+    /// serves nobody: load and effects travel to the target.
     pub const SENDS_LOAD: &str = "sends_load";
 }
 
@@ -78,25 +81,34 @@ impl OperationalGraph {
         &self.warnings
     }
 
-    /// The pods that belong to a workload, over any chain of owners.
-    pub(crate) fn pods_of(&self, workload: &EntityId) -> Vec<EntityId> {
-        let mut pods = BTreeSet::new();
-        let mut open = vec![workload.clone()];
-        let mut seen = BTreeSet::new();
+    /// What an entity owns, over any chain of owners.
+    pub(crate) fn owned_by(&self, owner: &EntityId) -> Vec<EntityId> {
+        let mut owned = BTreeSet::new();
+        let mut open = vec![owner.clone()];
         while let Some(owner) = open.pop() {
-            if !seen.insert(owner.clone()) {
-                continue;
-            }
             for edge in self.topology.edges_at(&owner) {
-                if edge.relation == relation::OWNS && edge.source == owner {
-                    if names::kind_of(&edge.target) == "Pod" {
-                        pods.insert(edge.target.clone());
-                    }
+                let goes_down = edge.relation == relation::OWNS && edge.source == owner;
+                if goes_down && owned.insert(edge.target.clone()) {
                     open.push(edge.target.clone());
                 }
             }
         }
-        pods.into_iter().collect()
+        owned.remove(owner);
+        owned.into_iter().collect()
+    }
+
+    /// The services whose load a workload makes: those that it stands behind and that serve nobody.
+    pub(crate) fn load_of<'a>(
+        &'a self,
+        workload: &'a EntityId,
+    ) -> impl Iterator<Item = &'a EntityId> {
+        let edges = self.topology.edges_at(workload);
+        let made = edges.filter(|edge| {
+            edge.relation == relation::SENDS_LOAD
+                && edge.source == *workload
+                && WORKLOAD_KINDS.contains(&names::kind_of(workload))
+        });
+        made.map(|edge| &edge.target)
     }
 }
 
@@ -112,7 +124,9 @@ impl Snapshot {
         builder.add_dependencies(self, &components);
         builder.add_telemetry(self);
         builder.add_pods_by_name(self);
+        builder.add_quotas(self);
         builder.back_services();
+        builder.add_sources_of_load(self);
         builder.finish()
     }
 }

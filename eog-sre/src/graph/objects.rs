@@ -6,6 +6,7 @@ use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
 use eog_core::EntityId;
 use serde_json::Value;
 
+use super::experiments::aims;
 use super::labels::{map_selects, pod_labels, selects};
 use super::{Builder, relation};
 use crate::names::{self, EntityName};
@@ -83,10 +84,15 @@ impl Builder {
                 let node = node.and_then(|node| names::entity("", "Node", node));
                 self.connect(Some(entity.clone()), relation::RUNS_ON, node, TargetToSource);
             }
+            "PersistentVolumeClaim" => {
+                let volume = object.pointer("/spec/volumeName").and_then(Value::as_str);
+                let volume = volume.and_then(|name| names::entity("", "PersistentVolume", name));
+                self.connect(Some(entity.clone()), relation::MOUNTS, volume, TargetToSource);
+            }
             "HorizontalPodAutoscaler" | "VerticalPodAutoscaler" | "ScaledObject" => {
                 let reference =
                     object.pointer("/spec/scaleTargetRef").or(object.pointer("/spec/targetRef"));
-                let target = reference.and_then(|reference| referred(reference, namespace));
+                let target = reference.and_then(|reference| scaled(reference, namespace));
                 self.connect(Some(entity.clone()), relation::SCALES, target, SourceToTarget);
             }
             "Ingress" | "HTTPRoute" | "Route" | "VirtualService" => {
@@ -120,10 +126,16 @@ impl Builder {
         }
     }
 
-    /// What the pod template, or a pod without a known owner, mounts or reads.
+    /// What the pod template, or a pod without a known owner, mounts or reads; of other pods the
+    /// claims, which the template of a StatefulSet does not name.
     fn add_mounts(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
-        let Some(spec) = pod_spec(object) else { return };
-        for (kind, name) in mounted(spec) {
+        let is_pod = names::kind_of(entity) == "Pod";
+        let own = object.get("spec").filter(|_| is_pod);
+        let template = pod_spec(object);
+        let Some(spec) = template.or(own) else { return };
+        let mut mounts = mounted(spec);
+        mounts.retain(|(kind, _)| template.is_some() || *kind == "PersistentVolumeClaim");
+        for (kind, name) in mounts {
             let target = names::entity(namespace.unwrap_or_default(), kind, &name);
             self.connect(Some(entity.clone()), relation::MOUNTS, target, TargetToSource);
         }
@@ -149,23 +161,16 @@ impl Builder {
         namespace: Option<&str>,
         pods: &[(&EntityId, &Value)],
     ) {
-        for selector in ["/spec/selector", "/spec/target/selector"] {
-            let Some(selector) = object.pointer(selector) else { continue };
-            let named = selector.get("namespaces").and_then(Value::as_array);
-            let named: Vec<&str> = named.into_iter().flatten().filter_map(Value::as_str).collect();
-            let labels = selector.get("labelSelectors").or_else(|| selector.get("matchLabels"));
-            for (target, target_labels) in
-                pods.iter().map(|(pod, object)| (*pod, pod_labels(object)))
-            {
-                let home = names::namespace_of(target);
-                let in_reach = match named.as_slice() {
-                    [] => home == namespace,
-                    some => home.is_some_and(|home| some.contains(&home)),
-                };
-                if in_reach && labels.is_some_and(|labels| map_selects(labels, target_labels)) {
-                    let (from, to) = (Some(entity.clone()), Some(target.clone()));
+        for aim in aims(object) {
+            for (target, target_object) in pods {
+                if aim.hits(target, pod_labels(target_object), namespace) {
+                    let (from, to) = (Some(entity.clone()), Some((*target).clone()));
                     self.connect(from, relation::INJECTS, to, SourceToTarget);
                 }
+            }
+            for (home, name) in aim.pods() {
+                let pod = names::entity(home, "Pod", name);
+                self.connect(Some(entity.clone()), relation::INJECTS, pod, SourceToTarget);
             }
         }
     }
@@ -173,8 +178,12 @@ impl Builder {
 
 /// Whether an object defines a fault experiment, by the name of its API group.
 pub(crate) fn is_experiment(object: &Value) -> bool {
-    let group = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    group.split_once('/').is_some_and(|(group, _)| group.to_lowercase().contains("chaos"))
+    object.get("apiVersion").and_then(Value::as_str).is_some_and(is_experiment_group)
+}
+
+/// Whether an API version (`group/version`) is one of fault experiments.
+pub(crate) fn is_experiment_group(version: &str) -> bool {
+    version.split_once('/').is_some_and(|(group, _)| group.to_lowercase().contains("chaos"))
 }
 
 fn selected<'a>(
@@ -183,6 +192,12 @@ fn selected<'a>(
 ) -> impl Iterator<Item = (&'a EntityId, Option<&'a Value>)> {
     let here = pods.iter().filter(move |(entity, _)| names::namespace_of(entity) == namespace);
     here.map(|(entity, object)| (*entity, pod_labels(object)))
+}
+
+/// What an autoscaler scales: a Deployment unless it says otherwise.
+fn scaled(reference: &Value, namespace: Option<&str>) -> Option<EntityId> {
+    let text = |field: &str| reference.get(field).and_then(Value::as_str);
+    EntityName::new(namespace, text("kind").unwrap_or("Deployment"), text("name")?).id()
 }
 
 /// The object that a reference with `kind` and `name` means.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
-use eog_core::EntityId;
+use eog_core::{Edge, EntityId};
 
 use super::hosts::hosts;
-use super::{Builder, relation};
+use super::{Builder, WORKLOAD_KINDS, relation};
 use crate::names;
 use crate::read::{Resource, SpanKind, SpanRecord, Subject};
 use crate::snapshot::Snapshot;
@@ -49,6 +49,70 @@ impl Builder {
         }
         for series in snapshot.metrics.iter().filter(|one| one.subject == Subject::Service) {
             self.service(&series.namespace, &series.name);
+        }
+    }
+
+    /// Quotas that events name as the reason why no pod could be made.
+    pub(super) fn add_quotas(&mut self, snapshot: &Snapshot) {
+        for event in &snapshot.events {
+            let Some((_, rest)) = event.message.split_once("exceeded quota: ") else { continue };
+            let name = rest.split([',', ' ', ';']).next().unwrap_or_default();
+            let namespace = names::namespace_of(&event.entity).unwrap_or_default();
+            let quota = names::entity(namespace, "ResourceQuota", name);
+            let quota = quota.filter(|quota| self.topology.contains(quota));
+            let stopped = self.top_owner(&event.entity);
+            self.connect(quota, relation::RESTRICTS, Some(stopped), SourceToTarget);
+        }
+    }
+
+    /// The owner that nobody owns.
+    fn top_owner(&self, entity: &EntityId) -> EntityId {
+        let mut seen = BTreeSet::from([entity.clone()]);
+        let mut top = entity.clone();
+        loop {
+            let is_up = |edge: &&Edge| edge.relation == relation::OWNS && edge.target == top;
+            let up = self.topology.edges_at(&top).find(is_up).map(|edge| edge.source.clone());
+            match up.filter(|owner| seen.insert(owner.clone())) {
+                Some(owner) => top = owner,
+                None => return top,
+            }
+        }
+    }
+
+    /// Workloads behind services that send requests and serve none: their settings decide how much
+    /// load there is.
+    pub(super) fn add_sources_of_load(&mut self, snapshot: &Snapshot) {
+        let mut senders: BTreeSet<EntityId> = BTreeSet::new();
+        let mut servers: BTreeSet<EntityId> = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        for span in &snapshot.spans {
+            let serves = matches!(span.kind, SpanKind::Server | SpanKind::Consumer);
+            if seen.insert((Arc::as_ptr(&span.sender), serves)) {
+                let service = self.index.service(&span.sender.namespace, &span.sender.service);
+                senders.extend(service.clone().filter(|_| !span.sender.service.is_empty()));
+                servers.extend(service.filter(|_| serves));
+            }
+        }
+        for service in senders.difference(&servers) {
+            let edges = || self.topology.edges_at(service);
+            let is_called = |edge: &Edge| {
+                let asks = [relation::CALLS, relation::SENDS_LOAD, relation::ROUTES];
+                edge.target == *service && asks.contains(&edge.relation.as_str())
+            };
+            let calls = |edge: &Edge| edge.source == *service && edge.relation == relation::CALLS;
+            if edges().any(is_called) || !edges().any(calls) {
+                continue;
+            }
+            let behind = edges().filter(|edge| {
+                edge.relation == relation::BACKS
+                    && edge.target == *service
+                    && WORKLOAD_KINDS.contains(&names::kind_of(&edge.source))
+            });
+            let workloads: Vec<EntityId> = behind.map(|edge| edge.source.clone()).collect();
+            for workload in workloads {
+                let (from, to) = (Some(workload), Some(service.clone()));
+                self.connect(from, relation::SENDS_LOAD, to, SourceToTarget);
+            }
         }
     }
 

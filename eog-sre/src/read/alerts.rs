@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use eog_core::Timestamp;
+use eog_evidence::shorten;
 use serde_json::Value;
 
 use super::{Folder, MAX_TEXT, read_json};
 use crate::mask::mask_named;
-use crate::text::shorten;
 use crate::time;
 use crate::warnings::Warnings;
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use eog_core::{EntityId, Timestamp};
+use eog_evidence::shorten;
 use serde_json::Value;
 
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
+use crate::graph::is_experiment_group;
 use crate::mask::mask_text;
 use crate::names::EntityName;
-use crate::text::shorten;
 use crate::time;
 use crate::warnings::Warnings;
 
@@ -22,6 +23,8 @@ pub(crate) struct EventRecord {
     pub(crate) is_warning: bool,
     pub(crate) message: String,
     pub(crate) count: u64,
+    /// Whether it speaks of a fault experiment, by the API group of its object.
+    pub(crate) is_experiment: bool,
     /// The node that reported it, if one did.
     pub(crate) host: String,
     pub(crate) file: String,
@@ -89,6 +92,7 @@ fn read_event(
     let name = text(&["/involvedObject/name", "/regarding/name"]);
     let (Some(kind), Some(name)) = (kind, name) else { return Err("the event names no object") };
     let namespace = text(&["/involvedObject/namespace", "/regarding/namespace"]);
+    let version = text(&["/involvedObject/apiVersion", "/regarding/apiVersion"]);
     let entity =
         EntityName::new(namespace, kind, name).id().ok_or("the object has no usable name")?;
     let counts = ["/count", "/deprecatedCount", "/series/count"];
@@ -105,6 +109,7 @@ fn read_event(
         is_warning: text(&["/type"]) == Some("Warning"),
         message: shorten(&mask_text(message), MAX_TEXT),
         count,
+        is_experiment: version.is_some_and(is_experiment_group),
         host: text(&["/source/host", "/deprecatedSource/host"]).unwrap_or_default().to_owned(),
         file: file.to_owned(),
         entity,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use eog_core::Timestamp;
+use eog_evidence::shorten;
 
 use super::resource::{Resource, Resources};
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
 use crate::evidence::template;
 use crate::mask::mask_text;
-use crate::text::shorten;
 use crate::time;
 use crate::warnings::Warnings;
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use eog_core::Timestamp;
+use eog_evidence::shorten;
 
 use super::resource::{Resource, Resources};
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
 use crate::mask::mask_text;
 use crate::pydict;
-use crate::text::shorten;
 use crate::time;
 use crate::warnings::Warnings;
 
@@ -36,6 +36,8 @@ pub(crate) struct SpanRecord {
     pub(crate) message: Arc<str>,
     /// The sender of the parent span, when that is in the recording.
     pub(crate) parent: Option<(Arc<Resource>, SpanKind)>,
+    /// Of a client span the sender of a span that took the call, when that is another service.
+    pub(crate) callee: Option<Arc<Resource>>,
     /// The host that a client span says it talks to, without port.
     pub(crate) peer_host: Option<Arc<str>>,
     /// The trace, for people who look it up.
@@ -113,6 +115,7 @@ pub(crate) fn read_traces(
                 failed,
                 message: shared.text(&message),
                 parent: None,
+                callee: None,
                 peer_host: peer.map(|host| shared.text(&host)),
                 trace: if failed {
                     shared.text(&shorten(table.cell(trace), 64))
@@ -124,13 +127,25 @@ pub(crate) fn read_traces(
         }
     }
     for (at, ids) in parents.iter().enumerate() {
-        let parent = by_id.get(ids).filter(|_| ids.1 != 0).and_then(|parent| spans.get(*parent));
-        let parent = parent.map(|parent| (parent.sender.clone(), parent.kind));
-        if let Some(span) = spans.get_mut(at) {
-            span.parent = parent;
+        if let Some(parent) = by_id.get(ids).filter(|_| ids.1 != 0) {
+            relate(&mut spans, *parent, at);
         }
     }
     Ok(spans)
+}
+
+/// Notes who sent the parent of a span, and for a client span who took its call.
+fn relate(spans: &mut [SpanRecord], parent: usize, child: usize) {
+    let Some(sender) = spans.get(child).map(|span| span.sender.clone()) else { return };
+    let Some(above) = spans.get_mut(parent) else { return };
+    let is_remote = !sender.service.is_empty() && sender.service != above.sender.service;
+    if above.kind == SpanKind::Client && is_remote && above.callee.is_none() {
+        above.callee = Some(sender);
+    }
+    let parent = Some((above.sender.clone(), above.kind));
+    if let Some(span) = spans.get_mut(child) {
+        span.parent = parent;
+    }
 }
 
 fn span_kind(text: &str) -> SpanKind {

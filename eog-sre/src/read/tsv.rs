@@ -59,7 +59,7 @@ impl<R: Read + Seek> Table<R> {
                 path: file.to_owned(),
                 missing: missing.join(", "),
                 wanted: wanted.join(", "),
-                found: crate::text::shorten(&columns.join(", "), 400),
+                found: eog_evidence::shorten(&columns.join(", "), 400),
             });
         }
         Ok(Some(Self {

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::{Recording, Span, config, id, lines, service, window, workload};
 
 /// Asks as the controller does. The contract never waits.
-fn ask(context: &SnapshotContext, request: &ContextRequest) -> LocalContext {
+pub(crate) fn ask(context: &SnapshotContext, request: &ContextRequest) -> LocalContext {
     let mut future = pin!(context.get_context(request));
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer.unwrap(),

@@ -137,6 +137,63 @@ fn an_experiment_is_defined_and_then_runs() {
 }
 
 #[test]
+fn a_scheduled_experiment_ran_when_what_it_made_ran() {
+    let mut recording = Recording::new();
+    let version = "chaos-mesh.org/v1alpha1";
+    let object = |kind: &str, name: &str, owners: Value| {
+        json!({"apiVersion": version, "kind": kind, "spec": {}, "metadata": {"name": name,
+            "namespace": "tests", "creationTimestamp": "2026-01-01T10:03:00Z",
+            "ownerReferences": owners}})
+    };
+    let owners = json!([{"kind": "Schedule", "name": "often"}]);
+    recording.object("10:05:00", object("Schedule", "often", json!([])));
+    recording.object("10:05:00", object("NetworkChaos", "often-1", owners));
+    for (clock, reason) in [("10:03:01", "Started"), ("10:03:02", "Applied")] {
+        recording.event(
+            clock,
+            json!({"metadata": {"uid": reason}, "reason": reason, "type": "Normal",
+                "regarding": {"kind": "NetworkChaos", "name": "often-1", "namespace": "tests",
+                    "apiVersion": version},
+                "note": "m", "deprecatedLastTimestamp": format!("2026-01-01T{clock}Z")}),
+        );
+    }
+    let context = recording.context();
+    let window = window("09:00:00", "11:00:00");
+    let cases = [
+        ("tests/Schedule/often", ["Change Experiment", "Event Experiment"].as_slice()),
+        ("tests/NetworkChaos/often-1", &["Event Experiment"]),
+    ];
+    for (entity, expected) in cases {
+        let told = lines(&context.page(&id(entity), window, 1));
+        let matches = told.iter().zip(expected).all(|(line, start)| line.starts_with(start));
+        assert!(matches && told.len() == expected.len(), "{entity}: {told:#?}");
+    }
+}
+
+#[test]
+fn replicas_follow_a_controller_and_the_first_of_a_kind_is_new() {
+    let written = |kind: &str, manager: &str, replicas: u32| {
+        let time = if replicas == 1 { "09:00:00" } else { "10:03:00" };
+        json!({"kind": kind, "spec": {"replicas": replicas}, "metadata": {"name": "web",
+            "namespace": "shop", "creationTimestamp": "2026-01-01T10:02:00Z",
+            "managedFields": [{"manager": manager, "time": format!("2026-01-01T{time}Z")}]}})
+    };
+    for (manager, expected) in [("kube-controller-manager", 0), ("kubectl-scale", 1)] {
+        let found =
+            change_between(written("Deployment", manager, 1), written("Deployment", manager, 3));
+        let scaled = found.iter().filter(|c| c.change.as_ref().unwrap().path == "spec/replicas");
+        assert_eq!(scaled.count(), expected, "{manager}: {found:#?}");
+    }
+    let mut recording = Recording::new();
+    recording.object("10:00:00", config("other", "k", "v", "09:00:00"));
+    recording.object("10:05:00", written("NetworkPolicy", "someone", 1));
+    let found = changes(&recording);
+    let new: Vec<_> = found.iter().filter(|c| c.entity == id("shop/NetworkPolicy/web")).collect();
+    assert_eq!(new.len(), 1, "{found:#?}");
+    assert_eq!(new[0].time.start(), at("10:02:00"));
+}
+
+#[test]
 fn status_shows_restarts_lost_replicas_and_pressure() {
     let mut recording = Recording::new();
     let pod = |count: u32| {

@@ -97,10 +97,28 @@ fn objects_state_their_own_edges() {
         json!({"apiVersion": "chaos-mesh.org/v1alpha1", "kind": "StressChaos",
             "metadata": {"name": "burn", "namespace": "tests"},
             "spec": {"selector": {"namespaces": ["shop"], "labelSelectors": {"app": "web"}}}}),
+        json!({"apiVersion": "chaos-mesh.org/v1alpha1", "kind": "Schedule",
+            "metadata": {"name": "often", "namespace": "tests"}, "spec": {"podChaos":
+                {"selector": {"pods": {"shop": ["web-1-a"]}}}}}),
+        json!({"kind": "NetworkPolicy", "metadata": meta("wall-of-all", None),
+            "spec": {"podSelector": {}}}),
+        json!({"kind": "ScaledObject", "metadata": meta("queue-scaler", None),
+            "spec": {"scaleTargetRef": {"name": "web"}}}),
+        json!({"kind": "Pod", "metadata": {"name": "db-0", "namespace": "shop",
+            "ownerReferences": [{"kind": "StatefulSet", "name": "db"}]}, "spec":
+            {"volumes": [{"persistentVolumeClaim": {"claimName": "data-db-0"}},
+                {"configMap": {"name": "of-the-template"}}]}}),
+        json!({"kind": "PersistentVolumeClaim", "metadata": meta("data-db-0", None),
+            "spec": {"volumeName": "v1"}}),
+        json!({"kind": "ResourceQuota", "metadata": meta("few", None)}),
     ];
     for object in objects {
         recording.object("10:00:00", object);
     }
+    let stopped = json!({"reason": "FailedCreate", "type": "Warning", "metadata": {"uid": "1"},
+        "involvedObject": {"kind": "ReplicaSet", "name": "web-1", "namespace": "shop"},
+        "message": "pods \"web-1-\" is forbidden: exceeded quota: few, requested: pods=1"});
+    recording.event("10:00:00", stopped);
     let graph = recording.open().graph();
     assert_eq!(
         edges(&graph),
@@ -112,9 +130,18 @@ fn objects_state_their_own_edges() {
             "Ingress/gate routes Service/front",
             "NetworkPolicy/wall restricts Deployment/web",
             "NetworkPolicy/wall restricts Pod/web-1-a",
+            "NetworkPolicy/wall-of-all restricts Deployment/web",
+            "NetworkPolicy/wall-of-all restricts Pod/db-0",
+            "NetworkPolicy/wall-of-all restricts Pod/web-1-a",
+            "PersistentVolumeClaim/data-db-0 mounts PersistentVolume/v1",
+            "Pod/db-0 mounts PersistentVolumeClaim/data-db-0",
             "Pod/web-1-a backs Service/front",
             "Pod/web-1-a runs_on Node/n1",
             "ReplicaSet/web-1 owns Pod/web-1-a",
+            "ResourceQuota/few restricts Deployment/web",
+            "ScaledObject/queue-scaler scales Deployment/web",
+            "StatefulSet/db owns Pod/db-0",
+            "tests/Schedule/often injects Pod/web-1-a",
             "tests/StressChaos/burn injects Deployment/web",
             "tests/StressChaos/burn injects Pod/web-1-a",
         ]

@@ -8,6 +8,7 @@ mod contract;
 mod findings;
 mod graph;
 mod hostile;
+mod load;
 mod reading;
 mod secrets;
 mod support;
