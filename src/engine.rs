@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use eog_core::{
     AbductivePolicy, Answer, Case, Conclusion, Config, ContextContract, ContextPacket,
-    ContextRequest, Controller, Failure, FailureKind, Input, InputError, Ledger, Output, Spent,
-    StopReason, Ticket,
+    ContextRequest, Controller, Entry, Failure, FailureKind, Input, InputError, Ledger, Output,
+    RestoreError, Spent, StopReason, Ticket,
 };
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, future::BoxFuture as Boxed};
 
 use crate::events::{Event, EventSender};
 use crate::handle::{Controls, Request};
+use crate::journal::{Journal, JournalError};
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,7 @@ pub struct Engine<C, P> {
     limits: Limits,
     events: Option<EventSender>,
     controls: Option<Controls>,
+    journal: Option<Journal>,
 }
 
 /// An investigation that has ended: what it concluded and how it got there.
@@ -74,6 +76,9 @@ pub struct Finished {
     pub stop: StopReason,
     /// Its controller, for beliefs, claims and topology.
     pub controller: Controller,
+    /// Why the journal stopped taking entries, if it did. The investigation was cancelled then;
+    /// what the journal had acknowledged is safe in it.
+    pub journal_error: Option<JournalError>,
 }
 
 impl Finished {
@@ -96,7 +101,14 @@ impl Finished {
 impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     /// An engine with default limits that nobody watches.
     pub fn new(contract: C, policy: P) -> Self {
-        Self { contract, policy, limits: Limits::default(), events: None, controls: None }
+        Self {
+            contract,
+            policy,
+            limits: Limits::default(),
+            events: None,
+            controls: None,
+            journal: None,
+        }
     }
 
     /// Sets the limits.
@@ -120,10 +132,39 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
         self
     }
 
+    /// Stores every entry of the ledger in a journal before anything follows from it.
+    ///
+    /// Storing blocks the thread for the time of one `fsync`; entries that are ready together share
+    /// it.
+    #[must_use]
+    pub fn with_journal(mut self, journal: Journal) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
     /// Runs one investigation to its end.
     ///
     /// Must run inside a tokio runtime with time enabled. Dropping the future stops everything.
-    pub async fn investigate(mut self, config: Config, case: Case) -> Finished {
+    pub async fn investigate(self, config: Config, case: Case) -> Finished {
+        self.drive(Controller::new(config, case)).await
+    }
+
+    /// Goes on with an investigation where its ledger ends, and runs it to its end. Only what the
+    /// ledger lacks is asked of the contract and the policy.
+    ///
+    /// Give the journal that held the ledger to [`Engine::with_journal`], so that new entries
+    /// follow the old ones in it.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the ledger does not follow by the rules of this program.
+    pub async fn resume(self, ledger: &Ledger) -> Result<Finished, RestoreError> {
+        let controller = Controller::restore(ledger)?;
+        Ok(self.drive(controller).await)
+    }
+
+    async fn drive(mut self, mut controller: Controller) -> Finished {
+        let mut journal = self.journal.take();
+        let mut journal_error = None;
         let mut controls = self.controls.take();
         let deadline = async {
             match self.limits.deadline {
@@ -132,18 +173,26 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
             }
         };
         let mut deadline = std::pin::pin!(deadline.fuse());
-        let mut controller = Controller::new(config, case);
         let mut calls: FuturesUnordered<Boxed<'_, Input>> = FuturesUnordered::new();
+        let mut waiting = None;
         let stop = loop {
-            let input = match controller.poll() {
-                // The ledger lives in memory here, so an entry is stored when it is made.
+            let input = match waiting.take().unwrap_or_else(|| controller.poll()) {
                 Output::Append(entry) => {
-                    let stored = Input::Appended(entry.seq);
-                    self.tell(Event::Appended(entry));
+                    let mut batch = vec![entry];
+                    waiting = more_entries(&mut controller, &mut batch);
+                    if let Some(Err(error)) = journal.as_mut().map(|j| j.append(&batch)) {
+                        journal_error = Some(error);
+                        break StopReason::Cancelled;
+                    }
+                    for entry in batch {
+                        let stored = controller.handle(Input::Appended(entry.seq));
+                        debug_assert!(stored.is_ok(), "entries are acknowledged in order");
+                        self.tell(Event::Appended(entry));
+                    }
                     // Contracts and policies that are ready at once never let go of the thread,
                     // but the deadline, cancellation and listeners need it, too.
                     tokio::task::yield_now().await;
-                    stored
+                    continue;
                 }
                 Output::Fetch { ticket, request } => {
                     self.tell(Event::Fetching {
@@ -185,7 +234,7 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
         };
         drop(calls);
         self.tell(Event::Stopped(stop));
-        Finished { stop, controller }
+        Finished { stop, controller, journal_error }
     }
 
     async fn fetch(&self, ticket: Ticket, request: ContextRequest) -> Input {
@@ -217,6 +266,19 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     fn tell(&self, event: Event) {
         if let Some(events) = &self.events {
             events.send(event);
+        }
+    }
+}
+
+/// Takes the entries that are ready as well, so that they are stored together. Returns the request
+/// that came after them, if one did.
+fn more_entries(controller: &mut Controller, batch: &mut Vec<Arc<Entry>>) -> Option<Output> {
+    loop {
+        match controller.poll() {
+            Output::Append(entry) => batch.push(entry),
+            request @ (Output::Fetch { .. } | Output::Decide { .. }) => return Some(request),
+            // Idle or done for now: what is stored next may change that.
+            _ => return None,
         }
     }
 }

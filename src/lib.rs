@@ -4,6 +4,7 @@ mod command;
 mod engine;
 mod events;
 mod handle;
+mod journal;
 pub mod travel;
 
 pub use command::CommandPolicy;
@@ -11,3 +12,4 @@ pub use engine::{Engine, Finished, Limits};
 pub use eog_core::*;
 pub use events::{Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
+pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Recovered};

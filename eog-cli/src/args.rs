@@ -26,6 +26,11 @@ pub(crate) enum Command {
     /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
     /// snapshot in the ITBench layout (see docs/sre.md). Which of the two is told by its content.
     Investigate(Box<Investigate>),
+    /// Go on with an investigation that was interrupted, from its journal.
+    ///
+    /// What the journal holds is not asked again. Window, profile and budget are those it began
+    /// with.
+    Resume(Box<Resume>),
     /// Rebuild an investigation from its ledger, without a single call, and print its report.
     ///
     /// Every entry is derived again by the rules and compared with the recorded one.
@@ -76,6 +81,22 @@ pub(crate) struct Investigate {
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget: u64,
 
+    /// Turn off belief messages between neighbours (the paper's ablation).
+    #[arg(long)]
+    pub(crate) no_messages: bool,
+
+    /// File to store every step in before the next one is taken, so that `eog resume` can go on
+    /// after a crash. Must not exist yet.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) running: Running,
+}
+
+/// What a run needs, new or resumed.
+#[derive(Debug, Args)]
+pub(crate) struct Running {
     /// Who judges the evidence: `evidence` (built-in rules, no model) or `command:PROGRAM`, which
     /// reads one packet as JSON on standard input and writes one decision as JSON on standard
     /// output (see `eog schema`).
@@ -85,10 +106,6 @@ pub(crate) struct Investigate {
     /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) policy_arg: Vec<OsString>,
-
-    /// Turn off belief messages between neighbours (the paper's ablation).
-    #[arg(long)]
-    pub(crate) no_messages: bool,
 
     /// Longest time for one policy call, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
@@ -110,6 +127,22 @@ pub(crate) struct Investigate {
     /// Print no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The file of `--journal`. What it lacks is asked for and added to it.
+    pub(crate) journal: PathBuf,
+
+    /// Folder with the incident: the bundle or snapshot that the investigation began with.
+    pub(crate) path: PathBuf,
+
+    /// Application architecture (JSON) that goes with a snapshot.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) running: Running,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -140,7 +173,7 @@ pub(crate) enum PolicyChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
-    /// A ledger (ledger.jsonl), or the folder of `--out` that holds one.
+    /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,
 
     /// What to print.
@@ -150,7 +183,7 @@ pub(crate) struct Replay {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A ledger (ledger.jsonl), or the folder of `--out` that holds one.
+    /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,
 
     /// The entity.

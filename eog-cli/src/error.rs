@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use eog::JournalError;
 use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 
@@ -37,6 +38,10 @@ pub(crate) enum CliError {
     #[error("{}: {source}{}", path.display(), as_notes(warnings))]
     Start { path: PathBuf, source: StartError, warnings: Vec<String> },
     #[error("{0}")]
+    Journal(#[from] JournalError),
+    #[error("stopped, for the journal takes no more; what it holds is safe: {0}")]
+    JournalStopped(JournalError),
+    #[error("{0}")]
     Usage(String),
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
@@ -52,11 +57,13 @@ fn as_notes(warnings: &[String]) -> String {
 impl CliError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Input { .. } | Self::Bundle(_) | Self::Snapshot(_) | Self::Start { .. } => {
-                Exit::BadInput
-            }
+            Self::Input { .. }
+            | Self::Bundle(_)
+            | Self::Snapshot(_)
+            | Self::Journal(_)
+            | Self::Start { .. } => Exit::BadInput,
             Self::Usage(_) => Exit::BadUsage,
-            Self::Write { .. } | Self::Runtime(_) => Exit::Failed,
+            Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped(_) => Exit::Failed,
         }
     }
 }

@@ -4,38 +4,83 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use eog::{
-    AbductivePolicy, Budget, CommandPolicy, Config, ContextContract, Engine, Finished, Limits,
-    StopReason,
+    AbductivePolicy, Budget, CommandPolicy, Config, ContextContract, Engine, Finished, Journal,
+    Limits, StopReason,
 };
 use eog_evidence::EvidencePolicy;
 
-use crate::args::{Format, Investigate, PolicyChoice, Profile};
+use crate::args::{Format, Investigate, PolicyChoice, Profile, Resume, Running};
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::source::{self, Source};
 
-/// Runs the whole command.
+/// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
-    if let Some(folder) = &arguments.out {
+    let running = &arguments.running;
+    let (policy, progress) = prepare(running)?;
+    let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
+    let case = source.case(&arguments.path, arguments.window)?;
+    let journal = arguments.journal.as_deref().map(Journal::create).transpose()?;
+    let engine = Engine::new(source.contract, policy);
+    let engine = match journal {
+        Some(journal) => engine.with_journal(journal),
+        None => engine,
+    };
+    let finished = drive(running, &progress, engine, async |engine| {
+        Ok(engine.investigate(config(arguments), case).await)
+    })?;
+    drop(progress);
+    tell(running, source.incident.name, finished)
+}
+
+/// `eog resume`.
+pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
+    let running = &arguments.running;
+    let (policy, progress) = prepare(running)?;
+    let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
+    let (journal, recovered) = Journal::open(&arguments.journal)?;
+    if let Some(cut) = &recovered.cut {
+        eprintln!("eog: {}: {cut}", arguments.journal.display());
+    }
+    let engine = Engine::new(source.contract, policy).with_journal(journal);
+    let finished = drive(running, &progress, engine, async |engine| {
+        engine.resume(&recovered.ledger).await.map_err(|error| CliError::Input {
+            path: arguments.journal.clone(),
+            reason: error.to_string(),
+        })
+    })?;
+    drop(progress);
+    tell(running, source.incident.name, finished)
+}
+
+/// Makes sure of what the command line names before anything is spent.
+fn prepare(running: &Running) -> Result<(Box<dyn AbductivePolicy>, Progress), CliError> {
+    if let Some(folder) = &running.out {
         files::prepare(folder)?;
     }
-    let policy = policy(&arguments.policy, &arguments.policy_arg)?;
-    let progress = Progress::start(arguments.quiet);
-    progress.say(&format!("reading {}", arguments.path.display()));
-    let Source { name, case, contract } = source::open(arguments)?;
-    let runtime = runtime()?;
-    let finished = runtime.block_on(investigate(arguments, case, contract, policy, &progress));
-    drop(progress);
+    Ok((policy(&running.policy, &running.policy_arg)?, Progress::start(running.quiet)))
+}
+
+fn read(progress: &Progress, path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+    progress.say(&format!("reading {}", path.display()));
+    source::open(path, architecture)
+}
+
+/// Prints the result and writes the files.
+fn tell(running: &Running, name: String, finished: Finished) -> Result<Exit, CliError> {
     let report = Report::new(name, &finished);
     // Printed first: a result that was paid for is not lost when a file cannot be written.
-    files::print(&render(&report, arguments.format))?;
-    if let Some(folder) = &arguments.out {
+    files::print(&render(&report, running.format))?;
+    if let Some(folder) = &running.out {
         files::write(folder, "ledger.jsonl", &finished.ledger().to_json_lines())?;
         files::write(folder, "agent_output.json", &report::agent_output(&report))?;
         files::write(folder, "graph.dot", &report::dot(&report))?;
         files::write(folder, "report.md", &report::markdown(&report))?;
+    }
+    if let Some(error) = finished.journal_error {
+        return Err(CliError::JournalStopped(error));
     }
     Ok(match finished.stop {
         StopReason::Cancelled => Exit::Interrupted,
@@ -127,25 +172,23 @@ async fn interrupted() {
     }
 }
 
+type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>;
+
 /// Drives the engine; Ctrl-C cancels it, and what was found so far is still reported.
-async fn investigate(
-    arguments: &Investigate,
-    case: eog::Case,
-    contract: Box<dyn ContextContract>,
-    policy: Box<dyn AbductivePolicy>,
+fn drive(
+    running: &Running,
     progress: &Progress,
-) -> Finished {
+    engine: AnyEngine,
+    run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
+) -> Result<Finished, CliError> {
     let (events, mut stream) = eog::events();
     let (handle, controls) = eog::handle();
     let limits = Limits {
-        policy_timeout: arguments.policy_timeout,
-        deadline: arguments.deadline,
+        policy_timeout: running.policy_timeout,
+        deadline: running.deadline,
         ..Limits::default()
     };
-    let engine = Engine::new(contract, policy)
-        .with_limits(limits)
-        .with_events(events)
-        .with_controls(controls);
+    let engine = engine.with_limits(limits).with_events(events).with_controls(controls);
     let interrupt = async {
         interrupted().await;
         handle.cancel();
@@ -157,8 +200,10 @@ async fn investigate(
             () = interrupt => {}
         }
     };
-    let (finished, ()) = tokio::join!(engine.investigate(config(arguments), case), watch);
-    finished
+    runtime()?.block_on(async {
+        let (finished, ()) = tokio::join!(run(engine), watch);
+        finished
+    })
 }
 
 fn config(arguments: &Investigate) -> Config {

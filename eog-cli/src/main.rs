@@ -22,6 +22,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Investigate(arguments) => investigate::run(&arguments),
+        Command::Resume(arguments) => investigate::resume(&arguments),
         Command::Replay(arguments) => travel::replay(&arguments),
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),

@@ -1,23 +1,34 @@
 //! Opening the input: a bundle or a snapshot, told apart by content.
 
-use eog::{Case, ContextContract};
+use std::path::Path;
+
+use eog::{Case, ContextContract, Window};
 use eog_evidence::{Bundle, BundleContext, Incident, open_case};
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext, SnapshotError};
 
-use crate::args::Investigate;
 use crate::error::CliError;
 
 /// An input that is ready to be investigated.
 pub(crate) struct Source {
-    pub(crate) name: String,
-    pub(crate) case: Case,
+    pub(crate) incident: Incident,
     pub(crate) contract: Box<dyn ContextContract>,
 }
 
-/// Reads the folder that the arguments name.
-pub(crate) fn open(arguments: &Investigate) -> Result<Source, CliError> {
-    let path = &arguments.path;
-    let unusable = |reason: &str| CliError::Input { path: path.clone(), reason: reason.to_owned() };
+impl Source {
+    /// Chooses where to start.
+    pub(crate) fn case(&self, path: &Path, window: Option<Window>) -> Result<Case, CliError> {
+        open_case(&self.incident, window).map_err(|source| CliError::Start {
+            path: path.to_owned(),
+            source,
+            warnings: self.incident.warnings.clone(),
+        })
+    }
+}
+
+/// Reads a folder.
+pub(crate) fn open(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+    let unusable =
+        |reason: &str| CliError::Input { path: path.to_owned(), reason: reason.to_owned() };
     if !path.exists() {
         return Err(unusable("there is no such folder"));
     }
@@ -29,32 +40,31 @@ pub(crate) fn open(arguments: &Investigate) -> Result<Source, CliError> {
         return Err(unusable("bundle.json is not a file"));
     }
     if manifest.is_file() {
-        if arguments.architecture.is_some() {
+        if architecture.is_some() {
             return Err(CliError::Usage(format!(
                 "--architecture goes with a snapshot, but {} is a bundle, which holds its own \
                  topology; leave the option out",
                 path.display()
             )));
         }
-        open_bundle(arguments)
+        open_bundle(path)
     } else {
-        open_snapshot(arguments)
+        open_snapshot(path, architecture)
     }
 }
 
-fn open_bundle(arguments: &Investigate) -> Result<Source, CliError> {
-    let bundle = Bundle::read(&arguments.path)?;
+fn open_bundle(path: &Path) -> Result<Source, CliError> {
+    let bundle = Bundle::read(path)?;
     let incident = bundle.incident();
-    let case = start(&incident, arguments)?;
-    Ok(Source { name: incident.name, case, contract: Box::new(BundleContext::new(bundle)) })
+    Ok(Source { incident, contract: Box::new(BundleContext::new(bundle)) })
 }
 
-fn open_snapshot(arguments: &Investigate) -> Result<Source, CliError> {
+fn open_snapshot(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
     let options =
-        ReadOptions { architecture: arguments.architecture.clone(), ..ReadOptions::default() };
-    let snapshot = Snapshot::open(&arguments.path, &options).map_err(|error| match error {
+        ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
+    let snapshot = Snapshot::open(path, &options).map_err(|error| match error {
         SnapshotError::NothingKnown { .. } => CliError::Input {
-            path: arguments.path.clone(),
+            path: path.to_owned(),
             reason: "neither a bundle (no bundle.json) nor a snapshot (no alerts, events, \
                      objects, logs, traces or metrics in the ITBench layout); see \
                      docs/bundle.md and docs/sre.md"
@@ -64,15 +74,6 @@ fn open_snapshot(arguments: &Investigate) -> Result<Source, CliError> {
     })?;
     let graph = snapshot.graph();
     let incident = snapshot.incident(&graph);
-    let case = start(&incident, arguments)?;
     let contract = Box::new(SnapshotContext::new(snapshot, graph));
-    Ok(Source { name: incident.name, case, contract })
-}
-
-fn start(incident: &Incident, arguments: &Investigate) -> Result<Case, CliError> {
-    open_case(incident, arguments.window).map_err(|source| CliError::Start {
-        path: arguments.path.clone(),
-        source,
-        warnings: incident.warnings.clone(),
-    })
+    Ok(Source { incident, contract })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use eog::travel::Parting;
-use eog::{Controller, EntityId, Entry, Finished, Ledger, Output, StopReason};
+use eog::{Controller, EntityId, Entry, Finished, Journal, Ledger, Output, StopReason};
 
 use crate::args::{Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit};
@@ -119,6 +119,10 @@ fn read(path: &Path) -> Result<(PathBuf, Ledger), CliError> {
     if size > MAX_LEDGER_BYTES {
         return Err(unusable(format!("a ledger of {size} bytes is too large to be read whole")));
     }
+    if Journal::is_journal(&file) {
+        let ledger = Journal::read(&file)?.ledger;
+        return Ok((file, ledger));
+    }
     let text = std::fs::read_to_string(&file).map_err(|error| unusable(error.to_string()))?;
     let ledger = Ledger::from_json_lines(&text).map_err(|error| unusable(error.to_string()))?;
     Ok((file, ledger))
@@ -133,7 +137,7 @@ fn restore(path: &Path, ledger: &Ledger) -> Result<Finished, CliError> {
         Output::Done(stop) => stop,
         _ => StopReason::Cancelled,
     };
-    Ok(Finished { stop, controller })
+    Ok(Finished { stop, controller, journal_error: None })
 }
 
 /// The folder that a ledger stands in, as the name of its investigation.

@@ -34,8 +34,32 @@ pub struct Entry {
 
 impl Entry {
     fn chained(seq: u64, previous: Digest, body: EntryBody) -> Self {
-        let hash = Digest::of(&(seq, previous, &body));
+        let hash = Self::hash_of(seq, previous, &body);
         Self { seq, previous, hash, body }
+    }
+
+    fn hash_of(seq: u64, previous: Digest, body: &EntryBody) -> Digest {
+        Digest::of(&(seq, previous, body))
+    }
+
+    /// Whether this may be entry `seq` of a ledger whose entry before has the hash `previous`.
+    ///
+    /// # Errors
+    /// [`LedgerError`] says why not: a format this program does not know, a second opening, or a
+    /// number, link or hash that does not fit.
+    pub fn follows(&self, seq: u64, previous: Digest) -> Result<(), LedgerError> {
+        match &self.body {
+            EntryBody::Opened(opened) if opened.format != LEDGER_FORMAT => {
+                return Err(LedgerError::UnknownFormat { format: opened.format });
+            }
+            EntryBody::Opened(_) if seq > 0 => return Err(LedgerError::OpenedAgain { seq }),
+            EntryBody::Opened(_) | EntryBody::Evaluated(_) | EntryBody::Observed(_) => {}
+        }
+        let expected = Self::hash_of(seq, previous, &self.body);
+        if (self.seq, self.previous, self.hash) == (seq, previous, expected) {
+            return Ok(());
+        }
+        Err(LedgerError::BrokenChain { seq, expected, found: self.hash })
     }
 
     /// The evaluation, if the entry is one.
@@ -317,39 +341,34 @@ impl Ledger {
             if crate::digest::canonical_bytes(&entry) != text.as_bytes() {
                 return Err(not_an_entry("it is not written the way a ledger is".to_owned()));
             }
-            match &entry.body {
-                EntryBody::Opened(opened) if opened.format != LEDGER_FORMAT => {
-                    return Err(LedgerError::UnknownFormat { format: opened.format });
-                }
-                EntryBody::Opened(_) if line > 1 => {
-                    return Err(not_an_entry("only the first entry opens a ledger".to_owned()));
-                }
-                EntryBody::Evaluated(evaluation) => ledger.contexts.extend(
-                    evaluation.context.iter().filter(|c| c.body.is_some()).map(|c| c.digest),
-                ),
-                EntryBody::Opened(_) | EntryBody::Observed(_) => {}
-            }
-            ledger.entries.push(Arc::new(entry));
+            ledger.push(entry)?;
         }
-        ledger.verify()?;
         Ok(ledger)
+    }
+
+    /// Adds an entry that was read from somewhere, if it follows from the last one. Costs no more
+    /// the longer the ledger is.
+    ///
+    /// # Errors
+    /// What [`Entry::follows`] says. The ledger is unchanged then.
+    pub fn push(&mut self, entry: Entry) -> Result<(), LedgerError> {
+        entry.follows(self.next_seq(), self.head())?;
+        if let EntryBody::Evaluated(evaluation) = &entry.body {
+            let new = evaluation.context.iter().filter(|context| context.body.is_some());
+            self.contexts.extend(new.map(|context| context.digest));
+        }
+        self.entries.push(Arc::new(entry));
+        Ok(())
     }
 
     /// Checks numbers, hashes and links of the whole chain.
     ///
     /// # Errors
-    /// [`LedgerError::BrokenChain`] names the first entry that does not fit.
+    /// [`LedgerError`] names the first entry that does not fit.
     pub fn verify(&self) -> Result<(), LedgerError> {
         let mut previous = Digest::ZERO;
         for (seq, entry) in (0..).zip(&self.entries) {
-            let expected = Entry::chained(seq, previous, entry.body.clone());
-            if **entry != expected {
-                return Err(LedgerError::BrokenChain {
-                    seq,
-                    expected: expected.hash,
-                    found: entry.hash,
-                });
-            }
+            entry.follows(seq, previous)?;
             previous = entry.hash;
         }
         Ok(())
@@ -387,6 +406,12 @@ pub enum LedgerError {
     UnknownFormat {
         /// The format of the ledger.
         format: u32,
+    },
+    /// An entry holds the input of an investigation, and is not the first.
+    #[error("entry {seq} opens the ledger again; only the first entry may")]
+    OpenedAgain {
+        /// The entry.
+        seq: u64,
     },
     /// An entry does not follow from the one before.
     #[error("entry {seq} breaks the chain: its hash should be {expected}, but it is {found}")]

@@ -1,0 +1,167 @@
+//! A killed investigation goes on where its journal ends: real processes, real files, `kill -9`.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use common::{eog, investigate_json};
+use eog::Journal;
+use serde_json::json;
+
+const ALERTS: usize = 10;
+
+/// An incident with one evaluation for each alert, and a policy that notes each call.
+struct Incident {
+    folder: tempfile::TempDir,
+}
+
+impl Incident {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bundle = folder.path().join("bundle");
+        std::fs::create_dir(&bundle).unwrap();
+        let manifest = json!({ "format": "eog-bundle", "version": 1, "name": "many alerts" });
+        std::fs::write(bundle.join("bundle.json"), manifest.to_string()).unwrap();
+        let alerts: Vec<_> = (0..ALERTS)
+            .map(|n| {
+                json!({ "name": "Errors", "entity": format!("service-{n}"), "signal": "errors",
+                        "onset": "2026-01-01T10:05:00Z" })
+            })
+            .collect();
+        std::fs::write(bundle.join("alerts.json"), json!(alerts).to_string()).unwrap();
+        let policy = folder.path().join("policy.sh");
+        let script = "#!/bin/sh\ncat > /dev/null\necho call >> \"$0.calls\"\nsleep 0.02\n\
+                      echo '{\"label\": \"healthy\", \"summary\": \"fine\"}'\n";
+        std::fs::write(&policy, script).unwrap();
+        std::fs::set_permissions(&policy, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn policy(&self) -> String {
+        format!("command:{}", self.path("policy.sh").display())
+    }
+
+    /// How often the policy was called, and forgets it.
+    fn calls(&self) -> usize {
+        let calls = self.path("policy.sh.calls");
+        let text = std::fs::read_to_string(&calls).unwrap_or_default();
+        let _ = std::fs::remove_file(&calls);
+        text.lines().count()
+    }
+
+    fn resume(&self, journal: &Path) {
+        let output = eog()
+            .arg("resume")
+            .arg(journal)
+            .arg(self.path("bundle"))
+            .args(["--policy", &self.policy(), "--format", "json"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
+    let incident = Incident::new();
+    let whole = incident.path("whole.journal");
+    let bundle = incident.path("bundle");
+    let policy = incident.policy();
+    let (code, ..) = investigate_json(&[
+        bundle.as_os_str(),
+        "--policy".as_ref(),
+        policy.as_ref(),
+        "--journal".as_ref(),
+        whole.as_os_str(),
+    ]);
+    assert_eq!(code, 3, "everything is healthy");
+    assert_eq!(incident.calls(), ALERTS);
+    let expected = std::fs::read(&whole).unwrap();
+
+    for kill_after in 1..=ALERTS as u64 {
+        let journal = incident.path(&format!("{kill_after}.journal"));
+        let mut child = eog()
+            .arg("investigate")
+            .arg(&bundle)
+            .args(["--policy", &policy, "--journal"])
+            .arg(&journal)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let patience = Instant::now() + Duration::from_secs(60);
+        let entries = || Journal::read(&journal).map_or(0, |read| read.ledger.next_seq());
+        while entries() < kill_after {
+            assert!(Instant::now() < patience, "the journal never got {kill_after} entries");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let acknowledged = Journal::read(&journal).unwrap().ledger;
+        incident.resume(&journal);
+        assert_eq!(std::fs::read(&journal).unwrap(), expected, "killed after {kill_after}");
+        // The one call that was under way at the kill had no acknowledged answer.
+        let calls = incident.calls();
+        assert!((ALERTS..=ALERTS + 1).contains(&calls), "{calls} calls, killed after {kill_after}");
+        assert!(acknowledged.next_seq() >= kill_after);
+    }
+}
+
+#[test]
+fn a_finished_investigation_is_resumed_without_a_call() {
+    let incident = Incident::new();
+    let journal = incident.path("run.journal");
+    let (bundle, policy) = (incident.path("bundle"), incident.policy());
+    investigate_json(&[
+        bundle.as_os_str(),
+        "--policy".as_ref(),
+        policy.as_ref(),
+        "--journal".as_ref(),
+        journal.as_os_str(),
+    ]);
+    assert_eq!(incident.calls(), ALERTS);
+    incident.resume(&journal);
+    assert_eq!(incident.calls(), 0);
+}
+
+#[test]
+fn a_torn_tail_is_cut_and_said_and_damage_is_refused() {
+    let incident = Incident::new();
+    let journal = incident.path("run.journal");
+    let (bundle, policy) = (incident.path("bundle"), incident.policy());
+    investigate_json(&[
+        bundle.as_os_str(),
+        "--policy".as_ref(),
+        policy.as_ref(),
+        "--journal".as_ref(),
+        journal.as_os_str(),
+    ]);
+    let whole = std::fs::read(&journal).unwrap();
+    let resume = || {
+        let output =
+            eog().arg("resume").arg(&journal).arg(&bundle).args(["--policy", &policy]).output();
+        let output = output.unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    std::fs::write(&journal, &whole[..whole.len() - 7]).unwrap();
+    let (code, said) = resume();
+    assert_eq!(code, Some(3));
+    assert!(said.contains("interrupted write"), "{said}");
+    assert_eq!(std::fs::read(&journal).unwrap(), whole);
+
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    std::fs::write(&journal, &damaged).unwrap();
+    let (code, said) = resume();
+    assert_eq!(code, Some(4));
+    assert!(said.contains("entry"), "{said}");
+    assert_eq!(std::fs::read(&journal).unwrap(), damaged, "damage is left as it is");
+}
