@@ -1,5 +1,6 @@
 //! Conclusions: the frontier of irreducible origins, what it covers, and what to say without one.
 
+mod claims;
 mod cover;
 mod frontier;
 mod ranking;
@@ -136,7 +137,8 @@ impl std::fmt::Display for Doubt {
 }
 
 pub(crate) fn conclude(state: &State) -> Conclusion {
-    let found = frontier::find(state);
+    let graph = claims::ClaimGraph::new(&state.live);
+    let found = frontier::find(state, &graph);
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.covers.as_slice()).collect();
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut groups = found.groups;
@@ -159,12 +161,21 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
         })
         .collect();
     let ranking = match confidence {
-        Confidence::Inconclusive => ranking::rank(state),
+        Confidence::Inconclusive => ranking::rank(state, &graph),
         Confidence::Likely | Confidence::Confirmed => Vec::new(),
     };
-    let nodes = |which: fn(&crate::state::Node) -> bool| {
-        state.nodes.iter().filter(|(_, n)| which(n)).map(|(entity, _)| entity.clone()).collect()
-    };
+    let (mut unread, mut damped, mut stale) = (Vec::new(), Vec::new(), Vec::new());
+    for (entity, node) in &state.nodes {
+        if node.visited && node.has_unread() {
+            unread.push(entity.clone());
+        }
+        if node.damped {
+            damped.push(entity.clone());
+        }
+        if node.belief.is_some() && (node.stale || !node.settled) {
+            stale.push(entity.clone());
+        }
+    }
     Conclusion {
         confidence,
         frontier: groups,
@@ -174,9 +185,9 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
         cover: cover.groups,
         cover_is_exact: cover.exact,
         ranking,
-        unread: nodes(|node| node.visited && node.has_unread()),
-        damped: nodes(|node| node.damped),
-        stale: nodes(|node| node.belief.is_some() && (node.stale || !node.settled)),
+        unread,
+        damped,
+        stale,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod commit;
 mod dispatch;
+mod distance;
 mod observe;
 mod restore;
 
@@ -26,6 +27,7 @@ use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::State;
 use crate::topology::Topology;
 use dispatch::Slot;
+use distance::Distances;
 pub use restore::RestoreError;
 
 /// Names one dispatched evaluation while it is under way. Never part of the ledger.
@@ -205,6 +207,8 @@ pub struct Controller {
     memory: BTreeMap<Digest, (u64, Decision)>,
     /// Requests to hand out, each with the number of entries that must be stored before.
     requests: VecDeque<(u64, Output)>,
+    /// Searched when the order asks for them, and again after an edge was removed.
+    distances: Option<Distances>,
     /// Entries handed out by `poll`.
     emitted: u64,
     /// Entries known to be stored.
@@ -230,6 +234,7 @@ impl Controller {
             in_flight: VecDeque::new(),
             memory: BTreeMap::new(),
             requests: VecDeque::new(),
+            distances: None,
             emitted: 0,
             stored: 0,
             dispatched: 0,

@@ -233,7 +233,7 @@ pub struct FindingContent {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "StoredFinding", into = "StoredFinding")]
+#[serde(try_from = "StoredFinding")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "StoredFinding"))]
 pub struct Finding {
@@ -272,7 +272,7 @@ impl std::ops::Deref for Finding {
 }
 
 /// The persisted form of a [`Finding`].
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StoredFinding {
@@ -292,12 +292,6 @@ impl TryFrom<StoredFinding> for Finding {
                 stored.id, finding.id
             ))
         }
-    }
-}
-
-impl From<Finding> for StoredFinding {
-    fn from(finding: Finding) -> Self {
-        Self { id: finding.id, content: finding.content }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::evidence::EvidenceKind;
 
@@ -22,8 +22,8 @@ pub const MAX_ENTITY_ID_BYTES: usize = 512;
 /// assert!(EntityId::new(" cart").is_err());
 /// # Ok::<(), eog_core::InvalidId>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "schema",
@@ -85,6 +85,12 @@ impl TryFrom<&str> for EntityId {
     }
 }
 
+impl Serialize for EntityId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
 impl From<EntityId> for String {
     fn from(id: EntityId) -> Self {
         id.0.as_ref().to_owned()
@@ -108,8 +114,8 @@ impl std::borrow::Borrow<str> for EntityId {
 /// assert_eq!(id.kind(), EvidenceKind::Change);
 /// # Ok::<(), eog_core::InvalidId>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "schema",
@@ -167,6 +173,12 @@ impl TryFrom<String> for EvidenceId {
                           lower-case hex digits";
             Err(InvalidId { what: "evidence id", value: shorten(&text), reason })
         }
+    }
+}
+
+impl Serialize for EvidenceId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

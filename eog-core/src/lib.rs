@@ -59,6 +59,7 @@ mod controller;
 mod evidence;
 mod ids;
 mod ledger;
+mod live_claims;
 mod packet;
 #[cfg(feature = "schema")]
 mod schema;

@@ -7,6 +7,7 @@ use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::case::{Anomaly, Case};
 use crate::evidence::EvidenceTime;
 use crate::ids::{EntityId, EvidenceId};
+use crate::live_claims::LiveClaims;
 use crate::packet::{CandidateScore, LocalContext};
 use crate::time::Window;
 use crate::topology::{CLAIM_RELATION, Direction, Neighbour, Topology};
@@ -89,6 +90,7 @@ pub(crate) struct State {
     claimed: BTreeMap<EntityId, BTreeMap<EntityId, Roles>>,
     /// How many live claims of other entities explain an entity.
     explained: BTreeMap<EntityId, usize>,
+    pub(crate) live: LiveClaims,
 }
 
 /// In which roles an entity has stood to another in accepted claims.
@@ -113,6 +115,7 @@ impl State {
             admitted: BTreeSet::new(),
             claimed: BTreeMap::new(),
             explained: BTreeMap::new(),
+            live: LiveClaims::default(),
         }
     }
 
@@ -188,6 +191,7 @@ impl State {
 
     /// Takes note of the claims that take the place of an owner's earlier ones.
     pub(crate) fn supersede(&mut self, owner: &EntityId, old: &[Claim], new: &[Claim]) {
+        self.live.replace(owner, new);
         let by_others = |claim: &&Claim| claim.effect != *owner && claim.effect != claim.cause;
         for claim in new.iter().filter(by_others) {
             *self.explained.entry(claim.effect.clone()).or_default() += 1;

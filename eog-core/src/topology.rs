@@ -1,8 +1,9 @@
 //! The dependency graph: declared entities and edges, each with the way effects travel on it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ids::EntityId;
 
@@ -94,27 +95,35 @@ pub struct Neighbour {
 /// assert_eq!(topology.neighbours(&cart)[0].entity, db);
 /// # Ok::<(), eog_core::InvalidId>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredTopology", into = "StoredTopology")]
-pub struct Topology {
-    entities: BTreeSet<EntityId>,
-    edges: BTreeSet<Edge>,
-    incident: BTreeMap<EntityId, BTreeSet<Edge>>,
+/// Cloning is cheap: clones share one graph until one of them is changed, which copies it then.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "StoredTopology")]
+pub struct Topology(Arc<Graph>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Graph {
+    edges: BTreeSet<Arc<Edge>>,
+    /// Every declared entity with the edges at it.
+    incident: BTreeMap<EntityId, BTreeSet<Arc<Edge>>>,
 }
 
 impl Topology {
     /// Declares an entity. Declaring it twice changes nothing.
     pub fn add_entity(&mut self, entity: EntityId) {
-        self.entities.insert(entity);
+        Arc::make_mut(&mut self.0).incident.entry(entity).or_default();
     }
 
     /// Declares an edge and both its ends. Returns whether it is new.
     pub fn add_edge(&mut self, edge: Edge) -> bool {
-        for end in [&edge.source, &edge.target] {
-            self.entities.insert(end.clone());
-            self.incident.entry(end.clone()).or_default().insert(edge.clone());
+        if self.0.edges.contains(&edge) {
+            return false;
         }
-        self.edges.insert(edge)
+        let graph = Arc::make_mut(&mut self.0);
+        let edge = Arc::new(edge);
+        for end in [&edge.source, &edge.target] {
+            graph.incident.entry(end.clone()).or_default().insert(Arc::clone(&edge));
+        }
+        graph.edges.insert(edge)
     }
 
     /// Declares the edge "`source` `relation` `target`".
@@ -135,32 +144,36 @@ impl Topology {
 
     /// Takes an edge away; its ends stay declared. Returns whether it was there.
     pub fn remove_edge(&mut self, edge: &Edge) -> bool {
+        if !self.0.edges.contains(edge) {
+            return false;
+        }
+        let graph = Arc::make_mut(&mut self.0);
         for end in [&edge.source, &edge.target] {
-            if let Some(edges) = self.incident.get_mut(end) {
+            if let Some(edges) = graph.incident.get_mut(end) {
                 edges.remove(edge);
             }
         }
-        self.edges.remove(edge)
+        graph.edges.remove(edge)
     }
 
     /// Whether an entity is declared.
     pub fn contains(&self, entity: &EntityId) -> bool {
-        self.entities.contains(entity)
+        self.0.incident.contains_key(entity)
     }
 
     /// All declared entities, sorted by name.
     pub fn entities(&self) -> impl ExactSizeIterator<Item = &EntityId> {
-        self.entities.iter()
+        self.0.incident.keys()
     }
 
     /// All declared edges, sorted.
     pub fn edges(&self) -> impl ExactSizeIterator<Item = &Edge> {
-        self.edges.iter()
+        self.0.edges.iter().map(|edge| &**edge)
     }
 
     /// The edges at one entity, sorted.
     pub fn edges_at(&self, entity: &EntityId) -> impl Iterator<Item = &Edge> {
-        self.incident.get(entity).into_iter().flatten()
+        self.0.incident.get(entity).into_iter().flatten().map(|edge| &**edge)
     }
 
     /// The declared neighbours of an entity: one row per edge, sorted by name and relation.
@@ -189,7 +202,7 @@ impl Topology {
 }
 
 /// The persisted form of a [`Topology`].
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredTopology {
     entities: BTreeSet<EntityId>,
@@ -198,7 +211,10 @@ struct StoredTopology {
 
 impl From<StoredTopology> for Topology {
     fn from(stored: StoredTopology) -> Self {
-        let mut topology = Self { entities: stored.entities, ..Self::default() };
+        let mut topology = Self::default();
+        for entity in stored.entities {
+            topology.add_entity(entity);
+        }
         for edge in stored.edges {
             topology.add_edge(edge);
         }
@@ -206,9 +222,15 @@ impl From<StoredTopology> for Topology {
     }
 }
 
-impl From<Topology> for StoredTopology {
-    fn from(topology: Topology) -> Self {
-        Self { entities: topology.entities, edges: topology.edges }
+impl Serialize for Topology {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Stored<'t> {
+            entities: Vec<&'t EntityId>,
+            edges: &'t BTreeSet<Arc<Edge>>,
+        }
+        let entities = self.entities().collect();
+        Stored { entities, edges: &self.0.edges }.serialize(serializer)
     }
 }
 

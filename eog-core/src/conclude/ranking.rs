@@ -1,8 +1,10 @@
 //! Best effort without an origin (paper B.9.3): visited entities by a documented, integer score.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::frontier::ClaimGraph;
+use super::claims::ClaimGraph;
 use crate::belief::Label;
 use crate::evidence::EvidenceKind;
 use crate::ids::EntityId;
@@ -40,15 +42,33 @@ impl Score {
     }
 }
 
-pub(super) fn rank(state: &State) -> Vec<Ranked> {
-    let graph = ClaimGraph::new(state);
+/// Ranks all entities with a belief: linear in entities and claims for every 64 anomalies.
+pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
+    let mut judged: BTreeMap<&EntityId, u32> = BTreeMap::new();
+    for candidate in state.nodes.values().flat_map(|node| &node.scores) {
+        let best = judged.entry(&candidate.entity).or_default();
+        *best = (*best).max(u32::from(candidate.score.min(1000)));
+    }
+    let mut reached = vec![0_usize; graph.components()];
+    for anomalies in state.anomalies.chunks(64) {
+        let reaches = graph.reaches(anomalies.iter().map(|anomaly| &anomaly.entity));
+        for (count, bits) in reached.iter_mut().zip(reaches) {
+            *count += bits.count_ones() as usize;
+        }
+    }
     let visited = state.nodes.iter().filter_map(|(entity, node)| {
         let label = node.belief.as_ref()?.label;
-        Some(Ranked {
-            entity: entity.clone(),
-            label,
-            score: score(state, &graph, entity, node, label),
-        })
+        // Who was never decided on makes no claim, and reaches itself alone.
+        let itself = || state.anomalies.iter().filter(|a| a.entity == *entity).count();
+        let reached = graph.component(entity).map_or_else(itself, |component| reached[component]);
+        let share = (reached * 300).checked_div(state.anomalies.len()).unwrap_or(0);
+        let score = Score {
+            judged: judged.get(entity).copied().unwrap_or(0) / 2,
+            reach: u32::try_from(share).unwrap_or(0),
+            change: change_score(node),
+            label: label_score(label),
+        };
+        Some(Ranked { entity: entity.clone(), label, score })
     });
     let mut ranking: Vec<Ranked> = visited.collect();
     // The nodes come by name, and the sort is stable.
@@ -56,22 +76,50 @@ pub(super) fn rank(state: &State) -> Vec<Ranked> {
     ranking
 }
 
-fn score(state: &State, graph: &ClaimGraph, entity: &EntityId, node: &Node, label: Label) -> Score {
-    let judgements = state.nodes.values().flat_map(|node| &node.scores);
-    let judged =
-        judgements.filter(|s| s.entity == *entity).map(|s| u32::from(s.score.min(1000))).max();
-    let reach = graph.reach(&[entity]);
-    let reached = state.anomalies.iter().filter(|a| reach.contains(&a.entity)).count();
-    let share = (reached * 300).checked_div(state.anomalies.len()).unwrap_or(0);
+fn change_score(node: &Node) -> u32 {
     let has_change = node.seen.keys().any(|id| id.kind() == EvidenceKind::Change);
-    Score {
-        judged: judged.unwrap_or(0) / 2,
-        reach: u32::try_from(share).unwrap_or(0),
-        change: if has_change { 150 } else { 0 },
-        label: match label {
-            Label::Origin | Label::Defer => 50,
-            Label::Symptom => 20,
-            Label::Healthy => 0,
-        },
+    if has_change { 150 } else { 0 }
+}
+
+fn label_score(label: Label) -> u32 {
+    match label {
+        Label::Origin | Label::Defer => 50,
+        Label::Symptom => 20,
+        Label::Healthy => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::belief::Belief;
+    use crate::case::{Anomaly, Case};
+    use crate::evidence::Signal;
+    use crate::time::Window;
+    use crate::topology::Topology;
+
+    #[test]
+    fn who_was_never_decided_on_reaches_itself() {
+        let at = |text: &str| text.parse().unwrap();
+        let window = Window::new(at("2026-01-01T10:00:00Z"), at("2026-01-01T11:00:00Z")).unwrap();
+        let name = |name: &str| EntityId::new(name).unwrap();
+        let anomaly = |entity: &str| Anomaly {
+            name: "Errors".into(),
+            entity: name(entity),
+            signal: Signal::Errors,
+            onset: window.start(),
+            renewed: Vec::new(),
+            last_seen: None,
+            severity: String::new(),
+            description: String::new(),
+        };
+        let anomalies = vec![anomaly("cart"), anomaly("db"), anomaly("cart")];
+        let mut state = State::new(&Case::from_anomalies(Topology::default(), window, anomalies));
+        let (label, summary) = (Label::Defer, "not evaluated".to_owned());
+        state.node(&name("cart")).belief =
+            Some(Belief { label, summary, evidence: Vec::new(), claims: Vec::new() });
+        let ranking = rank(&state, &ClaimGraph::new(&state.live));
+        let score = Score { judged: 0, reach: 200, change: 0, label: 50 };
+        assert_eq!(ranking, [Ranked { entity: name("cart"), label: Label::Defer, score }]);
     }
 }

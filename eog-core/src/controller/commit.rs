@@ -21,10 +21,14 @@ use crate::state::Node;
 impl Controller {
     /// Commits answered evaluations in dispatch order, refilling the window after each.
     pub(super) fn commit_ready(&mut self) {
-        while let Some(slot) = self.in_flight.pop_front() {
-            let Stage::Answered(answered, usage) = slot.stage.clone() else {
-                self.in_flight.push_front(slot);
-                break;
+        while let Some(mut slot) = self.in_flight.pop_front() {
+            let (answered, usage) = match std::mem::replace(&mut slot.stage, Stage::Fetching) {
+                Stage::Answered(answered, usage) => (answered, usage),
+                stage => {
+                    slot.stage = stage;
+                    self.in_flight.push_front(slot);
+                    break;
+                }
             };
             self.count(&answered, usage);
             match answered {
@@ -34,8 +38,10 @@ impl Controller {
                 Answered::Decided(seen, decision) => {
                     let recorded = RecordedAnswer::Decided(decision.clone());
                     self.commit_decision(&slot, &seen, &decision, recorded);
-                    let entry = self.ledger.next_seq() - 1;
-                    self.memory.insert(seen.digest, (entry, decision));
+                    if self.config.decision_memory {
+                        let entry = self.ledger.next_seq() - 1;
+                        self.memory.insert(seen.digest, (entry, decision));
+                    }
                 }
                 Answered::Remembered(seen, entry, decision) => {
                     let recorded = RecordedAnswer::Remembered { entry };
@@ -156,6 +162,11 @@ impl Controller {
                 joined.push(edge.clone());
             }
             self.state.join(&edge);
+        }
+        if let Some(distances) = &mut self.distances {
+            for edge in &joined {
+                distances.join(&self.state, &edge.cause, &edge.effect);
+            }
         }
         joined
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::distance::Distances;
 use super::{BudgetKind, Controller, InputError, Output, Ticket, is_context_failure, message};
 use crate::active::Activation;
 use crate::belief::{Label, Message};
@@ -60,6 +61,9 @@ impl Controller {
             && !self.deadline
             && self.exhausted_budget().is_none()
         {
+            if self.config.order == Order::Priority && self.distances.is_none() {
+                self.distances = Some(Distances::new(&self.state));
+            }
             let Some(position) = self.next_eligible() else { break };
             let Some(activation) = self.active.take(position) else { break };
             self.dispatch(activation);
@@ -101,14 +105,13 @@ impl Controller {
         let next = match self.config.order {
             Order::Fifo => eligible.next(),
             Order::Priority => {
-                let distance = self.distances_from_seeds();
+                let distance = |entity| self.distances.as_ref().map(|found| found.of(entity));
                 eligible.min_by_key(|(position, waiting)| {
                     let unread = self
                         .state
                         .get(&waiting.entity)
                         .is_some_and(|node| node.inbox.values().any(Received::is_label_change));
-                    let hops = distance.get(&waiting.entity).copied().unwrap_or(usize::MAX);
-                    (!unread, hops, *position)
+                    (!unread, distance(&waiting.entity), *position)
                 })
             }
         };
@@ -120,21 +123,6 @@ impl Controller {
             }
             None => None,
         }
-    }
-
-    /// Undirected distance of every reachable entity to the nearest seed.
-    fn distances_from_seeds(&self) -> BTreeMap<EntityId, usize> {
-        let mut distances = BTreeMap::new();
-        let mut queue: VecDeque<(EntityId, usize)> =
-            self.state.seeds.iter().map(|seed| (seed.clone(), 0)).collect();
-        while let Some((entity, hops)) = queue.pop_front() {
-            if distances.contains_key(&entity) {
-                continue;
-            }
-            queue.extend(self.state.adjacent(&entity).into_iter().map(|next| (next, hops + 1)));
-            distances.insert(entity, hops);
-        }
-        distances
     }
 
     /// Gives a ticket, clears new-flags, and fixes what the packet will show: an answer that

@@ -19,6 +19,9 @@ impl Controller {
             Observation::EdgeAdded(edge) => {
                 let first = !self.state.are_joined(&edge.source, &edge.target);
                 self.state.topology.add_edge(edge.clone());
+                if let Some(distances) = &mut self.distances {
+                    distances.join(&self.state, &edge.source, &edge.target);
+                }
                 touched.extend([edge.source.clone(), edge.target.clone()]);
                 // Both ends are made active below, so the late messages wake nobody else.
                 if first && edge.source != edge.target && self.config.late_messages {
@@ -32,6 +35,7 @@ impl Controller {
                     let edge = format!("{} {} {}", edge.source, edge.relation, edge.target);
                     return Err(InputError::NoSuchEdge(edge));
                 }
+                self.distances = None;
                 touched.extend([edge.source.clone(), edge.target.clone()]);
             }
             Observation::NewEvidence(entity) => {
