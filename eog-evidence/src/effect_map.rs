@@ -33,7 +33,7 @@ const MAX_QUALIFYING: usize = 256;
 ///
 /// When the text of a change *names* an entity that its effects reach, paths lead through that
 /// entity where they can: a setting that speaks of one component acts on that component. A name is
-/// matched by whole words (`cartFailure` names `cart`); common words never match. Of several the
+/// matched by whole words (`payFailure` names `pay`); common words never match. Of several the
 /// one with the most words is taken, then the nearest, then the first by name.
 ///
 /// ```
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn paths_lead_through_the_entity_that_a_change_names() {
         let web = [alert("web", 10, &[])];
-        for (path, next) in [("payFailure", "pay"), ("cartFailure", "cart"), ("banner", "flags")] {
+        for (path, next) in [("payFailure", "pay"), ("cartSlow", "cart"), ("banner", "flags")] {
             let changes = [change("flags", 5, Signal::Configuration, path)];
             assert_eq!(notes(&changes, &web, "web"), [format!("Route {next} {path}")]);
         }

@@ -61,12 +61,12 @@ mod tests {
     #[test]
     fn a_change_names_an_entity_by_whole_telling_words() {
         let cases = [
-            ("flags.cartFailure.state", "shop/Service/cart", 1),
-            ("flags.productCatalogFailure", "shop/Service/product-catalog", 2),
-            ("flags.cartFailure", "shop/Service/cart-service", 1),
-            ("flags.cartographer", "shop/Service/cart", 0),
-            ("catalog.product", "shop/Service/product-catalog", 0),
-            ("spec.adFailure", "shop/Service/ad", 0),
+            ("flags.billingSlow.state", "shop/Service/billing", 1),
+            ("flags.orderHistoryDown", "shop/Service/order-history", 2),
+            ("flags.billingSlow", "shop/Service/billing-service", 1),
+            ("flags.billingtonRow", "shop/Service/billing", 0),
+            ("history.order", "shop/Service/order-history", 0),
+            ("spec.idCheck", "shop/Service/id", 0),
             ("spec.image", "shop/Service/image", 0),
             ("spec.port.8080", "shop/Service/8080", 0),
         ];
