@@ -202,6 +202,14 @@ fn the_changed_flag_is_the_sole_contributing_factor() {
 }
 
 #[test]
+fn the_flag_is_found_without_an_architecture_file() {
+    let Some((snapshot, _)) = recording() else { return };
+    let (code, result, _) = investigate_json(&[snapshot.as_os_str()]);
+    assert_eq!((code, causes(&result)), (0, vec![CULPRIT.to_owned()]));
+    assert!(leads(&result, CULPRIT, "otel-demo/Service/fraud-detection"));
+}
+
+#[test]
 fn an_unconnected_decoy_changes_nothing() {
     let Some(mutant) = Mutant::new() else { return };
     mutant.edit_objects(|dumps| {

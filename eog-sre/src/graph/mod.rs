@@ -123,6 +123,7 @@ impl Snapshot {
         builder.add_hosts(&self.objects, self.architecture.as_ref());
         builder.add_dependencies(self, &components);
         builder.add_telemetry(self);
+        builder.add_alerted(self);
         builder.add_pods_by_name(self);
         builder.add_quotas(self);
         builder.back_services();

@@ -33,6 +33,16 @@ impl Builder {
         }
     }
 
+    /// Services that alerts speak of: the workload of that name stands behind each.
+    pub(super) fn add_alerted(&mut self, snapshot: &Snapshot) {
+        for alert in &snapshot.alerts {
+            let (space, name) = (alert.label("namespace"), alert.label("service_name"));
+            if !space.is_empty() && !name.is_empty() {
+                self.service(space, name);
+            }
+        }
+    }
+
     pub(super) fn add_telemetry(&mut self, snapshot: &Snapshot) {
         for sender in senders(snapshot) {
             self.add_sender(&sender);
