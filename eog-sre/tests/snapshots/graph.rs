@@ -66,6 +66,19 @@ fn a_configuration_reaches_whoever_uses_the_service_of_its_reader() {
 }
 
 #[test]
+fn the_workload_of_its_name_stands_behind_an_alerting_service() {
+    // Neither a Service object nor an architecture file speaks of it.
+    let mut recording = Recording::new();
+    let container = json!({"name": "cart", "image": "i"});
+    recording.object("10:00:00", workload("Deployment", "cart", container, json!([])));
+    let labels =
+        json!({"alertname": "Errors", "namespace": "shop", "service_name": "cart-service"});
+    recording.alert("10:10:00", labels, "2026-01-01T10:10:00Z");
+    let graph = recording.open().graph();
+    assert_eq!(edges(&graph), ["Deployment/cart backs Service/cart"]);
+}
+
+#[test]
 fn objects_state_their_own_edges() {
     let mut recording = Recording::new();
     let meta = |name: &str, owner: Option<(&str, &str)>| {
