@@ -246,7 +246,7 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
         );
         match call.await {
             Ok(context) => Input::Context(ticket, context),
-            Err(failure) => Input::Failed(ticket, of_kind(failure, FailureKind::ContextFailed)),
+            Err(failure) => Input::Failed(ticket, failure.of_contract()),
         }
     }
 
@@ -259,7 +259,7 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
         );
         match call.await {
             Ok(Answer { decision, usage }) => Input::Decision(ticket, decision, usage),
-            Err(failure) => Input::Failed(ticket, of_kind(failure, FailureKind::PolicyFailed)),
+            Err(failure) => Input::Failed(ticket, failure.of_policy()),
         }
     }
 
@@ -306,18 +306,6 @@ fn describe_panic(panic: &(dyn std::any::Any + Send)) -> String {
     match words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
         Some(words) => format!("it panicked: {}", words.chars().take(200).collect::<String>()),
         None => "it panicked".to_owned(),
-    }
-}
-
-/// A contract may not report a failure of the policy, nor the reverse: the controller would wait
-/// for ever.
-fn of_kind(failure: Failure, fallback: FailureKind) -> Failure {
-    let is_context =
-        matches!(failure.kind, FailureKind::ContextFailed | FailureKind::ContextTimedOut);
-    if is_context == (fallback == FailureKind::ContextFailed) {
-        failure
-    } else {
-        Failure { kind: fallback, ..failure }
     }
 }
 

@@ -7,22 +7,13 @@ pub use diff::{ChangedSetting, Difference, Parting, diff};
 pub use explain::{Dependence, Explanation, Heard, Part, Step, explain};
 
 use eog_core::{
-    ContextPacket, Controller, Digest, EntryBody, Input, Ledger, LocalContext, Output,
+    ContextPacket, Controller, Digest, Entry, EntryBody, Input, Ledger, LocalContext, Output,
     RecordedAnswer, RestoreError,
 };
 
-/// The first entries of a ledger.
-fn first(ledger: &Ledger, entries: u64) -> Ledger {
-    let count = usize::try_from(entries).unwrap_or(usize::MAX);
-    let lines: Vec<String> =
-        ledger.to_json_lines().lines().take(count).map(|line| format!("{line}\n")).collect();
-    // A part of a whole chain is a whole chain.
-    Ledger::from_json_lines(&lines.concat()).unwrap_or_default()
-}
-
 /// The packet that the policy saw in an evaluation, rebuilt from the ledger without a call.
 ///
-/// Nothing where the entry is no evaluation, or had no context. An answer from memory stands for
+/// Nothing where the entry is no evaluation, had no context, or stands in a broken chain. An answer from memory stands for
 /// the packet of the entry that is remembered, which is equal.
 ///
 /// # Errors
@@ -36,7 +27,13 @@ pub fn packet_of(ledger: &Ledger, seq: u64) -> Result<Option<ContextPacket>, Res
     }
     let Some(record) = &evaluation.context else { return Ok(None) };
     let Some(context) = context_of(ledger, record.digest) else { return Ok(None) };
-    let mut controller = Controller::restore(&first(ledger, seq))?;
+    let mut before = Ledger::default();
+    for entry in ledger.entries().iter().take_while(|entry| entry.seq < seq) {
+        if before.push(Entry::clone(entry)).is_err() {
+            return Ok(None);
+        }
+    }
+    let mut controller = Controller::restore(&before)?;
     loop {
         match controller.poll() {
             Output::Fetch { ticket, request } if request.entity == evaluation.entity => {

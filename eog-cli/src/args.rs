@@ -43,23 +43,33 @@ pub(crate) enum Command {
     Schema(Schema),
 }
 
-const EXIT_CODES: &str = "\
+macro_rules! exit_codes {
+    () => {
+        "\
 Exit codes:
   0    diagnosed: an origin that explains at least one alert was found
   1    output could not be written, or not a single evaluation led to a decision
   2    wrong command line
   3    inconclusive: no origin found; the report ranks the candidates
   4    the input cannot be used; the message names file, place and reason
-  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was found so far is reported
+  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was found so far is reported"
+    };
+}
 
+const EXIT_CODES: &str = exit_codes!();
+
+const INVESTIGATE_HELP: &str = concat!(
+    exit_codes!(),
+    "\n\n\
 Examples:
   eog investigate examples/flash-sale
   eog investigate Scenario-2 --architecture architecture.json --out result
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
-  eog investigate examples/flash-sale --format mermaid > chain.mmd";
+  eog investigate examples/flash-sale --format mermaid > chain.mmd"
+);
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = INVESTIGATE_HELP)]
 pub(crate) struct Investigate {
     /// Folder with the incident: a bundle or a snapshot.
     pub(crate) path: PathBuf,
@@ -130,6 +140,7 @@ pub(crate) struct Running {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Resume {
     /// The file of `--journal`. What it lacks is asked for and added to it.
     pub(crate) journal: PathBuf,
@@ -172,6 +183,7 @@ pub(crate) enum PolicyChoice {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Replay {
     /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,

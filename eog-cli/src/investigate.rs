@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use eog::{
-    AbductivePolicy, Budget, CommandPolicy, Config, ContextContract, Engine, Finished, Journal,
-    Limits, StopReason,
+    AbductivePolicy, Budget, CommandPolicy, Config, ContextContract, Engine, EntryBody, Finished,
+    Journal, Ledger, Limits, StopReason,
 };
 use eog_evidence::EvidencePolicy;
 
@@ -44,6 +44,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     if let Some(cut) = &recovered.cut {
         eprintln!("eog: {}: {cut}", arguments.journal.display());
     }
+    same_case(&source, arguments, &recovered.ledger)?;
     let engine = Engine::new(source.contract, policy).with_journal(journal);
     let finished = drive(running, &progress, engine, async |engine| {
         engine.resume(&recovered.ledger).await.map_err(|error| CliError::Input {
@@ -53,6 +54,30 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     tell(running, source.incident.name, finished)
+}
+
+/// Refuses to mix two incidents: the folder must hold what the journal began with.
+fn same_case(source: &Source, arguments: &Resume, ledger: &Ledger) -> Result<(), CliError> {
+    let unusable = |reason: &str| CliError::Input {
+        path: arguments.journal.clone(),
+        reason: reason.to_owned(),
+    };
+    let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|entry| &entry.body) else {
+        return Err(unusable(
+            "it holds no entry yet, so there is nothing to go on with; remove it and investigate anew",
+        ));
+    };
+    let began = &opened.case;
+    // A folder in which nothing can be started in that window is another input, too.
+    let now = source.case(&arguments.path, Some(began.window));
+    if now.is_ok_and(|now| now.topology == began.topology && now.anomalies == began.anomalies) {
+        return Ok(());
+    }
+    Err(unusable(&format!(
+        "it began with another input than {} gives now (its topology or alerts differ); name the \
+         folder, and the --architecture, that it began with",
+        arguments.path.display()
+    )))
 }
 
 /// Makes sure of what the command line names before anything is spent.

@@ -63,6 +63,19 @@ impl Incident {
         text.lines().count()
     }
 
+    /// Investigates into a new journal; returns the exit code.
+    fn investigate(&self, journal: &Path) -> i32 {
+        let (bundle, policy) = (self.path("bundle"), self.policy());
+        let (code, ..) = investigate_json(&[
+            bundle.as_os_str(),
+            "--policy".as_ref(),
+            policy.as_ref(),
+            "--journal".as_ref(),
+            journal.as_os_str(),
+        ]);
+        code
+    }
+
     fn resume(&self, journal: &Path) {
         let output = eog()
             .arg("resume")
@@ -81,14 +94,7 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
     let whole = incident.path("whole.journal");
     let bundle = incident.path("bundle");
     let policy = incident.policy();
-    let (code, ..) = investigate_json(&[
-        bundle.as_os_str(),
-        "--policy".as_ref(),
-        policy.as_ref(),
-        "--journal".as_ref(),
-        whole.as_os_str(),
-    ]);
-    assert_eq!(code, 3, "everything is healthy");
+    assert_eq!(incident.investigate(&whole), 3, "everything is healthy");
     assert_eq!(incident.calls(), ALERTS);
     let expected = std::fs::read(&whole).unwrap();
 
@@ -135,14 +141,7 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
 fn a_finished_investigation_is_resumed_without_a_call() {
     let incident = Incident::new();
     let journal = incident.path("run.journal");
-    let (bundle, policy) = (incident.path("bundle"), incident.policy());
-    investigate_json(&[
-        bundle.as_os_str(),
-        "--policy".as_ref(),
-        policy.as_ref(),
-        "--journal".as_ref(),
-        journal.as_os_str(),
-    ]);
+    assert_eq!(incident.investigate(&journal), 3);
     assert_eq!(incident.calls(), ALERTS);
     incident.resume(&journal);
     assert_eq!(incident.calls(), 0);
@@ -153,13 +152,7 @@ fn a_torn_tail_is_cut_and_said_and_damage_is_refused() {
     let incident = Incident::new();
     let journal = incident.path("run.journal");
     let (bundle, policy) = (incident.path("bundle"), incident.policy());
-    investigate_json(&[
-        bundle.as_os_str(),
-        "--policy".as_ref(),
-        policy.as_ref(),
-        "--journal".as_ref(),
-        journal.as_os_str(),
-    ]);
+    assert_eq!(incident.investigate(&journal), 3);
     let whole = std::fs::read(&journal).unwrap();
     let resume = || {
         let output =
@@ -180,4 +173,25 @@ fn a_torn_tail_is_cut_and_said_and_damage_is_refused() {
     assert_eq!(code, Some(4));
     assert!(said.contains("entry"), "{said}");
     assert_eq!(std::fs::read(&journal).unwrap(), damaged, "damage is left as it is");
+}
+
+#[test]
+fn another_incident_is_not_mixed_in() {
+    let incident = Incident::new();
+    let journal = incident.path("run.journal");
+    assert_eq!(incident.investigate(&journal), 3);
+    let before = std::fs::read(&journal).unwrap();
+    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    let output = eog().arg("resume").arg(&journal).arg(other).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("began with another input"), "{said}");
+    assert_eq!(std::fs::read(&journal).unwrap(), before);
+
+    // Killed before the first entry was stored.
+    let empty = incident.path("empty.journal");
+    drop(Journal::create(&empty).unwrap());
+    let output = eog().arg("resume").arg(&empty).arg(incident.path("bundle")).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("holds no entry yet"));
 }

@@ -176,6 +176,24 @@ impl Failure {
     pub fn policy(message: impl Into<String>) -> Self {
         Self::new(FailureKind::PolicyFailed, message)
     }
+
+    /// The same failure as one of a context contract, whatever it calls itself: a contract cannot
+    /// report a failure of the policy.
+    #[must_use]
+    pub fn of_contract(self) -> Self {
+        if self.kind.is_context() {
+            self
+        } else {
+            Self { kind: FailureKind::ContextFailed, ..self }
+        }
+    }
+
+    /// The same failure as one of a policy, whatever it calls itself: a policy cannot report a
+    /// failure of the contract.
+    #[must_use]
+    pub fn of_policy(self) -> Self {
+        if self.kind.is_context() { Self { kind: FailureKind::PolicyFailed, ..self } } else { self }
+    }
 }
 
 /// What failed.
@@ -191,6 +209,13 @@ pub enum FailureKind {
     PolicyFailed,
     /// The policy did not answer in time.
     PolicyTimedOut,
+}
+
+impl FailureKind {
+    /// Whether there was no context, rather than no decision.
+    pub fn is_context(self) -> bool {
+        matches!(self, Self::ContextFailed | Self::ContextTimedOut)
+    }
 }
 
 impl std::fmt::Display for FailureKind {

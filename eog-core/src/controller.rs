@@ -16,7 +16,7 @@ use crate::belief::{Belief, ClaimEdge, Message};
 use crate::case::{Anomaly, Case};
 use crate::conclude::{Conclusion, conclude};
 use crate::config::Config;
-use crate::contract::{ContextRequest, Failure, FailureKind, Usage};
+use crate::contract::{ContextRequest, Failure, Usage};
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::ledger::{
@@ -408,9 +408,4 @@ fn message(sender: &EntityId, belief: &Belief) -> Message {
 /// Ledger positions are `u64` in the format and `usize` in memory.
 fn index(seq: u64) -> usize {
     usize::try_from(seq).unwrap_or(usize::MAX)
-}
-
-/// Whether a failure means that there was no context.
-fn is_context_failure(kind: FailureKind) -> bool {
-    matches!(kind, FailureKind::ContextFailed | FailureKind::ContextTimedOut)
 }

@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Case, Config, ContextContract, ContextPacket, Controller,
-    EntityId, Failure, FailureKind, Finished, Input, InputError, Output, StopReason,
+    EntityId, Failure, Finished, Input, InputError, Output, StopReason,
 };
 
 /// Why an investigation cannot be run in a plain loop.
@@ -133,16 +133,12 @@ pub fn drive(
             Output::Append(entry) => Input::Appended(entry.seq),
             Output::Fetch { ticket, request } => match ready(contract.get_context(&request)) {
                 Some(Ok(context)) => Input::Context(ticket, context),
-                Some(Err(failure)) => {
-                    Input::Failed(ticket, of_kind(failure, FailureKind::ContextFailed))
-                }
+                Some(Err(failure)) => Input::Failed(ticket, failure.of_contract()),
                 None => return Err(RunError::ContextPending { entity: request.entity }),
             },
             Output::Decide { ticket, packet } => match ready(policy.decide(&packet)) {
                 Some(Ok(Answer { decision, usage })) => Input::Decision(ticket, decision, usage),
-                Some(Err(failure)) => {
-                    Input::Failed(ticket, of_kind(failure, FailureKind::PolicyFailed))
-                }
+                Some(Err(failure)) => Input::Failed(ticket, failure.of_policy()),
                 None => return Err(RunError::PolicyPending { entity: packet.entity.clone() }),
             },
             Output::Done(stop) => return Ok(stop),
@@ -157,16 +153,5 @@ fn ready<T>(mut future: BoxFuture<'_, T>) -> Option<T> {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
-    }
-}
-
-/// As in the engine: a contract cannot report a failure of the policy, nor the reverse.
-fn of_kind(failure: Failure, fallback: FailureKind) -> Failure {
-    let is_context =
-        matches!(failure.kind, FailureKind::ContextFailed | FailureKind::ContextTimedOut);
-    if is_context == (fallback == FailureKind::ContextFailed) {
-        failure
-    } else {
-        Failure { kind: fallback, ..failure }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::Controller;
 use super::dispatch::{Answered, Seen, Slot, Stage, restore_flags};
-use super::{Controller, is_context_failure};
 use crate::active::Reason;
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::checks::{Checked, check};
@@ -77,7 +77,7 @@ impl Controller {
         node.last_commit = Some(commits);
         node.stale = node.belief.is_some();
         let belief = node.belief.get_or_insert_with(|| {
-            let what = if is_context_failure(failure.kind) { "context" } else { "decision" };
+            let what = if failure.kind.is_context() { "context" } else { "decision" };
             let summary = format!("not evaluated: no {what} could be had");
             Belief { label: Label::Defer, summary, evidence: Vec::new(), claims: Vec::new() }
         });

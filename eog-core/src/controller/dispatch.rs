@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::distance::Distances;
-use super::{BudgetKind, Controller, InputError, Output, Ticket, is_context_failure, message};
+use super::{BudgetKind, Controller, InputError, Output, Ticket, message};
 use crate::active::Activation;
 use crate::belief::{Label, Message};
 use crate::config::{Concurrency, Order};
@@ -226,7 +226,7 @@ impl Controller {
     ) -> Result<(), InputError> {
         let asked = self.was_asked(ticket);
         let slot = slot_of(&mut self.in_flight, ticket)?;
-        let context_failed = is_context_failure(failure.kind);
+        let context_failed = failure.kind.is_context();
         let seen = match &slot.stage {
             Stage::Fetching if asked && context_failed => None,
             Stage::Deciding(seen) if asked && !context_failed => Some(seen.clone()),
