@@ -258,7 +258,7 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
             FailureKind::PolicyTimedOut,
         );
         match call.await {
-            Ok(Answer { decision, usage }) => Input::Decision(ticket, decision, usage),
+            Ok(Answer { decision, usage, .. }) => Input::Decision(ticket, decision, usage),
             Err(failure) => Input::Failed(ticket, failure.of_policy()),
         }
     }

@@ -218,7 +218,7 @@ async fn usage_is_counted_and_budgets_stop_the_run() {
         let usage = Usage { model_calls: 1, tokens_in: 30, tokens_out: 10, cost_micro_usd: 5 };
         match packet.entity.as_str() {
             "a" => Err(Failure { usage, ..Failure::policy("costly failure") }),
-            _ => Ok(Answer { decision: healthy(packet), usage }),
+            _ => Ok(Answer { usage, ..healthy(packet).into() }),
         }
     });
     let budget = Budget { tokens: Some(100), ..Budget::default() };

@@ -146,6 +146,12 @@ pub enum Order {
     Fifo,
     /// Unread label changes first, then near the seeds, then first activated.
     Priority,
+    /// A permutation of those that are eligible, another for each seed: to see how far a result
+    /// hangs on the order.
+    Permuted {
+        /// Derives every permutation.
+        seed: u64,
+    },
 }
 
 /// How strictly decisions are checked.

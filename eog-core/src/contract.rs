@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -116,11 +117,15 @@ pub struct Answer {
     pub decision: Decision,
     /// What it cost.
     pub usage: Usage,
+    /// Who decided, such as the name of a model. Operational, like the usage.
+    pub model: Option<String>,
+    /// Whether the decision was made in an earlier run and only looked up now. Operational.
+    pub remembered: bool,
 }
 
 impl From<Decision> for Answer {
     fn from(decision: Decision) -> Self {
-        Self { decision, usage: Usage::default() }
+        Self { decision, usage: Usage::default(), model: None, remembered: false }
     }
 }
 
@@ -159,12 +164,43 @@ pub struct Failure {
     /// What the failed attempt cost all the same.
     #[serde(skip)]
     pub usage: Usage,
+    /// Whether asking again may help, as when a service is busy. Operational, like the usage.
+    #[serde(skip)]
+    pub transient: bool,
+    /// How long to wait before asking again, if whoever failed said so.
+    #[serde(skip)]
+    pub retry_after: Option<Duration>,
 }
 
 impl Failure {
-    /// A failure that cost nothing.
+    /// A failure that cost nothing, and that asking again would not mend.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), usage: Usage::default() }
+        Self {
+            kind,
+            message: message.into(),
+            usage: Usage::default(),
+            transient: false,
+            retry_after: None,
+        }
+    }
+
+    /// The same failure, which asking again may mend: the engine tries again after a while.
+    ///
+    /// ```
+    /// use eog_core::Failure;
+    /// use std::time::Duration;
+    /// let busy = Failure::policy("too many requests").transient();
+    /// assert!(busy.transient);
+    /// let until = Failure { retry_after: Some(Duration::from_secs(20)), ..busy };
+    /// ```
+    #[must_use]
+    pub fn transient(self) -> Self {
+        Self { transient: true, ..self }
+    }
+
+    /// What belongs into the ledger: what failed and why, and nothing operational.
+    pub(crate) fn as_recorded(&self) -> Self {
+        Self::new(self.kind, self.message.clone())
     }
 
     /// A failure of the context source.

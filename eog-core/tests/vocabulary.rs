@@ -295,7 +295,7 @@ fn what_has_one_of_several_values() {
     all(&[Wake::Visited, Wake::All]);
     all(&[ClaimRule::Supersede, ClaimRule::Accumulate]);
     all(&[Damping::Absorbing, Damping::LabelOverride]);
-    all(&[Order::Fifo, Order::Priority]);
+    all(&[Order::Fifo, Order::Priority, Order::Permuted { seed: u64::MAX }]);
     all(&[Checks::Full, Checks::UnknownEntitiesOnly]);
     all(&[
         FailureKind::ContextFailed,

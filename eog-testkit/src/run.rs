@@ -137,7 +137,9 @@ pub fn drive(
                 None => return Err(RunError::ContextPending { entity: request.entity }),
             },
             Output::Decide { ticket, packet } => match ready(policy.decide(&packet)) {
-                Some(Ok(Answer { decision, usage })) => Input::Decision(ticket, decision, usage),
+                Some(Ok(Answer { decision, usage, .. })) => {
+                    Input::Decision(ticket, decision, usage)
+                }
                 Some(Err(failure)) => Input::Failed(ticket, failure.of_policy()),
                 None => return Err(RunError::PolicyPending { entity: packet.entity.clone() }),
             },

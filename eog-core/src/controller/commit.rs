@@ -33,7 +33,7 @@ impl Controller {
             self.count(&answered, usage);
             match answered {
                 Answered::Failed(seen, failure) => {
-                    self.commit_failure(&slot, seen.as_ref(), failure);
+                    self.commit_failure(&slot, seen.as_ref(), &failure);
                 }
                 Answered::Decided(seen, decision) => {
                     let recorded = RecordedAnswer::Decided(decision.clone());
@@ -68,7 +68,7 @@ impl Controller {
 
     /// A failed evaluation: `Defer` on the first visit, else the belief stays and is stale. Its
     /// messages are new again. Broadcasts nothing, counts no flip.
-    fn commit_failure(&mut self, slot: &Slot, seen: Option<&Seen>, failure: Failure) {
+    fn commit_failure(&mut self, slot: &Slot, seen: Option<&Seen>, failure: &Failure) {
         let entity = slot.activation.entity.clone();
         let context = seen.map(|seen| self.learn(&entity, seen));
         let commits = self.spent.evaluations;
@@ -90,8 +90,8 @@ impl Controller {
             broadcast_to: Vec::new(),
         };
         // What it cost is operational, and no part of the chain.
-        let failure = Failure { usage: Usage::default(), ..failure };
-        let body = evaluation(slot, context, seen, RecordedAnswer::Failed(failure), outcome);
+        let recorded = RecordedAnswer::Failed(failure.as_recorded());
+        let body = evaluation(slot, context, seen, recorded, outcome);
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 

@@ -114,6 +114,8 @@ impl Controller {
                     (!unread, distance(&waiting.entity), *position)
                 })
             }
+            Order::Permuted { seed } => eligible
+                .min_by_key(|(_, waiting)| Digest::of(&(seed, self.dispatched, &waiting.entity))),
         };
         match next {
             Some((position, _)) => Some(position),

@@ -43,10 +43,11 @@ pub(crate) fn course_of(ledger: &Ledger) -> Course {
 
 pub(crate) fn configs() -> impl Strategy<Value = Config> {
     let width = (1..4u32).prop_map(|width| NonZeroU32::new(width).expect("is not 0"));
-    (width, any::<bool>(), any::<bool>(), prop::option::of(0..15u64)).prop_map(
-        |(width, paper, priority, hops)| {
+    let orders = vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 11 }];
+    let order = prop::sample::select(orders);
+    (width, any::<bool>(), order, prop::option::of(0..15u64)).prop_map(
+        |(width, paper, order, hops)| {
             let profile = if paper { Config::paper() } else { Config::default() };
-            let order = if priority { Order::Priority } else { Order::Fifo };
             let budget = eog_core::Budget { hops, ..profile.budget };
             Config { order, budget, concurrency: Concurrency::Window(width), ..profile }
         },

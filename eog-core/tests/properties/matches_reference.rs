@@ -93,7 +93,7 @@ proptest! {
         decision_memory in any::<bool>(),
         late_messages in any::<bool>(),
         broadcast in prop::bool::weighted(0.9),
-        order in prop::sample::select(vec![Order::Fifo, Order::Priority]),
+        order in prop::sample::select(vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 7 }]),
     ) {
         let config = Config {
             max_visits,

@@ -44,6 +44,11 @@ impl History {
         }
     }
 
+    /// How many evaluations have ended.
+    pub(crate) fn evaluations(&self) -> u64 {
+        self.evaluated.len() as u64
+    }
+
     /// How many evaluations of others came after an entity's latest one.
     pub(crate) fn others_since(&self, entity: &EntityId) -> Option<usize> {
         let last = self.evaluated.iter().rposition(|e| e.entity == *entity)?;

@@ -112,6 +112,9 @@ impl Model<'_> {
                 let settled = !self.history.has_label_change(entity);
                 (settled, self.history.distance(entity), position)
             }),
+            Order::Permuted { seed } => cooled.min_by_key(|&position| {
+                Digest::of(&(seed, self.history.evaluations(), &self.active[position]))
+            }),
         };
         first.unwrap_or_else(|| {
             let most = self.active.iter().map(others).max();
