@@ -3,8 +3,11 @@
 mod commit;
 mod dispatch;
 mod distance;
+mod fork;
+mod halt;
 mod observe;
 mod restore;
+mod upcoming;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,15 +23,18 @@ use crate::contract::{ContextRequest, Failure, Usage};
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::ledger::{
-    ActivationRecord, ActivationRefusal, Entry, EntryBody, LEDGER_FORMAT, Ledger, Observation,
-    Opened,
+    ActivationRecord, ActivationRefusal, Entry, EntryBody, HaltCause, LEDGER_FORMAT, Ledger,
+    Observation, Opened,
 };
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::State;
 use crate::topology::Topology;
 use dispatch::Slot;
 use distance::Distances;
+pub use fork::ForkError;
+use halt::Halt;
 pub use restore::RestoreError;
+pub use upcoming::Upcoming;
 
 /// Names one dispatched evaluation while it is under way. Never part of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,6 +85,11 @@ pub enum Input {
     Cancel,
     /// Time is up: nothing more is dispatched, what is under way is committed.
     Deadline,
+    /// This was spent outside the evaluations. Counts against the budgets of tokens and money,
+    /// never against hops.
+    Spent(Usage),
+    /// Go on after a cancellation, a deadline or a restore.
+    Resume,
 }
 
 /// Why an investigation ended. Data, never an error.
@@ -162,7 +173,8 @@ pub struct Spent {
 ///
 /// It has four groups of methods:
 ///
-/// - **Start:** [`Controller::new`], or [`Controller::restore`] from a ledger.
+/// - **Start:** [`Controller::new`], or from a ledger [`Controller::restore`] and
+///   [`Controller::fork`].
 /// - **Drive:** [`Controller::handle`] takes one input; after *every* input call
 ///   [`Controller::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
 /// - **Look:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.
@@ -217,8 +229,7 @@ pub struct Controller {
     dispatched: u64,
     next_ticket: u64,
     refused_wakes: u64,
-    cancelled: bool,
-    deadline: bool,
+    halt: Halt,
 }
 
 impl Controller {
@@ -240,8 +251,7 @@ impl Controller {
             dispatched: 0,
             next_ticket: 0,
             refused_wakes: 0,
-            cancelled: false,
-            deadline: false,
+            halt: Halt::default(),
         };
         let opened = Opened { format: LEDGER_FORMAT, config, case };
         controller.ledger.append(EntryBody::Opened(Box::new(opened)));
@@ -289,7 +299,9 @@ impl Controller {
             Input::Failed(ticket, failure) => self.take_failure(ticket, failure)?,
             Input::Observe(observation) => self.observe(observation)?,
             Input::Cancel => self.cancel(),
-            Input::Deadline => self.deadline = true,
+            Input::Deadline => self.halt.begin(HaltCause::Deadline),
+            Input::Spent(usage) => self.spent.usage += usage,
+            Input::Resume => self.resume(),
         }
         self.commit_ready();
         Ok(())
@@ -360,10 +372,13 @@ impl Controller {
     fn stop_reason(&self) -> Option<StopReason> {
         if self.active.is_empty() {
             Some(StopReason::Converged { refused_wakes: self.refused_wakes })
-        } else if self.cancelled {
-            Some(StopReason::Cancelled)
-        } else if self.deadline {
-            Some(StopReason::Deadline)
+        } else if let Some(cause) = self.halt.cause() {
+            Some(match cause {
+                HaltCause::Cancelled => StopReason::Cancelled,
+                HaltCause::Deadline => StopReason::Deadline,
+                HaltCause::Tokens => StopReason::BudgetExhausted { which: BudgetKind::Tokens },
+                HaltCause::Cost => StopReason::BudgetExhausted { which: BudgetKind::Cost },
+            })
         } else {
             self.exhausted_budget().map(|which| StopReason::BudgetExhausted { which })
         }

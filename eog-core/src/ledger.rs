@@ -53,7 +53,7 @@ impl Entry {
                 return Err(LedgerError::UnknownFormat { format: opened.format });
             }
             EntryBody::Opened(_) if seq > 0 => return Err(LedgerError::OpenedAgain { seq }),
-            EntryBody::Opened(_) | EntryBody::Evaluated(_) | EntryBody::Observed(_) => {}
+            _ => {}
         }
         let expected = Self::hash_of(seq, previous, &self.body);
         if (self.seq, self.previous, self.hash) == (seq, previous, expected) {
@@ -66,7 +66,7 @@ impl Entry {
     pub fn evaluation(&self) -> Option<&Evaluation> {
         match &self.body {
             EntryBody::Evaluated(evaluation) => Some(evaluation),
-            EntryBody::Opened(_) | EntryBody::Observed(_) => None,
+            _ => None,
         }
     }
 }
@@ -82,6 +82,52 @@ pub enum EntryBody {
     Evaluated(Box<Evaluation>),
     /// Something new about the world.
     Observed(Box<Observed>),
+    /// Dispatching had stopped before what follows, for a reason that the chain cannot tell.
+    Halted(HaltCause),
+    /// Dispatching goes on after a halt that is recorded.
+    Resumed,
+    /// From here on the investigation takes another course than the one it was copied from.
+    Forked(Box<Forked>),
+}
+
+/// Why dispatching stopped, where only the outside world knows.
+///
+/// A halt after which nothing was committed leaves no trace: going on gives the ledger of a run that
+/// was never halted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HaltCause {
+    /// Time was up.
+    Deadline,
+    /// The budget of tokens was used up.
+    Tokens,
+    /// The budget of money was used up.
+    Cost,
+    /// Somebody cancelled; what was under way was discarded.
+    Cancelled,
+}
+
+/// A fork: what stands before it was copied from another ledger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forked {
+    /// The hash of the last entry that the parent had, beyond those copied.
+    pub parent: Digest,
+    /// What is different from here on.
+    pub changes: ForkChanges,
+}
+
+/// What a fork changes. What it does not name stays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForkChanges {
+    /// Who judges from here on, if somebody else does. Decisions made before are not remembered
+    /// then; beliefs stay until their entities are evaluated again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// The configuration from here on, if another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Config>,
 }
 
 /// The whole input of an investigation.
@@ -315,6 +361,17 @@ impl Ledger {
         self.entries.last().map_or(Digest::ZERO, |entry| entry.hash)
     }
 
+    /// The first entries, without those from number `end` on.
+    #[must_use]
+    pub fn before(&self, end: u64) -> Self {
+        let kept = usize::try_from(end).unwrap_or(usize::MAX).min(self.entries.len());
+        let mut ledger = Self::default();
+        for entry in &self.entries[..kept] {
+            ledger.take_in(Arc::clone(entry));
+        }
+        ledger
+    }
+
     /// Every entry as one line of JSON: the bytes of `ledger.jsonl`.
     pub fn to_json_lines(&self) -> String {
         let mut text = String::new();
@@ -353,12 +410,16 @@ impl Ledger {
     /// What [`Entry::follows`] says. The ledger is unchanged then.
     pub fn push(&mut self, entry: Entry) -> Result<(), LedgerError> {
         entry.follows(self.next_seq(), self.head())?;
+        self.take_in(Arc::new(entry));
+        Ok(())
+    }
+
+    fn take_in(&mut self, entry: Arc<Entry>) {
         if let EntryBody::Evaluated(evaluation) = &entry.body {
             let new = evaluation.context.iter().filter(|context| context.body.is_some());
             self.contexts.extend(new.map(|context| context.digest));
         }
-        self.entries.push(Arc::new(entry));
-        Ok(())
+        self.entries.push(entry);
     }
 
     /// Checks numbers, hashes and links of the whole chain.

@@ -79,7 +79,8 @@ pub use contract::{
     Usage,
 };
 pub use controller::{
-    BudgetKind, Controller, Input, InputError, Output, RestoreError, Spent, StopReason, Ticket,
+    BudgetKind, Controller, ForkError, Input, InputError, Output, RestoreError, Spent, StopReason,
+    Ticket, Upcoming,
 };
 pub use digest::Digest;
 pub use evidence::{
@@ -90,8 +91,8 @@ pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
 pub use jiff::Timestamp;
 pub use ledger::{
     ActivationRecord, ActivationRefusal, ChangeCause, ContextRecord, Entry, EntryBody, Evaluation,
-    LEDGER_FORMAT, Ledger, LedgerError, Observation, Observed, Opened, Outcome, RecordedAnswer,
-    Refusal, Warning,
+    ForkChanges, Forked, HaltCause, LEDGER_FORMAT, Ledger, LedgerError, Observation, Observed,
+    Opened, Outcome, RecordedAnswer, Refusal, Warning,
 };
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
 #[cfg(feature = "schema")]

@@ -39,6 +39,12 @@ pub fn render_entry(entry: &Entry) -> String {
             parts.extend(activations(&observed.activations));
             parts.join(" | ")
         }
+        EntryBody::Halted(cause) => format!("halted: {cause:?}").to_lowercase(),
+        EntryBody::Resumed => "resumed".to_owned(),
+        EntryBody::Forked(forked) => match &forked.changes.policy {
+            Some(policy) => format!("forked: {policy} judges from here on"),
+            None => "forked".to_owned(),
+        },
         other => format!("{other:?}"),
     };
     format!("#{} {body}", entry.seq)

@@ -30,6 +30,7 @@ impl Controller {
                     break;
                 }
             };
+            self.record_halt();
             self.count(&answered, usage);
             match answered {
                 Answered::Failed(seen, failure) => {

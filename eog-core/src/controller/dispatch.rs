@@ -11,6 +11,7 @@ use crate::config::{Concurrency, Order};
 use crate::contract::{ContextRequest, Failure, Usage};
 use crate::digest::Digest;
 use crate::ids::EntityId;
+use crate::ledger::HaltCause;
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::{Node, Received};
 use crate::topology::Neighbour;
@@ -22,11 +23,32 @@ pub(super) struct Slot {
     pub(super) number: u64,
     pub(super) activation: Activation,
     pub(super) visit: u32,
+    /// How many entries there were when it was dispatched.
+    after: u64,
     /// Senders whose new-flags this dispatch cleared, with the labels read before.
     pub(super) cleared: BTreeMap<EntityId, Option<Label>>,
     pub(super) inbox: Vec<Message>,
     neighbours: Vec<Neighbour>,
     pub(super) stage: Stage,
+}
+
+/// What was discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Discarded {
+    Nothing,
+    /// Dispatched right after the last entry: dispatched again it is the same.
+    Newest,
+    /// Dispatched before the last entry.
+    Older,
+}
+
+/// What decides among eligible entities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Any,
+    /// No unread label change, and how far from the seeds.
+    Urgency(bool, Option<usize>),
+    Drawn(Digest),
 }
 
 /// How far an evaluation has come.
@@ -56,15 +78,19 @@ impl Controller {
     /// Fills the window with eligible entities, as far as the budgets reach.
     pub(super) fn fill_window(&mut self) {
         let Concurrency::Window(width) = self.config.concurrency;
-        while self.in_flight.len() < width.get() as usize
-            && !self.cancelled
-            && !self.deadline
-            && self.exhausted_budget().is_none()
-        {
+        while self.in_flight.len() < width.get() as usize {
+            let exhausted = self.exhausted_budget();
+            if exhausted == Some(BudgetKind::Hops) {
+                break;
+            }
             if self.config.order == Order::Priority && self.distances.is_none() {
                 self.distances = Some(Distances::new(&self.state));
             }
             let Some(position) = self.next_eligible() else { break };
+            if let Some(cause) = self.halt.cause().or(exhausted.and_then(halt_of)) {
+                self.halt.withhold(cause);
+                break;
+            }
             let Some(activation) = self.active.take(position) else { break };
             self.dispatch(activation);
         }
@@ -92,38 +118,45 @@ impl Controller {
     /// A cooling entity keeps its place. When nothing else is eligible or under way, the one that
     /// becomes eligible first runs, so that nothing deadlocks.
     fn next_eligible(&self) -> Option<usize> {
-        let last_commit = |waiting: &Activation| self.state.get(&waiting.entity)?.last_commit;
-        let cooled = |waiting: &Activation| {
-            last_commit(waiting)
-                .is_none_or(|at| self.spent.evaluations - at >= u64::from(self.config.cooldown))
-        };
         let flying =
             |entity: &EntityId| self.in_flight.iter().any(|slot| slot.activation.entity == *entity);
         let waiting = self.active.iter().enumerate();
-        let mut eligible =
-            waiting.filter(|(_, waiting)| cooled(waiting) && !flying(&waiting.entity));
+        let mut eligible = waiting.filter(|(_, w)| self.cools_in(w) == 0 && !flying(&w.entity));
         let next = match self.config.order {
             Order::Fifo => eligible.next(),
-            Order::Priority => {
-                let distance = |entity| self.distances.as_ref().map(|found| found.of(entity));
-                eligible.min_by_key(|(position, waiting)| {
-                    let unread = self
-                        .state
-                        .get(&waiting.entity)
-                        .is_some_and(|node| node.inbox.values().any(Received::is_label_change));
-                    (!unread, distance(&waiting.entity), *position)
-                })
+            Order::Priority | Order::Permuted { .. } => {
+                eligible.min_by_key(|(position, waiting)| (self.rank(&waiting.entity), *position))
             }
-            Order::Permuted { seed } => eligible
-                .min_by_key(|(_, waiting)| Digest::of(&(seed, self.dispatched, &waiting.entity))),
         };
         match next {
             Some((position, _)) => Some(position),
             None if self.in_flight.is_empty() => {
+                let last_commit = |w: &Activation| self.state.get(&w.entity)?.last_commit;
                 let waiting = self.active.iter().enumerate();
                 waiting.min_by_key(|(position, w)| (last_commit(w), *position)).map(|(p, _)| p)
             }
             None => None,
+        }
+    }
+
+    /// How many commits are missing until a waiting entity may be evaluated again.
+    pub(super) fn cools_in(&self, waiting: &Activation) -> u64 {
+        let last_commit = self.state.get(&waiting.entity).and_then(|node| node.last_commit);
+        let cooldown = u64::from(self.config.cooldown);
+        last_commit.map_or(0, |at| cooldown.saturating_sub(self.spent.evaluations - at))
+    }
+
+    /// What decides among those that are eligible, the smallest first; then the position does.
+    pub(super) fn rank(&self, entity: &EntityId) -> Rank {
+        match self.config.order {
+            Order::Fifo => Rank::Any,
+            Order::Priority => {
+                let is_change = |node: &Node| node.inbox.values().any(Received::is_label_change);
+                let unread = self.state.get(entity).is_some_and(is_change);
+                let distance = self.distances.as_ref().map(|found| found.of(entity));
+                Rank::Urgency(!unread, distance)
+            }
+            Order::Permuted { seed } => Rank::Drawn(Digest::of(&(seed, self.dispatched, entity))),
         }
     }
 
@@ -161,6 +194,7 @@ impl Controller {
             number: self.dispatched,
             activation,
             visit,
+            after: self.ledger.next_seq(),
             cleared,
             inbox,
             neighbours: self.state.neighbours(&entity),
@@ -241,7 +275,7 @@ impl Controller {
 
     /// Whether the request of this ticket was handed out. An answer to a question that still waits
     /// for its entry would leave the question behind.
-    fn was_asked(&self, ticket: Ticket) -> bool {
+    pub(super) fn was_asked(&self, ticket: Ticket) -> bool {
         !self.requests.iter().any(|(_, request)| match request {
             Output::Fetch { ticket: waiting, .. } | Output::Decide { ticket: waiting, .. } => {
                 *waiting == ticket
@@ -250,14 +284,27 @@ impl Controller {
         })
     }
 
-    /// Discards what is under way; its entities go back to the head of the line.
+    /// Stops dispatching and discards what is under way.
     pub(super) fn cancel(&mut self) {
-        self.cancelled = true;
+        if !self.in_flight.is_empty() {
+            // What an earlier halt withheld is not what is discarded now.
+            self.record_halt();
+        }
+        self.halt.begin(HaltCause::Cancelled);
+        let discarded = self.discard_in_flight();
+        self.halt.discard(discarded);
+    }
+
+    /// Discards what is under way; its entities go back to the head of the line.
+    pub(super) fn discard_in_flight(&mut self) -> Discarded {
+        let mut discarded = Discarded::Nothing;
         self.requests.clear();
         while let Some(slot) = self.in_flight.pop_back() {
             if let Stage::Answered(_, usage) = &slot.stage {
                 self.spent.usage += *usage;
             }
+            let is_older = slot.after != self.ledger.next_seq();
+            discarded = discarded.max(if is_older { Discarded::Older } else { Discarded::Newest });
             let node = self.state.node(&slot.activation.entity);
             // An observation may have begun a new epoch meanwhile.
             node.visits = node.visits.saturating_sub(1);
@@ -266,6 +313,7 @@ impl Controller {
             self.dispatched -= 1;
             self.active.put_back(slot.activation);
         }
+        discarded
     }
 }
 
@@ -276,6 +324,15 @@ pub(super) fn restore_flags(node: &mut Node, cleared: &BTreeMap<EntityId, Option
             received.new = true;
             received.read_label = *read_label;
         }
+    }
+}
+
+/// The halt that an exhausted budget is, if the chain does not tell what was spent.
+fn halt_of(exhausted: BudgetKind) -> Option<HaltCause> {
+    match exhausted {
+        BudgetKind::Hops => None,
+        BudgetKind::Tokens => Some(HaltCause::Tokens),
+        BudgetKind::Cost => Some(HaltCause::Cost),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Streaming: the world goes on while an investigation runs, and after it.
 
+use super::halt::Halt;
 use super::{Controller, InputError};
 use crate::active::Reason;
 use crate::ids::EntityId;
@@ -43,10 +44,10 @@ impl Controller {
                 touched.push(entity.clone());
             }
         }
+        self.record_halt();
         if self.in_flight.is_empty() {
             // The world went on after the end, whatever ended it.
-            self.cancelled = false;
-            self.deadline = false;
+            self.halt = Halt::default();
         }
         touched.sort();
         touched.dedup();

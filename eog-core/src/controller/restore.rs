@@ -6,7 +6,9 @@ use super::dispatch::Stage;
 use super::{Controller, InputError, Output, Ticket};
 use crate::contract::Usage;
 use crate::digest::Digest;
-use crate::ledger::{Entry, EntryBody, Evaluation, LEDGER_FORMAT, Ledger, RecordedAnswer};
+use crate::ledger::{
+    Entry, EntryBody, Evaluation, HaltCause, LEDGER_FORMAT, Ledger, RecordedAnswer,
+};
 use crate::packet::LocalContext;
 
 /// A ledger that does not lead to a controller.
@@ -66,7 +68,8 @@ impl Controller {
         let mut controller = Self::new(opened.config.clone(), opened.case.clone());
         controller.compare(first)?;
         let mut contexts: BTreeMap<Digest, LocalContext> = BTreeMap::new();
-        for entry in entries {
+        let mut entries = entries.peekable();
+        while let Some(entry) = entries.next() {
             match &entry.body {
                 EntryBody::Opened(_) => {
                     return Err(differs(entry, "an evaluation or an observation", "an opening"));
@@ -80,6 +83,15 @@ impl Controller {
                         differs(entry, "an observation that fits", &error.to_string())
                     })?;
                 }
+                EntryBody::Halted(cause) => controller.repeat_halt(entry, *cause)?,
+                EntryBody::Resumed => controller.resume(),
+                EntryBody::Forked(forked) => controller.take_course(forked.as_ref().clone()),
+            }
+            // A recorded halt withheld dispatches since the entry before it.
+            if let Some(EntryBody::Halted(cause)) = entries.peek().map(|next| &next.body)
+                && *cause != HaltCause::Cancelled
+            {
+                controller.halt.begin(*cause);
             }
             controller.commit_ready();
             controller.compare(entry)?;
@@ -87,6 +99,15 @@ impl Controller {
         controller.emitted = controller.ledger.next_seq();
         controller.stored = controller.emitted;
         Ok(controller)
+    }
+
+    fn repeat_halt(&mut self, entry: &Entry, cause: HaltCause) -> Result<(), RestoreError> {
+        if cause == HaltCause::Cancelled {
+            self.cancel();
+        }
+        let nothing_withheld =
+            || differs(entry, "that somebody was left to dispatch", "a halt that kept nobody");
+        self.record_halt().then_some(()).ok_or_else(nothing_withheld)
     }
 
     /// Feeds a recorded evaluation to the slot that is next to be committed.

@@ -144,6 +144,12 @@ impl Driver<'_> {
     }
 
     fn finish(self, stops: Vec<StopReason>) -> Result<Finished, String> {
+        // Whatever stopped it and was observed meanwhile, the ledger alone rebuilds it.
+        let restored = Controller::restore(self.controller.ledger());
+        let restored = restored.map_err(|error| error.to_string())?;
+        if restored.ledger() != self.controller.ledger() {
+            return Err("the restored ledger is another".to_owned());
+        }
         if self.pending.is_empty() {
             Ok(Finished { controller: self.controller, stops })
         } else {

@@ -29,6 +29,8 @@ pub(crate) fn render(script: &Script, finished: &Finished) -> String {
                 push(&mut text, "active", &activations(&observed.activations));
                 text
             }
+            EntryBody::Halted(cause) => format!("halted: {cause:?}").to_lowercase(),
+            EntryBody::Resumed => "resumed".to_owned(),
             other => format!("{other:?}"),
         };
         lines.push(format!("{} {text}", entry.seq));

@@ -4,8 +4,8 @@
 use std::num::NonZeroU32;
 
 use eog_core::{
-    Concurrency, Config, Controller, Decision, Failure, Input, Label, LocalContext, Observation,
-    Output, StopReason, Ticket, Usage,
+    BudgetKind, Concurrency, Config, Controller, Decision, Failure, Input, Label, LocalContext,
+    Observation, Output, StopReason, Ticket, Usage,
 };
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
@@ -27,6 +27,9 @@ enum Move {
     Observe(Observation),
     Cancel,
     Deadline,
+    Resume,
+    /// Spends tokens outside the evaluations.
+    Spend(u64),
     /// Answers what was answered before.
     AnswerAgain(usize),
     /// Gives a context for a decision, or the reverse.
@@ -52,10 +55,12 @@ impl ReferenceStateMachine for Calls {
     type Transition = Move;
 
     fn init_state() -> BoxedStrategy<Known> {
-        (worlds(true), 1..4u32, prop::option::weighted(0.2, 0..10u64))
-            .prop_map(|(world, width, hops)| {
+        let hops = prop::option::weighted(0.2, 0..10u64);
+        let tokens = prop::option::weighted(0.3, 1..20u64);
+        (worlds(true), 1..4u32, hops, tokens)
+            .prop_map(|(world, width, hops, tokens)| {
                 let width = NonZeroU32::new(width).expect("is not 0");
-                let budget = eog_core::Budget { hops, ..eog_core::Budget::default() };
+                let budget = eog_core::Budget { hops, tokens, ..eog_core::Budget::default() };
                 let concurrency = Concurrency::Window(width);
                 let config = Config { concurrency, budget, ..Config::default() };
                 Known { world, config, cancelled: false, deadline: false, reopened: false }
@@ -74,6 +79,8 @@ impl ReferenceStateMachine for Calls {
             2 => any::<usize>().prop_map(Move::AnswerAgain),
             2 => (any::<usize>(), any::<bool>()).prop_map(|(w, f)| Move::AnswerWrongly(w, f)),
             1 => (0..20u64).prop_map(Move::StoreWrongly),
+            1 => Just(Move::Resume),
+            1 => (0..9u64).prop_map(Move::Spend),
         ]
         .boxed()
     }
@@ -81,7 +88,7 @@ impl ReferenceStateMachine for Calls {
     fn apply(mut state: Known, transition: &Move) -> Known {
         // An observation after the end re-opens the run, whatever ended it.
         let stopped = state.cancelled || state.deadline;
-        state.reopened |= stopped && matches!(transition, Move::Observe(_));
+        state.reopened |= stopped && matches!(transition, Move::Observe(_) | Move::Resume);
         state.cancelled |= matches!(transition, Move::Cancel);
         state.deadline |= matches!(transition, Move::Deadline);
         state
@@ -203,6 +210,11 @@ impl StateMachineTest for Caller {
                     caller.accept(Input::Deadline);
                 }
             }
+            Move::Resume => caller.accept(Input::Resume),
+            Move::Spend(tokens_in) => {
+                caller.stopped_at.get_or_insert(caller.controller.ledger().entries().len());
+                caller.accept(Input::Spent(Usage { tokens_in, ..Usage::default() }));
+            }
             Move::AnswerAgain(which) if !caller.answered.is_empty() => {
                 let ticket = caller.answered[which % caller.answered.len()];
                 if caller.open.iter().any(|question| question.ticket() == ticket) {
@@ -256,6 +268,9 @@ impl StateMachineTest for Caller {
             Some(StopReason::Deadline) => {
                 assert!(known.deadline && (known.reopened || !known.cancelled));
             }
+            Some(StopReason::BudgetExhausted { which: BudgetKind::Tokens }) => {
+                assert!(Some(spent.usage.tokens_in) >= known.config.budget.tokens);
+            }
             Some(StopReason::BudgetExhausted { .. }) => {
                 assert!(known.reopened || (!known.deadline && !known.cancelled));
                 assert_eq!(Some(spent.hops), known.config.budget.hops);
@@ -280,6 +295,14 @@ impl StateMachineTest for Caller {
         }
         assert!(caller.stop.is_some(), "the run does not end");
         Self::check_invariants(&caller, &known);
+
+        // Whatever happened, every part of the ledger leads to a controller.
+        let whole = caller.controller.ledger().next_seq();
+        for part in [1, whole / 3, whole / 2, whole - 1, whole] {
+            let part = caller.controller.ledger().before(part.max(1));
+            let restored = Controller::restore(&part).expect("it follows");
+            assert_eq!(restored.ledger(), &part);
+        }
 
         // The same observations at the same positions give the same entries. After a stop no more:
         // what is then committed meets entities that still wait, where a run that goes on has

@@ -1,7 +1,8 @@
 //! A controller restored from any part of its ledger goes on as if nothing had happened.
 
 use eog_core::{
-    Case, Config, Controller, Digest, Entry, EntryBody, Ledger, RecordedAnswer, RestoreError,
+    Budget, Case, Config, Controller, Digest, Entry, EntryBody, ForkChanges, ForkError, Forked,
+    Ledger, RecordedAnswer, RestoreError,
 };
 use proptest::prelude::*;
 
@@ -69,6 +70,48 @@ proptest! {
     }
 
     #[test]
+    fn a_fork_shares_what_was_and_then_goes_its_own_way(
+        world in worlds(true),
+        config in configs(),
+        at in any::<prop::sample::Index>(),
+        hops in 0..12u64,
+        another_policy in any::<bool>(),
+    ) {
+        let (parent, _) = run(&config, &world.case, &mut &world, LIMIT);
+        let parent = parent.ledger();
+        let at = at.index(parent.entries().len()) as u64;
+        let budget = Budget::hops(hops);
+        let changed = Config { budget, decision_memory: true, ..config.clone() };
+        let changes = ForkChanges {
+            policy: another_policy.then(|| "another".to_owned()),
+            config: Some(changed),
+        };
+        let fork = Controller::fork(parent, at, changes.clone()).expect("it follows");
+        let (fork, stop) = go_on(fork, &mut &world, LIMIT, &Course::default());
+        let entries = fork.ledger().entries();
+        prop_assert_eq!(&entries[..=at as usize], &parent.entries()[..=at as usize]);
+        let forked = EntryBody::Forked(Box::new(Forked { parent: parent.head(), changes }));
+        prop_assert_eq!(&entries[at as usize + 1].body, &forked);
+        for later in entries.iter().skip(at as usize + 1).filter_map(|entry| entry.evaluation()) {
+            if let RecordedAnswer::Remembered { entry } = later.answer {
+                prop_assert!(!another_policy || entry > at, "another policy's decision is taken");
+            }
+        }
+        let made = fork.ledger().evaluations().filter(|e| {
+            !matches!(e.answer, RecordedAnswer::Remembered { .. })
+        }).count() as u64;
+        let copied = parent.before(at + 1).evaluations().filter(|e| {
+            !matches!(e.answer, RecordedAnswer::Remembered { .. })
+        }).count() as u64;
+        prop_assert!(made <= copied.max(hops), "{made} calls with {hops} hops");
+
+        let restored = Controller::restore(fork.ledger()).expect("it follows");
+        let (restored, again) = go_on(restored, &mut &world, LIMIT, &Course::default());
+        prop_assert_eq!(restored.ledger(), fork.ledger());
+        prop_assert_eq!(again, stop);
+    }
+
+    #[test]
     fn what_does_not_follow_is_named(
         world in worlds(true),
         place in any::<prop::sample::Index>(),
@@ -93,6 +136,22 @@ proptest! {
 #[test]
 fn a_ledger_of_another_run_is_no_ledger() {
     assert_eq!(Controller::restore(&Ledger::default()).err(), Some(RestoreError::NotOpened));
+}
+
+#[test]
+fn nothing_is_forked_where_nothing_is() {
+    let changes = ForkChanges::default();
+    let nothing = Controller::fork(&Ledger::default(), 0, changes.clone()).err();
+    assert_eq!(nothing, Some(ForkError::Restore(RestoreError::NotOpened)));
+    let window = "2026-01-01T10:00:00Z"
+        .parse()
+        .and_then(|start| Ok((start, "2026-01-01T11:00:00Z".parse::<eog_core::Timestamp>()?)));
+    let (start, end) = window.expect("two times");
+    let window = eog_core::Window::new(start, end).expect("a window");
+    let case = Case::from_anomalies(eog_core::Topology::default(), window, Vec::new());
+    let parent = Controller::new(Config::default(), case);
+    let beyond = Controller::fork(parent.ledger(), 3, changes).err();
+    assert_eq!(beyond, Some(ForkError::NoSuchEntry { at: 3, last: 0 }));
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Forks: another course from an entry on.
+
+use super::{Controller, RestoreError};
+use crate::ledger::{EntryBody, ForkChanges, Forked, Ledger};
+
+/// A ledger that cannot be forked as asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForkError {
+    /// The ledger is shorter.
+    #[error("there is no entry {at} to fork at; the ledger has entries 0 to {last}")]
+    NoSuchEntry {
+        /// The entry that was asked for.
+        at: u64,
+        /// The last entry there is.
+        last: u64,
+    },
+    /// What stands before the fork does not follow.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+}
+
+impl Controller {
+    /// A new investigation that shares the first entries of another, entry `at` included, and takes
+    /// its own course from there. What the other had under way at that entry is dropped.
+    ///
+    /// The new ledger begins with copies of the shared entries, followed by
+    /// [`EntryBody::Forked`](crate::EntryBody::Forked); all of them are handed out to be stored.
+    ///
+    /// # Errors
+    /// [`ForkError`] when there is no such entry, or when what stands before it does not follow by
+    /// the rules of this program.
+    ///
+    /// ```
+    /// use eog_core::{Budget, Case, Config, Controller, EntityId, ForkChanges, Seed, Topology, Window};
+    /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+    /// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+    /// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "alert".into() });
+    /// let parent = Controller::new(Config::default(), case);
+    /// let config = Config { budget: Budget::hops(10), ..Config::default() };
+    /// let changes = ForkChanges { config: Some(config), ..ForkChanges::default() };
+    /// let fork = Controller::fork(parent.ledger(), 0, changes)?;
+    /// assert_eq!(fork.ledger().entries().len(), 2);
+    /// assert_eq!(fork.config().budget, Budget::hops(10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fork(parent: &Ledger, at: u64, changes: ForkChanges) -> Result<Self, ForkError> {
+        if at >= parent.next_seq() {
+            let last = parent.next_seq().checked_sub(1).ok_or(RestoreError::NotOpened)?;
+            return Err(ForkError::NoSuchEntry { at, last });
+        }
+        let mut fork = Self::restore(&parent.before(at + 1))?;
+        fork.emitted = 0;
+        fork.stored = 0;
+        fork.take_course(Forked { parent: parent.head(), changes });
+        fork.commit_ready();
+        Ok(fork)
+    }
+
+    /// Drops what is under way and goes on with what the fork changes.
+    pub(super) fn take_course(&mut self, forked: Forked) {
+        self.discard_in_flight();
+        self.halt = super::Halt::default();
+        if let Some(config) = &forked.changes.config {
+            self.config = config.clone();
+        }
+        if forked.changes.policy.is_some() {
+            self.memory.clear();
+        }
+        self.ledger.append(EntryBody::Forked(Box::new(forked)));
+    }
+}

@@ -1,0 +1,79 @@
+//! Halts: dispatching stops for a reason that the chain cannot tell, and goes on again.
+
+use super::dispatch::Discarded;
+use super::{BudgetKind, Controller};
+use crate::ledger::{EntryBody, HaltCause};
+
+/// Whether dispatching has stopped from outside, and what the chain knows of it.
+///
+/// A halt matters only if something is committed or observed after a dispatch was withheld. It is
+/// recorded right before that, so that a run which is halted and resumed at once has the ledger of
+/// one that never was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Halt {
+    cause: Option<HaltCause>,
+    /// A dispatch was withheld, and the chain does not say so yet.
+    withheld: Option<HaltCause>,
+    recorded: bool,
+    /// What was discarded had been dispatched before the last entry: dispatched again it sees more.
+    discarded_older: bool,
+}
+
+impl Halt {
+    /// Stops dispatching. A cancellation outranks what stopped it before.
+    pub(super) fn begin(&mut self, cause: HaltCause) {
+        if self.cause.is_none() || cause == HaltCause::Cancelled {
+            self.cause = Some(cause);
+        }
+    }
+
+    pub(super) fn cause(self) -> Option<HaltCause> {
+        self.cause
+    }
+
+    /// Takes note that somebody would have been dispatched.
+    pub(super) fn withhold(&mut self, cause: HaltCause) {
+        if !self.recorded {
+            self.withheld.get_or_insert(cause);
+        }
+    }
+
+    /// Takes note that what was under way was discarded, which a halt before this one does not tell.
+    pub(super) fn discard(&mut self, discarded: Discarded) {
+        if discarded != Discarded::Nothing {
+            self.withheld = Some(HaltCause::Cancelled);
+            self.discarded_older |= discarded == Discarded::Older;
+        }
+    }
+}
+
+impl Controller {
+    /// Records a halt before something follows that it had a part in.
+    pub(super) fn record_halt(&mut self) -> bool {
+        let Some(cause) = self.halt.withheld.take() else { return false };
+        self.halt.recorded = true;
+        self.halt.discarded_older = false;
+        self.ledger.append(EntryBody::Halted(cause));
+        true
+    }
+
+    /// Goes on after a halt. One that left no trace is as if it had never been.
+    pub(super) fn resume(&mut self) {
+        if self.halt.discarded_older {
+            self.record_halt();
+        }
+        if matches!(self.exhausted_budget(), Some(BudgetKind::Tokens | BudgetKind::Cost)) {
+            // What a restore dispatched was not asked yet, and may not be.
+            if self.in_flight.iter().all(|slot| !self.was_asked(slot.ticket)) {
+                let discarded = self.discard_in_flight();
+                self.halt.discard(discarded);
+            }
+            return;
+        }
+        let recorded = self.halt.recorded;
+        self.halt = Halt::default();
+        if recorded {
+            self.ledger.append(EntryBody::Resumed);
+        }
+    }
+}
