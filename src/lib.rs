@@ -12,4 +12,4 @@ pub use engine::{Engine, Finished, Limits};
 pub use eog_core::*;
 pub use events::{Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
-pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Recovered};
+pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Medium, Recovered};
