@@ -9,7 +9,7 @@ mod scan;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eog_core::{Digest, Entry, Ledger};
@@ -256,4 +256,11 @@ impl Journal {
     fn sync(&mut self) -> io::Result<()> {
         if self.fsync { self.medium.sync_data() } else { Ok(()) }
     }
+}
+
+/// A path whose file name goes on with this ending.
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }

@@ -9,7 +9,7 @@ use eog::Medium;
 /// How much of a write reaches the disk at once.
 const SECTOR: u64 = 512;
 
-/// A disk in memory for [`eog::Journal::on`] and `eog::SideFile::on`, which tells what was merely
+/// A disk in memory for [`eog::Journal::on`] and [`eog::SideFile::on`], which tells what was merely
 /// written from what outlives the machine.
 ///
 /// A clone is another handle on the same disk: give one away and keep one. Reading and writing see
