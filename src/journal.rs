@@ -1,19 +1,23 @@
 //! The journal: a ledger on disk, stored entry by entry before anything follows from it.
 
 mod error;
-mod file;
+pub(crate) mod file;
 mod frame;
+mod medium;
+mod scan;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eog_core::{Digest, Entry, Ledger};
 
 pub use error::JournalError;
+use file::DiskFile;
 pub use frame::MAX_ENTRY_BYTES;
+pub use medium::Medium;
 
 /// An open journal, locked for writing until it is dropped.
 ///
@@ -42,8 +46,7 @@ pub use frame::MAX_ENTRY_BYTES;
 /// ```
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
-    file: File,
+    medium: Box<dyn Medium>,
     /// Acknowledged entries, the hash of the last, and the bytes they end at.
     entries: u64,
     head: Digest,
@@ -96,13 +99,10 @@ impl Journal {
     /// [`JournalError::Exists`] if there is something already; [`JournalError::Unusable`] if the
     /// folder is missing, read-only or full.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, JournalError> {
-        let path = file::absolute(path.as_ref())?;
-        let file = file::create(&path)?;
-        file::lock(&file, &path)?;
-        let mut journal = Self::at_start(path, file);
+        let mut journal = Self::at_start(Box::new(DiskFile::create(path.as_ref())?));
         if let Err(error) = journal.begin() {
             // An empty file would be in the way of the next attempt. Nothing is lost with it.
-            let _ = std::fs::remove_file(&journal.path);
+            let _ = std::fs::remove_file(journal.path());
             return Err(error);
         }
         Ok(journal)
@@ -114,11 +114,19 @@ impl Journal {
     /// [`JournalError::Locked`] while somebody else writes; [`JournalError::Damaged`] names the
     /// first entry that was changed. The file is unchanged then.
     pub fn open(path: impl AsRef<Path>) -> Result<(Self, Recovered), JournalError> {
-        let path = file::absolute(path.as_ref())?;
-        let file = file::open(&path, true)?;
-        file::lock(&file, &path)?;
-        let mut journal = Self::at_start(path, file);
-        let found = file::scan(&journal.file, &journal.path)?;
+        Self::on(DiskFile::open(path.as_ref())?)
+    }
+
+    /// Opens the journal on a medium of one's own, as [`Journal::open`] does that in a file. An
+    /// empty medium becomes an empty journal.
+    ///
+    /// Nobody else may write to the medium meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Journal::open`], but for [`JournalError::Locked`].
+    pub fn on(medium: impl Medium + 'static) -> Result<(Self, Recovered), JournalError> {
+        let mut journal = Self::at_start(Box::new(medium));
+        let found = scan::scan(&*journal.medium)?;
         journal.entries = found.ledger.next_seq();
         journal.head = found.ledger.head();
         journal.length = found.kept;
@@ -136,8 +144,7 @@ impl Journal {
     /// # Errors
     /// Those of [`Journal::open`], but for [`JournalError::Locked`].
     pub fn read(path: impl AsRef<Path>) -> Result<Recovered, JournalError> {
-        let path = file::absolute(path.as_ref())?;
-        let found = file::scan(&file::open(&path, false)?, &path)?;
+        let found = scan::scan(&DiskFile::read(path.as_ref())?)?;
         Ok(Recovered { ledger: found.ledger, cut: found.cut })
     }
 
@@ -149,16 +156,16 @@ impl Journal {
     /// [`JournalError::Vanished`] nothing of the group is acknowledged, the file is cut back to what
     /// was, if that is possible, and every later call is [`JournalError::Poisoned`].
     pub fn append(&mut self, entries: &[Arc<Entry>]) -> Result<(), JournalError> {
-        let Self { path, entries: acknowledged, .. } = &*self;
         if self.poisoned {
-            return Err(JournalError::Poisoned { path: path.clone(), entries: *acknowledged });
+            let path = self.path().to_owned();
+            return Err(JournalError::Poisoned { path, entries: self.entries });
         }
         let Some(last) = entries.last() else { return Ok(()) };
         let frames = self.frames(entries)?;
         if let Err(error) = self.store(&frames) {
             self.poisoned = true;
             // The error at hand says more than that of a cut that fails, too.
-            let _ = self.file.set_len(self.length).and_then(|()| self.sync());
+            let _ = self.medium.set_len(self.length).and_then(|()| self.sync());
             return Err(error);
         }
         self.entries += entries.len() as u64;
@@ -175,9 +182,9 @@ impl Journal {
         self
     }
 
-    /// Where the journal is: an absolute path.
+    /// Where the journal is: an absolute path, or what its medium is called.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.medium.path()
     }
 
     /// How many entries are acknowledged.
@@ -185,35 +192,30 @@ impl Journal {
         self.entries
     }
 
-    fn at_start(path: PathBuf, file: File) -> Self {
+    fn at_start(medium: Box<dyn Medium>) -> Self {
         let (entries, head, length) = (0, Digest::ZERO, 0);
-        Self { path, file, entries, head, length, fsync: true, poisoned: false }
+        Self { medium, entries, head, length, fsync: true, poisoned: false }
     }
 
     /// Writes the header into what is no journal yet.
     fn begin(&mut self) -> Result<(), JournalError> {
         let header = frame::header();
-        let file = &mut self.file;
-        file.set_len(0)
-            .and_then(|()| file.seek(SeekFrom::Start(0)))
-            .and_then(|_| file.write_all(&header))
-            .and_then(|()| file.sync_all())
-            .and_then(|()| file::sync_folder(&self.path))
-            .map_err(|source| self.unusable("create", source))?;
+        let medium = &mut self.medium;
+        medium
+            .set_len(0)
+            .and_then(|()| medium.write_at(0, &header))
+            .and_then(|()| medium.sync_all())
+            .map_err(|source| JournalError::unusable(self.path(), "create", source))?;
         self.length = header.len() as u64;
         Ok(())
     }
 
-    /// Cuts the tail off. The folder is written, too: who created the journal may have died first.
-    fn mend(&self, cut: bool) -> Result<(), JournalError> {
-        let trimmed = if cut {
-            self.file.set_len(self.length).and_then(|()| self.file.sync_all())
-        } else {
-            Ok(())
-        };
+    /// Cuts the tail off, and stores what stays: who wrote it may have died before that.
+    fn mend(&mut self, cut: bool) -> Result<(), JournalError> {
+        let trimmed = if cut { self.medium.set_len(self.length) } else { Ok(()) };
         trimmed
-            .and_then(|()| file::sync_folder(&self.path))
-            .map_err(|source| self.unusable("repair", source))
+            .and_then(|()| self.medium.sync_all())
+            .map_err(|source| JournalError::unusable(self.path(), "repair", source))
     }
 
     /// The frames of entries that continue this journal.
@@ -223,13 +225,13 @@ impl Journal {
         for (seq, entry) in (self.entries..).zip(entries) {
             entry
                 .follows(seq, head)
-                .map_err(|source| JournalError::NotNext { path: self.path.clone(), source })?;
+                .map_err(|source| JournalError::NotNext { path: self.path().to_owned(), source })?;
             head = entry.hash;
-            let payload =
-                serde_json::to_vec(entry).map_err(|error| self.unusable("write", error.into()))?;
+            let payload = serde_json::to_vec(entry)
+                .map_err(|error| JournalError::unusable(self.path(), "write", error.into()))?;
             let length = u32::try_from(payload.len()).ok().filter(|n| *n <= MAX_ENTRY_BYTES);
             let too_large = || JournalError::TooLarge {
-                path: self.path.clone(),
+                path: self.path().to_owned(),
                 entry: seq,
                 bytes: payload.len() as u64,
             };
@@ -239,37 +241,26 @@ impl Journal {
     }
 
     fn store(&mut self, frames: &[u8]) -> Result<(), JournalError> {
-        self.write(frames).map_err(|source| JournalError::NotWritten {
-            path: self.path.clone(),
+        let written = self.medium.write_at(self.length, frames).and_then(|()| self.sync());
+        written.map_err(|source| JournalError::NotWritten {
+            path: self.path().to_owned(),
             entries: self.entries,
             source,
         })?;
-        // A file without a name takes writes, and loses them when it is closed.
-        match file::is_at(&self.file, &self.path) {
+        match self.medium.is_still_there() {
             true => Ok(()),
-            false => Err(JournalError::Vanished { path: self.path.clone() }),
+            false => Err(JournalError::Vanished { path: self.path().to_owned() }),
         }
     }
 
-    fn write(&mut self, frames: &[u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.length))?;
-        self.file.write_all(frames)?;
-        self.sync()
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        if self.fsync { self.file.sync_data() } else { Ok(()) }
-    }
-
-    fn unusable(&self, operation: &'static str, source: io::Error) -> JournalError {
-        JournalError::Unusable { path: self.path.clone(), operation, source }
+    fn sync(&mut self) -> io::Result<()> {
+        if self.fsync { self.medium.sync_data() } else { Ok(()) }
     }
 }
 
-impl Drop for Journal {
-    /// Closing the file is not enough: a process that is just being started by another thread
-    /// holds the file, and so the lock, for a moment longer.
-    fn drop(&mut self) {
-        let _ = self.file.unlock();
-    }
+/// A path whose file name goes on with this ending.
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }

@@ -5,6 +5,7 @@ mod engine;
 mod events;
 mod handle;
 mod journal;
+mod side;
 pub mod travel;
 
 pub use command::CommandPolicy;
@@ -12,4 +13,8 @@ pub use engine::{Engine, Finished, Limits};
 pub use eog_core::*;
 pub use events::{Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
-pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Recovered};
+pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Medium, Recovered};
+pub use side::{
+    CallFigures, CallRecorder, Durability, MAX_SIDE_LINE_BYTES, RecordError, RunStart, SideCut,
+    SideError, SideFile, SideRecord, SideRecords,
+};

@@ -6,6 +6,7 @@
 //!   with [`MemoryContext`]; disturb either with [`Faulty`]; watch either with [`Recorder`].
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
+//! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
 //! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
 //!   is about, as [`render`] writes them.
 //!
@@ -39,12 +40,13 @@
 //! ```
 //!
 //! Builders and assertions take literals of a test and panic, at the line of the test, when these
-//! make no sense. Nothing here reads a clock or draws a random number.
+//! make no sense. Nothing here reads a clock, and chance follows from a seed.
 
 mod assert;
 mod calls;
 mod closure;
 mod decisions;
+mod disk;
 mod faulty;
 mod findings;
 mod memory;
@@ -66,6 +68,7 @@ pub use assert::{Asserted, Assertion, Concluded, assert_that};
 pub use calls::Call;
 pub use closure::{policy_fn, try_policy_fn};
 pub use decisions::{claim, deferred, healthy, origin, symptom_of};
+pub use disk::SimDisk;
 pub use faulty::Faulty;
 pub use findings::{FindingBuilder, finding};
 pub use memory::MemoryContext;

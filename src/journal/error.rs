@@ -1,11 +1,12 @@
 //! What can go wrong with a journal.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use eog_core::{LEDGER_FORMAT, LedgerError};
 
 use super::MAX_ENTRY_BYTES;
+use super::file::{FileError, Refusal};
 use super::frame::VERSION;
 
 /// A journal that cannot be created, opened, read or written.
@@ -155,4 +156,21 @@ pub enum JournalError {
         /// How many entries are acknowledged.
         entries: u64,
     },
+}
+
+impl JournalError {
+    pub(super) fn unusable(path: &Path, operation: &'static str, source: io::Error) -> Self {
+        Self::Unusable { path: path.to_owned(), operation, source }
+    }
+}
+
+impl From<FileError> for JournalError {
+    fn from(FileError { path, why }: FileError) -> Self {
+        match why {
+            Refusal::Exists => Self::Exists { path },
+            Refusal::NotAFile => Self::NotAFile { path },
+            Refusal::Locked => Self::Locked { path },
+            Refusal::System { operation, source } => Self::Unusable { path, operation, source },
+        }
+    }
 }

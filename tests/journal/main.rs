@@ -7,6 +7,7 @@ mod damage;
 mod making;
 mod model;
 mod refusing;
+mod simulated;
 mod torn;
 
 use std::fs;
