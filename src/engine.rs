@@ -1,42 +1,22 @@
 //! The engine: drives a controller, a context contract and a policy to the end.
 
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
+mod call;
+mod desk;
+mod figures;
+mod limits;
+mod run;
 
 use eog_core::{
-    AbductivePolicy, Answer, Case, Conclusion, Config, ContextContract, ContextPacket,
-    ContextRequest, Controller, Entry, Failure, FailureKind, Input, InputError, Ledger, Output,
-    RestoreError, Spent, StopReason, Ticket,
+    AbductivePolicy, Case, Conclusion, Config, ContextContract, Controller, ForkChanges, ForkError,
+    Input, Ledger, RestoreError, Spent, StopReason, Usage,
 };
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use futures_util::{FutureExt, future::BoxFuture as Boxed};
 
-use crate::events::{Event, EventSender};
-use crate::handle::{Controls, Request};
+use crate::events::EventSender;
+use crate::handle::Controls;
 use crate::journal::{Journal, JournalError};
-
-/// How long things may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// One fetch of a local context.
-    pub context_timeout: Duration,
-    /// One call of the policy, with its correction.
-    pub policy_timeout: Duration,
-    /// The whole investigation, if limited. What is under way then is still committed.
-    pub deadline: Option<Duration>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            context_timeout: Duration::from_secs(60),
-            policy_timeout: Duration::from_secs(120),
-            deadline: None,
-        }
-    }
-}
+use crate::side::{CallRecorder, RunStart, SideError};
+pub use limits::{Limits, Retry, Speculation, SpeculationFigures};
+use run::Run;
 
 /// Runs investigations: fetches contexts, asks the policy, and tells the controller.
 ///
@@ -64,13 +44,17 @@ pub struct Engine<C, P> {
     contract: C,
     policy: P,
     limits: Limits,
+    speculation: Option<Speculation>,
     events: Option<EventSender>,
     controls: Option<Controls>,
     journal: Option<Journal>,
+    recorder: Option<CallRecorder>,
+    spent_before: Usage,
 }
 
 /// An investigation that has ended: what it concluded and how it got there.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Finished {
     /// Why it ended.
     pub stop: StopReason,
@@ -79,9 +63,24 @@ pub struct Finished {
     /// Why the journal stopped taking entries, if it did. The investigation was cancelled then;
     /// what the journal had acknowledged is safe in it.
     pub journal_error: Option<JournalError>,
+    /// Why the side file stopped taking figures, if it did. The investigation went on without.
+    pub side_error: Option<SideError>,
+    /// What asking ahead came to.
+    pub speculation: SpeculationFigures,
 }
 
 impl Finished {
+    /// An investigation that was driven by other means than an engine.
+    pub fn new(stop: StopReason, controller: Controller) -> Self {
+        Self {
+            stop,
+            controller,
+            journal_error: None,
+            side_error: None,
+            speculation: SpeculationFigures::default(),
+        }
+    }
+
     /// Frontier, coverage, cover, ranking.
     pub fn conclusion(&self) -> Conclusion {
         self.controller.conclusion()
@@ -105,9 +104,12 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
             contract,
             policy,
             limits: Limits::default(),
+            speculation: None,
             events: None,
             controls: None,
             journal: None,
+            recorder: None,
+            spent_before: Usage::default(),
         }
     }
 
@@ -115,6 +117,14 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Asks ahead: while an answer is awaited, what will probably be asked next is asked, too.
+    /// Changes the time an investigation takes and what it spends, never its ledger.
+    #[must_use]
+    pub fn with_speculation(mut self, speculation: Speculation) -> Self {
+        self.speculation = Some(speculation);
         self
     }
 
@@ -142,11 +152,22 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
         self
     }
 
+    /// Writes what calls took and cost beside the journal, and counts what is spent outside the
+    /// loop through the same recorder. `spent_before` is what earlier runs have spent (see
+    /// [`SideRecords::usage_so_far`](crate::SideRecords::usage_so_far)): the budgets of tokens and
+    /// money hold over all runs.
+    #[must_use]
+    pub fn with_recorder(mut self, recorder: CallRecorder, spent_before: Usage) -> Self {
+        self.recorder = Some(recorder);
+        self.spent_before = spent_before;
+        self
+    }
+
     /// Runs one investigation to its end.
     ///
     /// Must run inside a tokio runtime with time enabled. Dropping the future stops everything.
     pub async fn investigate(self, config: Config, case: Case) -> Finished {
-        self.drive(Controller::new(config, case)).await
+        self.drive(Controller::new(config, case), RunStart::Began).await
     }
 
     /// Goes on with an investigation where its ledger ends, and runs it to its end. Only what the
@@ -159,159 +180,31 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     /// [`RestoreError`] when the ledger does not follow by the rules of this program.
     pub async fn resume(self, ledger: &Ledger) -> Result<Finished, RestoreError> {
         let controller = Controller::restore(ledger)?;
-        Ok(self.drive(controller).await)
+        Ok(self.drive(controller, RunStart::Resumed).await)
     }
 
-    async fn drive(mut self, mut controller: Controller) -> Finished {
-        let mut journal = self.journal.take();
-        let mut journal_error = None;
-        let mut controls = self.controls.take();
-        let deadline = async {
-            match self.limits.deadline {
-                Some(after) => tokio::time::sleep(after).await,
-                None => std::future::pending().await,
-            }
-        };
-        let mut deadline = std::pin::pin!(deadline.fuse());
-        let mut calls: FuturesUnordered<Boxed<'_, Input>> = FuturesUnordered::new();
-        let mut waiting = None;
-        let stop = loop {
-            let input = match waiting.take().unwrap_or_else(|| controller.poll()) {
-                Output::Append(entry) => {
-                    let mut batch = vec![entry];
-                    waiting = more_entries(&mut controller, &mut batch);
-                    if let Some(Err(error)) = journal.as_mut().map(|j| j.append(&batch)) {
-                        journal_error = Some(error);
-                        break StopReason::Cancelled;
-                    }
-                    for entry in batch {
-                        let stored = controller.handle(Input::Appended(entry.seq));
-                        debug_assert!(stored.is_ok(), "entries are acknowledged in order");
-                        self.tell(Event::Appended(entry));
-                    }
-                    // Contracts and policies that are ready at once never let go of the thread,
-                    // but the deadline, cancellation and listeners need it, too.
-                    tokio::task::yield_now().await;
-                    continue;
-                }
-                Output::Fetch { ticket, request } => {
-                    self.tell(Event::Fetching {
-                        entity: request.entity.clone(),
-                        visit: request.visit,
-                    });
-                    calls.push(self.fetch(ticket, request).boxed());
-                    continue;
-                }
-                Output::Decide { ticket, packet } => {
-                    self.tell(Event::Deciding { entity: packet.entity.clone() });
-                    calls.push(self.decide(ticket, packet).boxed());
-                    continue;
-                }
-                // Whoever stopped it wants no more of it.
-                Output::Done(stop @ (StopReason::Cancelled | StopReason::Deadline)) => break stop,
-                Output::Done(stop) => match controls.as_mut().and_then(Controls::last_call) {
-                    Some(observation) => Input::Observe(observation),
-                    None => break stop,
-                },
-                // Outputs that a later version may add cannot be acted on; wait for an input.
-                _ => tokio::select! {
-                    biased;
-                    request = next_request(&mut controls) => match request {
-                        Request::Cancel => Input::Cancel,
-                        Request::Observe(observation) => Input::Observe(observation),
-                    },
-                    () = &mut deadline => Input::Deadline,
-                    Some(answer) = calls.next() => answer,
-                },
-            };
-            if matches!(input, Input::Cancel) {
-                calls.clear();
-            }
-            if let Err(error) = controller.handle(input) {
-                self.tell(Event::Refused(error.to_string()));
-                debug_assert!(matches!(error, InputError::NoSuchEdge(_)), "{error}");
-            }
-        };
-        drop(calls);
-        self.tell(Event::Stopped(stop));
-        Finished { stop, controller, journal_error }
+    /// Takes another course from entry `at` of a ledger on, and runs it to its end. Only what the
+    /// shared entries lack is asked of the contract and the policy.
+    ///
+    /// A journal given to [`Engine::with_journal`] must be new: it receives the shared entries, too.
+    ///
+    /// # Errors
+    /// [`ForkError`] when there is no such entry or the ledger does not follow.
+    pub async fn fork(
+        self,
+        parent: &Ledger,
+        at: u64,
+        changes: ForkChanges,
+    ) -> Result<Finished, ForkError> {
+        let controller = Controller::fork(parent, at, changes)?;
+        Ok(self.drive(controller, RunStart::Forked).await)
     }
 
-    async fn fetch(&self, ticket: Ticket, request: ContextRequest) -> Input {
-        let call = guarded(
-            || self.contract.get_context(&request),
-            self.limits.context_timeout,
-            FailureKind::ContextFailed,
-            FailureKind::ContextTimedOut,
-        );
-        match call.await {
-            Ok(context) => Input::Context(ticket, context),
-            Err(failure) => Input::Failed(ticket, failure.of_contract()),
+    async fn drive(self, mut controller: Controller, start: RunStart) -> Finished {
+        for input in [Input::Spent(self.spent_before), Input::Resume] {
+            let taken = controller.handle(input);
+            debug_assert!(taken.is_ok(), "these inputs always fit");
         }
-    }
-
-    async fn decide(&self, ticket: Ticket, packet: Arc<ContextPacket>) -> Input {
-        let call = guarded(
-            || self.policy.decide(&packet),
-            self.limits.policy_timeout,
-            FailureKind::PolicyFailed,
-            FailureKind::PolicyTimedOut,
-        );
-        match call.await {
-            Ok(Answer { decision, usage, .. }) => Input::Decision(ticket, decision, usage),
-            Err(failure) => Input::Failed(ticket, failure.of_policy()),
-        }
-    }
-
-    fn tell(&self, event: Event) {
-        if let Some(events) = &self.events {
-            events.send(event);
-        }
-    }
-}
-
-/// Takes the entries that are ready as well, so that they are stored together. Returns the request
-/// that came after them, if one did.
-fn more_entries(controller: &mut Controller, batch: &mut Vec<Arc<Entry>>) -> Option<Output> {
-    loop {
-        match controller.poll() {
-            Output::Append(entry) => batch.push(entry),
-            request @ (Output::Fetch { .. } | Output::Decide { .. }) => return Some(request),
-            // Idle or done for now: what is stored next may change that.
-            _ => return None,
-        }
-    }
-}
-
-/// Runs a call with a time-out; a panic in it becomes a failure.
-async fn guarded<T, F: Future<Output = Result<T, Failure>>>(
-    call: impl FnOnce() -> F,
-    timeout: Duration,
-    failed: FailureKind,
-    timed_out: FailureKind,
-) -> Result<T, Failure> {
-    let guarded = AssertUnwindSafe(async { call().await }).catch_unwind();
-    match tokio::time::timeout(timeout, guarded).await {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => Err(Failure::new(failed, describe_panic(panic.as_ref()))),
-        Err(_elapsed) => {
-            Err(Failure::new(timed_out, format!("no answer within {} s", timeout.as_secs_f64())))
-        }
-    }
-}
-
-/// What a panic said, as far as it said it in words; the first 200 characters.
-fn describe_panic(panic: &(dyn std::any::Any + Send)) -> String {
-    let words = panic.downcast_ref::<&str>().copied();
-    match words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
-        Some(words) => format!("it panicked: {}", words.chars().take(200).collect::<String>()),
-        None => "it panicked".to_owned(),
-    }
-}
-
-async fn next_request(controls: &mut Option<Controls>) -> Request {
-    match controls {
-        Some(controls) => controls.next().await,
-        None => std::future::pending().await,
+        Run::of(self).drive(controller, start).await
     }
 }

@@ -9,7 +9,7 @@ mod side;
 pub mod travel;
 
 pub use command::CommandPolicy;
-pub use engine::{Engine, Finished, Limits};
+pub use engine::{Engine, Finished, Limits, Retry, Speculation, SpeculationFigures};
 pub use eog_core::*;
 pub use events::{Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};

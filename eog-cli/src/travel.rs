@@ -137,7 +137,7 @@ fn restore(path: &Path, ledger: &Ledger) -> Result<Finished, CliError> {
         Output::Done(stop) => stop,
         _ => StopReason::Cancelled,
     };
-    Ok(Finished { stop, controller, journal_error: None })
+    Ok(Finished::new(stop, controller))
 }
 
 /// The folder that a ledger stands in, as the name of its investigation.

@@ -102,7 +102,7 @@ pub fn try_run(
 ) -> Result<Finished, RunError> {
     let mut controller = Controller::new(config, case);
     let stop = drive(&mut controller, contract, policy)?;
-    Ok(Finished { stop, controller, journal_error: None })
+    Ok(Finished::new(stop, controller))
 }
 
 /// Drives a controller until it is done. An observation re-opens it; drive it again then.

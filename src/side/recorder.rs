@@ -189,6 +189,11 @@ impl CallRecorder {
         spending.wall + spending.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
+    /// The time on the clock of records.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     async fn ask<T, F>(&self, name: &str, key: Digest, ask: F) -> Result<Value, RecordError>
     where
         T: Serialize + DeserializeOwned,

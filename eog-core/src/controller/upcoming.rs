@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use super::{BudgetKind, Controller, message};
 use crate::belief::Message;
-use crate::config::{Concurrency, Order};
+use crate::config::Order;
 use crate::contract::ContextRequest;
 use crate::digest::Digest;
 use crate::ids::EntityId;
@@ -68,15 +68,14 @@ impl Controller {
         waiting.into_iter().take(limit).map(|(_, _, entity)| self.as_upcoming(entity)).collect()
     }
 
-    /// How many evaluations are committed in dispatch order at a time.
-    pub fn width(&self) -> NonZeroU32 {
-        let Concurrency::Window(width) = self.config.concurrency;
-        width
+    /// How many evaluations are under way.
+    pub fn in_flight(&self) -> u32 {
+        u32::try_from(self.in_flight.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether a packet would be answered from the memory of this run.
-    pub fn remembers(&self, packet: &Digest) -> bool {
-        self.config.decision_memory && self.memory.contains_key(packet)
+    pub fn remembers(&self, packet: &ContextPacket) -> bool {
+        self.config.decision_memory && self.memory.contains_key(&Digest::of(packet))
     }
 
     fn as_upcoming(&self, entity: &EntityId) -> Upcoming {

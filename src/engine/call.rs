@@ -1,0 +1,151 @@
+//! One call of a contract or a policy: its turn, its time-out, its attempts.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use eog_core::{
+    AbductivePolicy, Answer, ContextContract, ContextPacket, ContextRequest, EntityId, Failure,
+    FailureKind, LocalContext, Usage,
+};
+use futures_util::FutureExt;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::limits::{Limits, wait};
+use crate::side::CallFigures;
+
+/// A call that has ended.
+#[derive(Clone, Debug)]
+pub(super) struct Called<T> {
+    pub(super) result: Result<T, Failure>,
+    pub(super) figures: CallFigures,
+    /// What the attempts before the last cost.
+    pub(super) failed_usage: Usage,
+}
+
+/// Makes calls within the limits.
+#[derive(Debug)]
+pub(super) struct Caller<'e, C, P> {
+    contract: &'e C,
+    policy: &'e P,
+    limits: Limits,
+    fetches: Option<Semaphore>,
+    decisions: Option<Semaphore>,
+    begun: Instant,
+}
+
+impl<'e, C: ContextContract, P: AbductivePolicy> Caller<'e, C, P> {
+    pub(super) fn new(contract: &'e C, policy: &'e P, limits: Limits) -> Self {
+        let room = |limit: Option<std::num::NonZeroU32>| {
+            limit.map(|limit| Semaphore::new(limit.get() as usize))
+        };
+        let (fetches, decisions) = (room(limits.context_calls), room(limits.policy_calls));
+        Self { contract, policy, limits, fetches, decisions, begun: Instant::now() }
+    }
+
+    /// How long the run has taken so far.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    pub(super) async fn fetch(&self, request: &ContextRequest) -> Called<LocalContext> {
+        let kinds = Kinds {
+            failed: FailureKind::ContextFailed,
+            timed_out: FailureKind::ContextTimedOut,
+            timeout: self.limits.context_timeout,
+        };
+        let attempt = || self.contract.get_context(request);
+        let mut called = self.call(&request.entity, self.fetches.as_ref(), kinds, attempt).await;
+        called.result = called.result.map_err(Failure::of_contract);
+        called
+    }
+
+    pub(super) async fn decide(&self, packet: &ContextPacket) -> Called<Answer> {
+        let kinds = Kinds {
+            failed: FailureKind::PolicyFailed,
+            timed_out: FailureKind::PolicyTimedOut,
+            timeout: self.limits.policy_timeout,
+        };
+        let attempt = || self.policy.decide(packet);
+        let mut called = self.call(&packet.entity, self.decisions.as_ref(), kinds, attempt).await;
+        called.result = called.result.map_err(Failure::of_policy);
+        called
+    }
+
+    /// Tries a call until it succeeds, fails for good, or was tried often enough.
+    async fn call<T, F: Future<Output = Result<T, Failure>>>(
+        &self,
+        entity: &EntityId,
+        room: Option<&Semaphore>,
+        kinds: Kinds,
+        attempt: impl Fn() -> F,
+    ) -> Called<T> {
+        let started = self.begun.elapsed();
+        let mut delays = self.limits.retry.delays(seed_of(entity));
+        let mut figures = CallFigures {
+            started_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
+            ..CallFigures::default()
+        };
+        let mut failed_usage = Usage::default();
+        let result = loop {
+            let permit = match room {
+                // It is never closed.
+                Some(room) => room.acquire().await.ok(),
+                None => None,
+            };
+            figures.attempts += 1;
+            let result = guarded(&attempt, kinds).await;
+            drop(permit);
+            let Err(failure) = &result else { break result };
+            let Some(delay) = failure.transient.then(|| delays.next()).flatten() else {
+                break result;
+            };
+            figures.failures.push(failure.to_string());
+            failed_usage += failure.usage;
+            tokio::time::sleep(wait(delay, failure.retry_after)).await;
+        };
+        let took = self.begun.elapsed().saturating_sub(started);
+        figures.took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        Called { result, figures, failed_usage }
+    }
+}
+
+/// What a call's own failures are, and how long an attempt may take.
+#[derive(Clone, Copy)]
+struct Kinds {
+    failed: FailureKind,
+    timed_out: FailureKind,
+    timeout: Duration,
+}
+
+/// Spreads the waits of entities, equally in each run.
+fn seed_of(entity: &EntityId) -> u64 {
+    let digest = blake3::hash(entity.as_str().as_bytes());
+    digest.as_bytes().iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+}
+
+/// Runs an attempt with a time-out; a panic in it becomes a failure.
+async fn guarded<T, F: Future<Output = Result<T, Failure>>>(
+    attempt: impl FnOnce() -> F,
+    kinds: Kinds,
+) -> Result<T, Failure> {
+    let guarded = AssertUnwindSafe(async { attempt().await }).catch_unwind();
+    match tokio::time::timeout(kinds.timeout, guarded).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => Err(Failure::new(kinds.failed, describe_panic(panic.as_ref()))),
+        Err(_elapsed) => {
+            let seconds = kinds.timeout.as_secs_f64();
+            Err(Failure::new(kinds.timed_out, format!("no answer within {seconds} s")))
+        }
+    }
+}
+
+/// What a panic said, as far as it said it in words; the first 200 characters.
+fn describe_panic(panic: &(dyn std::any::Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().copied();
+    match words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
+        Some(words) => format!("it panicked: {}", words.chars().take(200).collect::<String>()),
+        None => "it panicked".to_owned(),
+    }
+}

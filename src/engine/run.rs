@@ -1,0 +1,218 @@
+//! One run: stores entries, makes calls, and tells the controller, until it is done.
+
+use std::sync::Arc;
+
+use eog_core::{
+    AbductivePolicy, ContextContract, Controller, Entry, Input, InputError, Output, StopReason,
+    Usage,
+};
+use futures_util::FutureExt;
+
+use super::call::Caller;
+use super::desk::{Desk, Ended};
+use super::figures::Figures;
+use super::{Engine, Finished, Limits, Speculation};
+use crate::events::{Event, EventSender};
+use crate::handle::{Controls, Request};
+use crate::journal::{Journal, JournalError};
+use crate::side::RunStart;
+
+pub(super) struct Run<C, P> {
+    contract: C,
+    policy: P,
+    limits: Limits,
+    speculation: Option<Speculation>,
+    controls: Option<Controls>,
+    records: Records,
+}
+
+impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
+    pub(super) fn of(engine: Engine<C, P>) -> Self {
+        Self {
+            contract: engine.contract,
+            policy: engine.policy,
+            limits: engine.limits,
+            speculation: engine.speculation,
+            controls: engine.controls,
+            records: Records {
+                journal: engine.journal,
+                journal_error: None,
+                figures: Figures::new(engine.recorder),
+                events: engine.events,
+            },
+        }
+    }
+
+    pub(super) async fn drive(self, mut controller: Controller, start: RunStart) -> Finished {
+        let Self { contract, policy, limits, speculation, mut controls, mut records } = self;
+        let deadline = async {
+            match limits.deadline {
+                Some(after) => tokio::time::sleep(after).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut deadline = std::pin::pin!(deadline.fuse());
+        let caller = Caller::new(&contract, &policy, limits);
+        let mut desk = Desk::new(&caller, speculation);
+        let mut waiting = None;
+        records.figures.begin(start, records.journal.as_ref().map_or(0, Journal::entries));
+        let stop = loop {
+            let input = match waiting.take().unwrap_or_else(|| controller.poll()) {
+                Output::Append(entry) => {
+                    let mut batch = vec![entry];
+                    waiting = more_entries(&mut controller, &mut batch);
+                    if records.store(&batch, &mut controller, &mut desk).is_err() {
+                        break StopReason::Cancelled;
+                    }
+                    // Contracts and policies that are ready at once never let go of the thread,
+                    // but the deadline, cancellation and listeners need it, too.
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+                Output::Fetch { ticket, request } => {
+                    let (entity, visit) = (request.entity.clone(), request.visit);
+                    records.tell(Event::Fetching { entity, visit });
+                    let Some(input) = desk.fetch(ticket, request) else { continue };
+                    input
+                }
+                Output::Decide { ticket, packet } => {
+                    records.tell(Event::Deciding { entity: packet.entity.clone() });
+                    let Some(input) = desk.decide(ticket, packet) else { continue };
+                    input
+                }
+                // Whoever stopped it wants no more of it.
+                Output::Done(stop @ (StopReason::Cancelled | StopReason::Deadline)) => break stop,
+                Output::Done(stop) => match controls.as_mut().and_then(Controls::last_call) {
+                    Some(observation) => Input::Observe(observation),
+                    None => break stop,
+                },
+                // Outputs that a later version may add cannot be acted on; wait for an input.
+                _ => match records.take_usage(&mut desk) {
+                    Some(usage) => Input::Spent(usage),
+                    None => {
+                        desk.look_ahead(&controller);
+                        let happened = tokio::select! {
+                            biased;
+                            request = next_request(&mut controls) => Happened::Request(request),
+                            () = &mut deadline => Happened::Deadline,
+                            Some(ended) = desk.next() => Happened::Ended(ended),
+                        };
+                        match happened {
+                            Happened::Request(Request::Cancel) => Input::Cancel,
+                            Happened::Request(Request::Observe(news)) => Input::Observe(news),
+                            Happened::Deadline => Input::Deadline,
+                            Happened::Ended(ended) => match desk.finish(ended) {
+                                Some(input) => input,
+                                None => continue,
+                            },
+                        }
+                    }
+                },
+            };
+            match &input {
+                Input::Cancel => desk.clear(),
+                // What was asked ahead was asked of the world as it was.
+                Input::Observe(_) => desk.forget_early(),
+                _ => {}
+            }
+            if let Err(error) = controller.handle(input) {
+                records.tell(Event::Refused(error.to_string()));
+                debug_assert!(matches!(error, InputError::NoSuchEdge(_)), "{error}");
+            }
+        };
+        desk.forget_early();
+        if let Some(usage) = records.take_usage(&mut desk) {
+            let taken = controller.handle(Input::Spent(usage));
+            debug_assert!(taken.is_ok(), "what was spent always fits");
+        }
+        let entries = controller.ledger().next_seq();
+        records.figures.end(entries, stop, caller.elapsed(), controller.spent());
+        records.tell(Event::Stopped(stop));
+        Finished {
+            stop,
+            controller,
+            journal_error: records.journal_error,
+            side_error: records.figures.into_error(),
+            speculation: desk.speculation(),
+        }
+    }
+}
+
+enum Happened {
+    Request(Request),
+    Deadline,
+    Ended(Ended),
+}
+
+/// Where a run leaves its traces.
+struct Records {
+    journal: Option<Journal>,
+    journal_error: Option<JournalError>,
+    figures: Figures,
+    events: Option<EventSender>,
+}
+
+/// The journal takes no more.
+struct NotStored;
+
+impl Records {
+    /// Stores entries, and tells the controller and whoever listens.
+    fn store<C: ContextContract, P: AbductivePolicy>(
+        &mut self,
+        batch: &[Arc<Entry>],
+        controller: &mut Controller,
+        desk: &mut Desk<'_, C, P>,
+    ) -> Result<(), NotStored> {
+        if let Some(Err(error)) = self.journal.as_mut().map(|journal| journal.append(batch)) {
+            self.journal_error = Some(error);
+            return Err(NotStored);
+        }
+        for entry in batch {
+            let stored = controller.handle(Input::Appended(entry.seq));
+            debug_assert!(stored.is_ok(), "entries are acknowledged in order");
+            if let Some(evaluation) = entry.evaluation() {
+                let figures = desk.take_figures(&evaluation.entity);
+                self.figures.evaluation(entry, figures);
+            }
+            self.tell(Event::Appended(Arc::clone(entry)));
+        }
+        Ok(())
+    }
+
+    /// What was spent since this was last asked and is in no answer, if anything.
+    fn take_usage<C: ContextContract, P: AbductivePolicy>(
+        &mut self,
+        desk: &mut Desk<'_, C, P>,
+    ) -> Option<Usage> {
+        self.figures.waste(desk.take_waste());
+        let mut usage = self.figures.take_usage();
+        usage += desk.take_unaccounted();
+        (usage != Usage::default()).then_some(usage)
+    }
+
+    fn tell(&self, event: Event) {
+        if let Some(events) = &self.events {
+            events.send(event);
+        }
+    }
+}
+
+/// Takes the entries that are ready as well, so that they are stored together. Returns the request
+/// that came after them, if one did.
+fn more_entries(controller: &mut Controller, batch: &mut Vec<Arc<Entry>>) -> Option<Output> {
+    loop {
+        match controller.poll() {
+            Output::Append(entry) => batch.push(entry),
+            request @ (Output::Fetch { .. } | Output::Decide { .. }) => return Some(request),
+            // Idle or done for now: what is stored next may change that.
+            _ => return None,
+        }
+    }
+}
+
+async fn next_request(controls: &mut Option<Controls>) -> Request {
+    match controls {
+        Some(controls) => controls.next().await,
+        None => std::future::pending().await,
+    }
+}
