@@ -13,6 +13,7 @@ use std::sync::Arc;
 use eog_core::{Digest, Entry, Ledger};
 
 pub use error::JournalError;
+pub(crate) use file::sync_folder;
 pub use frame::MAX_ENTRY_BYTES;
 
 /// An open journal, locked for writing until it is dropped.

@@ -5,6 +5,7 @@ mod engine;
 mod events;
 mod handle;
 mod journal;
+mod memory;
 pub mod travel;
 
 pub use command::CommandPolicy;
@@ -13,3 +14,4 @@ pub use eog_core::*;
 pub use events::{Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
 pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Recovered};
+pub use memory::{DecisionMemory, MemoryError, MemoryFigures, Remembering, command_identity};

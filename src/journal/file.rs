@@ -98,13 +98,13 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<Scan, JournalError> {
 
 /// Writes the folder that names the file, without which a new file may be gone after a crash.
 #[cfg(unix)]
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// Elsewhere folders cannot be opened, and the file system looks after them.
 #[cfg(not(unix))]
-pub(super) fn sync_folder(_path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
