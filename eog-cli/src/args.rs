@@ -65,6 +65,7 @@ Examples:
   eog investigate examples/flash-sale
   eog investigate Scenario-2 --architecture architecture.json --out result
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
+  eog investigate Scenario-2 --policy command:./triage.py --memory ~/.cache/eog
   eog investigate examples/flash-sale --format mermaid > chain.mmd"
 );
 
@@ -121,6 +122,12 @@ pub(crate) struct Running {
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
     pub(crate) policy_timeout: Duration,
 
+    /// Folder to keep decisions in and to look them up in first, so that no run asks what another
+    /// was told. Made if absent; any number of runs may share it. A policy that was changed, its
+    /// program edited or given other arguments, is asked anew (see docs/memory.md).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) memory: Option<PathBuf>,
+
     /// Longest time for the whole investigation, in seconds, once the input is read.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) deadline: Option<Duration>,
@@ -134,7 +141,7 @@ pub(crate) struct Running {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
-    /// Print no progress.
+    /// Print no progress, and not what --memory knew.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

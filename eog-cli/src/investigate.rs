@@ -12,6 +12,7 @@ use eog_evidence::EvidencePolicy;
 use crate::args::{Format, Investigate, PolicyChoice, Profile, Resume, Running};
 use crate::error::{CliError, Exit};
 use crate::files;
+use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::source::{self, Source};
@@ -19,7 +20,7 @@ use crate::source::{self, Source};
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let running = &arguments.running;
-    let (policy, progress) = prepare(running)?;
+    let (policy, memory, progress) = prepare(running)?;
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let case = source.case(&arguments.path, arguments.window)?;
     let journal = arguments.journal.as_deref().map(Journal::create).transpose()?;
@@ -32,13 +33,14 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         Ok(engine.investigate(config(arguments), case).await)
     })?;
     drop(progress);
+    memory.tell(running.quiet);
     tell(running, source.incident.name, finished)
 }
 
 /// `eog resume`.
 pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let running = &arguments.running;
-    let (policy, progress) = prepare(running)?;
+    let (policy, memory, progress) = prepare(running)?;
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let (journal, recovered) = Journal::open(&arguments.journal)?;
     if let Some(cut) = &recovered.cut {
@@ -53,6 +55,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
         })
     })?;
     drop(progress);
+    memory.tell(running.quiet);
     tell(running, source.incident.name, finished)
 }
 
@@ -81,11 +84,13 @@ fn same_case(source: &Source, arguments: &Resume, ledger: &Ledger) -> Result<(),
 }
 
 /// Makes sure of what the command line names before anything is spent.
-fn prepare(running: &Running) -> Result<(Box<dyn AbductivePolicy>, Progress), CliError> {
+fn prepare(running: &Running) -> Result<(Box<dyn AbductivePolicy>, Memory, Progress), CliError> {
     if let Some(folder) = &running.out {
         files::prepare(folder)?;
     }
-    Ok((policy(&running.policy, &running.policy_arg)?, Progress::start(running.quiet)))
+    let policy = policy(&running.policy, &running.policy_arg)?;
+    let (policy, memory) = Memory::before(policy, running)?;
+    Ok((policy, memory, Progress::start(running.quiet)))
 }
 
 fn read(progress: &Progress, path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
