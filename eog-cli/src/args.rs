@@ -101,6 +101,12 @@ pub(crate) struct Investigate {
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
+    /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
+    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
+    /// file be damaged.
+    #[arg(long, requires = "journal")]
+    pub(crate) no_fsync: bool,
+
     #[command(flatten)]
     pub(crate) running: Running,
 }
@@ -151,6 +157,12 @@ pub(crate) struct Running {
 pub(crate) struct Resume {
     /// The file of `--journal`. What it lacks is asked for and added to it.
     pub(crate) journal: PathBuf,
+
+    /// For tests: do not wait until the disk has what the journal stores. Faster, and what was
+    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
+    /// file be damaged.
+    #[arg(long)]
+    pub(crate) no_fsync: bool,
 
     /// Folder with the incident: the bundle or snapshot that the investigation began with.
     pub(crate) path: PathBuf,

@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let journal = arguments.journal.as_deref().map(Journal::create).transpose()?;
     let engine = Engine::new(source.contract, policy);
     let engine = match journal {
-        Some(journal) => engine.with_journal(journal),
+        Some(journal) => engine.with_journal(durable(journal, !arguments.no_fsync)),
         None => engine,
     };
     let finished = drive(running, &progress, engine, async |engine| {
@@ -47,6 +47,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
         eprintln!("eog: {}: {cut}", arguments.journal.display());
     }
     same_case(&source, arguments, &recovered.ledger)?;
+    let journal = durable(journal, !arguments.no_fsync);
     let engine = Engine::new(source.contract, policy).with_journal(journal);
     let finished = drive(running, &progress, engine, async |engine| {
         engine.resume(&recovered.ledger).await.map_err(|error| CliError::Input {
@@ -57,6 +58,11 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     drop(progress);
     memory.tell(running.quiet);
     tell(running, source.incident.name, finished)
+}
+
+/// The journal, that waits for the disk or does not.
+fn durable(journal: Journal, fsync: bool) -> Journal {
+    if fsync { journal } else { journal.without_fsync() }
 }
 
 /// Refuses to mix two incidents: the folder must hold what the journal began with.
