@@ -31,6 +31,10 @@ deny:
 update-cases:
     EOG_UPDATE_CASES=1 cargo test -p eog-core --test data_driven
 
+# Write the golden ledgers that are missing; what is there stays.
+add-golden:
+    EOG_UPDATE_GOLDEN=1 cargo test -p eog --test golden every_golden
+
 # Write the published JSON Schemas anew.
 update-schemas:
     EOG_UPDATE_SCHEMAS=1 cargo test -p eog-cli -p eog-evidence schema

@@ -16,6 +16,7 @@ use eog_core::{Digest, Entry, Ledger};
 
 pub use error::JournalError;
 use file::DiskFile;
+pub(crate) use file::sync_folder;
 pub use frame::MAX_ENTRY_BYTES;
 pub use medium::Medium;
 

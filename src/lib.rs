@@ -5,6 +5,7 @@ mod engine;
 mod events;
 mod handle;
 mod journal;
+mod memory;
 mod side;
 pub mod travel;
 
@@ -14,6 +15,7 @@ pub use eog_core::*;
 pub use events::{Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
 pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Medium, Recovered};
+pub use memory::{DecisionMemory, MemoryError, MemoryFigures, Remembering, command_identity};
 pub use side::{
     CallFigures, CallRecorder, Durability, MAX_SIDE_LINE_BYTES, RecordError, RunStart, SideCut,
     SideError, SideFile, SideRecord, SideRecords,

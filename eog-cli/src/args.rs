@@ -65,6 +65,7 @@ Examples:
   eog investigate examples/flash-sale
   eog investigate Scenario-2 --architecture architecture.json --out result
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
+  eog investigate Scenario-2 --policy command:./triage.py --memory ~/.cache/eog
   eog investigate examples/flash-sale --format mermaid > chain.mmd"
 );
 
@@ -100,6 +101,12 @@ pub(crate) struct Investigate {
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
+    /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
+    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
+    /// file be damaged.
+    #[arg(long, requires = "journal")]
+    pub(crate) no_fsync: bool,
+
     #[command(flatten)]
     pub(crate) running: Running,
 }
@@ -121,6 +128,12 @@ pub(crate) struct Running {
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
     pub(crate) policy_timeout: Duration,
 
+    /// Folder to keep decisions in and to look them up in first, so that no run asks what another
+    /// was told. Made if absent; any number of runs may share it. A policy that was changed, its
+    /// program edited or given other arguments, is asked anew (see docs/memory.md).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) memory: Option<PathBuf>,
+
     /// Longest time for the whole investigation, in seconds, once the input is read.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) deadline: Option<Duration>,
@@ -134,7 +147,7 @@ pub(crate) struct Running {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
-    /// Print no progress.
+    /// Print no progress, and not what --memory knew.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -144,6 +157,12 @@ pub(crate) struct Running {
 pub(crate) struct Resume {
     /// The file of `--journal`. What it lacks is asked for and added to it.
     pub(crate) journal: PathBuf,
+
+    /// For tests: do not wait until the disk has what the journal stores. Faster, and what was
+    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
+    /// file be damaged.
+    #[arg(long)]
+    pub(crate) no_fsync: bool,
 
     /// Folder with the incident: the bundle or snapshot that the investigation began with.
     pub(crate) path: PathBuf,

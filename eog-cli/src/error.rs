@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eog::JournalError;
+use eog::{JournalError, MemoryError};
 use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 
@@ -42,6 +42,8 @@ pub(crate) enum CliError {
     #[error("stopped, for the journal takes no more; what it holds is safe: {0}")]
     JournalStopped(JournalError),
     #[error("{0}")]
+    Memory(#[from] MemoryError),
+    #[error("{0}")]
     Usage(String),
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
@@ -61,6 +63,7 @@ impl CliError {
             | Self::Bundle(_)
             | Self::Snapshot(_)
             | Self::Journal(_)
+            | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
             Self::Usage(_) => Exit::BadUsage,
             Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped(_) => Exit::Failed,

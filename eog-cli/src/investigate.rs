@@ -12,6 +12,7 @@ use eog_evidence::EvidencePolicy;
 use crate::args::{Format, Investigate, PolicyChoice, Profile, Resume, Running};
 use crate::error::{CliError, Exit};
 use crate::files;
+use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::source::{self, Source};
@@ -19,32 +20,34 @@ use crate::source::{self, Source};
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let running = &arguments.running;
-    let (policy, progress) = prepare(running)?;
+    let (policy, memory, progress) = prepare(running)?;
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let case = source.case(&arguments.path, arguments.window)?;
     let journal = arguments.journal.as_deref().map(Journal::create).transpose()?;
     let engine = Engine::new(source.contract, policy);
     let engine = match journal {
-        Some(journal) => engine.with_journal(journal),
+        Some(journal) => engine.with_journal(durable(journal, !arguments.no_fsync)),
         None => engine,
     };
     let finished = drive(running, &progress, engine, async |engine| {
         Ok(engine.investigate(config(arguments), case).await)
     })?;
     drop(progress);
+    memory.tell(running.quiet);
     tell(running, source.incident.name, finished)
 }
 
 /// `eog resume`.
 pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let running = &arguments.running;
-    let (policy, progress) = prepare(running)?;
+    let (policy, memory, progress) = prepare(running)?;
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let (journal, recovered) = Journal::open(&arguments.journal)?;
     if let Some(cut) = &recovered.cut {
         eprintln!("eog: {}: {cut}", arguments.journal.display());
     }
     same_case(&source, arguments, &recovered.ledger)?;
+    let journal = durable(journal, !arguments.no_fsync);
     let engine = Engine::new(source.contract, policy).with_journal(journal);
     let finished = drive(running, &progress, engine, async |engine| {
         engine.resume(&recovered.ledger).await.map_err(|error| CliError::Input {
@@ -53,7 +56,13 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
         })
     })?;
     drop(progress);
+    memory.tell(running.quiet);
     tell(running, source.incident.name, finished)
+}
+
+/// The journal, that waits for the disk or does not.
+fn durable(journal: Journal, fsync: bool) -> Journal {
+    if fsync { journal } else { journal.without_fsync() }
 }
 
 /// Refuses to mix two incidents: the folder must hold what the journal began with.
@@ -81,11 +90,13 @@ fn same_case(source: &Source, arguments: &Resume, ledger: &Ledger) -> Result<(),
 }
 
 /// Makes sure of what the command line names before anything is spent.
-fn prepare(running: &Running) -> Result<(Box<dyn AbductivePolicy>, Progress), CliError> {
+fn prepare(running: &Running) -> Result<(Box<dyn AbductivePolicy>, Memory, Progress), CliError> {
     if let Some(folder) = &running.out {
         files::prepare(folder)?;
     }
-    Ok((policy(&running.policy, &running.policy_arg)?, Progress::start(running.quiet)))
+    let policy = policy(&running.policy, &running.policy_arg)?;
+    let (policy, memory) = Memory::before(policy, running)?;
+    Ok((policy, memory, Progress::start(running.quiet)))
 }
 
 fn read(progress: &Progress, path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {

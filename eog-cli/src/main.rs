@@ -4,6 +4,7 @@ mod args;
 mod error;
 mod files;
 mod investigate;
+mod memory;
 mod progress;
 mod report;
 mod schema;

@@ -55,6 +55,22 @@ fn a_forged_ledger_is_refused_by_entry() {
 }
 
 #[test]
+fn an_unknown_format_is_refused_by_its_number() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/format-1");
+    let (code, text, _) = run(&["replay", golden.join("refusals.jsonl").to_str().unwrap()]);
+    assert_eq!(code, 3, "{text}");
+    let (code, same, _) = run(&["replay", golden.join("refusals.journal").to_str().unwrap()]);
+    assert_eq!((code, same), (3, text));
+    let known = std::fs::read_to_string(golden.join("refusals.jsonl")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.jsonl");
+    std::fs::write(&file, known.replacen("\"format\":1,", "\"format\":99,", 1)).unwrap();
+    let (code, _, errors) = run(&["replay", file.to_str().unwrap()]);
+    assert_eq!(code, 4);
+    assert!(errors.contains("has format 99, but this program reads format 1"), "{errors}");
+}
+
+#[test]
 fn an_explanation_names_what_the_label_hangs_on() {
     let folder = tempfile::tempdir().unwrap();
     run_into(folder.path(), &[]);

@@ -148,6 +148,34 @@ fn a_finished_investigation_is_resumed_without_a_call() {
 }
 
 #[test]
+fn without_waiting_for_the_disk_the_journal_is_the_same() {
+    let incident = Incident::new();
+    let (safe, fast) = (incident.path("safe.journal"), incident.path("fast.journal"));
+    assert_eq!(incident.investigate(&safe), 3);
+    let (bundle, policy) = (incident.path("bundle"), incident.policy());
+    let expected = std::fs::read(&safe).unwrap();
+    let (code, ..) = investigate_json(&[
+        bundle.as_os_str(),
+        "--policy".as_ref(),
+        policy.as_ref(),
+        "--journal".as_ref(),
+        fast.as_os_str(),
+        "--no-fsync".as_ref(),
+    ]);
+    assert_eq!((code, std::fs::read(&fast).unwrap()), (3, expected.clone()));
+    std::fs::write(&fast, &expected[..expected.len() - 7]).unwrap();
+    let output = eog()
+        .arg("resume")
+        .arg(&fast)
+        .arg(&bundle)
+        .args(["--policy", &policy, "--no-fsync"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(std::fs::read(&fast).unwrap(), expected);
+}
+
+#[test]
 fn a_torn_tail_is_cut_and_said_and_damage_is_refused() {
     let incident = Incident::new();
     let journal = incident.path("run.journal");

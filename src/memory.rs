@@ -1,0 +1,202 @@
+//! Decision memory: decisions kept across runs, so that no question is paid for twice.
+
+mod error;
+mod identity;
+mod record;
+mod store;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, Failure, Usage};
+
+pub use error::MemoryError;
+pub use identity::command_identity;
+use record::{Question, Record};
+use store::{Read, Store};
+
+/// A folder of decisions that outlives a run. [`Remembering`] puts it in front of a policy.
+///
+/// Clones share folder and figures. Several processes may share a folder, too: each decision is a
+/// file of its own, written whole or not at all. `docs/memory.md` describes the files.
+///
+/// ```
+/// use eog::{DecisionMemory, Label, Remembering};
+/// use eog_testkit::{ask, healthy, packet, policy_fn};
+/// let folder = tempfile::tempdir()?;
+/// let memory = DecisionMemory::open(folder.path().join("memory"))?;
+/// let policy = Remembering::new(policy_fn(healthy), memory.clone(), "optimist 1.0");
+///
+/// let packet = packet("db").build();
+/// assert!(!ask(&policy, &packet)?.remembered);
+/// let again = ask(&policy, &packet)?;
+/// assert!(again.remembered);
+/// assert_eq!(again.decision.label, Label::Healthy);
+/// assert_eq!((memory.figures().hits, memory.figures().misses), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DecisionMemory(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    store: Store,
+    tally: Mutex<Tally>,
+    /// Questions under way, so that each is asked once.
+    turns: Mutex<BTreeMap<Digest, Weak<Turn>>>,
+}
+
+/// Held by who is asking; holds the answer for those who waited.
+type Turn = tokio::sync::Mutex<Option<Answer>>;
+
+#[derive(Debug, Default)]
+struct Tally {
+    figures: MemoryFigures,
+    first_write_error: Option<String>,
+}
+
+/// What a memory was good for since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryFigures {
+    /// Questions whose decision was known.
+    pub hits: u64,
+    /// Questions that were asked of the policy.
+    pub misses: u64,
+    /// Files that were found changed or unreadable. Their questions were asked again.
+    pub damaged: u64,
+    /// Decisions that could not be stored. They were used all the same.
+    pub unstored: u64,
+    /// What the known decisions had cost when they were asked for.
+    pub saved: Usage,
+}
+
+impl DecisionMemory {
+    /// Opens a folder, made if absent, and makes sure that it can be written to.
+    ///
+    /// # Errors
+    /// [`MemoryError`] when there is something else of that name, or the folder cannot be made or
+    /// written to.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, MemoryError> {
+        Ok(Self(Arc::new(Shared {
+            store: Store::open(folder.as_ref())?,
+            tally: Mutex::default(),
+            turns: Mutex::default(),
+        })))
+    }
+
+    /// The folder: an absolute path.
+    pub fn folder(&self) -> &Path {
+        self.0.store.folder()
+    }
+
+    /// What the memory was good for so far.
+    pub fn figures(&self) -> MemoryFigures {
+        self.tally().figures
+    }
+
+    /// Why the first decision that could not be stored was not, if there is one.
+    pub fn first_write_error(&self) -> Option<String> {
+        self.tally().first_write_error.clone()
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.0.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The turn of a question, shared by all who ask it now.
+    fn turn(&self, question: &Question<'_>) -> Arc<Turn> {
+        let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        if let Some(turn) = turns.get(&question.digest).and_then(Weak::upgrade) {
+            return turn;
+        }
+        let turn = Arc::new(Turn::default());
+        turns.insert(question.digest, Arc::downgrade(&turn));
+        turn
+    }
+
+    /// The stored answer to a question, with what it had cost.
+    fn recall(&self, question: &Question<'_>) -> Option<Answer> {
+        let record = match self.0.store.read(question) {
+            Read::Absent => return None,
+            Read::Unreadable => None,
+            Read::Bytes(bytes) => Record::read(&bytes, question),
+        };
+        if record.is_none() {
+            self.tally().figures.damaged += 1;
+        }
+        record.map(Record::into_answer)
+    }
+
+    /// Stores an answer. One that cannot be stored is still an answer.
+    fn keep(&self, question: &Question<'_>, answer: &Answer) {
+        let bytes = Record::new(question, answer).to_bytes();
+        if let Err(error) = self.0.store.write(question, &bytes) {
+            let mut tally = self.tally();
+            tally.figures.unstored += 1;
+            tally.first_write_error.get_or_insert_with(|| error.to_string());
+        }
+    }
+}
+
+/// A policy that is asked only what no run before was told.
+///
+/// A decision is known by the packet and the *identity* of the policy: what decides the answer
+/// besides the packet, such as name, version, model and prompt. Whoever changes any of it must
+/// change the identity. Failures are never remembered. The same question asked twice at once is
+/// asked once.
+///
+/// A known decision comes back as an [`Answer`] that cost nothing and is marked `remembered`. The
+/// ledger is the same byte for byte as if the policy had given it.
+///
+/// Reading and storing block the thread: storing for the time of a few `fsync`s.
+///
+/// The example on [`DecisionMemory`] shows one at work.
+pub struct Remembering<P> {
+    policy: P,
+    memory: DecisionMemory,
+    identity: String,
+}
+
+impl<P> Remembering<P> {
+    /// Puts a memory in front of a policy.
+    pub fn new(policy: P, memory: DecisionMemory, identity: impl Into<String>) -> Self {
+        Self { policy, memory, identity: identity.into() }
+    }
+}
+
+impl<P: AbductivePolicy> Remembering<P> {
+    async fn answer(&self, packet: &ContextPacket) -> Result<Answer, Failure> {
+        let question = Question::new(&self.identity, packet);
+        let turn = self.memory.turn(&question);
+        let mut answered = turn.lock().await;
+        if let Some(known) = answered.clone().or_else(|| self.memory.recall(&question)) {
+            let figures = &mut self.memory.tally().figures;
+            figures.hits += 1;
+            figures.saved += known.usage;
+            return Ok(Answer { usage: Usage::default(), remembered: true, ..known });
+        }
+        self.memory.tally().figures.misses += 1;
+        let answer = self.policy.decide(packet).await?;
+        self.memory.keep(&question, &answer);
+        *answered = Some(answer.clone());
+        Ok(answer)
+    }
+}
+
+impl<P: AbductivePolicy> AbductivePolicy for Remembering<P> {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(self.answer(packet))
+    }
+}
+
+impl<P> fmt::Debug for Remembering<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Remembering");
+        debug.field("memory", &self.memory).field("identity", &self.identity);
+        debug.finish_non_exhaustive()
+    }
+}

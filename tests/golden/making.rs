@@ -1,0 +1,189 @@
+//! The investigations behind the golden ledgers, and the switch that adds what is missing.
+
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use eog::{
+    Budget, Claim, Concurrency, Config, ContextPacket, Decision, Direction, Edge, EffectDirection,
+    Failure, Finished, Input, Journal, Label, Observation, Order,
+};
+use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
+use eog_testkit::{
+    Call, Faulty, MemoryContext, TablePolicy, alert, case, claim, drive, entity, finding, healthy,
+    on, on_any, origin, policy_fn, run, seeded, symptom_of, topology,
+};
+
+/// Runs an investigation to its end.
+type Make = fn() -> Finished;
+
+/// Every golden ledger of the current format, by name.
+///
+/// What is made here need not stay the same: a stored ledger is never made again.
+pub(crate) const GOLDEN: &[(&str, Make)] = &[
+    ("flash-sale", || flash_sale(Config::default())),
+    ("flash-sale-paper", || flash_sale(Config::paper())),
+    ("flash-sale-window-3", || flash_sale(Config { concurrency: three(), ..Config::default() })),
+    ("observations", observations),
+    ("failures", failures),
+    ("oscillation", || oscillation(None)),
+    ("visit-limit", || oscillation(Some(2))),
+    ("late-message", late_message),
+    ("refusals", refusals),
+    ("budget", budget),
+];
+
+/// Writes the files of a golden ledger that are missing. Those that are there stay as they are.
+pub(crate) fn add_missing(folder: &Path, name: &str, make: Make) {
+    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+    let (lines, journal, conclusion) = (path("jsonl"), path("journal"), path("conclusion.json"));
+    if lines.exists() && journal.exists() && conclusion.exists() {
+        return;
+    }
+    fs::create_dir_all(folder).expect("the folder can be made");
+    let finished = make();
+    let add = |path: &Path, content: String| {
+        if !path.exists() {
+            fs::write(path, content).expect("the folder can be written to");
+        }
+    };
+    add(&lines, finished.ledger().to_json_lines());
+    let told = serde_json::to_string_pretty(&finished.conclusion()).expect("it is JSON");
+    add(&conclusion, told + "\n");
+    if !journal.exists() {
+        let mut journal = Journal::create(&journal).expect("the folder can be written to");
+        journal.append(finished.ledger().entries()).expect("there is room");
+    }
+}
+
+fn three() -> Concurrency {
+    Concurrency::Window(NonZeroU32::MIN.saturating_add(2))
+}
+
+/// The incident that ships with the project.
+fn flash_sale(config: Config) -> Finished {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/flash-sale");
+    let bundle = Bundle::read(&folder).expect("the bundle ships with the project");
+    let case = open_case(&bundle.incident(), None).expect("it has alerts");
+    run(config, case, &BundleContext::new(bundle), &EvidencePolicy::default())
+}
+
+/// The world goes on after the end: one observation of each kind.
+fn observations() -> Finished {
+    let contract = MemoryContext::default()
+        .with(finding("web").at("10:05"))
+        .from_visit(2, finding("web").at("10:06"))
+        .from_visit(2, finding("db").change("pool.size", "50", "5").at("10:04"));
+    let changed = |packet: &ContextPacket| !packet.context.findings.is_empty();
+    let policy = TablePolicy::new([
+        on("db").when("a finding", changed).answers(origin),
+        on("db").answers(healthy),
+        on("web").answers(|packet| symptom_of(packet, "db")),
+        on_any().answers(healthy),
+    ]);
+    let case = case(topology("web calls db"), [alert("web", "HttpErrors", "10:05")]);
+    let mut ended = run(Config::default(), case, &contract, &policy);
+    let calls = Edge {
+        source: entity("mail"),
+        relation: "calls".to_owned(),
+        target: entity("db"),
+        effects: EffectDirection::TargetToSource,
+    };
+    for news in [
+        Observation::NewEvidence(entity("db")),
+        Observation::Anomaly(alert("mail", "QueueGrows", "10:20")),
+        Observation::EdgeAdded(calls.clone()),
+        Observation::EdgeRemoved(calls),
+    ] {
+        ended.controller.handle(Input::Observe(news)).expect("it fits");
+        ended.stop = drive(&mut ended.controller, &contract, &policy).expect("ready at once");
+    }
+    ended
+}
+
+/// A context and decisions that could not be had, at a first visit and later.
+fn failures() -> Finished {
+    let contract = MemoryContext::default().with(finding("a")).with(finding("b")).fail_on_visit(
+        "b",
+        2,
+        Failure::context("the source is down"),
+    );
+    let policy = Faulty::new(policy_fn(healthy))
+        .fail(Call::nth_of("c", 1), Failure::policy("no \"reply\"\n\u{1f4a5}"))
+        .fail(Call::nth_of("a", 2), Failure::policy("busy"));
+    let order = Order::Permuted { seed: 7 };
+    let config = Config { order, concurrency: three(), ..Config::default() };
+    run(config, seeded(topology("a calls b; b calls c"), ["a", "b", "c"]), &contract, &policy)
+}
+
+/// Two that can never agree: they flip until both are damped or may not be visited again, and packets
+/// repeat.
+fn oscillation(max_visits: Option<u32>) -> Finished {
+    let contract = MemoryContext::default().with(finding("a")).with(finding("b"));
+    let policy = TablePolicy::new([
+        on("a").hears("b", Label::Origin).answers(healthy),
+        on("a").answers(origin),
+        on("b").hears("a", Label::Origin).answers(origin),
+        on("b").hears("a", Label::Defer).answers(|packet| symptom_of(packet, "a")),
+        on("b").answers(healthy),
+    ]);
+    let case = seeded(topology("a calls b"), ["a", "b"]);
+    run(Config { max_visits, ..Config::default() }, case, &contract, &policy)
+}
+
+/// A claim joins two that did not know of each other, after one has spoken.
+fn late_message() -> Finished {
+    let contract = MemoryContext::default().with(finding("a")).with(finding("b"));
+    let policy = TablePolicy::new([
+        on("b").answers(|packet| symptom_of(packet, "a")),
+        on_any().answers(origin),
+    ]);
+    run(Config::default(), seeded(topology("a; b"), ["a", "b"]), &contract, &policy)
+}
+
+/// A policy that breaks every rule of the contract that it can.
+fn refusals() -> Finished {
+    let contract = MemoryContext::default().with(finding("web")).with(finding("db"));
+    let policy = TablePolicy::new([
+        on("web").answers(presume),
+        // Without evidence of its own.
+        on("db").says(Decision::new(Label::Origin, "it must be me")),
+        on_any().says(Decision::new(Label::Symptom, "of something")),
+    ]);
+    let case = seeded(
+        topology("web calls db; db calls disk; web calls cache; queue; mail; news"),
+        ["web"],
+    );
+    let config = Config { max_entities: 3, order: Order::Priority, ..Config::default() };
+    run(config, case, &contract, &policy)
+}
+
+fn presume(packet: &ContextPacket) -> Decision {
+    let own = &packet.context.findings;
+    let elsewhere = finding("elsewhere").build();
+    let claims: [Claim; 7] = [
+        claim("db", "web", own),
+        claim("ghost", "web", own),
+        claim("cache", "db", own),
+        claim("web", "web", own),
+        claim("cache", "web", []),
+        claim("disk", "web", own),
+        claim("queue", "web", own),
+    ];
+    let upstream = |decision: Decision, name: &str| {
+        decision.proposing(entity(name), Direction::Upstream, "a hunch")
+    };
+    let mut decision = symptom_of(packet, "db");
+    decision.summary = "far too long ".repeat(200);
+    decision.evidence.push(elsewhere.id().clone());
+    decision.claims.extend(claims);
+    let names = ["ghost", "db", "web", "mail", "mail", "cache", "news"];
+    names.into_iter().fold(decision, upstream)
+}
+
+/// Stopped while entities still wait.
+fn budget() -> Finished {
+    let config = Config { budget: Budget::hops(2), concurrency: three(), ..Config::default() };
+    let names = ["a", "b", "c", "d"];
+    run(config, seeded(topology(""), names), &MemoryContext::default(), &policy_fn(healthy))
+}
