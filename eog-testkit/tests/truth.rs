@@ -13,10 +13,10 @@ fn generate(spec: &TruthSpec, seed: u64) -> TruthGraph {
     TruthGraph::generate(spec, seed).expect("the spec makes sense")
 }
 
-/// Specs of all sizes up to 60, every shape for every seed.
+/// Specs of all sizes up to 40, every shape for every seed.
 fn each(seeds: u64, mut check: impl FnMut(&TruthGraph)) {
     for seed in 0..seeds {
-        let entities = 1 + usize::try_from(seed % 60).expect("is small");
+        let entities = 1 + usize::try_from(seed % 40).expect("is small");
         for shape in Shape::ALL {
             check(&generate(&TruthSpec { shape, ..TruthSpec::drawn(entities, seed) }, seed));
         }
@@ -45,7 +45,7 @@ fn the_streams_do_not_change_unnoticed() {
     let golden = generate(&TruthSpec::default(), 7).digest().to_string();
     assert_eq!(golden, "d1c008abd70bccf1bfdf389be8f2208d8ac295176c3fa04a9d09ef4cf061b0c8");
     let drawn = generate(&TruthSpec::drawn(100, 7), 7).digest().to_string();
-    assert_eq!(drawn, "");
+    assert_eq!(drawn, "40f7984c210da1054d18ca795c1a0f5c41123b09c4e026e6868e891b410c6376");
 }
 
 #[test]

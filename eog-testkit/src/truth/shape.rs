@@ -79,7 +79,7 @@ mod tests {
     use crate::RandomSeed;
 
     fn calls(shape: Shape, entities: usize, dependencies: f64) -> Vec<Vec<usize>> {
-        let spec = TruthSpec { shape, entities, dependencies, ..TruthSpec::default() };
+        let spec = TruthSpec { entities, shape, dependencies, ..TruthSpec::default() };
         callees(&spec, &mut RandomSeed::from(1).stream("shape"))
     }
 
