@@ -1,11 +1,13 @@
 //! Policies and worlds go wrong as often as told, by the question alone, and heal.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use eog::{
-    AbductivePolicy, Config, ContextContract, ContextPacket, ContextRequest, Engine, EntityId,
-    EvidenceKind, Failure, FailureKind, Finished, Input, Label, Limits, LocalContext, Observation,
+    AbductivePolicy, Concurrency, Config, ContextContract, ContextPacket, ContextRequest, Engine,
+    EntityId, EvidenceKind, Failure, FailureKind, Finished, Input, Label, LocalContext,
+    Observation,
 };
 use eog_testkit::sim::{
     Delayed, Erring, FaultSwitch, PolicyRates, Rewording, Unreliable, World, WorldRates,
@@ -106,6 +108,8 @@ fn unreliable_policies_go_wrong_at_their_rates() {
     assert_eq!(again, first);
     assert_ne!(second, first, "another attempt, another fate");
     assert_eq!(resumed, second);
+    let steady = Unreliable::new(policy_fn(healthy), rates, 1).steady();
+    assert_eq!([ends(&steady), ends(&steady)], [first, first]);
     policy.faults().turn_off();
     assert_eq!(ends(&policy), [1_000, 0, 0, 0, 0, 0]);
     assert_eq!(policy.calls().values().copied().collect::<Vec<_>>(), [3; 1_000]);
@@ -147,7 +151,7 @@ fn fates(world: &World) -> [usize; 8] {
 #[test]
 fn worlds_go_wrong_at_their_rates() {
     // Everybody has a decoy or trouble, so that all evidence has an earlier version.
-    let spec = TruthSpec { entities: 1_000, decoys: 1.0, ..TruthSpec::default() };
+    let spec = TruthSpec { entities: 1_000, origins: 200, decoys: 1.0, ..TruthSpec::default() };
     let truth = Arc::new(TruthGraph::generate(&spec, 1).expect("the spec makes sense"));
     let rates = WorldRates::evenly(0.7);
     let world = World::new(Arc::clone(&truth), rates, 1);
@@ -156,6 +160,8 @@ fn worlds_go_wrong_at_their_rates() {
     assert_ne!(second, first, "another attempt, another fate");
     assert_eq!(fates(&World::new(Arc::clone(&truth), rates, 1)), first);
     assert_ne!(fates(&World::new(Arc::clone(&truth), rates, 2)), first);
+    let steady = World::new(Arc::clone(&truth), rates, 1).steady();
+    assert_eq!([fates(&steady), fates(&steady)], [first, first]);
     let earlier = World::new(Arc::clone(&truth), rates, 1);
     fates(&earlier);
     assert_eq!(fates(&World::new(truth, rates, 1).after(earlier.calls())), second);
@@ -218,21 +224,23 @@ fn with_faults_off_an_investigation_heals() {
     assert!(wrong > 50, "the faults did harm: {wrong}");
 }
 
-/// On the engine everything may go wrong, and still the same seed writes the same ledger.
+/// On the engine everything may go wrong, and still the same seed writes the same ledger, whoever
+/// answers first.
 #[tokio::test(start_paused = true)]
 async fn the_engine_bears_every_fault_and_repeats_itself() {
     let mut kinds = std::collections::BTreeSet::new();
     for seed in 0..40 {
         let mut ledgers = Vec::new();
-        for delay in [1, 50] {
+        let width = NonZeroU32::new(1 + seed as u32 % 4).expect("1 to 4");
+        for delays in [seed, seed + 1_000] {
             let truth = truth(25, seed);
             let world = World::new(Arc::clone(&truth), WorldRates::evenly(0.3), seed);
             let policy = Unreliable::new(TruthPolicy, PolicyRates::evenly(0.3), seed);
-            let late = Duration::from_secs(delay);
+            let late = Duration::from_secs(50);
             let engine =
-                Engine::new(Delayed::new(world, late, seed), Delayed::new(policy, late, seed))
-                    .with_limits(Limits::default());
-            let ended = engine.investigate(Config::default(), truth.case()).await;
+                Engine::new(Delayed::new(world, late, delays), Delayed::new(policy, late, delays));
+            let config = Config { concurrency: Concurrency::Window(width), ..Config::default() };
+            let ended = engine.investigate(config, truth.case()).await;
             kinds.extend(ended.ledger().entries().iter().filter_map(|entry| {
                 match &entry.evaluation()?.answer {
                     eog::RecordedAnswer::Failed(failure) => Some(failure.kind.to_string()),

@@ -10,23 +10,32 @@ pub type Calls = BTreeMap<Digest, u64>;
 
 /// Counts the attempts at each question.
 #[derive(Debug, Default)]
-pub(super) struct Attempts(Mutex<Calls>);
+pub(super) struct Attempts {
+    calls: Mutex<Calls>,
+    alike: bool,
+}
 
 impl Attempts {
-    pub(super) fn following(calls: Calls) -> Self {
-        Self(Mutex::new(calls))
+    /// Goes on counting from earlier calls.
+    pub(super) fn follow(&mut self, calls: Calls) {
+        self.calls = Mutex::new(calls);
     }
 
-    /// The number of this attempt, counted from 1.
+    /// Every attempt is taken for the first.
+    pub(super) fn make_alike(&mut self) {
+        self.alike = true;
+    }
+
+    /// Counts this attempt and gives its number, from 1.
     pub(super) fn count(&self, question: Digest) -> u64 {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let count = calls.entry(question).or_default();
         *count += 1;
-        *count
+        if self.alike { 1 } else { *count }
     }
 
     pub(super) fn calls(&self) -> Calls {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -9,7 +9,7 @@
 //! | [`World`] | seed, request, attempt | a context contract over a [`TruthGraph`](crate::truth::TruthGraph) that fails, hangs, or shows wrong evidence |
 //!
 //! Whatever goes wrong hangs on the question and never on the order of calls, so that a run can be
-//! repeated at any width. Attempts are counted for each question: asking again may succeed.
+//! repeated at any width. Attempts are counted for each question: asking again may succeed, unless the wrapper is `steady`.
 //! [`Unreliable`], [`World`] and [`Delayed`] obey a [`FaultSwitch`]: with faults off, everything
 //! is answered well and at once. To make one chosen call of a test go wrong, use
 //! [`Faulty`](crate::Faulty).

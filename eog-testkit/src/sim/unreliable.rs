@@ -96,7 +96,15 @@ impl<P> Unreliable<P> {
     /// Counts attempts on from earlier calls: what an interrupted run had asked.
     #[must_use]
     pub fn after(mut self, calls: Calls) -> Self {
-        self.attempts = Attempts::following(calls);
+        self.attempts.follow(calls);
+        self
+    }
+
+    /// Equal questions are answered equally: every attempt fares as the first one. Wherever it is
+    /// left open how often a question is asked, as in speculation, equal ledgers need this.
+    #[must_use]
+    pub fn steady(mut self) -> Self {
+        self.attempts.make_alike();
         self
     }
 

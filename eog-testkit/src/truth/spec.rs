@@ -25,7 +25,8 @@ pub struct TruthSpec {
     pub entities: usize,
     /// Who calls whom.
     pub shape: Shape,
-    /// How many others an entity calls on average, up to 1,000. A chain has one call each.
+    /// How many others an entity calls on average, up to 1,000, as far as there are so many.
+    /// A chain has one call each; of a wide graph, this is about the middle.
     pub dependencies: f64,
     /// How many entities fail for their own reason.
     pub origins: usize,
