@@ -9,11 +9,15 @@ use eog::{
 };
 
 use crate::calls::{Call, Counter};
+use crate::fault::Fault;
 
 /// Wraps a policy or a context contract and lets chosen calls fail, hang, come late or panic.
 ///
 /// The first fault that strikes a call decides. All other calls go through. Hanging and late
 /// calls need [`eog::Engine`]; delays run on tokio's clock, so a paused clock skips them.
+///
+/// The test names each call that goes wrong. For faults that are drawn from a seed, see
+/// [`sim`](crate::sim).
 ///
 /// ```
 /// use eog::{Config, Failure};
@@ -30,14 +34,6 @@ pub struct Faulty<T> {
     inner: T,
     faults: Vec<(Call, Fault)>,
     counter: Counter,
-}
-
-#[derive(Clone, Debug)]
-enum Fault {
-    Fail(Failure),
-    Hang,
-    Delay(Duration),
-    Panic(String),
 }
 
 impl<T> Faulty<T> {
@@ -81,23 +77,10 @@ impl<T> Faulty<T> {
         inner: impl Future<Output = Result<R, Failure>>,
     ) -> Result<R, Failure> {
         let numbers = self.counter.count(entity);
-        match self.faults.iter().find(|(call, _)| call.is(entity, numbers)) {
-            None => {}
-            Some((_, Fault::Fail(failure))) => return Err(failure.clone()),
-            Some((_, Fault::Hang)) => std::future::pending().await,
-            Some((_, Fault::Delay(by))) => delay(*by).await,
-            Some((_, Fault::Panic(message))) => panic!("{message}"),
+        if let Some((_, fault)) = self.faults.iter().find(|(call, _)| call.is(entity, numbers)) {
+            fault.strike().await?;
         }
         inner.await
-    }
-}
-
-/// Sleeps; outside a runtime nobody could wake the sleeper, so the call just never answers.
-async fn delay(by: Duration) {
-    if tokio::runtime::Handle::try_current().is_ok() {
-        tokio::time::sleep(by).await;
-    } else {
-        std::future::pending::<()>().await;
     }
 }
 

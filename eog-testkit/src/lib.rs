@@ -7,6 +7,8 @@
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
 //! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
+//! - **Generate** incidents whose origins are known: [`truth`]. Judge and disturb them from one
+//!   seed: [`sim`].
 //! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
 //!   is about, as [`render`] writes them.
 //!
@@ -41,23 +43,28 @@
 //!
 //! Builders and assertions take literals of a test and panic, at the line of the test, when these
 //! make no sense. Nothing here reads a clock, and chance follows from a seed.
+//! make no sense. Nothing here reads a clock; random numbers come from a [`RandomSeed`] alone.
 
 mod assert;
 mod calls;
 mod closure;
 mod decisions;
 mod disk;
+mod fault;
 mod faulty;
 mod findings;
 mod memory;
 mod names;
 mod packets;
+mod random;
 mod recorder;
 mod render;
 mod run;
 mod scripted;
+pub mod sim;
 mod table;
 mod topologies;
+pub mod truth;
 
 /// Compiles the examples of the guide.
 #[cfg(doctest)]
@@ -74,6 +81,7 @@ pub use findings::{FindingBuilder, finding};
 pub use memory::MemoryContext;
 pub use names::{at, entity, hour, window};
 pub use packets::{PacketBuilder, belief, packet};
+pub use random::{RandomSeed, Stream};
 pub use recorder::Recorder;
 pub use render::{render, render_entry};
 pub use run::{RunError, ask, drive, run, try_run};

@@ -1,0 +1,60 @@
+//! The disturbed world of the fault simulator: policies and contexts that go wrong as a seed says.
+//!
+//! | wrapper | goes wrong by | how |
+//! |---|---|---|
+//! | [`Erring`] | seed, packet | decides wrongly; stateless |
+//! | [`Rewording`] | packet | says the same in words that hang on the inbox; stateless |
+//! | [`Unreliable`] | seed, packet, attempt | fails, hangs, panics, answers nonsense |
+//! | [`Delayed`] | seed, question | answers late, on tokio's clock; policies and contracts |
+//! | [`World`] | seed, request, attempt | a context contract over a [`TruthGraph`](crate::truth::TruthGraph) that fails, hangs, or shows wrong evidence |
+//!
+//! Whatever goes wrong hangs on the question and never on the order of calls, so that a run can be
+//! repeated at any width. Attempts are counted for each question: asking again may succeed, unless the wrapper is `steady`.
+//! [`Unreliable`], [`World`] and [`Delayed`] obey a [`FaultSwitch`]: with faults off, everything
+//! is answered well and at once. To make one chosen call of a test go wrong, use
+//! [`Faulty`](crate::Faulty).
+//!
+//! ```
+//! use eog::{Config, Input, Observation};
+//! use eog_testkit::sim::{FaultSwitch, Unreliable, PolicyRates, World, WorldRates};
+//! use eog_testkit::truth::{TruthGraph, TruthPolicy, TruthSpec};
+//! use eog_testkit::{drive, run};
+//!
+//! // Three in ten contexts and decisions go wrong (but none hangs: that needs an engine) …
+//! let truth = TruthGraph::generate(&TruthSpec::default(), 7)?;
+//! let faults = FaultSwitch::default();
+//! let rates = WorldRates { hang: 0.0, ..WorldRates::evenly(0.3) };
+//! let world = World::new(truth, rates, 7).with_switch(faults.clone());
+//! let rates = PolicyRates { fail: 0.15, garbage: 0.15, ..PolicyRates::default() };
+//! let policy = Unreliable::new(TruthPolicy, rates, 7).with_switch(faults.clone());
+//! let mut run = run(Config::default(), world.truth().case(), &world, &policy);
+//!
+//! // … then all is well again, and everybody is looked at anew.
+//! faults.turn_off();
+//! world.recover();
+//! for (entity, _) in world.truth().entities() {
+//!     let news = Observation::NewEvidence(entity.clone());
+//!     run.controller.handle(Input::Observe(news))?;
+//! }
+//! drive(&mut run.controller, &world, &policy)?;
+//! let found = run.controller.conclusion().frontier.into_iter().flat_map(|group| group.origins);
+//! assert_eq!(found.collect::<Vec<_>>(), Vec::from_iter(world.truth().linked_origins()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod attempts;
+mod delayed;
+mod erring;
+mod nonsense;
+mod rewording;
+mod switch;
+mod unreliable;
+mod world;
+
+pub use attempts::Calls;
+pub use delayed::Delayed;
+pub use erring::Erring;
+pub use rewording::Rewording;
+pub use switch::FaultSwitch;
+pub use unreliable::{PolicyRates, Unreliable};
+pub use world::{World, WorldRates};

@@ -1,0 +1,68 @@
+//! Well-formed answers without sense.
+
+use eog::{
+    CandidateScore, Claim, ContextPacket, Decision, Direction, EntityId, EvidenceId, Label,
+    Proposal,
+};
+
+use crate::findings::finding;
+use crate::names::entity;
+use crate::random::Stream;
+
+const LABELS: [Label; 4] = [Label::Healthy, Label::Symptom, Label::Origin, Label::Defer];
+
+/// An id that no finding has.
+pub(super) fn evidence(draw: &mut Stream) -> EvidenceId {
+    finding("invented").query(&format!("{:016x}", draw.bits())).build().id().clone()
+}
+
+/// An entity that nobody knows.
+pub(super) fn stranger(draw: &mut Stream) -> EntityId {
+    entity(&format!("nowhere-{:08x}", draw.below(1 << 32)))
+}
+
+/// A claim with invented evidence.
+pub(super) fn claim(cause: EntityId, effect: EntityId, draw: &mut Stream) -> Claim {
+    let (condition, observed) =
+        ("it is said to fail".to_owned(), "it is said to suffer".to_owned());
+    Claim { cause, effect, condition, observed, evidence: vec![evidence(draw)] }
+}
+
+/// Proposals to look at strangers and at the entity itself.
+pub(super) fn proposals(packet: &ContextPacket, draw: &mut Stream) -> Vec<Proposal> {
+    let propose = |entity| Proposal {
+        entity,
+        direction: Direction::Upstream,
+        reason: "for no reason".to_owned(),
+    };
+    let count = draw.between(1, 6);
+    let strangers = (0..count).map(|_| stranger(draw));
+    strangers.chain([packet.entity.clone()]).map(propose).collect()
+}
+
+/// A label, another one than this if one is given.
+pub(super) fn label(other_than: Option<Label>, draw: &mut Stream) -> Label {
+    let labels: Vec<Label> = LABELS.into_iter().filter(|l| Some(*l) != other_than).collect();
+    *draw.pick(&labels).unwrap_or(&Label::Defer)
+}
+
+/// A decision that breaks as many rules as it can: any label, endless words, invented evidence,
+/// claims on itself, between others and on strangers, proposals of strangers, scores beyond their
+/// range.
+pub(super) fn decision(packet: &ContextPacket, draw: &mut Stream) -> Decision {
+    let own = packet.entity.clone();
+    let mut decision = Decision::new(label(None, draw), "blah ".repeat(draw.position(1_000)));
+    decision.evidence = (0..draw.below(4)).map(|_| evidence(draw)).collect();
+    let others: Vec<EntityId> = packet.neighbours.iter().map(|n| n.entity.clone()).collect();
+    let pairs = [
+        (own.clone(), own.clone()),
+        (stranger(draw), own.clone()),
+        (draw.pick(&others).unwrap_or(&own).clone(), stranger(draw)),
+        (draw.pick(&others).unwrap_or(&own).clone(), draw.pick(&others).unwrap_or(&own).clone()),
+        (draw.pick(&others).unwrap_or(&own).clone(), own.clone()),
+    ];
+    decision.claims = pairs.into_iter().map(|(cause, effect)| claim(cause, effect, draw)).collect();
+    decision.proposals = proposals(packet, draw);
+    decision.scores = vec![CandidateScore { entity: stranger(draw), score: u16::MAX }];
+    decision
+}
