@@ -42,7 +42,6 @@
 //! ```
 //!
 //! Builders and assertions take literals of a test and panic, at the line of the test, when these
-//! make no sense. Nothing here reads a clock, and chance follows from a seed.
 //! make no sense. Nothing here reads a clock; random numbers come from a [`RandomSeed`] alone.
 
 mod assert;
