@@ -102,7 +102,7 @@ fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
 fn replace(path: &Path, temporary: &Path, payload: &[u8]) -> io::Result<()> {
     write_new(temporary, payload)?;
     fs::rename(temporary, path)?;
-    // A bare file name has no folder to store.
+    // The folder of a bare file name is named by its absolute path alone.
     sync_folder(&std::path::absolute(path)?)
 }
 
