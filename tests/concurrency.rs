@@ -14,7 +14,7 @@ use eog_testkit::truth::{TruthGraph, TruthPolicy, TruthSpec};
 /// How many seeds are tried; `EOG_SEEDS` says otherwise.
 fn seeds() -> std::ops::Range<u64> {
     let seeds = std::env::var("EOG_SEEDS").ok().and_then(|text| text.parse().ok());
-    0..seeds.unwrap_or(150)
+    0..seeds.unwrap_or(60)
 }
 
 fn width(width: u32) -> NonZeroU32 {
