@@ -5,6 +5,7 @@ mod engine;
 mod events;
 mod handle;
 mod journal;
+pub mod stress;
 pub mod travel;
 
 pub use command::CommandPolicy;
