@@ -93,9 +93,13 @@ fn tell(arguments: &args::Stress, name: &str, found: &Report) -> Result<Exit, Cl
         files::write(folder, BASELINE, &found.baseline.ledger.to_json_lines())?;
         files::write(folder, DIFFERING, &pair.differing.ledger.to_json_lines())?;
     }
-    let is_undecided =
-        found.baseline.evaluations > 0 && found.baseline.failures == found.baseline.evaluations;
-    Ok(if found.interrupted {
+    Ok(exit(found))
+}
+
+fn exit(found: &Report) -> Exit {
+    let given = &found.baseline;
+    let is_undecided = given.evaluations > 0 && given.failures == given.evaluations;
+    if found.interrupted {
         Exit::Interrupted
     } else if is_undecided || !found.delays_alone.defects.is_empty() {
         Exit::Failed
@@ -103,11 +107,45 @@ fn tell(arguments: &args::Stress, name: &str, found: &Report) -> Result<Exit, Cl
         Exit::Diagnosed
     } else {
         Exit::Inconclusive
-    })
+    }
 }
 
 /// Where both ledgers are written, for commands that a person can copy.
 fn ledgers(folder: &Path) -> report::Ledgers {
     let path = |name| folder.join(name).display().to_string();
     report::Ledgers { baseline: path(BASELINE), differing: path(DIFFERING) }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use eog::Config;
+    use eog::stress::DelayDefect;
+    use eog_evidence::EvidencePolicy;
+
+    use super::*;
+
+    /// A short stress test of the incident that ships with the project.
+    pub(crate) fn of_the_shipped_incident() -> Report {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+        let source = crate::source::open(&path, None).unwrap();
+        let case = source.case(&path, None).unwrap();
+        let how = Stress { runs: 4, delay_runs: 2, ..Stress::default() };
+        let policy = EvidencePolicy::default();
+        let watch = Watch::default();
+        let run =
+            eog::stress::stress(Config::default(), case, source.contract, policy, &how, watch);
+        investigate::runtime().unwrap().block_on(run).unwrap()
+    }
+
+    #[test]
+    fn a_defect_weighs_more_than_a_difference_and_an_interruption_more_than_both() {
+        let mut found = of_the_shipped_incident();
+        assert_eq!(exit(&found), Exit::Diagnosed);
+        found.same_outcome = 3;
+        assert_eq!(exit(&found), Exit::Inconclusive);
+        found.delays_alone.defects.push(DelayDefect { run: 1, parting: None });
+        assert_eq!(exit(&found), Exit::Failed);
+        found.interrupted = true;
+        assert_eq!(exit(&found), Exit::Interrupted);
+    }
 }

@@ -198,11 +198,11 @@ esac"#;
 
     #[test]
     fn an_interrupted_test_reports_what_was_run() {
-        // The fourth question is not one of the baseline: it is never answered.
-        let fourth = r#"echo call >> "$0.calls"
+        // The sixth question is not one of the baseline, and is never answered.
+        let stuck = r#"echo call >> "$0.calls"
 [ "$(wc -l < "$0.calls")" -gt 5 ] && exec sleep 600
 "#;
-        let policy = format!("{fourth}{}", FIRST_COME.replace("echo call >> \"$0.calls\"\n", ""));
+        let policy = format!("{stuck}{}", FIRST_COME.replace("echo call >> \"$0.calls\"\n", ""));
         let (code, text, _) = interrupted_after(6, &policy);
         assert_eq!(code, Some(130));
         assert!(text.contains("of 100000 runs\n"), "{text}");

@@ -58,6 +58,11 @@ impl Setting {
         (0..self.seeds.len()).filter(|&place| self.seeds[place] != place).collect()
     }
 
+    /// How far seeds stand from their places, all together.
+    pub(super) fn shift(&self) -> usize {
+        self.seeds.iter().enumerate().map(|(place, &seed)| place.abs_diff(seed)).sum()
+    }
+
     /// The same in these factors, and as the baseline in all others.
     pub(super) fn only(&self, factors: &[Factor], baseline: &Self) -> Self {
         let keeps = |factor| factors.contains(&factor);

@@ -33,13 +33,15 @@ struct Smallest {
     finished: Finished,
 }
 
-/// What makes a setting small: few factors, few displaced seeds, a short ledger. Of single
-/// factors the swap of two seeds comes first, since nothing is easier to understand.
+/// What makes a setting small: few factors, few displaced seeds, not far displaced, a short
+/// ledger. Of single factors the swap of two seeds comes first, since nothing is easier to
+/// understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Size {
     factors: usize,
     is_no_swap: bool,
     displaced: usize,
+    shift: usize,
     entries: u64,
 }
 
@@ -86,7 +88,8 @@ impl Search {
         let factors = setting.factors(&self.baseline);
         let displaced = setting.displaced().len();
         let is_no_swap = factors != [Factor::Seeds] || displaced != 2;
-        Size { factors: factors.len(), is_no_swap, displaced, entries }
+        let shift = setting.shift();
+        Size { factors: factors.len(), is_no_swap, displaced, shift, entries }
     }
 
     /// Makes every differing run smaller, the smallest first, as far as the allowed runs reach.
@@ -180,17 +183,18 @@ impl Search {
                 part /= 2;
             }
         }
-        // Where no single place can be put right, some swap may still do.
+        // A swap may do where no single place can be put right, and a nearer one where one does.
         let displaced = less.displaced();
-        if displaced.len() > 2 {
-            for (number, &one) in displaced.iter().enumerate() {
-                for &other in displaced.iter().skip(number + 1) {
-                    let mut swap = Setting { seeds: self.baseline.seeds.clone(), ..less.clone() };
-                    swap.seeds.swap(one, other);
-                    if self.differs(lab, run, &swap).await? {
-                        return Ok(());
-                    }
-                }
+        let places: Vec<usize> = match displaced[..] {
+            [] => return Ok(()),
+            [one, other] => (one..=other).collect(),
+            _ => displaced,
+        };
+        for (one, other) in pairs(&places) {
+            let mut swap = Setting { seeds: self.baseline.seeds.clone(), ..less.clone() };
+            swap.seeds.swap(one, other);
+            if self.differs(lab, run, &swap).await? {
+                break;
             }
         }
         Ok(())
@@ -236,6 +240,15 @@ impl Search {
     }
 }
 
+/// All pairs of places, nearest first.
+fn pairs(places: &[usize]) -> Vec<(usize, usize)> {
+    let with =
+        |one: usize| places.iter().filter(move |&&two| two > one).map(move |&two| (one, two));
+    let mut pairs: Vec<_> = places.iter().flat_map(|&one| with(one)).collect();
+    pairs.sort_by_key(|&(one, other)| (other - one, one));
+    pairs
+}
+
 /// All choices of so many of these, in their order.
 fn choices(factors: &[Factor], size: usize) -> Vec<Vec<Factor>> {
     let all = 0..1_u32 << factors.len();
@@ -253,12 +266,17 @@ fn choices(factors: &[Factor], size: usize) -> Vec<Vec<Factor>> {
 #[cfg(test)]
 mod tests {
     use super::Factor::{Order, Seeds, Width};
-    use super::choices;
+    use super::{choices, pairs};
 
     #[test]
     fn choices_are_complete_and_in_order() {
         let all = [Seeds, Width, Order];
         assert_eq!(choices(&all, 1), [[Seeds], [Width], [Order]]);
         assert_eq!(choices(&all, 2), [[Seeds, Width], [Seeds, Order], [Width, Order]]);
+    }
+
+    #[test]
+    fn nearest_pairs_come_first() {
+        assert_eq!(pairs(&[1, 2, 5]), [(1, 2), (2, 5), (1, 5)]);
     }
 }

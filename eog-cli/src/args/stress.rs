@@ -15,14 +15,15 @@ const MAX_DELAY: f64 = 60.0;
 
 const STRESS_HELP: &str = "\
 How to read it:
-  All runs give the same answers to the same questions, and ask none twice. So where results
-  differ, the order made the difference, and neither result should be taken as settled. Shown is
-  the smallest change of order that changes the result, and who ends with another label.
+  All runs give the same answers to the same questions, and ask none twice. So
+  where results differ, the order made the difference, and neither result is
+  settled. Shown is the smallest change of order that changes the result, and
+  who ends with another label.
 
 Exit codes:
   0    every run has the frontier and the minimum cover of the input as given
-  1    output could not be written, not a single evaluation led to a decision, or delays alone
-       changed a ledger (a defect of eog)
+  1    output could not be written, not a single evaluation led to a decision,
+       or delays alone changed a ledger (a defect of eog)
   2    wrong command line
   3    some runs have another result
   4    the input cannot be used; the message names file, place and reason
@@ -32,7 +33,7 @@ Examples:
   eog stress examples/flash-sale
   eog stress Scenario-2 --architecture architecture.json --runs 200 --out order
   eog diff order/baseline.jsonl order/differing.jsonl
-  eog stress examples/flash-sale --seed 2 --width 1,16 --max-delay 0.05 --format json
+  eog stress examples/flash-sale --seed 2 --width 1,16 --format json
   eog stress Scenario-2 --policy command:./triage.py --runs 20 --shrink-runs 20";
 
 #[derive(Debug, Args)]

@@ -222,8 +222,8 @@ fn order(order: &Order) -> String {
 }
 
 fn conclusion(side: &Side) -> String {
-    let evaluations = format!("{} evaluations", side.evaluations);
-    format!("{}; {evaluations}, {}", origins(&side.outcome), words::stop(&side.stop))
+    let stop = words::stop(&side.stop);
+    format!("{} ({} evaluations, {stop})", origins(&side.outcome), side.evaluations)
 }
 
 fn entities(page: &mut Page, pair: &Pair) {
@@ -365,7 +365,23 @@ fn more(page: &mut Page, total: usize, what: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use eog::stress::DelayDefect;
+
+    use super::*;
+
+    #[test]
+    fn a_ledger_that_changed_with_the_delays_is_said_aloud() {
+        let mut report = crate::stress::tests::of_the_shipped_incident();
+        let sound = stress("x", &report, None, None);
+        assert!(sound.contains("delays alone: 2 of 2 ledgers identical"), "{sound}");
+        assert!(!sound.contains("DEFECT"));
+        report.delays_alone.identical = 1;
+        report.delays_alone.defects.push(DelayDefect { run: 3, parting: None });
+        let broken = stress("x", &report, None, None);
+        assert!(broken.contains("delays alone: 1 of 2 ledgers identical"), "{broken}");
+        assert!(broken.contains("DEFECT: delays alone changed the course"), "{broken}");
+        assert!(broken.contains("run 3: without its delays"), "{broken}");
+    }
 
     #[test]
     fn a_shell_takes_a_quoted_word_as_one() {
