@@ -43,10 +43,10 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Say where two runs part, and what each concluded.
     Diff(Diff),
-    /// Say how far the result hangs on the order: run it again in many orders, with the same answers.
+    /// Say how far the result hangs on the order: run it again in many orders.
     ///
-    /// The order of the seeds and of the active set, the width and the speed of answers are varied,
-    /// and nothing else.
+    /// Equal questions get equal answers in all runs. The order of the seeds and of the active set,
+    /// the width and the speed of answers are varied, and nothing else.
     Stress(Box<Stress>),
     /// Print the JSON Schema of what a command policy reads or writes.
     Schema(Schema),

@@ -73,7 +73,8 @@ pub(crate) struct Stress {
     pub(crate) seed: u64,
 
     /// How many evaluations may be under way at once; each run takes one of these.
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8")]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8",
+          value_parser = parse_width)]
     pub(crate) width: Vec<NonZeroU32>,
 
     /// Longest injected delay of a context or a decision, in seconds; 0 injects none.
@@ -118,6 +119,10 @@ pub(crate) enum StressFormat {
     Text,
     /// The whole result for programs.
     Json,
+}
+
+fn parse_width(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| "expected whole numbers from 1 on, such as 1,2,4,8".to_owned())
 }
 
 fn parse_delay(text: &str) -> Result<Duration, String> {
