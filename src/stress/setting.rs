@@ -151,14 +151,11 @@ impl Plan {
     pub(super) fn plainer(&self, setting: &Setting) -> Vec<Setting> {
         let baseline = self.baseline();
         let mut plainer = Vec::new();
-        if setting.order != baseline.order {
-            let orders = [Order::Fifo, Order::Priority].into_iter();
-            // Both are plainer than a permutation; of the two neither is.
-            let orders = orders.take_while(|_| matches!(setting.order, Order::Permuted { .. }));
+        if matches!(setting.order, Order::Permuted { .. }) {
+            let orders = [Order::Fifo, Order::Priority];
             plainer.extend(orders.map(|order| Setting { order, ..setting.clone() }));
         }
-        if setting.concurrency != baseline.concurrency {
-            let Concurrency::Window(width) = setting.concurrency else { return plainer };
+        if let Concurrency::Window(width) = setting.concurrency {
             let mut widths = self.how.widths.clone();
             widths.retain(|&narrow| narrow < width);
             widths.sort_unstable();
