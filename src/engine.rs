@@ -1,6 +1,6 @@
 //! The engine: drives a controller, a context contract and a policy to the end.
 
-mod call;
+pub(crate) mod call;
 mod desk;
 mod figures;
 mod limits;

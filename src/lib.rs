@@ -7,6 +7,7 @@ mod handle;
 mod journal;
 mod memory;
 mod side;
+pub mod stress;
 pub mod travel;
 
 pub use command::CommandPolicy;

@@ -1,11 +1,15 @@
 //! The command line.
 
+mod stress;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Timestamp, Window};
+
+pub(crate) use stress::{Stress, StressFormat};
 
 /// Finds the root causes of an incident.
 ///
@@ -39,6 +43,11 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Say where two runs part, and what each concluded.
     Diff(Diff),
+    /// Say how far the result hangs on the order: run it again in many orders.
+    ///
+    /// Equal questions get equal answers in all runs. The order of the seeds and of the active set,
+    /// the width and the speed of answers are varied, and nothing else.
+    Stress(Box<Stress>),
     /// Print the JSON Schema of what a command policy reads or writes.
     Schema(Schema),
 }

@@ -24,13 +24,14 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let case = source.case(&arguments.path, arguments.window)?;
     let journal = arguments.journal.as_deref().map(Journal::create).transpose()?;
+    let config = config(arguments.profile, arguments.budget, !arguments.no_messages);
     let engine = Engine::new(source.contract, policy);
     let engine = match journal {
         Some(journal) => engine.with_journal(durable(journal, !arguments.no_fsync)),
         None => engine,
     };
     let finished = drive(running, &progress, engine, async |engine| {
-        Ok(engine.investigate(config(arguments), case).await)
+        Ok(engine.investigate(config, case).await)
     })?;
     drop(progress);
     memory.tell(running.quiet);
@@ -99,7 +100,12 @@ fn prepare(running: &Running) -> Result<(Box<dyn AbductivePolicy>, Memory, Progr
     Ok((policy, memory, Progress::start(running.quiet)))
 }
 
-fn read(progress: &Progress, path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+/// Reads a folder, and says so.
+pub(crate) fn read(
+    progress: &Progress,
+    path: &Path,
+    architecture: Option<&Path>,
+) -> Result<Source, CliError> {
     progress.say(&format!("reading {}", path.display()));
     source::open(path, architecture)
 }
@@ -186,7 +192,7 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// Resolves when the person or the system wants the program to end.
-async fn interrupted() {
+pub(crate) async fn interrupted() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -242,10 +248,11 @@ fn drive(
     })
 }
 
-fn config(arguments: &Investigate) -> Config {
-    let config = match arguments.profile {
+/// The rules that were chosen.
+pub(crate) fn config(profile: Profile, budget: u64, broadcast: bool) -> Config {
+    let config = match profile {
         Profile::Default => Config::default(),
         Profile::Paper => Config::paper(),
     };
-    Config { budget: Budget::hops(arguments.budget), broadcast: !arguments.no_messages, ..config }
+    Config { budget: Budget::hops(budget), broadcast, ..config }
 }

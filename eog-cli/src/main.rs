@@ -9,6 +9,7 @@ mod progress;
 mod report;
 mod schema;
 mod source;
+mod stress;
 mod travel;
 
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => travel::replay(&arguments),
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),
+        Command::Stress(arguments) => stress::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
     match done {

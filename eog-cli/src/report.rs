@@ -9,6 +9,7 @@ mod json;
 mod markdown;
 mod model;
 mod page;
+mod stress;
 mod text;
 mod words;
 
@@ -19,4 +20,5 @@ pub(crate) use graph::{dot, mermaid};
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;
 pub(crate) use model::Report;
+pub(crate) use stress::{Ledgers, stress, stress_json};
 pub(crate) use text::text;

@@ -17,8 +17,8 @@ use crate::side::CallFigures;
 
 /// A call that has ended.
 #[derive(Clone, Debug)]
-pub(super) struct Called<T> {
-    pub(super) result: Result<T, Failure>,
+pub(crate) struct Called<T> {
+    pub(crate) result: Result<T, Failure>,
     pub(super) figures: CallFigures,
     /// What the attempts before the last cost.
     pub(super) failed_usage: Usage,
@@ -26,17 +26,17 @@ pub(super) struct Called<T> {
 
 /// Makes calls within the limits.
 #[derive(Debug)]
-pub(super) struct Caller<'e, C, P> {
-    contract: &'e C,
-    policy: &'e P,
+pub(crate) struct Caller<C, P> {
+    contract: C,
+    policy: P,
     limits: Limits,
     fetches: Option<Semaphore>,
     decisions: Option<Semaphore>,
     begun: Instant,
 }
 
-impl<'e, C: ContextContract, P: AbductivePolicy> Caller<'e, C, P> {
-    pub(super) fn new(contract: &'e C, policy: &'e P, limits: Limits) -> Self {
+impl<C: ContextContract, P: AbductivePolicy> Caller<C, P> {
+    pub(crate) fn new(contract: C, policy: P, limits: Limits) -> Self {
         let room = |limit: Option<std::num::NonZeroU32>| {
             limit.map(|limit| Semaphore::new(limit.get() as usize))
         };
@@ -49,7 +49,7 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Caller<'e, C, P> {
         self.begun.elapsed()
     }
 
-    pub(super) async fn fetch(&self, request: &ContextRequest) -> Called<LocalContext> {
+    pub(crate) async fn fetch(&self, request: &ContextRequest) -> Called<LocalContext> {
         let kinds = Kinds {
             failed: FailureKind::ContextFailed,
             timed_out: FailureKind::ContextTimedOut,
@@ -61,7 +61,7 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Caller<'e, C, P> {
         called
     }
 
-    pub(super) async fn decide(&self, packet: &ContextPacket) -> Called<Answer> {
+    pub(crate) async fn decide(&self, packet: &ContextPacket) -> Called<Answer> {
         let kinds = Kinds {
             failed: FailureKind::PolicyFailed,
             timed_out: FailureKind::PolicyTimedOut,

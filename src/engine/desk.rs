@@ -34,7 +34,7 @@ pub(super) struct Waste {
 }
 
 pub(super) struct Desk<'e, C, P> {
-    caller: &'e Caller<'e, C, P>,
+    caller: &'e Caller<C, P>,
     ahead: Option<Speculation>,
     running: FuturesUnordered<BoxFuture<'e, Option<Ended>>>,
     contexts: Questions<ContextRequest, LocalContext>,
@@ -56,7 +56,7 @@ pub(super) enum Ended {
 }
 
 impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
-    pub(super) fn new(caller: &'e Caller<'e, C, P>, ahead: Option<Speculation>) -> Self {
+    pub(super) fn new(caller: &'e Caller<C, P>, ahead: Option<Speculation>) -> Self {
         Self {
             caller,
             ahead,

@@ -52,7 +52,7 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
             }
         };
         let mut deadline = std::pin::pin!(deadline.fuse());
-        let caller = Caller::new(&contract, &policy, limits);
+        let caller = Caller::new(contract, policy, limits);
         let mut desk = Desk::new(&caller, speculation);
         let mut waiting = None;
         records.figures.begin(start, records.journal.as_ref().map_or(0, Journal::entries));

@@ -1,0 +1,132 @@
+//! The options of `eog stress`.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use eog::Window;
+
+use super::{PolicyChoice, Profile, parse_policy, parse_seconds, parse_window};
+
+/// The longest delay that may be injected, in seconds.
+const MAX_DELAY: f64 = 60.0;
+
+const STRESS_HELP: &str = "\
+How to read it:
+  All runs give the same answers to the same questions, and ask none twice. So
+  where results differ, the order made the difference, and neither result is
+  settled. Shown is the smallest change of order that changes the result, and
+  who ends with another label.
+
+Exit codes:
+  0    every run has the frontier and the minimum cover of the input as given
+  1    output could not be written, not a single evaluation led to a decision,
+       or delays alone changed a ledger (a defect of eog)
+  2    wrong command line
+  3    some runs have another result
+  4    the input cannot be used; the message names file, place and reason
+  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was run so far is reported
+
+Examples:
+  eog stress examples/flash-sale
+  eog stress Scenario-2 --architecture architecture.json --runs 200 --out order
+  eog diff order/baseline.jsonl order/differing.jsonl
+  eog stress examples/flash-sale --seed 2 --width 1,16 --format json
+  eog stress Scenario-2 --policy command:./triage.py --runs 20 --shrink-runs 20";
+
+#[derive(Debug, Args)]
+#[command(after_help = STRESS_HELP)]
+pub(crate) struct Stress {
+    /// Folder with the incident: a bundle or a snapshot.
+    pub(crate) path: PathBuf,
+
+    /// Application architecture (JSON) that goes with a snapshot.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) architecture: Option<PathBuf>,
+
+    /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
+    #[arg(long, value_name = "START/END", value_parser = parse_window)]
+    pub(crate) window: Option<Window>,
+
+    /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
+    #[arg(long, value_enum, default_value_t = Profile::Default)]
+    pub(crate) profile: Profile,
+
+    /// Most policy calls of one run, answers that are known from another run included.
+    #[arg(long, value_name = "CALLS", default_value_t = 200,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget: u64,
+
+    /// Turn off belief messages between neighbours (the paper's ablation).
+    #[arg(long)]
+    pub(crate) no_messages: bool,
+
+    /// Runs with another order, besides the one as given.
+    #[arg(long, value_name = "N", default_value_t = 40,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: u32,
+
+    /// Derives every permutation, order, width and delay: the same seed gives the same result.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// How many evaluations may be under way at once; each run takes one of these.
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8",
+          value_parser = parse_width)]
+    pub(crate) width: Vec<NonZeroU32>,
+
+    /// Longest injected delay of a context or a decision, in seconds; 0 injects none.
+    #[arg(long, value_name = "SECONDS", default_value = "0.003", value_parser = parse_delay)]
+    pub(crate) max_delay: Duration,
+
+    /// Most further runs to make a differing one smaller; 0 shows one as it was drawn.
+    #[arg(long, value_name = "N", default_value_t = 100,
+          value_parser = clap::value_parser!(u32).range(..=100_000))]
+    pub(crate) shrink_runs: u32,
+
+    /// Who judges the evidence: `evidence` (built-in rules, no model) or `command:PROGRAM` (see
+    /// `eog investigate --help`).
+    #[arg(long, value_name = "POLICY", default_value = "evidence", value_parser = parse_policy)]
+    pub(crate) policy: PolicyChoice,
+
+    /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub(crate) policy_arg: Vec<OsString>,
+
+    /// Longest time for one policy call, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
+    pub(crate) policy_timeout: Duration,
+
+    /// Folder for baseline.jsonl and differing.jsonl, the ledgers of the smallest differing pair,
+    /// if there is one. Made if absent; files of these names are replaced.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = StressFormat::Text)]
+    pub(crate) format: StressFormat,
+
+    /// Print no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum StressFormat {
+    /// For people, in colour on a terminal.
+    Text,
+    /// The whole result for programs.
+    Json,
+}
+
+fn parse_width(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| "expected whole numbers from 1 on, such as 1,2,4,8".to_owned())
+}
+
+fn parse_delay(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=MAX_DELAY).contains(seconds));
+    let seconds = seconds.ok_or("expected a number of seconds from 0 to 60")?;
+    Ok(Duration::from_secs_f64(seconds))
+}
