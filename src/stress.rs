@@ -128,8 +128,8 @@ pub struct Cancelled;
 ///
 /// Equal packets get equal decisions in all runs, and equal requests equal contexts: the first
 /// answer is kept, a failure as well. So nothing is asked twice, and a policy that wavers does not
-/// blur the picture. A failure that is [transient](eog_core::Failure::transient) is kept, too; a
-/// policy that should try again must do so itself.
+/// blur the picture. A failure that is [transient](eog_core::Failure::transient) is kept once it was
+/// tried as often as the limits say.
 ///
 /// The report depends on the arguments and the answers alone: the same seed gives the same report.
 /// Memory grows with the number of distinct questions; of the runs, two are kept whole.

@@ -120,7 +120,7 @@ fn moody() -> impl AbductivePolicy {
     let asked = AtomicU64::new(0);
     eog_testkit::try_policy_fn(move |packet| match asked.fetch_add(1, Ordering::Relaxed) % 4 {
         0 => Ok(origin(packet)),
-        1 => Err(Failure::policy("not today").transient()),
+        1 => Err(Failure::policy("not today")),
         2 => Ok(healthy(packet)),
         _ => Ok(first_come(packet)),
     })
