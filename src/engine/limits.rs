@@ -101,7 +101,9 @@ pub(super) fn wait(due: Duration, asked_for: Option<Duration>) -> Duration {
 /// Asking ahead: what will probably be asked next is asked while earlier answers are awaited.
 ///
 /// An early answer is used only if its question turns out to be the one that is asked at its turn,
-/// so the ledger has the same bytes as without. Questions that do not come up are waste.
+/// so the ledger has the same bytes as without. Questions that do not come up are waste: what their
+/// answers cost counts against the budgets of tokens and money. A call is cut short when its
+/// question is outdated; what it had cost by then is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speculation {
     /// Evaluations that are considered at a time, with the one whose turn it is.
