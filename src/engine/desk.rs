@@ -111,7 +111,9 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
         let room = ahead.width.get().saturating_sub(controller.in_flight());
         let Some(room) = std::num::NonZeroU32::new(room) else { return };
         for upcoming in controller.upcoming(room) {
-            if self.speculation.wasted_calls >= ahead.max_wasted_calls {
+            // Every early call that was not used yet may turn out to be waste.
+            let unused = self.speculation.early_calls - self.speculation.used_calls;
+            if unused >= ahead.max_wasted_calls {
                 return;
             }
             let entity = &upcoming.request.entity;

@@ -108,7 +108,8 @@ pub(super) fn wait(due: Duration, asked_for: Option<Duration>) -> Duration {
 pub struct Speculation {
     /// Evaluations that are considered at a time, with the one whose turn it is.
     pub width: NonZeroU32,
-    /// After so many policy calls that turned out to be waste, nothing more is asked ahead.
+    /// At most so many policy calls are wasted: when all early calls that were not used yet would
+    /// add up to it, nothing more is asked ahead.
     pub max_wasted_calls: u64,
 }
 
