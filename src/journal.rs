@@ -1,5 +1,6 @@
 //! The journal: a ledger on disk, stored entry by entry before anything follows from it.
 
+mod checkpoint;
 mod error;
 pub(crate) mod file;
 mod frame;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use eog_core::{Digest, Entry, Ledger};
 
+pub use checkpoint::{CheckpointError, MAX_CHECKPOINT_BYTES, read_checkpoint, write_checkpoint};
 pub use error::JournalError;
 use file::DiskFile;
 pub(crate) use file::sync_folder;

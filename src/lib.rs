@@ -14,7 +14,10 @@ pub use engine::{Engine, Finished, Limits, Retry, Speculation, SpeculationFigure
 pub use eog_core::*;
 pub use events::{Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
-pub use journal::{CutTail, Journal, JournalError, MAX_ENTRY_BYTES, Medium, Recovered};
+pub use journal::{
+    CheckpointError, CutTail, Journal, JournalError, MAX_CHECKPOINT_BYTES, MAX_ENTRY_BYTES, Medium,
+    Recovered, read_checkpoint, write_checkpoint,
+};
 pub use memory::{DecisionMemory, MemoryError, MemoryFigures, Remembering, command_identity};
 pub use side::{
     CallFigures, CallRecorder, Durability, MAX_SIDE_LINE_BYTES, RecordError, RunStart, SideCut,

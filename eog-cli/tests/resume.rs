@@ -8,8 +8,11 @@
 
 mod common;
 
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{eog, investigate_json};
@@ -222,4 +225,47 @@ fn another_incident_is_not_mixed_in() {
     let output = eog().arg("resume").arg(&empty).arg(incident.path("bundle")).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     assert!(String::from_utf8_lossy(&output.stderr).contains("holds no entry yet"));
+}
+
+/// Who may write anywhere gives that up for the child.
+#[test]
+fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {
+    const NOBODY: u32 = 65534;
+    let incident = Incident::new();
+    let set = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // Whoever the child is, it may use everything else. The binary may be where it may not.
+    set(&incident.path(""), 0o777);
+    let program = incident.path("eog");
+    // By a process of its own: nobody can start a program that is open for writing here.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_eog")).arg(&program).status();
+    assert!(copied.unwrap().success());
+    let folder = incident.path("read-only");
+    std::fs::create_dir(&folder).unwrap();
+    set(&folder, 0o555);
+
+    let probe = folder.join("probe");
+    let writes_anywhere = std::fs::write(&probe, "").is_ok();
+    let mut eog = Command::new(&program);
+    if writes_anywhere {
+        std::fs::remove_file(&probe).unwrap();
+        eog.uid(NOBODY).gid(NOBODY);
+    }
+    let journal = folder.join("run.journal");
+    eog.arg("investigate").arg(incident.path("bundle"));
+    eog.args(["--policy", &incident.policy(), "--journal"]).arg(&journal);
+    let output = match eog.output() {
+        Err(error) if writes_anywhere && error.kind() == ErrorKind::PermissionDenied => {
+            eprintln!("skipped: this user may write anywhere, and may not become another: {error}");
+            return;
+        }
+        output => output.unwrap(),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let expected = format!("cannot create the journal {}: Permission denied", journal.display());
+    assert!(said.contains(&expected), "{said}");
+    assert_eq!(incident.calls(), 0, "nothing is paid for");
+    assert!(!journal.exists());
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests may")]
 
+mod checkpoint;
 mod crash;
 mod damage;
 mod making;

@@ -61,21 +61,6 @@ fn a_place_that_takes_no_file_is_an_error() {
 }
 
 #[test]
-#[cfg(unix)]
-fn a_read_only_folder_is_an_error() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = folder();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
-    if fs::write(folder.path().join("probe"), "").is_ok() {
-        eprintln!("skipped: this user may write anywhere");
-        return;
-    }
-    let error = Journal::create(folder.path().join("run.journal")).unwrap_err();
-    let JournalError::Unusable { source, .. } = &error else { panic!("{error}") };
-    assert_eq!(source.kind(), ErrorKind::PermissionDenied);
-}
-
-#[test]
 fn one_writer_at_a_time_and_any_reader() {
     let entries = arrivals(3);
     let folder = folder();
