@@ -174,12 +174,17 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     /// ledger lacks is asked of the contract and the policy.
     ///
     /// Give the journal that held the ledger to [`Engine::with_journal`], so that new entries
-    /// follow the old ones in it.
+    /// follow the old ones in it. If it has a checkpoint that fits, only the entries after that are
+    /// derived again.
     ///
     /// # Errors
     /// [`RestoreError`] when the ledger does not follow by the rules of this program.
-    pub async fn resume(self, ledger: &Ledger) -> Result<Finished, RestoreError> {
-        let controller = Controller::restore(ledger)?;
+    pub async fn resume(mut self, ledger: &Ledger) -> Result<Finished, RestoreError> {
+        let by_checkpoint = self.journal.as_mut().and_then(|journal| journal.restore(ledger));
+        let controller = match by_checkpoint {
+            Some(controller) => controller,
+            None => Controller::restore(ledger)?,
+        };
         Ok(self.drive(controller, RunStart::Resumed).await)
     }
 

@@ -1,6 +1,7 @@
 //! The journal: a ledger on disk, stored entry by entry before anything follows from it.
 
 mod checkpoint;
+mod checkpointing;
 mod error;
 pub(crate) mod file;
 mod frame;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use eog_core::{Digest, Entry, Ledger};
 
 pub use checkpoint::{CheckpointError, MAX_CHECKPOINT_BYTES, read_checkpoint, write_checkpoint};
+use checkpointing::Pace;
 pub use error::JournalError;
 use file::DiskFile;
 pub(crate) use file::sync_folder;
@@ -56,6 +58,8 @@ pub struct Journal {
     length: u64,
     fsync: bool,
     poisoned: bool,
+    /// None on a medium that has no place beside it.
+    pace: Option<Pace>,
 }
 
 /// What a journal held.
@@ -108,7 +112,7 @@ impl Journal {
             let _ = std::fs::remove_file(journal.path());
             return Err(error);
         }
-        Ok(journal)
+        Ok(journal.with_checkpoints())
     }
 
     /// Opens a journal to go on with it. The remains of an interrupted write are cut off the file.
@@ -117,7 +121,7 @@ impl Journal {
     /// [`JournalError::Locked`] while somebody else writes; [`JournalError::Damaged`] names the
     /// first entry that was changed. The file is unchanged then.
     pub fn open(path: impl AsRef<Path>) -> Result<(Self, Recovered), JournalError> {
-        Self::on(DiskFile::open(path.as_ref())?)
+        Self::on_disk(DiskFile::open(path.as_ref())?)
     }
 
     /// Opens the journal on a medium of one's own, as [`Journal::open`] does that in a file. An
@@ -197,7 +201,7 @@ impl Journal {
 
     fn at_start(medium: Box<dyn Medium>) -> Self {
         let (entries, head, length) = (0, Digest::ZERO, 0);
-        Self { medium, entries, head, length, fsync: true, poisoned: false }
+        Self { medium, entries, head, length, fsync: true, poisoned: false, pace: None }
     }
 
     /// Writes the header into what is no journal yet.

@@ -1,5 +1,6 @@
 //! The controller's face: inputs, outputs, and what may be asked of it between the two.
 
+mod checkpoint;
 mod commit;
 mod dispatch;
 mod distance;
@@ -29,6 +30,7 @@ use crate::ledger::{
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::State;
 use crate::topology::Topology;
+pub use checkpoint::Checkpoint;
 use dispatch::Slot;
 use distance::Distances;
 pub use fork::ForkError;
@@ -168,13 +170,36 @@ pub struct Spent {
     pub usage: Usage,
 }
 
+/// How an evaluation was answered.
+#[derive(Clone, Copy)]
+enum AnsweredBy {
+    Policy,
+    Memory,
+    Nobody,
+}
+
+impl Spent {
+    /// Counts one committed evaluation, without what its answer cost.
+    fn count(&mut self, by: AnsweredBy) {
+        self.evaluations += 1;
+        match by {
+            AnsweredBy::Policy => self.hops += 1,
+            AnsweredBy::Memory => self.remembered += 1,
+            AnsweredBy::Nobody => {
+                self.hops += 1;
+                self.failures += 1;
+            }
+        }
+    }
+}
+
 /// The deterministic controller (paper §4, made exact): decides where to look next and what
 /// follows from each answer. Performs no I/O, reads no clock, draws no random number.
 ///
 /// It has four groups of methods:
 ///
 /// - **Start:** [`Controller::new`], or from a ledger [`Controller::restore`] and
-///   [`Controller::fork`].
+///   [`Controller::fork`]; [`Controller::restore_from`] a [`Controller::checkpoint`] is faster.
 /// - **Drive:** [`Controller::handle`] takes one input; after *every* input call
 ///   [`Controller::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
 /// - **Look:** beliefs, inboxes, claims, topology, ledger, what was spent; at any time.
@@ -215,8 +240,8 @@ pub struct Controller {
     spent: Spent,
     /// Dispatched and not committed, in dispatch order.
     in_flight: VecDeque<Slot>,
-    /// Decisions by packet digest, with the entry that holds them.
-    memory: BTreeMap<Digest, (u64, Decision)>,
+    /// The entries that hold the decisions, by packet digest.
+    memory: BTreeMap<Digest, u64>,
     /// Requests to hand out, each with the number of entries that must be stored before.
     requests: VecDeque<(u64, Output)>,
     /// Searched when the order asks for them, and again after an edge was removed.
@@ -235,12 +260,28 @@ pub struct Controller {
 impl Controller {
     /// Opens an investigation: the case becomes entry 0, its seeds become active.
     pub fn new(config: Config, case: Case) -> Self {
-        let state = State::new(&case);
-        let mut controller = Self {
-            config: config.clone(),
+        Self::open(config, case, Ledger::default())
+    }
+
+    /// Opens an investigation in an empty ledger.
+    fn open(config: Config, case: Case, ledger: Ledger) -> Self {
+        let mut controller = Self::idle(config.clone(), State::new(&case), ledger);
+        let opened = Opened { format: LEDGER_FORMAT, config, case };
+        controller.ledger.append(EntryBody::Opened(Box::new(opened)));
+        for seed in controller.state.seeds.clone() {
+            controller.activate(&seed, Reason::Seed, 0);
+        }
+        controller.fill_window();
+        controller
+    }
+
+    /// A controller that nobody waits for.
+    fn idle(config: Config, state: State, ledger: Ledger) -> Self {
+        Self {
+            config,
             state,
             active: ActiveSet::default(),
-            ledger: Ledger::default(),
+            ledger,
             spent: Spent::default(),
             in_flight: VecDeque::new(),
             memory: BTreeMap::new(),
@@ -252,14 +293,7 @@ impl Controller {
             next_ticket: 0,
             refused_wakes: 0,
             halt: Halt::default(),
-        };
-        let opened = Opened { format: LEDGER_FORMAT, config, case };
-        controller.ledger.append(EntryBody::Opened(Box::new(opened)));
-        for seed in controller.state.seeds.clone() {
-            controller.activate(&seed, Reason::Seed, 0);
         }
-        controller.fill_window();
-        controller
     }
 
     /// What to do next. Entries come first, in order; then requests; then `Idle` or `Done`.
@@ -335,7 +369,9 @@ impl Controller {
     /// The inbox of one entity, by sender; true marks messages it was not evaluated with yet.
     pub fn inbox(&self, entity: &EntityId) -> Vec<(Message, bool)> {
         let inbox = self.state.get(entity).into_iter().flat_map(|node| &node.inbox);
-        inbox.map(|(sender, received)| (message(sender, &received.belief), received.new)).collect()
+        inbox
+            .map(|(sender, received)| (message(sender, &received.broadcast.belief), received.new))
+            .collect()
     }
 
     /// The edges of all live claims, sorted.

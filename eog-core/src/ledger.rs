@@ -338,6 +338,8 @@ pub enum Observation {
 pub struct Ledger {
     entries: Vec<Arc<Entry>>,
     contexts: BTreeSet<Digest>,
+    /// What was recorded in place of the next entry, while a ledger is derived again.
+    expected: Option<Arc<Entry>>,
 }
 
 impl Ledger {
@@ -437,9 +439,36 @@ impl Ledger {
 
     /// Appends a body and returns the entry.
     pub(crate) fn append(&mut self, body: EntryBody) -> Arc<Entry> {
-        let entry = Arc::new(Entry::chained(self.next_seq(), self.head(), body));
+        let (seq, previous) = (self.next_seq(), self.head());
+        let is_as_expected = |expected: &Arc<Entry>| {
+            (expected.seq, expected.previous) == (seq, previous) && expected.body == body
+        };
+        let entry = match self.expected.take().filter(is_as_expected) {
+            // Its hash was checked when it came into a ledger.
+            Some(expected) => expected,
+            None => Arc::new(Entry::chained(seq, previous, body)),
+        };
         self.entries.push(Arc::clone(&entry));
         entry
+    }
+
+    /// Names the recorded entry that the next one appended should equal. If it does, it is taken in
+    /// itself: nothing is hashed or held twice.
+    pub(crate) fn expect(&mut self, recorded: &Arc<Entry>) {
+        self.expected = Some(Arc::clone(recorded));
+    }
+
+    /// The evaluation of this number among the entries, if that is one.
+    pub(crate) fn evaluation(&self, entry: u64) -> Option<&Evaluation> {
+        self.entries.get(usize::try_from(entry).ok()?)?.evaluation()
+    }
+
+    /// The decision that this entry holds, if it holds one.
+    pub(crate) fn decision(&self, entry: u64) -> Option<&Decision> {
+        match &self.evaluation(entry)?.answer {
+            RecordedAnswer::Decided(decision) => Some(decision),
+            RecordedAnswer::Remembered { .. } | RecordedAnswer::Failed(_) => None,
+        }
     }
 
     /// The record of a context: with its body when it is new to this ledger.

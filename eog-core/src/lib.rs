@@ -79,8 +79,8 @@ pub use contract::{
     Usage,
 };
 pub use controller::{
-    BudgetKind, Controller, ForkError, Input, InputError, Output, RestoreError, Spent, StopReason,
-    Ticket, Upcoming,
+    BudgetKind, Checkpoint, Controller, ForkError, Input, InputError, Output, RestoreError, Spent,
+    StopReason, Ticket, Upcoming,
 };
 pub use digest::Digest;
 pub use evidence::{

@@ -16,6 +16,8 @@ use crate::topology::{CLAIM_RELATION, Direction, Neighbour, Topology};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     pub(crate) belief: Option<Belief>,
+    /// The entry of its last evaluation, which holds the belief.
+    pub(crate) evaluated: Option<u64>,
     /// Whether the belief came from a decision, not from a failed first visit.
     pub(crate) settled: bool,
     pub(crate) stale: bool,
@@ -29,19 +31,29 @@ pub(crate) struct Node {
     /// How many evaluations had been committed right after its own last one.
     pub(crate) last_commit: Option<u64>,
     pub(crate) inbox: BTreeMap<EntityId, Received>,
-    pub(crate) last_broadcast: Option<Arc<Belief>>,
+    pub(crate) last_broadcast: Option<Broadcast>,
     /// Local evidence ever cited.
     pub(crate) cited: BTreeSet<EvidenceId>,
     /// Local evidence ever seen, with its time.
     pub(crate) seen: BTreeMap<EvidenceId, EvidenceTime>,
+    /// The entries whose contexts brought it.
+    pub(crate) learnt: Vec<u64>,
     /// The candidate scores of the last decision.
     pub(crate) scores: Vec<CandidateScore>,
+}
+
+/// A belief as it was sent to neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct Broadcast {
+    pub(crate) belief: Arc<Belief>,
+    /// The entry of the evaluation that sent it.
+    pub(crate) entry: u64,
 }
 
 /// The latest message of one sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
-    pub(crate) belief: Arc<Belief>,
+    pub(crate) broadcast: Broadcast,
     /// Not dispatched with yet.
     pub(crate) new: bool,
     /// The sender's label as it was last dispatched with, if ever.
@@ -51,15 +63,15 @@ pub(crate) struct Received {
 impl Received {
     /// Whether the sender has another label than when it was last read.
     pub(crate) fn is_label_change(&self) -> bool {
-        self.new && self.read_label != Some(self.belief.label)
+        self.new && self.read_label != Some(self.broadcast.belief.label)
     }
 }
 
 impl Node {
     /// Puts a message into the inbox, in place of the sender's earlier one.
-    pub(crate) fn receive(&mut self, sender: &EntityId, belief: &Arc<Belief>) {
+    pub(crate) fn receive(&mut self, sender: &EntityId, broadcast: &Broadcast) {
         let read_label = self.inbox.get(sender).and_then(|earlier| earlier.read_label);
-        let received = Received { belief: Arc::clone(belief), new: true, read_label };
+        let received = Received { broadcast: broadcast.clone(), new: true, read_label };
         self.inbox.insert(sender.clone(), received);
     }
 
@@ -67,9 +79,14 @@ impl Node {
         self.inbox.values().any(|message| message.new)
     }
 
-    pub(crate) fn remember_evidence(&mut self, context: &LocalContext) {
+    /// Takes note of the findings in the context of an entry.
+    pub(crate) fn remember_evidence(&mut self, context: &LocalContext, entry: u64) {
+        let before = self.seen.len();
         for finding in &context.findings {
             self.seen.entry(finding.id().clone()).or_insert(finding.time);
+        }
+        if self.seen.len() > before {
+            self.learnt.push(entry);
         }
     }
 }
@@ -157,6 +174,13 @@ impl State {
             roles.cause |= own == &edge.cause;
             roles.effect |= own == &edge.effect;
         }
+    }
+
+    /// Cause and effect of every claim that was ever accepted, but for self-claims; by name.
+    pub(crate) fn ever_claimed(&self) -> impl Iterator<Item = (&EntityId, &EntityId)> {
+        self.claimed.iter().flat_map(|(own, others)| {
+            others.iter().filter(|(_, roles)| roles.cause).map(move |(other, _)| (own, other))
+        })
     }
 
     /// Everyone who exchanges messages with an entity, by name.

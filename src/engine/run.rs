@@ -176,6 +176,9 @@ impl Records {
             }
             self.tell(Event::Appended(Arc::clone(entry)));
         }
+        if let Some(journal) = &mut self.journal {
+            journal.keep_up(controller);
+        }
         Ok(())
     }
 

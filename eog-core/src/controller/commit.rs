@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Controller;
 use super::dispatch::{Answered, Seen, Slot, Stage, restore_flags};
+use super::{AnsweredBy, Controller};
 use crate::active::Reason;
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::checks::{Checked, check};
 use crate::config::{ChangeRule, ClaimRule, Damping, Wake};
-use crate::contract::{Failure, Usage};
+use crate::contract::Failure;
 use crate::ids::{EntityId, EvidenceId};
 use crate::ledger::{
     ActivationRecord, ActivationRefusal, ChangeCause, ContextRecord, EntryBody, Evaluation,
     Outcome, RecordedAnswer, Refusal,
 };
 use crate::packet::{Decision, Proposal};
-use crate::state::Node;
+use crate::state::{Broadcast, Node};
 
 impl Controller {
     /// Commits answered evaluations in dispatch order, refilling the window after each.
@@ -31,22 +31,25 @@ impl Controller {
                 }
             };
             self.record_halt();
-            self.count(&answered, usage);
+            self.spent.usage += usage;
+            self.spent.count(match &answered {
+                Answered::Decided(..) => AnsweredBy::Policy,
+                Answered::Remembered(..) => AnsweredBy::Memory,
+                Answered::Failed(..) => AnsweredBy::Nobody,
+            });
             match answered {
                 Answered::Failed(seen, failure) => {
                     self.commit_failure(&slot, seen.as_ref(), &failure);
                 }
                 Answered::Decided(seen, decision) => {
-                    let recorded = RecordedAnswer::Decided(decision.clone());
-                    self.commit_decision(&slot, &seen, &decision, recorded);
+                    let entry = self.ledger.next_seq();
+                    self.commit_decision(&slot, &seen, decision, None);
                     if self.config.decision_memory {
-                        let entry = self.ledger.next_seq() - 1;
-                        self.memory.insert(seen.digest, (entry, decision));
+                        self.memory.insert(seen.digest, entry);
                     }
                 }
                 Answered::Remembered(seen, entry, decision) => {
-                    let recorded = RecordedAnswer::Remembered { entry };
-                    self.commit_decision(&slot, &seen, &decision, recorded);
+                    self.commit_decision(&slot, &seen, decision, Some(entry));
                 }
             }
             self.fill_window();
@@ -54,26 +57,14 @@ impl Controller {
         self.fill_window();
     }
 
-    fn count(&mut self, answered: &Answered, usage: Usage) {
-        self.spent.evaluations += 1;
-        self.spent.usage += usage;
-        match answered {
-            Answered::Decided(..) => self.spent.hops += 1,
-            Answered::Remembered(..) => self.spent.remembered += 1,
-            Answered::Failed(..) => {
-                self.spent.hops += 1;
-                self.spent.failures += 1;
-            }
-        }
-    }
-
     /// A failed evaluation: `Defer` on the first visit, else the belief stays and is stale. Its
     /// messages are new again. Broadcasts nothing, counts no flip.
     fn commit_failure(&mut self, slot: &Slot, seen: Option<&Seen>, failure: &Failure) {
         let entity = slot.activation.entity.clone();
         let context = seen.map(|seen| self.learn(&entity, seen));
-        let commits = self.spent.evaluations;
+        let (commits, seq) = (self.spent.evaluations, self.ledger.next_seq());
         let node = self.state.node(&entity);
+        node.evaluated = Some(seq);
         restore_flags(node, &slot.cleared);
         node.last_commit = Some(commits);
         node.stale = node.belief.is_some();
@@ -96,25 +87,26 @@ impl Controller {
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
+    /// `remembered` names the entry that holds the decision, if it is not a new one.
     fn commit_decision(
         &mut self,
         slot: &Slot,
         seen: &Seen,
-        decision: &Decision,
-        recorded: RecordedAnswer,
+        decision: Decision,
+        remembered: Option<u64>,
     ) {
         let entity = slot.activation.entity.clone();
         let context = self.learn(&entity, seen);
         let inbox_ids: BTreeSet<EvidenceId> =
             seen.packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
-        let mut checked = check(&self.config, &self.state, &entity, &inbox_ids, decision);
+        let mut checked = check(&self.config, &self.state, &entity, &inbox_ids, &decision);
         let joined = self.join_claims(&checked.claims);
         let mut refusals = std::mem::take(&mut checked.refusals);
         let warnings = std::mem::take(&mut checked.warnings);
 
         let causes: BTreeSet<EntityId> =
             checked.claims.iter().map(|claim| claim.cause.clone()).collect();
-        let mut outcome = self.revise(&entity, checked, decision);
+        let mut outcome = self.revise(&entity, checked, &decision);
         if outcome.change.is_some() && self.config.broadcast {
             outcome.broadcast_to = self.state.adjacent(&entity).into_iter().collect();
         }
@@ -136,6 +128,10 @@ impl Controller {
             let refused = Some(ActivationRefusal::Damped);
             activations.push(ActivationRecord { entity, reason: void.reason, refused });
         }
+        let recorded = match remembered {
+            Some(entry) => RecordedAnswer::Remembered { entry },
+            None => RecordedAnswer::Decided(decision),
+        };
         let mut body = evaluation(slot, Some(context), Some(seen), recorded, outcome);
         body.refusals = refusals;
         body.warnings = warnings;
@@ -147,7 +143,7 @@ impl Controller {
     fn learn(&mut self, entity: &EntityId, seen: &Seen) -> ContextRecord {
         let context = &seen.packet.context;
         self.state.named.extend(context.named());
-        self.state.node(entity).remember_evidence(context);
+        self.state.node(entity).remember_evidence(context, self.ledger.next_seq());
         self.ledger.record_context(context)
     }
 
@@ -174,7 +170,7 @@ impl Controller {
 
     /// Counts a flip, damps, and compares with the stored belief; stores the new one.
     fn revise(&mut self, entity: &EntityId, checked: Checked, decision: &Decision) -> Outcome {
-        let commits = self.spent.evaluations;
+        let (commits, seq) = (self.spent.evaluations, self.ledger.next_seq());
         let config = &self.config;
         let node = self.state.nodes.entry(entity.clone()).or_default();
         let before = node.belief.take().filter(|_| node.settled);
@@ -221,6 +217,7 @@ impl Controller {
         };
         let old = before.map(|before| before.claims).unwrap_or_default();
         node.belief = Some(belief.clone());
+        node.evaluated = Some(seq);
         node.settled = true;
         node.stale = false;
         node.last_commit = Some(commits);
@@ -247,15 +244,13 @@ impl Controller {
         seq: u64,
     ) -> Vec<ActivationRecord> {
         let mut woken: BTreeMap<EntityId, Reason> = BTreeMap::new();
-        if !outcome.broadcast_to.is_empty() {
-            let belief = Arc::new(outcome.belief.clone());
+        if outcome.change.is_some() && self.config.broadcast {
+            let broadcast = Broadcast { belief: Arc::new(outcome.belief.clone()), entry: seq };
             for neighbour in &outcome.broadcast_to {
-                self.state.node(neighbour).receive(entity, &belief);
+                self.state.node(neighbour).receive(entity, &broadcast);
                 woken.insert(neighbour.clone(), Reason::Wake);
             }
-        }
-        if outcome.change.is_some() && self.config.broadcast {
-            self.state.node(entity).last_broadcast = Some(Arc::new(outcome.belief.clone()));
+            self.state.node(entity).last_broadcast = Some(broadcast);
         }
         if self.config.late_messages {
             for edge in joined {
@@ -283,13 +278,14 @@ impl Controller {
     /// Hands the last broadcast of `from`, if there is one, to `to`. A belief that has just
     /// reached it counts as received.
     pub(super) fn exchange(&mut self, from: &EntityId, to: &EntityId) -> bool {
-        let Some(belief) = self.state.get(from).and_then(|node| node.last_broadcast.clone()) else {
+        let Some(sent) = self.state.get(from).and_then(|node| node.last_broadcast.clone()) else {
             return false;
         };
         let inbox = self.state.node(to);
-        let already = inbox.inbox.get(from).is_some_and(|r| r.new && *r.belief == *belief);
+        let already =
+            inbox.inbox.get(from).is_some_and(|r| r.new && r.broadcast.belief == sent.belief);
         if !already {
-            inbox.receive(from, &belief);
+            inbox.receive(from, &sent);
         }
         true
     }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::distance::Distances;
 use super::{BudgetKind, Controller, InputError, Output, Ticket, message};
 use crate::active::Activation;
-use crate::belief::{Label, Message};
+use crate::belief::Label;
 use crate::config::{Concurrency, Order};
 use crate::contract::{ContextRequest, Failure, Usage};
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::ledger::HaltCause;
 use crate::packet::{ContextPacket, Decision, LocalContext};
-use crate::state::{Node, Received};
+use crate::state::{Broadcast, Node, Received};
 use crate::topology::Neighbour;
 
 /// One evaluation under way.
@@ -24,12 +24,38 @@ pub(super) struct Slot {
     pub(super) activation: Activation,
     pub(super) visit: u32,
     /// How many entries there were when it was dispatched.
-    after: u64,
+    pub(super) after: u64,
     /// Senders whose new-flags this dispatch cleared, with the labels read before.
     pub(super) cleared: BTreeMap<EntityId, Option<Label>>,
-    pub(super) inbox: Vec<Message>,
+    pub(super) inbox: Vec<(EntityId, Broadcast)>,
+    /// Empty once they are in a packet.
     neighbours: Vec<Neighbour>,
     pub(super) stage: Stage,
+}
+
+impl Slot {
+    /// The neighbours as they were when it was dispatched.
+    pub(super) fn neighbours(&self) -> &[Neighbour] {
+        let seen = match &self.stage {
+            Stage::Fetching => None,
+            Stage::Deciding(seen) => Some(seen),
+            Stage::Answered(answered, _) => match answered {
+                Answered::Decided(seen, _) | Answered::Remembered(seen, ..) => Some(seen),
+                Answered::Failed(seen, _) => seen.as_ref(),
+            },
+        };
+        seen.map_or(&self.neighbours, |seen| &seen.packet.neighbours)
+    }
+}
+
+/// What a dispatch fixes, whatever comes before its answer.
+pub(super) struct Dispatched {
+    pub(super) activation: Activation,
+    pub(super) visit: u32,
+    pub(super) after: u64,
+    pub(super) cleared: BTreeMap<EntityId, Option<Label>>,
+    pub(super) inbox: Vec<(EntityId, Broadcast)>,
+    pub(super) neighbours: Vec<Neighbour>,
 }
 
 /// What was discarded.
@@ -175,29 +201,37 @@ impl Controller {
                 cleared.insert(sender.clone(), received.read_label);
             }
             received.new = false;
-            received.read_label = Some(received.belief.label);
-            inbox.push(message(sender, &received.belief));
+            received.read_label = Some(received.broadcast.belief.label);
+            inbox.push((sender.clone(), received.broadcast.clone()));
         }
+        let neighbours = self.state.neighbours(&entity);
+        let after = self.ledger.next_seq();
+        self.launch(Dispatched { activation, visit, after, cleared, inbox, neighbours });
+    }
+
+    /// Asks for the context of what was dispatched.
+    pub(super) fn launch(&mut self, dispatched: Dispatched) {
+        let Dispatched { activation, visit, after, cleared, inbox, neighbours } = dispatched;
         self.dispatched += 1;
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         let request = ContextRequest {
-            entity: entity.clone(),
+            entity: activation.entity.clone(),
             window: self.state.window,
             page: 1,
             visit,
             changed_neighbours: cleared.keys().cloned().collect::<BTreeSet<_>>(),
         };
-        self.requests.push_back((self.ledger.next_seq(), Output::Fetch { ticket, request }));
+        self.requests.push_back((after, Output::Fetch { ticket, request }));
         self.in_flight.push_back(Slot {
             ticket,
             number: self.dispatched,
             activation,
             visit,
-            after: self.ledger.next_seq(),
+            after,
             cleared,
             inbox,
-            neighbours: self.state.neighbours(&entity),
+            neighbours,
             stage: Stage::Fetching,
         });
     }
@@ -218,14 +252,15 @@ impl Controller {
             window,
             context,
             neighbours: std::mem::take(&mut slot.neighbours),
-            inbox: std::mem::take(&mut slot.inbox),
+            inbox: slot.inbox.iter().map(|(sender, sent)| message(sender, &sent.belief)).collect(),
         });
         let seen = Seen { digest: Digest::of(&*packet), packet };
         let remembered =
             if self.config.decision_memory { self.memory.get(&seen.digest) } else { None };
-        match remembered {
+        let decision = remembered.and_then(|&entry| Some((entry, self.ledger.decision(entry)?)));
+        match decision {
             Some((entry, decision)) => {
-                let answered = Answered::Remembered(seen, *entry, decision.clone());
+                let answered = Answered::Remembered(seen, entry, decision.clone());
                 slot.stage = Stage::Answered(answered, Usage::default());
             }
             None => {

@@ -14,7 +14,8 @@ pub(super) struct Halt {
     cause: Option<HaltCause>,
     /// A dispatch was withheld, and the chain does not say so yet.
     withheld: Option<HaltCause>,
-    recorded: bool,
+    /// What the chain says that holds, if it says so.
+    recorded: Option<HaltCause>,
     /// What was discarded had been dispatched before the last entry: dispatched again it sees more.
     discarded_older: bool,
 }
@@ -33,9 +34,25 @@ impl Halt {
 
     /// Takes note that somebody would have been dispatched.
     pub(super) fn withhold(&mut self, cause: HaltCause) {
-        if !self.recorded {
+        if self.recorded.is_none() {
             self.withheld.get_or_insert(cause);
         }
+    }
+
+    /// The halt that the chain knows of, if any.
+    pub(super) fn recorded(self) -> Option<HaltCause> {
+        self.recorded
+    }
+
+    /// The halt that a chain has come to.
+    pub(super) fn as_recorded(recorded: Option<HaltCause>) -> Self {
+        Self { cause: recorded, recorded, ..Self::default() }
+    }
+
+    /// Whether the chain does not say yet that evaluations under way were discarded which cannot be
+    /// dispatched again as they were.
+    pub(super) fn is_beyond_the_chain(self) -> bool {
+        self.discarded_older
     }
 
     /// Takes note that what was under way was discarded, which a halt before this one does not tell.
@@ -51,7 +68,7 @@ impl Controller {
     /// Records a halt before something follows that it had a part in.
     pub(super) fn record_halt(&mut self) -> bool {
         let Some(cause) = self.halt.withheld.take() else { return false };
-        self.halt.recorded = true;
+        self.halt.recorded = Some(cause);
         self.halt.discarded_older = false;
         self.ledger.append(EntryBody::Halted(cause));
         true
@@ -70,7 +87,7 @@ impl Controller {
             }
             return;
         }
-        let recorded = self.halt.recorded;
+        let recorded = self.halt.recorded.is_some();
         self.halt = Halt::default();
         if recorded {
             self.ledger.append(EntryBody::Resumed);

@@ -1,17 +1,19 @@
 //! Restoring: a controller rebuilt from its ledger, without a single call.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::checkpoint::CHECKPOINT_FORMAT;
 use super::dispatch::Stage;
 use super::{Controller, InputError, Output, Ticket};
 use crate::contract::Usage;
 use crate::digest::Digest;
 use crate::ledger::{
-    Entry, EntryBody, Evaluation, HaltCause, LEDGER_FORMAT, Ledger, RecordedAnswer,
+    Entry, EntryBody, Evaluation, HaltCause, LEDGER_FORMAT, Ledger, Opened, RecordedAnswer,
 };
 use crate::packet::LocalContext;
 
-/// A ledger that does not lead to a controller.
+/// A ledger or a checkpoint that does not lead to a controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -34,6 +36,53 @@ pub enum RestoreError {
         /// What the ledger says.
         found: String,
     },
+    /// The checkpoint is of another format.
+    #[error(
+        "the checkpoint has format {found}, but this program reads format {CHECKPOINT_FORMAT}; \
+         restore from the ledger alone"
+    )]
+    UnknownCheckpoint {
+        /// The format it names.
+        found: u32,
+    },
+    /// The checkpoint was taken of another ledger, or of one that was longer.
+    #[error(
+        "the checkpoint was taken after {entries} entries, the last with hash {expected}, but the \
+         ledger has {found} there; restore from the ledger alone"
+    )]
+    OtherLedger {
+        /// How many entries the checkpoint stands for.
+        entries: u64,
+        /// The hash that the last of them had.
+        expected: Digest,
+        /// What the ledger has in its place.
+        found: String,
+    },
+    /// The checkpoint contradicts itself or its ledger.
+    #[error("the checkpoint is damaged: {reason}; restore from the ledger alone")]
+    DamagedCheckpoint {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// The bodies of the contexts that a ledger holds, by digest.
+#[derive(Default)]
+pub(super) struct Contexts<'l>(BTreeMap<Digest, &'l LocalContext>);
+
+impl<'l> Contexts<'l> {
+    pub(super) fn learn(&mut self, evaluation: &'l Evaluation) {
+        if let Some(record) = &evaluation.context
+            && let Some(body) = &record.body
+        {
+            self.0.insert(record.digest, body);
+        }
+    }
+
+    /// The context of an evaluation, if it had one and its body came with it or before.
+    pub(super) fn of(&self, evaluation: &Evaluation) -> Option<&'l LocalContext> {
+        self.0.get(&evaluation.context.as_ref()?.digest).copied()
+    }
 }
 
 impl Controller {
@@ -59,46 +108,60 @@ impl Controller {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn restore(ledger: &Ledger) -> Result<Self, RestoreError> {
-        let mut entries = ledger.entries().iter();
-        let first = entries.next().ok_or(RestoreError::NotOpened)?;
-        let EntryBody::Opened(opened) = &first.body else { return Err(RestoreError::NotOpened) };
-        if opened.format != LEDGER_FORMAT {
-            return Err(RestoreError::UnknownFormat { found: opened.format });
-        }
-        let mut controller = Self::new(opened.config.clone(), opened.case.clone());
+        let (first, rest) = ledger.entries().split_first().ok_or(RestoreError::NotOpened)?;
+        let opened = opening(ledger)?;
+        let mut empty = Ledger::default();
+        empty.expect(first);
+        let mut controller = Self::open(opened.config.clone(), opened.case.clone(), empty);
         controller.compare(first)?;
-        let mut contexts: BTreeMap<Digest, LocalContext> = BTreeMap::new();
-        let mut entries = entries.peekable();
+        controller.follow(rest, &mut Contexts::default())?;
+        Ok(controller)
+    }
+
+    /// Derives recorded entries again, one after the other, and compares. All of them, and those
+    /// before, count as stored then.
+    pub(super) fn follow<'l>(
+        &mut self,
+        entries: &'l [Arc<Entry>],
+        contexts: &mut Contexts<'l>,
+    ) -> Result<(), RestoreError> {
+        let mut entries = entries.iter().peekable();
         while let Some(entry) = entries.next() {
+            self.ledger.expect(entry);
             match &entry.body {
                 EntryBody::Opened(_) => {
                     return Err(differs(entry, "an evaluation or an observation", "an opening"));
                 }
                 EntryBody::Evaluated(evaluation) => {
-                    controller.repeat(entry, evaluation, &mut contexts)?;
+                    self.repeat(entry, evaluation, contexts)?;
                 }
                 EntryBody::Observed(observed) => {
                     let observation = observed.observation.clone();
-                    controller.observe(observation).map_err(|error| {
+                    self.observe(observation).map_err(|error| {
                         differs(entry, "an observation that fits", &error.to_string())
                     })?;
                 }
-                EntryBody::Halted(cause) => controller.repeat_halt(entry, *cause)?,
-                EntryBody::Resumed => controller.resume(),
-                EntryBody::Forked(forked) => controller.take_course(forked.as_ref().clone()),
+                EntryBody::Halted(cause) => self.repeat_halt(entry, *cause)?,
+                EntryBody::Resumed => self.resume(),
+                EntryBody::Forked(forked) => self.take_course(forked.as_ref().clone()),
             }
-            // A recorded halt withheld dispatches since the entry before it.
-            if let Some(EntryBody::Halted(cause)) = entries.peek().map(|next| &next.body)
-                && *cause != HaltCause::Cancelled
-            {
-                controller.halt.begin(*cause);
-            }
-            controller.commit_ready();
-            controller.compare(entry)?;
+            self.advance(entries.peek().copied());
+            self.compare(entry)?;
         }
-        controller.emitted = controller.ledger.next_seq();
-        controller.stored = controller.emitted;
-        Ok(controller)
+        self.emitted = self.ledger.next_seq();
+        self.stored = self.emitted;
+        Ok(())
+    }
+
+    /// Does what follows from the last entry, as far as the recorded entry after it allows.
+    pub(super) fn advance(&mut self, next: Option<&Arc<Entry>>) {
+        // A recorded halt withheld dispatches since the entry before it.
+        if let Some(EntryBody::Halted(cause)) = next.map(|next| &next.body)
+            && *cause != HaltCause::Cancelled
+        {
+            self.halt.begin(*cause);
+        }
+        self.commit_ready();
     }
 
     fn repeat_halt(&mut self, entry: &Entry, cause: HaltCause) -> Result<(), RestoreError> {
@@ -111,11 +174,11 @@ impl Controller {
     }
 
     /// Feeds a recorded evaluation to the slot that is next to be committed.
-    fn repeat(
+    fn repeat<'l>(
         &mut self,
         entry: &Entry,
-        evaluation: &Evaluation,
-        contexts: &mut BTreeMap<Digest, LocalContext>,
+        evaluation: &'l Evaluation,
+        contexts: &mut Contexts<'l>,
     ) -> Result<(), RestoreError> {
         let found = format!("an evaluation of {}", evaluation.entity);
         let Some(slot) = self.in_flight.front() else {
@@ -128,13 +191,11 @@ impl Controller {
         let ticket = slot.ticket;
         self.take_request(ticket);
         if let Some(record) = &evaluation.context {
-            if let Some(body) = &record.body {
-                contexts.insert(record.digest, body.clone());
-            }
-            let context = contexts.get(&record.digest).cloned().ok_or_else(|| {
+            contexts.learn(evaluation);
+            let context = contexts.of(evaluation).ok_or_else(|| {
                 differs(entry, "a context that was recorded", &record.digest.to_string())
             })?;
-            self.take_context(ticket, context).map_err(|error| unfit(entry, &error))?;
+            self.take_context(ticket, context.clone()).map_err(|error| unfit(entry, &error))?;
             self.take_request(ticket);
         }
         match &evaluation.answer {
@@ -172,6 +233,17 @@ impl Controller {
         let expected = derived.map_or("nothing".to_owned(), |derived| derived.hash.to_string());
         Err(differs(recorded, &format!("hash {expected}"), &format!("hash {}", recorded.hash)))
     }
+}
+
+/// The input of the investigation that a ledger records.
+pub(super) fn opening(ledger: &Ledger) -> Result<&Opened, RestoreError> {
+    let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|first| &first.body) else {
+        return Err(RestoreError::NotOpened);
+    };
+    if opened.format != LEDGER_FORMAT {
+        return Err(RestoreError::UnknownFormat { found: opened.format });
+    }
+    Ok(opened)
 }
 
 fn differs(entry: &Entry, expected: &str, found: &str) -> RestoreError {

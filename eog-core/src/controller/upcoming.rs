@@ -91,7 +91,9 @@ impl Controller {
                 changed_neighbours: new.map(|(sender, _)| sender.clone()).collect(),
             },
             neighbours: self.state.neighbours(entity),
-            inbox: inbox().map(|(sender, received)| message(sender, &received.belief)).collect(),
+            inbox: inbox()
+                .map(|(sender, received)| message(sender, &received.broadcast.belief))
+                .collect(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Properties of the controller, over random graphs with cycles and self-loops and over random and
 //! adversarial policies. `PROPTEST_CASES` scales the number of cases.
 
+mod checkpoints;
 mod contract;
 mod determinism;
 mod drive;

@@ -1,0 +1,83 @@
+//! What the entries before a checkpoint say at a glance: the world as it stands, and what was
+//! counted.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::controller::restore::{Contexts, RestoreError, opening};
+use crate::controller::{AnsweredBy, Spent};
+use crate::ledger::{ActivationRecord, Entry, EntryBody, Ledger, Observation, RecordedAnswer};
+use crate::state::State;
+
+/// Some first entries, read in one pass.
+pub(super) struct Prefix<'l> {
+    /// As it was changed by forks.
+    pub(super) config: Config,
+    /// Topology and anomalies as they were observed; nothing about any entity yet.
+    pub(super) state: State,
+    /// Without tokens and cost, which a ledger does not know.
+    pub(super) spent: Spent,
+    pub(super) contexts: Contexts<'l>,
+    /// How many activations may have been refused: those of seeds are not recorded.
+    pub(super) refused: RangeInclusive<u64>,
+}
+
+impl<'l> Prefix<'l> {
+    pub(super) fn read(
+        ledger: &'l Ledger,
+        entries: &'l [Arc<Entry>],
+    ) -> Result<Self, RestoreError> {
+        let opened = opening(ledger)?;
+        let mut prefix = Self {
+            config: opened.config.clone(),
+            state: State::new(&opened.case),
+            spent: Spent::default(),
+            contexts: Contexts::default(),
+            refused: 0..=0,
+        };
+        let mut refused = 0;
+        for entry in entries {
+            match &entry.body {
+                EntryBody::Evaluated(evaluation) => {
+                    prefix.contexts.learn(evaluation);
+                    prefix.spent.count(match evaluation.answer {
+                        RecordedAnswer::Decided(_) => AnsweredBy::Policy,
+                        RecordedAnswer::Remembered { .. } => AnsweredBy::Memory,
+                        RecordedAnswer::Failed(_) => AnsweredBy::Nobody,
+                    });
+                    refused += count_refused(&evaluation.activations);
+                }
+                EntryBody::Observed(observed) => {
+                    prefix.observe(&observed.observation);
+                    refused += count_refused(&observed.activations);
+                }
+                EntryBody::Forked(forked) => {
+                    if let Some(config) = &forked.changes.config {
+                        prefix.config = config.clone();
+                    }
+                }
+                EntryBody::Opened(_) | EntryBody::Halted(_) | EntryBody::Resumed => {}
+            }
+        }
+        prefix.refused = refused..=refused + opened.case.seeds.len() as u64;
+        Ok(prefix)
+    }
+
+    fn observe(&mut self, observation: &Observation) {
+        match observation {
+            Observation::Anomaly(anomaly) => self.state.anomalies.push(anomaly.clone()),
+            Observation::EdgeAdded(edge) => {
+                self.state.topology.add_edge(edge.clone());
+            }
+            Observation::EdgeRemoved(edge) => {
+                self.state.topology.remove_edge(edge);
+            }
+            Observation::NewEvidence(_) => {}
+        }
+    }
+}
+
+fn count_refused(activations: &[ActivationRecord]) -> u64 {
+    activations.iter().filter(|record| record.refused.is_some()).count() as u64
+}

@@ -1,0 +1,72 @@
+//! When a journal is given a checkpoint, and going on from it. An acceleration only: whatever fails
+//! here, the journal alone leads to the same investigation.
+
+use eog_core::{Checkpoint, Controller, Ledger};
+
+use super::checkpoint::{read_checkpoint, write_checkpoint};
+use super::{DiskFile, Journal, JournalError, Recovered};
+
+/// Deriving fewer entries again takes less than a fetch.
+const USUAL_INTERVAL: u64 = 1_000;
+
+/// When a journal in a file is given its checkpoints.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// At least so many entries lie between two.
+    interval: u64,
+    /// Entries before the last one.
+    last: u64,
+}
+
+impl Journal {
+    /// Sets how many entries there are at least from one checkpoint to the next: 1,000 unless said
+    /// otherwise, and never less than a quarter of all entries, so that writing them stays cheap.
+    ///
+    /// An [`Engine`](crate::Engine) writes them beside a journal in a file, for
+    /// [`Engine::resume`](crate::Engine::resume) to go on faster. On another medium there are none.
+    #[must_use]
+    pub fn checkpoint_every(mut self, entries: u64) -> Self {
+        if let Some(pace) = &mut self.pace {
+            pace.interval = entries.max(1);
+        }
+        self
+    }
+
+    pub(super) fn on_disk(file: DiskFile) -> Result<(Self, Recovered), JournalError> {
+        let (journal, recovered) = Self::on(file)?;
+        Ok((journal.with_checkpoints(), recovered))
+    }
+
+    pub(super) fn with_checkpoints(mut self) -> Self {
+        self.pace = Some(Pace { interval: USUAL_INTERVAL, last: 0 });
+        self
+    }
+
+    /// Writes a checkpoint if it is time and all that it stands for is acknowledged.
+    pub(crate) fn keep_up(&mut self, controller: &Controller) {
+        let Some(pace) = &mut self.pace else { return };
+        let tail = self.entries.saturating_sub(pace.last);
+        if tail < pace.interval.max(self.entries / 4) || controller.ledger().head() != self.head {
+            return;
+        }
+        let Some(checkpoint) = controller.checkpoint() else { return };
+        // Also if it cannot be written: what fails now would fail after every entry.
+        pace.last = self.entries;
+        if let Ok(bytes) = serde_json::to_vec(&checkpoint) {
+            let _ = write_checkpoint(self.path(), &bytes);
+        }
+    }
+
+    /// The controller that a ledger leads to, by way of the checkpoint. None if there is none, or
+    /// anything about it is wrong.
+    pub(crate) fn restore(&mut self, ledger: &Ledger) -> Option<Controller> {
+        self.pace.as_ref()?;
+        let bytes = read_checkpoint(self.path())?;
+        let checkpoint: Checkpoint = serde_json::from_slice(&bytes).ok()?;
+        let controller = Controller::restore_from(&checkpoint, ledger).ok()?;
+        if let Some(pace) = &mut self.pace {
+            pace.last = checkpoint.entries();
+        }
+        Some(controller)
+    }
+}
