@@ -112,7 +112,7 @@ pub(crate) struct Investigate {
     /// meantime comes too late for those under way, so steps differ from width to width, and the
     /// result may. The same width always gives the same ledger. To be faster and leave the result
     /// alone, use --speculate.
-    #[arg(long, value_name = "W", default_value_t = NonZeroU32::MIN)]
+    #[arg(long, value_name = "W", default_value_t = NonZeroU32::MIN, value_parser = parse_count)]
     pub(crate) width: NonZeroU32,
 
     /// File to store every step in before the next one is taken, so that `eog resume` can go on
@@ -213,7 +213,7 @@ struct Pace {
     /// too, up to W at a time. This changes time and spending, never the result: an early answer
     /// is used only if its question is still the one to be asked, and the ledger is the same byte
     /// for byte. Compare --width, which is another order of evaluation.
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", value_parser = parse_count)]
     speculate: Option<NonZeroU32>,
 
     /// Ask nothing more ahead after this many policy calls that --speculate made for nothing.
@@ -222,11 +222,11 @@ struct Pace {
 
     /// Most policy calls at once, for a service that takes no more. Unlimited if absent: as many
     /// as --width and --speculate need.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     policy_calls: Option<NonZeroU32>,
 
     /// Most fetches of evidence at once. Unlimited if absent.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     context_calls: Option<NonZeroU32>,
 
     /// Further attempts after a failure that may pass, such as exit code 75 of a program, with
@@ -304,7 +304,7 @@ pub(crate) struct Fork {
 
     /// Another number of evaluations that are under way at once: another order of evaluation,
     /// which the ledger records. To be faster and leave the result alone, use --speculate.
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", value_parser = parse_count)]
     pub(crate) width: Option<NonZeroU32>,
 
     /// File to store the fork in, shared entries included, so that `eog resume` can go on after a
@@ -441,6 +441,10 @@ fn parse_window(text: &str) -> Result<Window, String> {
             .map_err(|_| format!("{text:?} is not a time such as 2026-01-01T10:00:00Z"))
     };
     Window::new(instant(start)?, instant(end)?).map_err(|error| error.to_string())
+}
+
+fn parse_count(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
