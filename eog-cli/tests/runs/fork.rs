@@ -78,6 +78,7 @@ fn without_a_change_every_fork_ends_with_the_same_frontier() {
         let forked = parent.lines("fork/ledger.jsonl");
         assert_eq!(forked[..=at], lines[..=at], "the shared entries are copies");
         assert_eq!(forked.len(), lines.len() + 1);
+        assert!(forked[at + 1].contains(r#""changes":{}"#), "{}", forked[at + 1]);
         let replayed = run(&["replay", &parent.path("fork"), "--format", "json"]).1;
         assert_eq!(json_of(&replayed)["beliefs"], fork["beliefs"]);
     }
@@ -243,6 +244,7 @@ fn every_kind_of_entry_can_be_listed() {
         "resumed\n",
         "stopped: the budget of tokens was used up\n",
         "forked at entry 4: budget.tokens from 100 to 1000\n",
+        "forked at entry 9: budget.cost_micro_usd from 50 to none\n",
         "stopped: interrupted\n",
         "observed: alert Slow on c; next: c\n",
     ] {
