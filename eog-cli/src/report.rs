@@ -23,4 +23,5 @@ pub(crate) use graph::{dot, mermaid};
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;
 pub(crate) use model::Report;
+pub(crate) use page::paragraphs;
 pub(crate) use text::text;

@@ -72,26 +72,28 @@ pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
     let (first_path, first) = read(&arguments.first)?;
     let (second_path, second) = read(&arguments.second)?;
     let difference = eog::travel::diff(&first, &second);
-    let mut lines = Vec::new();
+    let mut lines: Vec<(&str, String)> = Vec::new();
     for setting in &difference.settings {
-        lines.push(format!("{}: {} | {}", setting.name, setting.first, setting.second));
+        lines.push(("", format!("{}: {} | {}", setting.name, setting.first, setting.second)));
     }
     if difference.other_case {
-        lines.push("the cases differ: topology, window, alerts or seeds".to_owned());
+        lines.push(("", "the cases differ: topology, window, alerts or seeds".to_owned()));
     }
     match &difference.parting {
-        Parting::Never if difference.is_none() => lines.push("the ledgers are equal".to_owned()),
-        Parting::Never => lines.push("what happened is the same".to_owned()),
+        Parting::Never if difference.is_none() => {
+            lines.push(("", "the ledgers are equal".to_owned()));
+        }
+        Parting::Never => lines.push(("", "what happened is the same".to_owned())),
         Parting::OneGoesOn { shared, first: longer } => {
             let longer = if *longer { "the first" } else { "the second" };
-            lines.push(format!("the same for {shared} entries; {longer} goes on"));
-            lines.extend(kinship(&first, &second, *shared));
+            lines.push(("", format!("the same for {shared} entries; {longer} goes on")));
+            lines.extend(kinship(&first, &second, *shared).map(|words| ("", words)));
         }
         Parting::At { first: a, second: b } => {
-            lines.push(format!("they part at entry {}", a.seq));
-            lines.push(format!("  first:  {}", describe(a)));
-            lines.push(format!("  second: {}", describe(b)));
-            lines.extend(kinship(&first, &second, a.seq));
+            lines.push(("", format!("they part at entry {}", a.seq)));
+            lines.push(("  first:  ", describe(a)));
+            lines.push(("  second: ", describe(b)));
+            lines.extend(kinship(&first, &second, a.seq).map(|words| ("", words)));
         }
     }
     let concluded = |path: &Path, ledger: &Ledger| {
@@ -99,14 +101,14 @@ pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
         Ok::<_, CliError>(report::in_one_line(&report))
     };
     let (a, b) = (concluded(&first_path, &first)?, concluded(&second_path, &second)?);
-    lines.push(format!("first:  {a}"));
-    lines.push(format!("second: {b}"));
-    files::print(&(lines.join("\n") + "\n"))?;
+    lines.push(("first:  ", a));
+    lines.push(("second: ", b));
+    files::print(&report::paragraphs(&lines, files::terminal_width()))?;
     Ok(Exit::Diagnosed)
 }
 
 /// What each of two ledgers has to say of itself if it becomes a fork at this entry.
-fn kinship(first: &Ledger, second: &Ledger, seq: u64) -> Vec<String> {
+fn kinship(first: &Ledger, second: &Ledger, seq: u64) -> impl Iterator<Item = String> {
     let forked = |name: &str, ledger: &Ledger, other: &Ledger, others_name: &str| {
         let fork = report::forks(ledger).into_iter().find(|fork| fork.at + 1 == seq)?;
         // The parent may have gone on since.
@@ -117,7 +119,7 @@ fn kinship(first: &Ledger, second: &Ledger, seq: u64) -> Vec<String> {
     };
     let a = forked("the first", first, second, "the second");
     let b = forked("the second", second, first, "the first");
-    a.into_iter().chain(b).collect()
+    a.into_iter().chain(b)
 }
 
 fn describe(entry: &Entry) -> String {
