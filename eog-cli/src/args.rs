@@ -51,6 +51,9 @@ pub(crate) enum Command {
     /// Say where two runs part, and what each concluded.
     Diff(Diff),
     /// Print the JSON Schema of what a command policy reads or writes.
+    ///
+    /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says
+    /// that it may answer later, and it is started again; any other code is a recorded failure.
     Schema(Schema),
 }
 

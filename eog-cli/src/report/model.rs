@@ -39,12 +39,12 @@ pub(crate) struct Report {
 }
 
 /// What a run did beside the result. Differs from run to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct RunFigures {
     /// Policy calls that `--speculate` made ahead of their turn.
     pub(crate) early_calls: u64,
     /// Those whose answer was used.
-    used_calls: u64,
+    pub(crate) used_calls: u64,
     /// Those whose answer was not.
     pub(crate) wasted_calls: u64,
     /// Fetches of evidence made ahead of their turn and not used.

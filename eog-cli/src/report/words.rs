@@ -192,3 +192,27 @@ fn money(micro_usd: u64) -> String {
 fn count_u64(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_never_rounded_down() {
+        for (micro_usd, words) in [
+            (1, "0.0001 USD"),
+            (250, "0.0003 USD"),
+            (1_234_500, "1.2345 USD"),
+            (u64::MAX, "18446744073709.5517 USD"),
+        ] {
+            assert_eq!(money(micro_usd), words);
+        }
+    }
+
+    #[test]
+    fn a_run_with_nothing_to_tell_says_nothing() {
+        assert_eq!(run(&RunFigures::default()), None);
+        let busy = RunFigures { retries: 1, ..RunFigures::default() };
+        assert_eq!(run(&busy).as_deref(), Some("in this run 1 further attempt after failures"));
+    }
+}

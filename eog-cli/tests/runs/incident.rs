@@ -19,8 +19,8 @@ pub(crate) struct Incident {
 }
 
 impl Incident {
-    /// The program notes each call in `policy.sh.calls` and goes on with this text. It may be
-    /// `$0` for names of files beside it.
+    /// The program notes each call in `policy.sh.calls` and goes on with this text, in which `$0` is
+    /// the path of `policy.sh`.
     pub(crate) fn judged_by(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bundle = folder.path().join("bundle");
@@ -67,7 +67,7 @@ impl Incident {
         command
     }
 
-    /// Investigates into `NAME.jsonl`'s bytes: the ledger that `--out` writes.
+    /// Investigates; returns the ledger that `--out` writes.
     pub(crate) fn ledger(&self, options: &[&str]) -> String {
         let out = self.path("out");
         let output = self.investigate(options).arg("--out").arg(&out).output().unwrap();
