@@ -15,15 +15,20 @@ const STDERR_TAIL_BYTES: usize = 2 << 10;
 const SHOWN_OUTPUT_BYTES: usize = 16 << 10;
 /// How much of what is wrong with an output goes into a failure, in characters.
 const MAX_ERROR_CHARS: usize = 500;
+/// The exit code of a program that asks to be started again later: `EX_TEMPFAIL` of sysexits.h.
+const EX_TEMPFAIL: i32 = 75;
 
 /// Asks a program: one packet as JSON on standard input, one decision as JSON on standard output.
 ///
 /// The program is started anew for each packet. When its output is not a decision, it is asked
 /// once more: the same packet with one more field, `"correction": {"output": …, "error": …}`,
 /// that shows what it wrote and what was wrong. Output that is still invalid is a recorded
-/// failure. The time-out is the engine's
-/// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and spans both attempts. When it
-/// strikes, or the investigation is cancelled, the program is killed, on Unix with every program
+/// failure, and so is an exit code other than 0. Code 75 (`EX_TEMPFAIL`) says that asking again
+/// later may help, as when a service is busy: the failure is
+/// [transient](crate::Failure::transient), and the engine tries again as often as
+/// [`Limits::retry`](crate::Limits::retry) allows. The time-out is the engine's
+/// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and spans a question
+/// with its correction. When it strikes, or the investigation is cancelled, the program is killed, on Unix with every program
 /// that it started in its process group.
 ///
 /// ```
@@ -91,7 +96,9 @@ impl CommandPolicy {
             let stderr = String::from_utf8_lossy(&stderr);
             let said =
                 if stderr.trim().is_empty() { "nothing on standard error" } else { stderr.trim() };
-            Err(Failure::policy(format!("{} ended with {status}: {said}", self.name())))
+            let failure = Failure::policy(format!("{} ended with {status}: {said}", self.name()));
+            let may_pass = status.code() == Some(EX_TEMPFAIL);
+            Err(if may_pass { failure.transient() } else { failure })
         }
     }
 

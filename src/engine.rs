@@ -67,6 +67,8 @@ pub struct Finished {
     pub side_error: Option<SideError>,
     /// What asking ahead came to.
     pub speculation: SpeculationFigures,
+    /// How many further attempts were made after failures that asking again may mend.
+    pub retries: u64,
 }
 
 impl Finished {
@@ -78,6 +80,7 @@ impl Finished {
             journal_error: None,
             side_error: None,
             speculation: SpeculationFigures::default(),
+            retries: 0,
         }
     }
 

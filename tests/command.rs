@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use eog::{
     AbductivePolicy, Answer, CommandPolicy, Config, ContextPacket, Engine, Failure, FailureKind,
-    Label, Limits,
+    Label, Limits, Retry,
 };
 use eog_testkit::{MemoryContext, assert_that, finding, packet, seeded, topology};
 use tempfile::TempDir;
@@ -127,6 +127,43 @@ async fn a_program_that_fails_is_quoted() {
     assert!(message.contains("exit status: 4: nothing on standard error"), "{message}");
     let message = failure_of("kill -9 $$").await;
     assert!(message.contains("signal: 9"), "{message}");
+}
+
+/// How often the script noted a try, after an investigation of one entity that may retry twice.
+async fn tries(body: &str) -> (eog::Finished, usize) {
+    let script = Script::new(&format!("echo tried >> \"$1/tries\"\n{body}"));
+    let retry = Retry { first_delay: Duration::from_millis(1), ..Retry::default() };
+    let ended = Engine::new(MemoryContext::default(), script.policy())
+        .with_limits(Limits { retry, ..Limits::default() })
+        .investigate(Config::default(), seeded(topology(""), ["db"]))
+        .await;
+    let tries = script.wrote("tries").lines().count();
+    (ended, tries)
+}
+
+#[tokio::test]
+async fn a_program_that_ends_with_75_is_tried_again() {
+    let busy_twice = format!("[ $(grep -c . \"$1/tries\") = 3 ] || exit 75; echo '{HEALTHY}'");
+    let (ended, tries) = tries(&busy_twice).await;
+    assert_that(&ended).ends_with_label("db", Label::Healthy).converged();
+    assert_eq!((tries, ended.retries, ended.spent().failures), (3, 2, 0));
+    assert_eq!(ended.spent().hops, 1, "all attempts are one call");
+}
+
+#[tokio::test]
+async fn a_program_that_always_ends_with_75_fails_with_what_it_said() {
+    let (ended, tries) = tries("echo 'too many requests' >&2; exit 75").await;
+    assert_that(&ended).failed_with("db", FailureKind::PolicyFailed, "75: too many requests");
+    assert_eq!((tries, ended.retries), (3, 2));
+}
+
+#[tokio::test]
+async fn other_exit_codes_are_not_tried_again() {
+    for code in [1, 74, 76, 127] {
+        let (ended, tries) = tries(&format!("exit {code}")).await;
+        assert_that(&ended).failed_with("db", FailureKind::PolicyFailed, &code.to_string());
+        assert_eq!((tries, ended.retries), (1, 0), "exit code {code}");
+    }
 }
 
 #[tokio::test]

@@ -3,11 +3,12 @@
 mod stress;
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use eog::{Timestamp, Window};
+use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
 pub(crate) use stress::{Stress, StressFormat};
 
@@ -32,9 +33,19 @@ pub(crate) enum Command {
     Investigate(Box<Investigate>),
     /// Go on with an investigation that was interrupted, from its journal.
     ///
-    /// What the journal holds is not asked again. Window, profile and budget are those it began
-    /// with.
+    /// What the journal holds is not asked again. Window, profile, budget and width are those it
+    /// began with.
     Resume(Box<Resume>),
+    /// Take another course from an entry of a ledger on: another policy, budget or rule.
+    ///
+    /// The new ledger begins with copies of the entries up to that one, of which nothing is asked
+    /// again, and says what was changed there. What was under way at that entry is asked anew. The
+    /// old ledger stays as it is; `eog diff` compares the two.
+    ///
+    /// A ledger does not name the policy that made it. So --policy, where it is given, counts as a
+    /// change of who judges; where it is absent the built-in rules judge, and the fork says that
+    /// nobody else does. Name the policy if it was a program that made the ledger.
+    Fork(Box<Fork>),
     /// Rebuild an investigation from its ledger, without a single call, and print its report.
     ///
     /// Every entry is derived again by the rules and compared with the recorded one.
@@ -49,6 +60,9 @@ pub(crate) enum Command {
     /// the width and the speed of answers are varied, and nothing else.
     Stress(Box<Stress>),
     /// Print the JSON Schema of what a command policy reads or writes.
+    ///
+    /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says
+    /// that it may answer later, and it is started again; any other code is a recorded failure.
     Schema(Schema),
 }
 
@@ -105,8 +119,16 @@ pub(crate) struct Investigate {
     #[arg(long)]
     pub(crate) no_messages: bool,
 
+    /// Evaluations that are under way at once, each begun without waiting for those before it.
+    /// This is another order of evaluation, and the ledger records it: what neighbours say in the
+    /// meantime comes too late for those under way, so steps differ from width to width, and the
+    /// result may. The same width always gives the same ledger. To be faster and leave the result
+    /// alone, use --speculate.
+    #[arg(long, value_name = "W", default_value_t = NonZeroU32::MIN, value_parser = parse_count)]
+    pub(crate) width: NonZeroU32,
+
     /// File to store every step in before the next one is taken, so that `eog resume` can go on
-    /// after a crash. Must not exist yet.
+    /// after a crash. Must not exist yet. What calls took and cost stands in FILE.side.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
@@ -120,22 +142,26 @@ pub(crate) struct Investigate {
     pub(crate) running: Running,
 }
 
-/// What a run needs, new or resumed.
+/// What a run needs, new, resumed or forked.
 #[derive(Debug, Args)]
 pub(crate) struct Running {
-    /// Who judges the evidence: `evidence` (built-in rules, no model) or `command:PROGRAM`, which
-    /// reads one packet as JSON on standard input and writes one decision as JSON on standard
-    /// output (see `eog schema`).
-    #[arg(long, value_name = "POLICY", default_value = "evidence", value_parser = parse_policy)]
-    pub(crate) policy: PolicyChoice,
+    /// Who judges the evidence: `evidence` (built-in rules, no model), which is the default, or
+    /// `command:PROGRAM`, which reads one packet as JSON on standard input and writes one decision
+    /// as JSON on standard output (see `eog schema`). A program that cannot answer now, but may
+    /// later, ends with code 75 (EX_TEMPFAIL): see --retries.
+    #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
+    policy: Option<PolicyChoice>,
 
     /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
-    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true, requires = "policy")]
     pub(crate) policy_arg: Vec<OsString>,
 
-    /// Longest time for one policy call, in seconds.
+    /// Longest time for one attempt of a policy call, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
-    pub(crate) policy_timeout: Duration,
+    policy_timeout: Duration,
+
+    #[command(flatten)]
+    pace: Pace,
 
     /// Folder to keep decisions in and to look them up in first, so that no run asks what another
     /// was told. Made if absent; any number of runs may share it. A policy that was changed, its
@@ -145,7 +171,7 @@ pub(crate) struct Running {
 
     /// Longest time for the whole investigation, in seconds, once the input is read.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    pub(crate) deadline: Option<Duration>,
+    deadline: Option<Duration>,
 
     /// Folder for agent_output.json, ledger.jsonl, graph.dot and report.md. Made if absent; files
     /// of these names are replaced.
@@ -159,6 +185,66 @@ pub(crate) struct Running {
     /// Print no progress, and not what --memory knew.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl Running {
+    /// Who judges.
+    pub(crate) fn policy(&self) -> &PolicyChoice {
+        self.policy.as_ref().unwrap_or_default()
+    }
+
+    /// Whether the command line says who judges.
+    pub(crate) fn names_policy(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// How long things may take, how many may be under way, how often they are tried.
+    pub(crate) fn limits(&self) -> Limits {
+        let attempts = NonZeroU32::MIN.saturating_add(self.pace.retries);
+        Limits {
+            policy_timeout: self.policy_timeout,
+            deadline: self.deadline,
+            context_calls: self.pace.context_calls,
+            policy_calls: self.pace.policy_calls,
+            retry: Retry { attempts, ..Retry::default() },
+            ..Limits::default()
+        }
+    }
+
+    /// How far to ask ahead, if at all.
+    pub(crate) fn speculation(&self) -> Option<Speculation> {
+        let Pace { speculate, max_waste, .. } = self.pace;
+        speculate.map(|width| Speculation { width, max_wasted_calls: max_waste })
+    }
+}
+
+/// How fast it goes. Nothing here changes a result.
+#[derive(Debug, Args)]
+struct Pace {
+    /// Ask ahead: while an answer is awaited, those that will probably be judged next are judged,
+    /// too, up to W at a time. This changes time and spending, never the result: an early answer
+    /// is used only if its question is still the one to be asked, and the ledger is the same byte
+    /// for byte. Compare --width, which is another order of evaluation.
+    #[arg(long, value_name = "W", value_parser = parse_count)]
+    speculate: Option<NonZeroU32>,
+
+    /// Ask nothing more ahead after this many policy calls that --speculate made for nothing.
+    #[arg(long, value_name = "CALLS", default_value_t = 100, requires = "speculate")]
+    max_waste: u64,
+
+    /// Most policy calls at once, for a service that takes no more. Unlimited if absent: as many
+    /// as --width and --speculate need.
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    policy_calls: Option<NonZeroU32>,
+
+    /// Most fetches of evidence at once. Unlimited if absent.
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    context_calls: Option<NonZeroU32>,
+
+    /// Further attempts after a failure that may pass, such as exit code 75 of a program, with
+    /// growing waits in between. A time-out and other failures are not tried again.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
 }
 
 #[derive(Debug, Args)]
@@ -184,6 +270,70 @@ pub(crate) struct Resume {
     pub(crate) running: Running,
 }
 
+const FORK_HELP: &str = concat!(
+    exit_codes!(),
+    "\n\n\
+Examples:
+  eog replay result --entries
+  eog fork result Scenario-2 --at 12 --budget 400
+  eog fork run.journal Scenario-2 --at 3 --policy command:./triage.py --journal other.journal
+  eog diff run.journal other.journal"
+);
+
+#[derive(Debug, Args)]
+#[command(after_help = FORK_HELP)]
+pub(crate) struct Fork {
+    /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger. It is
+    /// only read.
+    pub(crate) ledger: PathBuf,
+
+    /// Folder with the incident: the bundle or snapshot that the ledger began with.
+    pub(crate) path: PathBuf,
+
+    /// The last entry that both ledgers share. `eog replay LEDGER --entries` lists them.
+    #[arg(long, value_name = "N")]
+    pub(crate) at: u64,
+
+    /// Application architecture (JSON) that goes with a snapshot.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) architecture: Option<PathBuf>,
+
+    /// Other rules of the controller from there on. Budget, width and messages stay.
+    #[arg(long, value_enum)]
+    pub(crate) profile: Option<Profile>,
+
+    /// Another budget of policy calls. Those of the shared entries count.
+    #[arg(long, value_name = "CALLS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget: Option<u64>,
+
+    /// Turn off belief messages between neighbours from there on.
+    #[arg(long)]
+    pub(crate) no_messages: bool,
+
+    /// Turn them on, if the ledger began without.
+    #[arg(long, conflicts_with = "no_messages")]
+    pub(crate) messages: bool,
+
+    /// Another number of evaluations that are under way at once: another order of evaluation,
+    /// which the ledger records. To be faster and leave the result alone, use --speculate.
+    #[arg(long, value_name = "W", value_parser = parse_count)]
+    pub(crate) width: Option<NonZeroU32>,
+
+    /// File to store the fork in, shared entries included, so that `eog resume` can go on after a
+    /// crash. Must not exist yet. What calls took and cost stands in FILE.side.jsonl.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
+    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
+    /// file be damaged.
+    #[arg(long, requires = "journal")]
+    pub(crate) no_fsync: bool,
+
+    #[command(flatten)]
+    pub(crate) running: Running,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Profile {
     /// What we recommend.
@@ -204,6 +354,21 @@ pub(crate) enum Format {
     Mermaid,
 }
 
+impl Profile {
+    pub(crate) fn config(self) -> Config {
+        match self {
+            Self::Default => Config::default(),
+            Self::Paper => Config::paper(),
+        }
+    }
+}
+
+impl Default for &PolicyChoice {
+    fn default() -> Self {
+        &PolicyChoice::Evidence
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PolicyChoice {
     Evidence,
@@ -215,6 +380,11 @@ pub(crate) enum PolicyChoice {
 pub(crate) struct Replay {
     /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,
+
+    /// List the entries in place of the report, one a line: number, entity, label, why it was
+    /// judged, what changed, who became active. The numbers are those that `eog fork --at` takes.
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) entries: bool,
 
     /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -230,12 +400,13 @@ pub(crate) struct Explain {
     pub(crate) entity: String,
 
     /// Who judges the last packet again without each finding and message in turn: `evidence`
-    /// (built-in rules) or `command:PROGRAM`. Take the policy that made the ledger.
-    #[arg(long, value_name = "POLICY", default_value = "evidence", value_parser = parse_policy)]
-    pub(crate) policy: PolicyChoice,
+    /// (built-in rules), which is the default, or `command:PROGRAM`. Take the policy that made the
+    /// ledger.
+    #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
+    pub(crate) policy: Option<PolicyChoice>,
 
     /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
-    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true, requires = "policy")]
     pub(crate) policy_arg: Vec<OsString>,
 }
 
@@ -282,6 +453,10 @@ fn parse_window(text: &str) -> Result<Window, String> {
             .map_err(|_| format!("{text:?} is not a time such as 2026-01-01T10:00:00Z"))
     };
     Window::new(instant(start)?, instant(end)?).map_err(|error| error.to_string())
+}
+
+fn parse_count(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eog::{JournalError, MemoryError};
+use eog::{JournalError, MemoryError, SideError};
 use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 
@@ -42,6 +42,8 @@ pub(crate) enum CliError {
     #[error("stopped, for the journal takes no more; what it holds is safe: {0}")]
     JournalStopped(JournalError),
     #[error("{0}")]
+    Side(#[from] SideError),
+    #[error("{0}")]
     Memory(#[from] MemoryError),
     #[error("{0}")]
     Usage(String),
@@ -63,6 +65,7 @@ impl CliError {
             | Self::Bundle(_)
             | Self::Snapshot(_)
             | Self::Journal(_)
+            | Self::Side(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
             Self::Usage(_) => Exit::BadUsage,

@@ -4,12 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use eog::{
-    AbductivePolicy, Budget, CommandPolicy, Config, ContextContract, Engine, EntryBody, Finished,
-    Journal, Ledger, Limits, StopReason,
+    AbductivePolicy, Budget, CommandPolicy, Concurrency, Config, ContextContract, Engine,
+    EntryBody, Finished, Journal, Ledger, StopReason,
 };
 use eog_evidence::EvidencePolicy;
 
 use crate::args::{Format, Investigate, PolicyChoice, Profile, Resume, Running};
+use crate::beside;
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::memory::Memory;
@@ -23,13 +24,12 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let (policy, memory, progress) = prepare(running)?;
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let case = source.case(&arguments.path, arguments.window)?;
-    let journal = arguments.journal.as_deref().map(Journal::create).transpose()?;
-    let config = config(arguments.profile, arguments.budget, !arguments.no_messages);
-    let engine = Engine::new(source.contract, policy);
-    let engine = match journal {
-        Some(journal) => engine.with_journal(durable(journal, !arguments.no_fsync)),
-        None => engine,
+    let config = Config {
+        concurrency: Concurrency::Window(arguments.width),
+        ..config(arguments.profile, arguments.budget, !arguments.no_messages)
     };
+    let engine = Engine::new(source.contract, policy);
+    let engine = beside::begin(engine, arguments.journal.as_deref(), !arguments.no_fsync)?;
     let finished = drive(running, &progress, engine, async |engine| {
         Ok(engine.investigate(config, case).await)
     })?;
@@ -47,9 +47,10 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     if let Some(cut) = &recovered.cut {
         eprintln!("eog: {}: {cut}", arguments.journal.display());
     }
-    same_case(&source, arguments, &recovered.ledger)?;
-    let journal = durable(journal, !arguments.no_fsync);
-    let engine = Engine::new(source.contract, policy).with_journal(journal);
+    same_case(&source, &arguments.path, &arguments.journal, &recovered.ledger)?;
+    same_judge(running.names_policy(), &recovered.ledger, u64::MAX)?;
+    let engine = Engine::new(source.contract, policy);
+    let engine = beside::go_on(engine, journal, &arguments.journal, !arguments.no_fsync)?;
     let finished = drive(running, &progress, engine, async |engine| {
         engine.resume(&recovered.ledger).await.map_err(|error| CliError::Input {
             path: arguments.journal.clone(),
@@ -61,17 +62,15 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     tell(running, source.incident.name, finished)
 }
 
-/// The journal, that waits for the disk or does not.
-fn durable(journal: Journal, fsync: bool) -> Journal {
-    if fsync { journal } else { journal.without_fsync() }
-}
-
-/// Refuses to mix two incidents: the folder must hold what the journal began with.
-fn same_case(source: &Source, arguments: &Resume, ledger: &Ledger) -> Result<(), CliError> {
-    let unusable = |reason: &str| CliError::Input {
-        path: arguments.journal.clone(),
-        reason: reason.to_owned(),
-    };
+/// Refuses to mix two incidents: the folder must hold what the ledger began with.
+pub(crate) fn same_case(
+    source: &Source,
+    folder: &Path,
+    ledger_path: &Path,
+    ledger: &Ledger,
+) -> Result<(), CliError> {
+    let unusable =
+        |reason: &str| CliError::Input { path: ledger_path.to_owned(), reason: reason.to_owned() };
     let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|entry| &entry.body) else {
         return Err(unusable(
             "it holds no entry yet, so there is nothing to go on with; remove it and investigate anew",
@@ -79,23 +78,37 @@ fn same_case(source: &Source, arguments: &Resume, ledger: &Ledger) -> Result<(),
     };
     let began = &opened.case;
     // A folder in which nothing can be started in that window is another input, too.
-    let now = source.case(&arguments.path, Some(began.window));
+    let now = source.case(folder, Some(began.window));
     if now.is_ok_and(|now| now.topology == began.topology && now.anomalies == began.anomalies) {
         return Ok(());
     }
     Err(unusable(&format!(
         "it began with another input than {} gives now (its topology or alerts differ); name the \
          folder, and the --architecture, that it began with",
-        arguments.path.display()
+        folder.display()
     )))
 }
 
+/// Refuses to let the built-in rules judge because nobody was named, where the ledger says that
+/// somebody else does after an entry.
+pub(crate) fn same_judge(named: bool, ledger: &Ledger, at: u64) -> Result<(), CliError> {
+    match report::judge_at(ledger, at) {
+        Some(judge) if judge != EVIDENCE && !named => Err(CliError::Usage(format!(
+            "the ledger is that of a fork in which {} judges; say with --policy who judges now",
+            report::clean(judge)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Makes sure of what the command line names before anything is spent.
-fn prepare(running: &Running) -> Result<(Box<dyn AbductivePolicy>, Memory, Progress), CliError> {
+pub(crate) fn prepare(
+    running: &Running,
+) -> Result<(Box<dyn AbductivePolicy>, Memory, Progress), CliError> {
     if let Some(folder) = &running.out {
         files::prepare(folder)?;
     }
-    let policy = policy(&running.policy, &running.policy_arg)?;
+    let policy = policy(running.policy(), &running.policy_arg)?;
     let (policy, memory) = Memory::before(policy, running)?;
     Ok((policy, memory, Progress::start(running.quiet)))
 }
@@ -111,8 +124,8 @@ pub(crate) fn read(
 }
 
 /// Prints the result and writes the files.
-fn tell(running: &Running, name: String, finished: Finished) -> Result<Exit, CliError> {
-    let report = Report::new(name, &finished);
+pub(crate) fn tell(running: &Running, name: String, finished: Finished) -> Result<Exit, CliError> {
+    let report = Report::of_run(name, &finished);
     // Printed first: a result that was paid for is not lost when a file cannot be written.
     files::print(&render(&report, running.format))?;
     if let Some(folder) = &running.out {
@@ -120,6 +133,10 @@ fn tell(running: &Running, name: String, finished: Finished) -> Result<Exit, Cli
         files::write(folder, "agent_output.json", &report::agent_output(&report))?;
         files::write(folder, "graph.dot", &report::dot(&report))?;
         files::write(folder, "report.md", &report::markdown(&report))?;
+    }
+    if let Some(error) = &finished.side_error {
+        let line = format!("eog: figures of this run are missing beside the journal: {error}");
+        eprintln!("{}", report::clean_line(&line));
     }
     if let Some(error) = finished.journal_error {
         return Err(CliError::JournalStopped(error));
@@ -145,6 +162,22 @@ pub(crate) fn render(report: &Report, format: Format) -> String {
 /// A runtime for one command.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Runtime)
+}
+
+/// What a ledger calls the built-in rules.
+const EVIDENCE: &str = "evidence";
+
+/// What a ledger calls the policy that was chosen. Arguments may hold secrets, and a ledger is
+/// passed on.
+pub(crate) fn policy_name(choice: &PolicyChoice, arguments: &[OsString]) -> String {
+    match (choice, arguments.len()) {
+        (PolicyChoice::Evidence, _) => EVIDENCE.to_owned(),
+        (PolicyChoice::Command(program), 0) => format!("command:{}", program.display()),
+        (PolicyChoice::Command(program), given) => {
+            let arguments = if given == 1 { "argument" } else { "arguments" };
+            format!("command:{} with {given} {arguments}", program.display())
+        }
+    }
 }
 
 /// The policy that was chosen.
@@ -214,10 +247,10 @@ pub(crate) async fn interrupted() {
     }
 }
 
-type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>;
+pub(crate) type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>;
 
 /// Drives the engine; Ctrl-C cancels it, and what was found so far is still reported.
-fn drive(
+pub(crate) fn drive(
     running: &Running,
     progress: &Progress,
     engine: AnyEngine,
@@ -225,12 +258,11 @@ fn drive(
 ) -> Result<Finished, CliError> {
     let (events, mut stream) = eog::events();
     let (handle, controls) = eog::handle();
-    let limits = Limits {
-        policy_timeout: running.policy_timeout,
-        deadline: running.deadline,
-        ..Limits::default()
+    let engine = engine.with_limits(running.limits()).with_events(events).with_controls(controls);
+    let engine = match running.speculation() {
+        Some(speculation) => engine.with_speculation(speculation),
+        None => engine,
     };
-    let engine = engine.with_limits(limits).with_events(events).with_controls(controls);
     let interrupt = async {
         interrupted().await;
         handle.cancel();
@@ -250,9 +282,5 @@ fn drive(
 
 /// The rules that were chosen.
 pub(crate) fn config(profile: Profile, budget: u64, broadcast: bool) -> Config {
-    let config = match profile {
-        Profile::Default => Config::default(),
-        Profile::Paper => Config::paper(),
-    };
-    Config { budget: Budget::hops(budget), broadcast, ..config }
+    Config { budget: Budget::hops(budget), broadcast, ..profile.config() }
 }

@@ -1,8 +1,10 @@
 //! The `eog` command: root causes of an incident from the terminal.
 
 mod args;
+mod beside;
 mod error;
 mod files;
+mod fork;
 mod investigate;
 mod memory;
 mod progress;
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Investigate(arguments) => investigate::run(&arguments),
         Command::Resume(arguments) => investigate::resume(&arguments),
+        Command::Fork(arguments) => fork::run(&arguments),
         Command::Replay(arguments) => travel::replay(&arguments),
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),

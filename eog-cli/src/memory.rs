@@ -18,7 +18,7 @@ impl Memory {
         running: &Running,
     ) -> Result<(Box<dyn AbductivePolicy>, Self), CliError> {
         let Some(folder) = &running.memory else { return Ok((policy, Self(None))) };
-        let identity = identity(&running.policy, &running.policy_arg)?;
+        let identity = identity(running.policy(), &running.policy_arg)?;
         let memory = DecisionMemory::open(folder)?;
         Ok((Box::new(Remembering::new(policy, memory.clone(), identity)), Self(Some(memory))))
     }

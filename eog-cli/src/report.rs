@@ -3,6 +3,8 @@
 mod agent_output;
 mod chain;
 mod clean;
+mod course;
+mod entries;
 mod explanation;
 mod graph;
 mod json;
@@ -15,10 +17,13 @@ mod words;
 
 pub(crate) use agent_output::agent_output;
 pub(crate) use clean::{clean, clean_line};
+pub(crate) use course::{config_at, forks, judge_at};
+pub(crate) use entries::entries;
 pub(crate) use explanation::{explanation, in_one_line};
 pub(crate) use graph::{dot, mermaid};
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;
 pub(crate) use model::Report;
+pub(crate) use page::paragraphs;
 pub(crate) use stress::{Ledgers, stress, stress_json};
 pub(crate) use text::text;

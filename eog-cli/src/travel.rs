@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use eog::travel::Parting;
-use eog::{Controller, EntityId, Entry, Finished, Journal, Ledger, Output, StopReason};
+use eog::{Controller, EntityId, Entry, EntryBody, Finished, Journal, Ledger, Output, StopReason};
 
 use crate::args::{Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit};
 use crate::report::{self, Report};
-use crate::{files, investigate};
+use crate::{beside, files, investigate};
 
 /// The most bytes of a ledger that are read.
 const MAX_LEDGER_BYTES: u64 = 4 << 30;
@@ -18,12 +18,17 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
     let (path, ledger) = read(&arguments.ledger)?;
     let finished = restore(&path, &ledger)?;
     let report = Report::new(name_of(&path), &finished);
+    let exit = if report.is_diagnosed() { Exit::Diagnosed } else { Exit::Inconclusive };
+    if arguments.entries {
+        files::print(&report::entries(&ledger, files::terminal_width()))?;
+        return Ok(exit);
+    }
     if matches!(arguments.format, Format::Text) {
         let entries = ledger.entries().len();
         files::print(&format!("{entries} entries derived again, all as recorded\n\n"))?;
     }
     files::print(&investigate::render(&report, arguments.format))?;
-    Ok(if report.is_diagnosed() { Exit::Diagnosed } else { Exit::Inconclusive })
+    Ok(exit)
 }
 
 /// Says why an entity got its label.
@@ -32,7 +37,9 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let unusable = |reason: String| CliError::Input { path: path.clone(), reason };
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let policy = investigate::policy(&arguments.policy, &arguments.policy_arg)?;
+    investigate::same_judge(arguments.policy.is_some(), &ledger, u64::MAX)?;
+    let choice = arguments.policy.as_ref().unwrap_or_default();
+    let policy = investigate::policy(choice, &arguments.policy_arg)?;
     let explained =
         investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));
     let explanation = explained.map_err(|error| unusable(error.to_string()))?;
@@ -65,24 +72,28 @@ pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
     let (first_path, first) = read(&arguments.first)?;
     let (second_path, second) = read(&arguments.second)?;
     let difference = eog::travel::diff(&first, &second);
-    let mut lines = Vec::new();
+    let mut lines: Vec<(&str, String)> = Vec::new();
     for setting in &difference.settings {
-        lines.push(format!("{}: {} | {}", setting.name, setting.first, setting.second));
+        lines.push(("", format!("{}: {} | {}", setting.name, setting.first, setting.second)));
     }
     if difference.other_case {
-        lines.push("the cases differ: topology, window, alerts or seeds".to_owned());
+        lines.push(("", "the cases differ: topology, window, alerts or seeds".to_owned()));
     }
     match &difference.parting {
-        Parting::Never if difference.is_none() => lines.push("the ledgers are equal".to_owned()),
-        Parting::Never => lines.push("what happened is the same".to_owned()),
-        Parting::OneGoesOn { shared, first } => {
-            let longer = if *first { "the first" } else { "the second" };
-            lines.push(format!("the same for {shared} entries; {longer} goes on"));
+        Parting::Never if difference.is_none() => {
+            lines.push(("", "the ledgers are equal".to_owned()));
         }
-        Parting::At { first, second } => {
-            lines.push(format!("they part at entry {}", first.seq));
-            lines.push(format!("  first:  {}", describe(first)));
-            lines.push(format!("  second: {}", describe(second)));
+        Parting::Never => lines.push(("", "what happened is the same".to_owned())),
+        Parting::OneGoesOn { shared, first: longer } => {
+            let longer = if *longer { "the first" } else { "the second" };
+            lines.push(("", format!("the same for {shared} entries; {longer} goes on")));
+            lines.extend(kinship(&first, &second, *shared).map(|words| ("", words)));
+        }
+        Parting::At { first: a, second: b } => {
+            lines.push(("", format!("they part at entry {}", a.seq)));
+            lines.push(("  first:  ", describe(a)));
+            lines.push(("  second: ", describe(b)));
+            lines.extend(kinship(&first, &second, a.seq).map(|words| ("", words)));
         }
     }
     let concluded = |path: &Path, ledger: &Ledger| {
@@ -90,15 +101,30 @@ pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
         Ok::<_, CliError>(report::in_one_line(&report))
     };
     let (a, b) = (concluded(&first_path, &first)?, concluded(&second_path, &second)?);
-    lines.push(format!("first:  {a}"));
-    lines.push(format!("second: {b}"));
-    files::print(&(lines.join("\n") + "\n"))?;
+    lines.push(("first:  ", a));
+    lines.push(("second: ", b));
+    files::print(&report::paragraphs(&lines, files::terminal_width()))?;
     Ok(Exit::Diagnosed)
 }
 
+/// What each of two ledgers has to say of itself if it becomes a fork at this entry.
+fn kinship(first: &Ledger, second: &Ledger, seq: u64) -> impl Iterator<Item = String> {
+    let forked = |name: &str, ledger: &Ledger, other: &Ledger, others_name: &str| {
+        let fork = report::forks(ledger).into_iter().find(|fork| fork.at + 1 == seq)?;
+        // The parent may have gone on since.
+        let of_other = other.entries().iter().any(|entry| entry.hash == fork.parent);
+        let of = if of_other { format!(" of {others_name}") } else { String::new() };
+        let words = report::clean(&fork.in_words()).into_owned();
+        Some(format!("{name} is a fork{of} {words}"))
+    };
+    let a = forked("the first", first, second, "the second");
+    let b = forked("the second", second, first, "the first");
+    a.into_iter().chain(b)
+}
+
 fn describe(entry: &Entry) -> String {
-    match entry.evaluation() {
-        Some(evaluation) => {
+    match &entry.body {
+        EntryBody::Evaluated(evaluation) => {
             let told = evaluation.outcome.broadcast_to.len();
             format!(
                 "{} is {}, {told} told: {}",
@@ -107,12 +133,16 @@ fn describe(entry: &Entry) -> String {
                 report::clean(&evaluation.outcome.belief.summary)
             )
         }
-        None => "an observation".to_owned(),
+        EntryBody::Observed(_) => "an observation".to_owned(),
+        EntryBody::Halted(_) => "a stop from outside".to_owned(),
+        EntryBody::Resumed => "going on after a stop".to_owned(),
+        EntryBody::Forked(_) => "a fork".to_owned(),
+        _ => "something else".to_owned(),
     }
 }
 
 /// Reads a ledger, or the one in a folder.
-fn read(path: &Path) -> Result<(PathBuf, Ledger), CliError> {
+pub(crate) fn read(path: &Path) -> Result<(PathBuf, Ledger), CliError> {
     let file = if path.is_dir() { path.join("ledger.jsonl") } else { path.to_owned() };
     let unusable = |reason: String| CliError::Input { path: file.clone(), reason };
     let size = std::fs::metadata(&file).map_err(|error| unusable(error.to_string()))?.len();
@@ -133,9 +163,10 @@ fn restore(path: &Path, ledger: &Ledger) -> Result<Finished, CliError> {
     let mut controller = Controller::restore(ledger)
         .map_err(|error| CliError::Input { path: path.to_owned(), reason: error.to_string() })?;
     // What is still waiting was interrupted: a ledger holds what was committed, not why it ends.
+    // The side file of a journal may know.
     let stop = match controller.poll() {
         Output::Done(stop) => stop,
-        _ => StopReason::Cancelled,
+        _ => beside::last_stop(path, ledger.next_seq()).unwrap_or(StopReason::Cancelled),
     };
     Ok(Finished::new(stop, controller))
 }

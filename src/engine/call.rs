@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use eog_core::{
@@ -33,6 +34,7 @@ pub(crate) struct Caller<C, P> {
     fetches: Option<Semaphore>,
     decisions: Option<Semaphore>,
     begun: Instant,
+    retries: AtomicU64,
 }
 
 impl<C: ContextContract, P: AbductivePolicy> Caller<C, P> {
@@ -41,7 +43,13 @@ impl<C: ContextContract, P: AbductivePolicy> Caller<C, P> {
             limit.map(|limit| Semaphore::new(limit.get() as usize))
         };
         let (fetches, decisions) = (room(limits.context_calls), room(limits.policy_calls));
-        Self { contract, policy, limits, fetches, decisions, begun: Instant::now() }
+        let (begun, retries) = (Instant::now(), AtomicU64::new(0));
+        Self { contract, policy, limits, fetches, decisions, begun, retries }
+    }
+
+    /// How many attempts followed one that failed.
+    pub(super) fn retries(&self) -> u64 {
+        self.retries.load(Ordering::Relaxed)
     }
 
     /// How long the run has taken so far.
@@ -104,6 +112,7 @@ impl<C: ContextContract, P: AbductivePolicy> Caller<C, P> {
             figures.failures.push(failure.to_string());
             failed_usage += failure.usage;
             tokio::time::sleep(wait(delay, failure.retry_after)).await;
+            self.retries.fetch_add(1, Ordering::Relaxed);
         };
         let took = self.begun.elapsed().saturating_sub(started);
         figures.took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);

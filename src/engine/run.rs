@@ -134,6 +134,7 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
             journal_error: records.journal_error,
             side_error: records.figures.into_error(),
             speculation: desk.speculation(),
+            retries: caller.retries(),
         }
     }
 }

@@ -144,6 +144,16 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"observation\":{\"edge_added\":",
         "\"observation\":{\"edge_removed\":",
         "\"observation\":{\"new_evidence\":",
+        // Halts, and going on after them.
+        "\"halted\":\"deadline\"",
+        "\"halted\":\"tokens\"",
+        "\"halted\":\"cost\"",
+        "\"halted\":\"cancelled\"",
+        "\"body\":\"resumed\"",
+        // Forks.
+        "\"forked\":{\"parent\":",
+        "\"changes\":{\"policy\":\"all is well\",\"config\":{",
+        "\"changes\":{\"config\":{",
         // Why entities became active, and why not.
         "\"reason\":\"seed\"",
         "\"reason\":\"claim\"",

@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use eog::{
-    Budget, Claim, Concurrency, Config, ContextPacket, Decision, Direction, Edge, EffectDirection,
-    Failure, Finished, Input, Journal, Label, Observation, Order,
+    AbductivePolicy, Budget, Claim, Concurrency, Config, ContextPacket, Controller, Decision,
+    Direction, Edge, EffectDirection, Failure, Finished, ForkChanges, Input, Journal, Label,
+    Observation, Order, StopReason, Usage,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{
@@ -31,6 +32,10 @@ pub(crate) const GOLDEN: &[(&str, Make)] = &[
     ("late-message", late_message),
     ("refusals", refusals),
     ("budget", budget),
+    ("halted", halted),
+    ("cancelled", cancelled),
+    ("out-of-money", out_of_money),
+    ("fork", fork),
 ];
 
 /// Writes the files of a golden ledger that are missing. Those that are there stay as they are.
@@ -62,10 +67,14 @@ fn three() -> Concurrency {
 
 /// The incident that ships with the project.
 fn flash_sale(config: Config) -> Finished {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/flash-sale");
-    let bundle = Bundle::read(&folder).expect("the bundle ships with the project");
+    let bundle = flash_sale_bundle();
     let case = open_case(&bundle.incident(), None).expect("it has alerts");
     run(config, case, &BundleContext::new(bundle), &EvidencePolicy::default())
+}
+
+fn flash_sale_bundle() -> Bundle {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/flash-sale");
+    Bundle::read(&folder).expect("the bundle ships with the project")
 }
 
 /// The world goes on after the end: one observation of each kind.
@@ -186,4 +195,77 @@ fn budget() -> Finished {
     let config = Config { budget: Budget::hops(2), concurrency: three(), ..Config::default() };
     let names = ["a", "b", "c", "d"];
     run(config, seeded(topology(""), names), &MemoryContext::default(), &policy_fn(healthy))
+}
+
+/// Goes on until it stops by itself.
+fn go_on(controller: &mut Controller, policy: &impl AbductivePolicy) -> StopReason {
+    drive(controller, &MemoryContext::default(), policy).expect("ready at once")
+}
+
+fn take(controller: &mut Controller, input: Input) {
+    controller.handle(input).expect("it fits");
+}
+
+/// Out of time with two under way, of which the second is committed after another would have been
+/// dispatched, and gone on with.
+fn halted() -> Finished {
+    let concurrency = Concurrency::Window(NonZeroU32::MIN.saturating_add(1));
+    let config = Config { concurrency, ..Config::default() };
+    let mut controller = Controller::new(config, seeded(topology(""), ["a", "b", "c", "d"]));
+    let policy = policy_fn(healthy);
+    take(&mut controller, Input::Deadline);
+    assert_eq!(go_on(&mut controller, &policy), StopReason::Deadline);
+    take(&mut controller, Input::Resume);
+    let stop = go_on(&mut controller, &policy);
+    Finished::new(stop, controller)
+}
+
+/// Cancelled with one under way. The world goes on, which re-opens it.
+fn cancelled() -> Finished {
+    let mut controller = Controller::new(Config::default(), seeded(topology(""), ["a", "b"]));
+    let policy = policy_fn(healthy);
+    take(&mut controller, Input::Cancel);
+    assert_eq!(go_on(&mut controller, &policy), StopReason::Cancelled);
+    let news = Observation::Anomaly(alert("c", "Slow", "10:20"));
+    take(&mut controller, Input::Observe(news));
+    let stop = go_on(&mut controller, &policy);
+    Finished::new(stop, controller)
+}
+
+/// Twice out of a budget that the chain knows nothing of, and each time forked with a larger one.
+fn out_of_money() -> Finished {
+    let budget = Budget { tokens: Some(100), cost_micro_usd: Some(50), ..Budget::default() };
+    let config = Config { concurrency: three(), budget, ..Config::default() };
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    let mut controller = Controller::new(config.clone(), seeded(topology(""), names));
+    let policy = policy_fn(healthy);
+    take(&mut controller, Input::Spent(Usage { tokens_in: 100, ..Usage::default() }));
+    go_on(&mut controller, &policy);
+    let budget = Budget { tokens: Some(1000), ..budget };
+    let mut controller = fork_of(&controller, Config { budget, ..config.clone() }, None);
+    take(&mut controller, Input::Spent(Usage { cost_micro_usd: 50, ..Usage::default() }));
+    go_on(&mut controller, &policy);
+    let budget = Budget { cost_micro_usd: None, ..budget };
+    let mut controller = fork_of(&controller, Config { budget, ..config }, None);
+    let stop = go_on(&mut controller, &policy);
+    Finished::new(stop, controller)
+}
+
+/// A fork at the last entry.
+fn fork_of(parent: &Controller, config: Config, policy: Option<&str>) -> Controller {
+    let changes = ForkChanges { config: Some(config), policy: policy.map(str::to_owned) };
+    let last = parent.ledger().next_seq() - 1;
+    Controller::fork(parent.ledger(), last, changes).expect("it follows")
+}
+
+/// The shipped incident, judged by another policy within a smaller budget from the third
+/// evaluation on.
+fn fork() -> Finished {
+    let parent = flash_sale(Config::default());
+    let config = Config { budget: Budget::hops(5), ..Config::default() };
+    let changes = ForkChanges { policy: Some("all is well".to_owned()), config: Some(config) };
+    let mut controller = Controller::fork(parent.ledger(), 3, changes).expect("it follows");
+    let contract = BundleContext::new(flash_sale_bundle());
+    let stop = drive(&mut controller, &contract, &policy_fn(healthy)).expect("ready at once");
+    Finished::new(stop, controller)
 }

@@ -1,6 +1,5 @@
 //! Why an entity has its label, for a person at a terminal.
 
-use eog::ChangeCause;
 use eog::travel::{Explanation, Part, Step};
 
 use super::clean::clean;
@@ -66,13 +65,7 @@ fn one_step(page: &mut Page, step: &Step) {
             format!("entry {}: heard that {} is {}", heard.entry, heard.sender, heard.label);
         page.line("    ", DIM, &clean(&heard));
     }
-    let change = match step.change {
-        Some(ChangeCause::First) => "first judgement",
-        Some(ChangeCause::Signature) => "changed its mind",
-        Some(ChangeCause::NewEvidence) => "cites new evidence",
-        Some(ChangeCause::Text) => "changed its words",
-        None => "unchanged",
-    };
+    let change = words::change(step.change);
     let line = format!(
         "{}, {change} ({} by entry {}): {}",
         step.belief.label,

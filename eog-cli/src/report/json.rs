@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use eog::{Anomaly, Belief, Claim, Conclusion, EntityId, Finding, Spent, StopReason, Window};
 use serde::Serialize;
 
-use super::model::Report;
+use super::course::Fork;
+use super::model::{Report, RunFigures};
 
 /// The version of this format.
 const VERSION: u32 = 1;
@@ -18,12 +19,16 @@ struct ResultFile<'r> {
     window: Window,
     window_reason: &'r str,
     stop: StopReason,
+    forks: &'r [Fork],
     conclusion: &'r Conclusion,
     anomalies: &'r [Anomaly],
     causal_claims: &'r [Claim],
     beliefs: &'r BTreeMap<EntityId, Belief>,
     evidence: Vec<&'r Finding>,
     spent: Spent,
+    /// Not in a replay, which makes no calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<RunFigures>,
     failures: &'r [String],
     refusals: &'r [String],
     ignored: &'r [String],
@@ -40,12 +45,14 @@ pub(crate) fn json(report: &Report) -> String {
         window: report.window,
         window_reason: &report.window_reason,
         stop: report.stop,
+        forks: &report.forks,
         conclusion: &report.conclusion,
         anomalies: &report.anomalies,
         causal_claims: &report.causal,
         beliefs: &report.beliefs,
         evidence: report.lookup(&cited),
         spent: report.spent,
+        run: report.run,
         failures: &report.failures,
         refusals: &report.refusals,
         ignored: &report.ignored,

@@ -20,6 +20,14 @@ pub(crate) fn markdown(report: &Report) -> String {
         words::window(&report.window),
         for_markdown(&report.window_reason)
     );
+    for fork in &report.forks {
+        let _ = writeln!(
+            out,
+            "- Forked {}; the parent ends with {}",
+            for_markdown(&fork.in_words()),
+            fork.parent
+        );
+    }
     let _ = writeln!(out, "- Cost: {}", words::cost(report));
     causes(&mut out, report);
     ranking(&mut out, report);

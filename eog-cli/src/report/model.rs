@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::course::{self, Fork};
 use super::words;
 use eog::{
     Anomaly, Belief, Claim, Conclusion, Confidence, EntityId, EvidenceId, Finding, Finished, Label,
     OriginGroup, RecordedAnswer, Spent, StopReason, Window,
 };
+use serde::Serialize;
 
 /// The result of an investigation with everything that explains it.
 pub(crate) struct Report {
@@ -14,6 +16,10 @@ pub(crate) struct Report {
     pub(crate) window: Window,
     pub(crate) window_reason: String,
     pub(crate) stop: StopReason,
+    /// Where the ledger left those it was copied from.
+    pub(crate) forks: Vec<Fork>,
+    /// What the run did beside the result, unless this is a replay.
+    pub(crate) run: Option<RunFigures>,
     pub(crate) conclusion: Conclusion,
     pub(crate) spent: Spent,
     pub(crate) anomalies: Vec<Anomaly>,
@@ -32,7 +38,35 @@ pub(crate) struct Report {
     pub(crate) claims: Vec<Claim>,
 }
 
+/// What a run did beside the result. Differs from run to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct RunFigures {
+    /// Policy calls that `--speculate` made ahead of their turn.
+    pub(crate) early_calls: u64,
+    /// Those whose answer was used.
+    pub(crate) used_calls: u64,
+    /// Those whose answer was not.
+    pub(crate) wasted_calls: u64,
+    /// Fetches of evidence made ahead of their turn and not used.
+    pub(crate) wasted_fetches: u64,
+    /// Attempts after failures that may pass.
+    pub(crate) retries: u64,
+}
+
 impl Report {
+    /// The report of a run that was made just now.
+    pub(crate) fn of_run(name: String, finished: &Finished) -> Self {
+        let speculation = finished.speculation;
+        let run = RunFigures {
+            early_calls: speculation.early_calls,
+            used_calls: speculation.used_calls,
+            wasted_calls: speculation.wasted_calls,
+            wasted_fetches: speculation.wasted_fetches,
+            retries: finished.retries,
+        };
+        Self { run: Some(run), ..Self::new(name, finished) }
+    }
+
     pub(crate) fn new(name: String, finished: &Finished) -> Self {
         let controller = &finished.controller;
         let conclusion = controller.conclusion();
@@ -83,6 +117,8 @@ impl Report {
             window: window.unwrap_or_else(|| unreachable!("every ledger opens with its case")),
             window_reason,
             stop: finished.stop,
+            forks: course::forks(controller.ledger()),
+            run: None,
             spent: finished.spent(),
             anomalies: controller.anomalies().to_vec(),
             ignored,

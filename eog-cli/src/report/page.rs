@@ -63,6 +63,15 @@ impl Page {
     }
 }
 
+/// Paragraphs, each with what stands before it.
+pub(crate) fn paragraphs(lines: &[(&str, String)], width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    for (lead, words) in lines {
+        page.line(lead, PLAIN, words);
+    }
+    page.into_text()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,6 +37,9 @@ pub(crate) fn text(report: &Report, width: Option<usize>) -> String {
     notes(&mut page, report);
     page.title("");
     page.line("", DIM, &words::cost(report));
+    if let Some(run) = report.run.as_ref().and_then(words::run) {
+        page.line("", DIM, &run);
+    }
     page.into_text()
 }
 
@@ -49,6 +52,9 @@ fn head(page: &mut Page, report: &Report) {
         words::window(&report.window)
     );
     page.line("", DIM, &summary);
+    for fork in &report.forks {
+        page.line("", DIM, &format!("forked {}", clean(&fork.in_words())));
+    }
 }
 
 fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {

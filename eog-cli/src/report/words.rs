@@ -1,11 +1,11 @@
 //! Phrases that several forms of the report share.
 
 use eog::{
-    BudgetKind, ClaimEdge, EntityId, EvidenceKind, EvidenceTime, Finding, OriginGroup, Refusal,
-    StopReason, Timestamp, Window,
+    BudgetKind, ChangeCause, ClaimEdge, EntityId, EvidenceKind, EvidenceTime, Finding, OriginGroup,
+    Refusal, StopReason, Timestamp, Window,
 };
 
-use super::model::Report;
+use super::model::{Report, RunFigures};
 
 /// What a group of the frontier is called: those that the smallest cover can do without are not
 /// told as if they were needed.
@@ -104,6 +104,17 @@ pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
     })
 }
 
+/// What an evaluation changed.
+pub(super) fn change(change: Option<ChangeCause>) -> &'static str {
+    match change {
+        Some(ChangeCause::First) => "first judgement",
+        Some(ChangeCause::Signature) => "changed its mind",
+        Some(ChangeCause::NewEvidence) => "cites new evidence",
+        Some(ChangeCause::Text) => "changed its words",
+        None => "unchanged",
+    }
+}
+
 /// Why the investigation ended.
 pub(super) fn stop(stop: &StopReason) -> String {
     match stop {
@@ -137,13 +148,71 @@ pub(super) fn cost(report: &Report) -> String {
     if spent.failures > 0 {
         parts.push(count_u64(spent.failures, "failure", "failures"));
     }
-    if spent.usage.model_calls > 0 {
-        parts.push(count_u64(spent.usage.model_calls, "model call", "model calls"));
-        parts.push(format!("{} tokens in, {} out", spent.usage.tokens_in, spent.usage.tokens_out));
+    let usage = &spent.usage;
+    if usage.model_calls > 0 {
+        parts.push(count_u64(usage.model_calls, "model call", "model calls"));
+    }
+    if usage.tokens_in > 0 || usage.tokens_out > 0 {
+        parts.push(format!("{} tokens in, {} out", usage.tokens_in, usage.tokens_out));
+    }
+    if usage.cost_micro_usd > 0 {
+        parts.push(money(usage.cost_micro_usd));
     }
     format!("{}; {}", parts.join(", "), stop(&report.stop))
 }
 
+/// What a run did beside the result, as far as there is something to tell.
+pub(super) fn run(run: &RunFigures) -> Option<String> {
+    let mut parts = Vec::new();
+    if run.early_calls > 0 {
+        let wasted = match run.wasted_calls {
+            0 => String::new(),
+            wasted => format!(" ({wasted} for nothing)"),
+        };
+        let calls = count_u64(run.early_calls, "policy call", "policy calls");
+        parts.push(format!("{calls} ahead of time{wasted}"));
+    }
+    if run.wasted_fetches > 0 {
+        let fetches = count_u64(run.wasted_fetches, "fetch", "fetches");
+        parts.push(format!("{fetches} of evidence for nothing"));
+    }
+    if run.retries > 0 {
+        let attempts = count_u64(run.retries, "further attempt", "further attempts");
+        parts.push(format!("{attempts} after failures"));
+    }
+    (!parts.is_empty()).then(|| format!("in this run {}", parts.join(", ")))
+}
+
+/// Millionths of a US dollar as dollars, to the hundredth of a cent, rounded up.
+fn money(micro_usd: u64) -> String {
+    let parts = micro_usd.div_ceil(100);
+    format!("{}.{:04} USD", parts / 10_000, parts % 10_000)
+}
+
 fn count_u64(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_never_rounded_down() {
+        for (micro_usd, words) in [
+            (1, "0.0001 USD"),
+            (250, "0.0003 USD"),
+            (1_234_500, "1.2345 USD"),
+            (u64::MAX, "18446744073709.5517 USD"),
+        ] {
+            assert_eq!(money(micro_usd), words);
+        }
+    }
+
+    #[test]
+    fn a_run_with_nothing_to_tell_says_nothing() {
+        assert_eq!(run(&RunFigures::default()), None);
+        let busy = RunFigures { retries: 1, ..RunFigures::default() };
+        assert_eq!(run(&busy).as_deref(), Some("in this run 1 further attempt after failures"));
+    }
 }

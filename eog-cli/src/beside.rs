@@ -1,0 +1,74 @@
+//! The journal of a run and the side file beside it.
+
+use std::path::Path;
+
+use eog::{CallRecorder, Journal, SideCut, SideFile, SideRecord, StopReason};
+
+use crate::error::CliError;
+use crate::investigate::AnyEngine;
+use crate::report;
+
+/// Begins a new journal, if one is asked for, and its side file.
+pub(crate) fn begin(
+    engine: AnyEngine,
+    path: Option<&Path>,
+    fsync: bool,
+) -> Result<AnyEngine, CliError> {
+    let Some(path) = path else { return Ok(engine) };
+    let side = SideFile::path_beside(path);
+    // Figures of another investigation would be taken for those of this one.
+    if !path.exists() && side.symlink_metadata().is_ok() {
+        return Err(CliError::Input {
+            path: side,
+            reason: format!(
+                "it is left over from a journal that is gone; remove it, or give --journal another \
+                 name than {}",
+                path.display()
+            ),
+        });
+    }
+    go_on(engine, Journal::create(path)?, path, fsync)
+}
+
+/// Goes on with a journal and its side file.
+pub(crate) fn go_on(
+    engine: AnyEngine,
+    journal: Journal,
+    path: &Path,
+    fsync: bool,
+) -> Result<AnyEngine, CliError> {
+    let (recorder, records) = CallRecorder::beside(path)?;
+    say_cut(path, records.cut);
+    let journal = if fsync { journal } else { journal.without_fsync() };
+    Ok(engine.with_journal(journal).with_recorder(recorder, records.usage_so_far()))
+}
+
+/// Why the last run of a journal ended, where its chain of so many entries cannot tell. Nothing if
+/// that run was killed, or has left no figures.
+pub(crate) fn last_stop(journal: &Path, entries: u64) -> Option<StopReason> {
+    let side = SideFile::path_beside(journal);
+    if !side.is_file() || !Journal::is_journal(journal) {
+        return None;
+    }
+    let records = match SideFile::read(&side) {
+        Ok(records) => records.records,
+        Err(error) => {
+            let line = format!("eog: it is not known why the last run ended: {error}");
+            eprintln!("{}", report::clean_line(&line));
+            return None;
+        }
+    };
+    let runs = |record: &&SideRecord| {
+        matches!(record, SideRecord::Run { .. } | SideRecord::Stopped { .. })
+    };
+    match records.iter().rev().find(runs)? {
+        SideRecord::Stopped { entries: then, reason, .. } if *then == entries => Some(*reason),
+        _ => None,
+    }
+}
+
+fn say_cut(path: &Path, cut: Option<SideCut>) {
+    if let Some(cut) = cut {
+        eprintln!("{}", report::clean_line(&format!("eog: {}: {cut}", path.display())));
+    }
+}

@@ -1,0 +1,64 @@
+//! `eog fork`: another course from an entry of a ledger on.
+
+use eog::{Concurrency, Config, Controller, Engine, ForkChanges, ForkError, Ledger};
+
+use crate::args::Fork;
+use crate::error::{CliError, Exit};
+use crate::{beside, investigate, report, travel};
+
+/// `eog fork`.
+pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
+    let (running, at) = (&arguments.running, arguments.at);
+    let (policy, memory, progress) = investigate::prepare(running)?;
+    let (ledger_path, ledger) = travel::read(&arguments.ledger)?;
+    let source = investigate::read(&progress, &arguments.path, arguments.architecture.as_deref())?;
+    investigate::same_case(&source, &arguments.path, &ledger_path, &ledger)?;
+    investigate::same_judge(running.names_policy(), &ledger, at)?;
+    let unusable = |error: ForkError| CliError::Input {
+        path: ledger_path.clone(),
+        reason: match error {
+            ForkError::NoSuchEntry { .. } => format!("{error}; --entries of eog replay lists them"),
+            error => error.to_string(),
+        },
+    };
+    let changes = changes(arguments, &ledger);
+    // What cannot be forked must not leave a journal behind.
+    Controller::fork(&ledger, at, changes.clone()).map_err(unusable)?;
+    let engine = Engine::new(source.contract, policy);
+    let engine = beside::begin(engine, arguments.journal.as_deref(), !arguments.no_fsync)?;
+    let finished = investigate::drive(running, &progress, engine, async |engine| {
+        engine.fork(&ledger, at, changes).await.map_err(unusable)
+    })?;
+    drop(progress);
+    memory.tell(running.quiet);
+    investigate::tell(running, source.incident.name, finished)
+}
+
+/// What the command line changes, and nothing that it leaves as it was.
+fn changes(arguments: &Fork, ledger: &Ledger) -> ForkChanges {
+    let running = &arguments.running;
+    let name = || investigate::policy_name(running.policy(), &running.policy_arg);
+    let config = report::config_at(ledger, arguments.at)
+        .map(|before| (before, changed(arguments, before)))
+        .filter(|(before, after)| *before != after)
+        .map(|(_, after)| after);
+    ForkChanges { policy: running.names_policy().then(name), config }
+}
+
+fn changed(arguments: &Fork, before: &Config) -> Config {
+    let mut config = before.clone();
+    if let Some(profile) = arguments.profile {
+        let Config { budget, concurrency, broadcast, .. } = config;
+        config = Config { budget, concurrency, broadcast, ..profile.config() };
+    }
+    if let Some(hops) = arguments.budget {
+        config.budget.hops = Some(hops);
+    }
+    if let Some(width) = arguments.width {
+        config.concurrency = Concurrency::Window(width);
+    }
+    if arguments.no_messages || arguments.messages {
+        config.broadcast = arguments.messages;
+    }
+    config
+}

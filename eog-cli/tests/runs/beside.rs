@@ -1,0 +1,192 @@
+//! The side file of the real binary: what runs took, and why they ended.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::eog;
+use crate::incident::{ALERTS, HEALTHY, Incident, said};
+use eog::{Journal, RunStart, SideFile, SideRecord, StopReason};
+
+fn records(journal: &Path) -> Vec<SideRecord> {
+    SideFile::read(SideFile::path_beside(journal)).unwrap().records
+}
+
+fn reasons(journal: &Path) -> Vec<StopReason> {
+    let records = records(journal);
+    let stopped = records.iter().filter_map(|record| match record {
+        SideRecord::Stopped { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    stopped.collect()
+}
+
+/// The text that `eog replay` prints.
+fn replay(journal: &Path) -> Output {
+    eog().arg("replay").arg(journal).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const CONVERGED: StopReason = StopReason::Converged { refused_wakes: 0 };
+
+#[test]
+fn every_evaluation_has_its_line_and_the_end_its_mark() {
+    let incident = Incident::judged_by(HEALTHY);
+    let journal = incident.path("run.journal");
+    let whole = incident.ledger(&["--journal", journal.to_str().unwrap()]);
+    let records = records(&journal);
+    assert!(matches!(records[0], SideRecord::Run { what: RunStart::Began, entries: 0, .. }));
+    let evaluated: Vec<u64> = records
+        .iter()
+        .filter_map(|record| match record {
+            SideRecord::Evaluation { entry, policy, .. } => {
+                assert_eq!(policy.as_ref().unwrap().attempts, 1);
+                Some(*entry)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(evaluated, (1..=ALERTS as u64).collect::<Vec<_>>());
+    let Some(SideRecord::Stopped { entries, reason, .. }) = records.last() else {
+        panic!("no mark: {:?}", records.last())
+    };
+    assert_eq!((*entries, *reason), (ALERTS as u64 + 1, CONVERGED));
+    // Files that are passed on hold no times.
+    assert_eq!(incident.ledger(&[]), whole);
+}
+
+/// The journal of an uninterrupted run.
+fn whole_journal(incident: &Incident) -> Vec<u8> {
+    let journal = incident.path("whole.journal");
+    incident.ledger(&["--journal", journal.to_str().unwrap()]);
+    std::fs::read(journal).unwrap()
+}
+
+#[test]
+fn ctrl_c_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
+    // The fourth call waits for nothing that comes.
+    let incident = Incident::judged_by(&format!(
+        "[ -e \"$0.free\" ] || [ $(grep -c . \"$0.calls\") != 4 ] || sleep 600; {HEALTHY}"
+    ));
+    std::fs::write(incident.path("policy.sh.free"), "").unwrap();
+    let whole = whole_journal(&incident);
+    std::fs::remove_file(incident.path("policy.sh.free")).unwrap();
+    std::fs::remove_file(incident.path("policy.sh.calls")).unwrap();
+
+    let journal = incident.path("run.journal");
+    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(60);
+    let calls = || std::fs::read_to_string(incident.path("policy.sh.calls")).unwrap_or_default();
+    while calls().lines().count() < 4 {
+        assert!(Instant::now() < patience, "the fourth call never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(reasons(&journal), [StopReason::Cancelled]);
+    assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), 3);
+    assert!(text(&replay(&journal)).contains("interrupted while entities still wait"));
+
+    let output = incident.resume(&journal).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert_eq!(std::fs::read(&journal).unwrap(), whole);
+    assert_eq!(reasons(&journal), [StopReason::Cancelled, CONVERGED]);
+    assert!(text(&replay(&journal)).contains("; converged\n"));
+}
+
+#[test]
+fn a_deadline_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
+    // Together they take longer than the deadline on any machine.
+    let incident = Incident::judged_by(&format!("sleep 0.1; {HEALTHY}"));
+    let whole = whole_journal(&incident);
+    let journal = incident.path("run.journal");
+    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+    command.args(["--deadline", "0.3"]).output().unwrap();
+    assert_eq!(reasons(&journal), [StopReason::Deadline]);
+    let told = "the deadline passed while entities still wait";
+    assert!(text(&replay(&journal)).contains(told));
+
+    // A run that was killed has left no reason, and that of the run before is not its own.
+    let side = SideFile::path_beside(&journal);
+    let stopped = std::fs::read_to_string(&side).unwrap();
+    let entries = Journal::read(&journal).unwrap().ledger.next_seq();
+    let killed = format!(
+        "{stopped}{{\"run\":{{\"at\":\"2026-01-01T10:00:00Z\",\"what\":\"resumed\",\
+         \"entries\":{entries}}}}}\n"
+    );
+    std::fs::write(&side, killed).unwrap();
+    assert!(text(&replay(&journal)).contains("interrupted while entities still wait"));
+    // Neither is one of another length.
+    let other = format!("\"entries\":{entries},\"reason\"");
+    assert!(stopped.contains(&other));
+    std::fs::write(&side, stopped.replace(&other, "\"entries\":1000,\"reason\"")).unwrap();
+    assert!(text(&replay(&journal)).contains("interrupted while entities still wait"));
+
+    std::fs::write(&side, stopped).unwrap();
+    let output = incident.resume(&journal).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert_eq!(std::fs::read(&journal).unwrap(), whole);
+    assert_eq!(reasons(&journal), [StopReason::Deadline, CONVERGED]);
+}
+
+#[test]
+fn a_side_file_that_cannot_be_read_is_refused_before_anything_is_spent() {
+    let incident = Incident::judged_by(HEALTHY);
+    let whole = whole_journal(&incident);
+    let journal = incident.path("run.journal");
+    std::fs::write(&journal, &whole[..whole.len() - 7]).unwrap();
+    let side = SideFile::path_beside(&journal);
+    std::fs::write(&side, "these are my notes\n").unwrap();
+    std::fs::remove_file(incident.path("policy.sh.calls")).unwrap();
+
+    let output = incident.resume(&journal).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(said(&output).contains("is not a side file"), "{}", said(&output));
+    assert!(said(&output).contains("move it away"), "{}", said(&output));
+    assert!(!incident.path("policy.sh.calls").exists());
+    // A replay needs it for nothing but the reason.
+    let output = replay(&journal);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        said(&output).contains("it is not known why the last run ended: "),
+        "{}",
+        said(&output)
+    );
+
+    std::fs::remove_file(&side).unwrap();
+    assert_eq!(incident.resume(&journal).output().unwrap().status.code(), Some(3));
+    assert_eq!(std::fs::read(&journal).unwrap(), whole);
+}
+
+#[test]
+fn a_new_journal_takes_no_side_file_of_another() {
+    let incident = Incident::judged_by(HEALTHY);
+    let journal = incident.path("run.journal");
+    let side = SideFile::path_beside(&journal);
+    whole_journal(&incident);
+    std::fs::rename(SideFile::path_beside(incident.path("whole.journal")), &side).unwrap();
+    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(said(&output).contains("left over from a journal that is gone"), "{}", said(&output));
+    assert!(!journal.exists());
+}
+
+#[test]
+fn a_side_file_that_vanishes_is_said_in_one_line_and_the_run_goes_on() {
+    let incident =
+        Incident::judged_by(&format!("rm -f \"${{0%/*}}/run.journal.side.jsonl\"; {HEALTHY}"));
+    let journal = incident.path("run.journal");
+    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
+    assert!(said(&output).contains("figures of this run are missing beside the journal: "));
+    assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), ALERTS);
+}
