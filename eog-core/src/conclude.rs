@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use ranking::{Ranked, Score};
 
+use crate::belief::Label;
 use crate::ids::{EntityId, EvidenceId};
 use crate::state::State;
 use crate::time::to_the_second;
@@ -138,7 +139,8 @@ impl std::fmt::Display for Doubt {
 
 pub(crate) fn conclude(state: &State) -> Conclusion {
     let graph = claims::ClaimGraph::new(&state.live);
-    let found = frontier::find(state, &graph);
+    let standings = Standings::of(state);
+    let found = frontier::find(state, &graph, &standings.origins);
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.covers.as_slice()).collect();
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut groups = found.groups;
@@ -164,18 +166,7 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
         Confidence::Inconclusive => ranking::rank(state, &graph),
         Confidence::Likely | Confidence::Confirmed => Vec::new(),
     };
-    let (mut unread, mut damped, mut stale) = (Vec::new(), Vec::new(), Vec::new());
-    for (entity, node) in &state.nodes {
-        if node.visited && node.has_unread() {
-            unread.push(entity.clone());
-        }
-        if node.damped {
-            damped.push(entity.clone());
-        }
-        if node.belief.is_some() && (node.stale || !node.settled) {
-            stale.push(entity.clone());
-        }
-    }
+    let names = |entities: Vec<&EntityId>| entities.into_iter().cloned().collect();
     Conclusion {
         confidence,
         frontier: groups,
@@ -185,9 +176,42 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
         cover: cover.groups,
         cover_is_exact: cover.exact,
         ranking,
-        unread,
-        damped,
-        stale,
+        unread: names(standings.unread),
+        damped: names(standings.damped),
+        stale: names(standings.stale),
+    }
+}
+
+/// The entities that a conclusion names for what they are, each list by name: found in one pass,
+/// since there may be very many nodes.
+struct Standings<'s> {
+    origins: Vec<&'s EntityId>,
+    unread: Vec<&'s EntityId>,
+    damped: Vec<&'s EntityId>,
+    stale: Vec<&'s EntityId>,
+}
+
+impl<'s> Standings<'s> {
+    fn of(state: &'s State) -> Self {
+        let (origins, unread, damped, stale) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut found = Self { origins, unread, damped, stale };
+        for (entity, node) in &state.nodes {
+            if let Some(belief) = &node.belief {
+                if belief.label == Label::Origin {
+                    found.origins.push(entity);
+                }
+                if node.stale || !node.settled {
+                    found.stale.push(entity);
+                }
+            }
+            if node.visited && node.has_unread() {
+                found.unread.push(entity);
+            }
+            if node.damped {
+                found.damped.push(entity);
+            }
+        }
+        found
     }
 }
 

@@ -237,11 +237,4 @@ impl State {
         let beliefs = self.nodes.values().filter_map(|node| node.belief.as_ref());
         beliefs.flat_map(|belief| &belief.claims).map(Claim::edge).collect()
     }
-
-    /// Entities with this label, by name.
-    pub(crate) fn labelled(&self, label: Label) -> impl Iterator<Item = &EntityId> {
-        self.nodes.iter().filter_map(move |(entity, node)| {
-            (node.belief.as_ref()?.label == label).then_some(entity)
-        })
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::claims::ClaimGraph;
 use super::{CitedChange, Confidence, OriginGroup};
-use crate::belief::{Belief, Label};
+use crate::belief::Belief;
 use crate::evidence::EvidenceKind;
 use crate::ids::EntityId;
 use crate::state::State;
@@ -16,10 +16,10 @@ pub(super) struct Frontier {
 
 /// Computes the groups of irreducible origins and what they cover: linear in entities and claims
 /// for every 64 anomalies.
-pub(super) fn find(state: &State, graph: &ClaimGraph<'_>) -> Frontier {
+pub(super) fn find(state: &State, graph: &ClaimGraph<'_>, origins: &[&EntityId]) -> Frontier {
     let mut by_component: BTreeMap<usize, Vec<&EntityId>> = BTreeMap::new();
     let mut has_origin = vec![false; graph.components()];
-    for origin in state.labelled(Label::Origin) {
+    for &origin in origins {
         let Some(component) = graph.component(origin) else { continue };
         by_component.entry(component).or_default().push(origin);
         has_origin[component] = true;
@@ -68,7 +68,7 @@ fn group(state: &State, members: &[&EntityId]) -> OriginGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belief::Claim;
+    use crate::belief::{Claim, Label};
     use crate::case::Case;
     use crate::time::Window;
     use crate::topology::Topology;
@@ -102,7 +102,9 @@ mod tests {
     #[test]
     fn long_chains_do_not_exhaust_the_stack() {
         let state = ring(20_000);
-        let found = find(&state, &ClaimGraph::new(&state.live));
+        let (first, last) = (state.nodes.first_key_value(), state.nodes.last_key_value());
+        let origins: Vec<&EntityId> = first.into_iter().chain(last).map(|(name, _)| name).collect();
+        let found = find(&state, &ClaimGraph::new(&state.live), &origins);
         assert_eq!(found.groups.len(), 1);
         assert!(found.groups[0].mutual);
         assert_eq!(found.groups[0].origins.len(), 2);
