@@ -18,6 +18,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// Who judges, by name, if somebody wants to know later. Decides nothing: whoever goes on with
+    /// a ledger can see whether the same policy does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// When a belief counts as changed.
     pub change: ChangeRule,
     /// Who is woken by a broadcast.
@@ -57,6 +61,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            policy: None,
             change: ChangeRule::Substance,
             wake: Wake::Visited,
             claims: ClaimRule::Supersede,
