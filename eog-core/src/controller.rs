@@ -29,7 +29,10 @@ use crate::ledger::{
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::State;
 use crate::topology::Topology;
+#[cfg(not(feature = "planted-faults"))]
 use dispatch::Slot;
+#[cfg(feature = "planted-faults")]
+pub(crate) use dispatch::Slot;
 use distance::Distances;
 pub use fork::ForkError;
 use halt::Halt;
