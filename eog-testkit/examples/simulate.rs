@@ -5,11 +5,10 @@
 //! cargo run -p eog-testkit --example simulate -- --reproduce 7
 //! ```
 
-use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 use clap::Parser;
-use eog_testkit::sim::{Figures, Summary, Violation, simulate};
+use eog_testkit::sim::{Figures, Summary, Violation, mute_drawn_panics, simulate};
 
 /// After how many seeds progress is said.
 const STEP: u64 = 100;
@@ -35,22 +34,11 @@ struct Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !is_simulated(panic) {
-            usual(panic);
-        }
-    }));
+    mute_drawn_panics();
     match options.reproduce {
         Some(seed) => reproduce(seed),
         None => run(&options),
     }
-}
-
-/// Whether the panic is that of a policy whose panics are drawn from a seed.
-fn is_simulated(panic: &PanicHookInfo<'_>) -> bool {
-    let said = panic.payload().downcast_ref::<String>();
-    said.is_some_and(|said| said.contains("panics as the seed says"))
 }
 
 fn reproduce(seed: u64) -> ExitCode {

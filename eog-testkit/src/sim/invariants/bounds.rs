@@ -46,8 +46,12 @@ impl Counts {
         for entry in controller.ledger().entries() {
             match &entry.body {
                 EntryBody::Opened(opened) => {
-                    let seeds = opened.case.seeds.iter().map(|seed| seed.entity.clone());
-                    counts.admitted.extend(seeds);
+                    for seed in &opened.case.seeds {
+                        // Seeds beyond the cap are refused, which no entry says.
+                        if counts.admitted.len() < opened.config.max_entities as usize {
+                            counts.admitted.insert(seed.entity.clone());
+                        }
+                    }
                     opened.case.topology.edges().for_each(|edge| counts.join(edge));
                 }
                 EntryBody::Evaluated(evaluation) => {

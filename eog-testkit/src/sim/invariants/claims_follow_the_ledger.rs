@@ -76,12 +76,10 @@ fn fold(controller: &Controller) -> Beliefs {
             }
             RecordedAnswer::Failed(_) => None,
         };
-        let belief = beliefs.entry(evaluation.entity.clone()).or_default();
-        let Some(decision) = decision else {
-            // A failure on the first visit leaves `Defer`, later ones change nothing.
-            belief.0.get_or_insert(Label::Defer);
-            continue;
-        };
+        // A failure on the first visit leaves `Defer`, later ones change nothing.
+        let first = || (Some(Label::Defer), BTreeSet::new());
+        let belief = beliefs.entry(evaluation.entity.clone()).or_insert_with(first);
+        let Some(decision) = decision else { continue };
         if config.claims == ClaimRule::Supersede {
             belief.1.clear();
         }

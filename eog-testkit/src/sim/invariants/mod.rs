@@ -96,10 +96,10 @@ impl Finding {
 
 /// Every invariant. Of several that a defect violates, the one that says most comes first.
 const ALL: [(&str, fn(&History) -> Checked); 11] = [
-    ("always_goes_on", always_goes_on::check),
     ("nothing_acknowledged_is_lost", nothing_acknowledged_is_lost::check),
     ("commits_in_dispatch_order", commits_in_dispatch_order::check),
     ("claims_follow_the_ledger", claims_follow_the_ledger::check),
+    ("always_goes_on", always_goes_on::check),
     ("replay_is_live", replay_is_live::check),
     ("same_bytes", same_bytes::check),
     ("resume_ends_alike", resume_ends_alike::check),
