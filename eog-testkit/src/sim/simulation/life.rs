@@ -8,7 +8,7 @@ use eog::{
 
 use super::answering::{Log, Outside, Watched};
 use super::history::{End, Life, Process};
-use super::plan::{Crash, Plan, Rough};
+use super::plan::{Crash, Plan, Rough, Whole};
 use super::process::{Answering, Disks, Start, live};
 use crate::sim::{Delayed, Erring, FaultSwitch, Rewording, Unreliable, World};
 use crate::truth::TruthPolicy;
@@ -114,10 +114,14 @@ pub(super) fn straight(plan: &Plan) -> (Life, Disks) {
 }
 
 /// Answers come late, and some are asked for ahead.
-pub(super) fn delayed(plan: &Plan) -> Life {
+pub(super) fn delayed(plan: &Plan) -> (Life, Whole) {
     let stage = Stage::new(plan, Setting { steady: true, delayed: true });
     let life = stage.life("the delayed life", plan.config.clone(), plan.limits, plan.ahead());
-    stage.live(life, plan.ahead(), Vec::new())
+    let life = stage.live(life, plan.ahead(), Vec::new());
+    let polls = life.processes.iter().map(|process| process.polls).sum();
+    let journal = &stage.disks.journal;
+    let operations = journal.writes() + journal.syncs();
+    (life, Whole { polls, operations, bytes: journal.bytes().len() as u64 })
 }
 
 /// As the delayed life, with crashes.

@@ -43,12 +43,14 @@ pub fn simulate(seed: impl Into<RandomSeed>) -> Result<Summary, Box<Violation>> 
     Ok(summary)
 }
 
-fn play(plan: Plan) -> History {
+fn play(mut plan: Plan) -> History {
     let (straight, disks) = life::straight(&plan);
+    let (delayed, whole) = life::delayed(&plan);
+    plan.scale(whole);
+    let crashing = life::crashing(&plan);
     let (rough, stage) = life::rough(&plan);
     let healed = life::healed(&plan, &rough, stage);
     let cuts = cuts::everywhere(&plan, &disks);
-    let (delayed, crashing) = (life::delayed(&plan), life::crashing(&plan));
     History { straight, delayed, crashing, rough, healed, cuts, plan }
 }
 
@@ -133,7 +135,13 @@ impl Summary {
         for life in told {
             tell(life, &mut story);
         }
-        story.push_str(&format!("the straight life was cut at {} places\n", history.cuts.len()));
+        for life in [&history.straight, &history.rough] {
+            if let Some((controller, _)) = life.last() {
+                let entries = crate::render::render(controller.ledger());
+                story.push_str(&format!("\nentries of {}:\n{entries}", life.name));
+            }
+        }
+        story.push_str(&format!("\nthe straight life was cut at {} places\n", history.cuts.len()));
         Self { seed: history.plan.seed, figures, story }
     }
 }

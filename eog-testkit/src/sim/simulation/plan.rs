@@ -44,7 +44,8 @@ pub(in crate::sim) struct Crash {
     pub(in crate::sim) loses: Option<u64>,
 }
 
-/// When a process dies, or what it dies of.
+/// When a process dies, or what it dies of. Drawn in thousandths of what a whole life takes, and
+/// scaled when that is known, so that every place is reached.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) enum When {
     /// After its future was polled so often.
@@ -55,6 +56,16 @@ pub(in crate::sim) enum When {
     SideFails(u64),
     /// The disk of the journal has room for so many more bytes.
     JournalFull(u64),
+}
+
+/// What a life without crashes took.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Whole {
+    pub(in crate::sim) polls: u64,
+    /// Writes and syncs of the journal.
+    pub(in crate::sim) operations: u64,
+    /// The length of the journal.
+    pub(in crate::sim) bytes: u64,
 }
 
 /// What happens to one process of the rough life.
@@ -70,12 +81,12 @@ impl Plan {
     /// Draws the plan of a seed.
     pub(in crate::sim) fn draw(seed: RandomSeed) -> Result<Self, InvalidSpec> {
         let mut draw = seed.stream("simulation");
-        let spec = TruthSpec::drawn(2 + draw.position(8), seed);
+        let spec = spec(seed, &mut seed.stream("incident"));
         let truth = Arc::new(TruthGraph::generate(&spec, seed)?);
         let config = config(&mut seed.stream("configuration"));
         let mut crashes = seed.stream("crashes");
         let count = crashes.between(1, 6);
-        let share = |most: f64, draw: &mut Stream| if draw.chance(0.3) { 0.0 } else { most * draw.share() };
+        let share = |most: f64, draw: &mut Stream| if draw.chance(0.2) { 0.0 } else { most * draw.share() };
         Ok(Self {
             rough: rough(&truth, &mut seed.stream("rough life")),
             truth,
@@ -87,15 +98,28 @@ impl Plan {
             },
             limits: limits(&mut draw),
             speculation: *draw.pick(&[0, 2, 4, 8, 16]).unwrap_or(&0),
-            world: WorldRates::evenly(share(0.5, &mut draw)),
-            policy: PolicyRates::evenly(share(0.4, &mut draw)),
-            erring: share(0.4, &mut draw),
+            world: world_rates(share(0.6, &mut draw), &mut draw),
+            policy: policy_rates(share(0.4, &mut draw), &mut draw),
+            erring: share(0.5, &mut draw),
             rewording: draw.chance(0.3),
             delay: Duration::from_millis(draw.between(1, 20_000)),
             outside_fails: draw.below(2),
             crashes: (0..count).map(|_| crash(&mut crashes)).collect(),
             seed,
         })
+    }
+
+    /// Turns thousandths into numbers, by what a life without crashes took.
+    pub(in crate::sim) fn scale(&mut self, whole: Whole) {
+        let of_rough = self.rough.iter_mut().filter_map(|rough| rough.crash.as_mut());
+        for crash in self.crashes.iter_mut().chain(of_rough) {
+            crash.when = match crash.when {
+                When::Polls(share) => When::Polls(1 + share * whole.polls / 1000),
+                When::JournalFails(share) => When::JournalFails(share * whole.operations / 1000),
+                When::SideFails(share) => When::SideFails(share * whole.operations / 1000),
+                When::JournalFull(share) => When::JournalFull(share * whole.bytes / 1000),
+            };
+        }
     }
 
     /// The configuration of the rough life.
@@ -122,17 +146,29 @@ impl Plan {
     }
 }
 
+/// Small incidents in which much is passed on, so that there is much to revise.
+fn spec(seed: RandomSeed, draw: &mut Stream) -> TruthSpec {
+    TruthSpec {
+        origins: 1 + usize::from(draw.chance(0.3)),
+        dependencies: 1.5 + 1.5 * draw.share(),
+        propagation: 0.8 + 0.2 * draw.share(),
+        misleading: 0.6 * draw.share(),
+        undeclared: 0.4 * draw.share(),
+        ..TruthSpec::drawn(2 + draw.position(9), seed)
+    }
+}
+
 fn config(draw: &mut Stream) -> Config {
     let paper = draw.chance(0.3);
     let profile = if paper { Config::paper() } else { Config::default() };
     let orders = [Order::Fifo, Order::Priority, Order::Permuted { seed: draw.below(100) }];
     let mut config = Config {
         order: *draw.pick(&orders).unwrap_or(&Order::Fifo),
-        max_visits: Some(*draw.pick(&[1, 2, 3, 5]).unwrap_or(&5)),
+        max_visits: Some(*draw.pick(&[1, 2, 3, 4, 5, 5]).unwrap_or(&5)),
         cooldown: *draw.pick(&[0, 1, 2, 3]).unwrap_or(&2),
         flip_threshold: *draw.pick(&[0, 1, 3]).unwrap_or(&3),
         concurrency: Concurrency::Window(count(draw.between(1, 4))),
-        budget: Budget { hops: draw.chance(0.3).then(|| draw.between(0, 30)), ..Budget::default() },
+        budget: Budget { hops: draw.chance(0.2).then(|| draw.between(0, 30)), ..Budget::default() },
         ..profile
     };
     let unlimited = draw.chance(0.4);
@@ -153,15 +189,31 @@ fn limits(draw: &mut Stream) -> Limits {
     Limits { context_calls, policy_calls, retry, ..Limits::default() }
 }
 
+/// Shares of one sum, some of them much larger than others.
+fn shares<const COUNT: usize>(sum: f64, draw: &mut Stream) -> [f64; COUNT] {
+    let weights: [f64; COUNT] = std::array::from_fn(|_| draw.share().powi(4));
+    let all: f64 = weights.iter().sum();
+    weights.map(|weight| if all > 0.0 { sum * weight / all } else { 0.0 })
+}
+
+fn world_rates(sum: f64, draw: &mut Stream) -> WorldRates {
+    let [fail, transient, hang, stale, truncated, empty, contradictory] = shares(sum, draw);
+    WorldRates { fail, transient, hang, stale, truncated, empty, contradictory }
+}
+
+fn policy_rates(sum: f64, draw: &mut Stream) -> PolicyRates {
+    let [fail, transient, hang, garbage, panic] = shares(sum, draw);
+    PolicyRates { fail, transient, hang, garbage, panic }
+}
+
 fn crash(draw: &mut Stream) -> Crash {
-    // Early and late places alike.
-    let reach = *draw.pick(&[4, 16, 64, 256]).unwrap_or(&16);
-    let number = draw.between(1, reach);
+    // Early places more often: what is left to do gets less from crash to crash.
+    let share = draw.below(1001).min(draw.below(1001));
     let when = match draw.below(8) {
-        0 | 1 => When::JournalFails(number),
-        2 => When::SideFails(number),
-        3 => When::JournalFull(draw.below(20_000)),
-        _ => When::Polls(number),
+        0 | 1 => When::JournalFails(share),
+        2 => When::SideFails(share),
+        3 => When::JournalFull(share),
+        _ => When::Polls(share),
     };
     let machine = draw.chance(0.6);
     let seed = draw.bits();
@@ -225,9 +277,8 @@ impl fmt::Display for Plan {
         )?;
         writeln!(
             f,
-            "faults: world {:.3} each, policy {:.3} each, wrong decisions {:.2}, rewording {}, \
-             calls outside fail {} times",
-            self.world.fail, self.policy.fail, self.erring, self.rewording, self.outside_fails
+            "faults: {:?}, {:?}, wrong decisions {:.2}, rewording {}, calls outside fail {} times",
+            self.world, self.policy, self.erring, self.rewording, self.outside_fails
         )?;
         writeln!(f, "crashes: {:?}", self.crashes)?;
         write!(f, "rough life: {:?}", self.rough)
