@@ -67,7 +67,9 @@ impl Figures {
         durability: Durability,
         record: impl FnOnce(&dyn Fn() -> eog_core::Timestamp) -> SideRecord,
     ) {
-        let Some(recorder) = self.recorder.as_ref().filter(|_| self.error.is_none()) else { return };
+        let Some(recorder) = self.recorder.as_ref().filter(|_| self.error.is_none()) else {
+            return;
+        };
         let record = record(&|| recorder.now());
         if let Err(error) = recorder.append(&[record], durability) {
             self.error = Some(error);

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use eog::{CallRecorder, Durability, Failure, RecordError, SideError, SideFile, SideRecord, Usage};
-use eog_testkit::SimDisk;
+use eog::{
+    CallRecorder, Config, Durability, Engine, Failure, RecordError, SideError, SideFile,
+    SideRecord, Usage,
+};
+use eog_testkit::{MemoryContext, SimDisk, healthy, policy_fn, seeded, topology};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -188,4 +191,20 @@ async fn what_is_no_json_is_an_error_and_not_a_panic() {
     // JSON has no such number: it would come back as something else.
     let error = recorder.call("share", &1, async || Ok((f64::NAN, cost(1)))).await.unwrap_err();
     assert!(matches!(error, RecordError::Unreadable { .. }), "{error}");
+}
+
+/// Found by the fault simulator: the budget forgot what was spent before the engine began.
+#[tokio::test]
+async fn what_was_spent_outside_counts_when_the_file_takes_no_more() {
+    let disk = SimDisk::new();
+    let (side, records) = SideFile::on(disk.clone()).unwrap();
+    let recorder = CallRecorder::on(side, &records);
+    recorder.call("window", &1, async || Ok((1, cost(30)))).await.unwrap();
+    disk.cut_power_after(0);
+    let ended = Engine::new(MemoryContext::default(), policy_fn(healthy))
+        .with_recorder(recorder, Usage::default())
+        .investigate(Config::default(), seeded(topology("a"), ["a"]))
+        .await;
+    assert!(ended.side_error.is_some());
+    assert_eq!(ended.spent().usage, cost(30));
 }
