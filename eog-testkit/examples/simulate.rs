@@ -70,7 +70,7 @@ fn run(options: &Options) -> ExitCode {
             }
         }
         let done = seed - options.from + 1;
-        if done % STEP == 0 || seed + 1 == end {
+        if done.is_multiple_of(STEP) || seed + 1 == end {
             eprintln!("{done} of {} seeds, {} violations", options.seeds, violations.len());
         }
     }
@@ -79,7 +79,8 @@ fn run(options: &Options) -> ExitCode {
         println!("all invariants hold");
         return ExitCode::SUCCESS;
     }
-    let seeds: Vec<String> = violations.iter().map(|violation| violation.seed.to_string()).collect();
+    let seeds: Vec<String> =
+        violations.iter().map(|violation| violation.seed.to_string()).collect();
     println!("{} seeds violate an invariant: {}", violations.len(), seeds.join(", "));
     ExitCode::FAILURE
 }

@@ -13,6 +13,7 @@ pub(super) fn check(history: &History) -> Checked {
         for (number, process) in life.processes.iter().enumerate() {
             check_hops(life, number, process)?;
             check_usage(&history.plan, life, number, process)?;
+            check_file(life, number, process)?;
         }
     }
     Ok(())
@@ -89,8 +90,36 @@ fn check_usage(plan: &Plan, life: &Life, number: usize, process: &Process) -> Ch
     let budget = life.config.budget;
     let cost = |usage: Usage| usage.cost_micro_usd;
     let (before, one) = (found.usage, OUTSIDE);
-    within("tokens", budget.tokens, tokens(before), tokens(accounted), tokens(DEAREST), tokens(one))?;
+    within(
+        "tokens",
+        budget.tokens,
+        tokens(before),
+        tokens(accounted),
+        tokens(DEAREST),
+        tokens(one),
+    )?;
     within("µ$", budget.cost_micro_usd, cost(before), cost(accounted), cost(DEAREST), cost(one))
+}
+
+/// What the engine accounted for, the next process finds in the side file, unless a disk failed or
+/// the machine lost what was not synced: the budgets hold over all processes.
+fn check_file(life: &Life, number: usize, process: &Process) -> Checked {
+    let next = life.processes.get(number + 1).map(|next| next.found.as_ref());
+    let found = next.unwrap_or(life.left.as_ref().ok());
+    let (Some(found), End::Finished { controller, .. }, false) =
+        (found, &process.end, process.disk_fault)
+    else {
+        return Ok(());
+    };
+    let mut expected = controller.spent().usage;
+    for _ in 0..after_the_end(process) {
+        expected += OUTSIDE;
+    }
+    if found.usage != expected {
+        let expected = format!("{expected:?} in the side file");
+        return Err(Finding::in_process(life, number, expected, format!("{:?}", found.usage)));
+    }
+    Ok(())
 }
 
 fn is_within(part: Usage, whole: Usage) -> bool {

@@ -47,10 +47,7 @@ impl fmt::Display for Violation {
         if !also.is_empty() {
             writeln!(f, "  violated, too: {}", also.join(", "))?;
         }
-        write!(
-            f,
-            "  reproduce: cargo run -p eog-testkit --example simulate -- --reproduce {seed}"
-        )
+        write!(f, "  reproduce: cargo run -p eog-testkit --example simulate -- --reproduce {seed}")
     }
 }
 
@@ -77,6 +74,7 @@ struct Finding {
 }
 
 type Checked = Result<(), Finding>;
+type Invariant = fn(&History) -> Checked;
 
 impl Finding {
     fn of(life: &Life, expected: impl Into<String>, found: impl Into<String>) -> Self {
@@ -95,7 +93,7 @@ impl Finding {
 }
 
 /// Every invariant. Of several that a defect violates, the one that says most comes first.
-const ALL: [(&str, fn(&History) -> Checked); 11] = [
+const ALL: [(&str, Invariant); 11] = [
     ("nothing_acknowledged_is_lost", nothing_acknowledged_is_lost::check),
     ("commits_in_dispatch_order", commits_in_dispatch_order::check),
     ("claims_follow_the_ledger", claims_follow_the_ledger::check),
@@ -110,16 +108,16 @@ const ALL: [(&str, fn(&History) -> Checked); 11] = [
 ];
 
 /// Checks every invariant.
-pub(super) fn check(history: &History) -> Result<(), Violation> {
-    let mut first: Option<Violation> = None;
+pub(super) fn check(history: &History) -> Result<(), Box<Violation>> {
+    let mut first: Option<Box<Violation>> = None;
     for (invariant, check) in ALL {
         let Err(Finding { place, expected, found }) = check(history) else { continue };
         match &mut first {
             Some(first) => first.also.push(invariant),
             None => {
                 let (seed, also, story) = (history.plan.seed, Vec::new(), String::new());
-                first =
-                    Some(Violation { seed, invariant, place, expected, found, also, story });
+                let violation = Violation { seed, invariant, place, expected, found, also, story };
+                first = Some(Box::new(violation));
             }
         }
     }

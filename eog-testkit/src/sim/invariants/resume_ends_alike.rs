@@ -21,6 +21,7 @@ pub(super) fn compare(straight: &Life, other: &Life) -> Checked {
         Some(line) => line.chars().take(600).collect(),
         None => "nothing".to_owned(),
     };
-    let expected = format!("the bytes of the straight life; entry {differing}: {}", line(&expected));
+    let expected =
+        format!("the bytes of the straight life; entry {differing}: {}", line(&expected));
     Err(Finding::of(other, expected, line(&found)))
 }

@@ -1,7 +1,7 @@
 //! The ledger does not depend on who answers first, or on what was asked ahead.
 
-use super::resume_ends_alike::compare;
 use super::Checked;
+use super::resume_ends_alike::compare;
 use crate::sim::simulation::history::History;
 
 /// Other delays, other limits and speculation give the same bytes.

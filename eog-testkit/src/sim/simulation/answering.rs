@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use eog::{
     AbductivePolicy, Answer, BoxFuture, CallRecorder, ContextContract, ContextPacket,
-    ContextRequest, Digest, Entry, EntityId, Failure, LocalContext, RecordError, Usage,
+    ContextRequest, Digest, EntityId, Entry, Failure, LocalContext, RecordError, Usage,
 };
 
 use super::plan::Plan;

@@ -41,8 +41,11 @@ impl<'p> Stage<'p> {
         let (log, faults) = (Log::default(), FaultSwitch::default());
         let world = World::new(Arc::clone(&plan.truth), plan.world, plan.seed);
         let world = world.with_switch(faults.clone());
-        let words: Box<dyn AbductivePolicy> =
-            if plan.rewording { Box::new(Rewording::new(TruthPolicy)) } else { Box::new(TruthPolicy) };
+        let words: Box<dyn AbductivePolicy> = if plan.rewording {
+            Box::new(Rewording::new(TruthPolicy))
+        } else {
+            Box::new(TruthPolicy)
+        };
         let erring = Erring::new(words, plan.erring, plan.seed);
         let policy = Unreliable::new(erring, plan.policy, plan.seed).with_switch(faults.clone());
         let (world, policy) =
@@ -66,7 +69,13 @@ impl<'p> Stage<'p> {
         }
     }
 
-    fn process(&self, config: &Config, limits: Limits, ahead: Option<Speculation>, rough: Rough) -> Process {
+    fn process(
+        &self,
+        config: &Config,
+        limits: Limits,
+        ahead: Option<Speculation>,
+        rough: Rough,
+    ) -> Process {
         let case = self.plan.truth.case();
         let start = Start { config, case: &case, limits, ahead, fork: None, rough };
         live(&self.disks, &self.answering(), start)
@@ -90,8 +99,7 @@ impl<'p> Stage<'p> {
         while life.processes.len() < MOST_PROCESSES {
             let fate = fates.next();
             let undisturbed = fate.is_none();
-            let process =
-                self.process(&life.config, life.limits, ahead, fate.unwrap_or_default());
+            let process = self.process(&life.config, life.limits, ahead, fate.unwrap_or_default());
             let ended = matches!(process.end, End::Finished { journal_failed: false, .. });
             let hung = matches!(process.end, End::Hung);
             life.processes.push(process);
@@ -154,7 +162,7 @@ pub(super) fn healed(plan: &Plan, rough: &Life, stage: Stage<'_>) -> Life {
     stage.world.recover();
     let disks = Disks::default();
     let policy = Box::new(Watched::new(TruthPolicy, &stage.log, plan.seed));
-    let stage = Stage { disks, policy, ..stage };
+    let stage = Stage { policy, disks, ..stage };
     let config = plan.healing_config();
     let mut life = stage.life("the healed life", config.clone(), plan.limits, None);
     let Ok(left) = &rough.left else { return life };

@@ -37,8 +37,8 @@ pub fn simulate(seed: impl Into<RandomSeed>) -> Result<Summary, Box<Violation>> 
     let history = play(plan);
     let summary = Summary::of(&history);
     invariants::check(&history).map_err(|mut violation| {
-        violation.story = summary.story.clone();
-        Box::new(violation)
+        violation.story.clone_from(&summary.story);
+        violation
     })?;
     Ok(summary)
 }
@@ -51,7 +51,7 @@ fn play(mut plan: Plan) -> History {
     let (rough, stage) = life::rough(&plan);
     let healed = life::healed(&plan, &rough, stage);
     let cuts = cuts::everywhere(&plan, &disks);
-    History { straight, delayed, crashing, rough, healed, cuts, plan }
+    History { plan, straight, delayed, crashing, rough, healed, cuts }
 }
 
 /// What a simulation came to.

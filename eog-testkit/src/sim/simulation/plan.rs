@@ -86,7 +86,8 @@ impl Plan {
         let config = config(&mut seed.stream("configuration"));
         let mut crashes = seed.stream("crashes");
         let count = crashes.between(1, 6);
-        let share = |most: f64, draw: &mut Stream| if draw.chance(0.2) { 0.0 } else { most * draw.share() };
+        let share =
+            |most: f64, draw: &mut Stream| if draw.chance(0.2) { 0.0 } else { most * draw.share() };
         Ok(Self {
             rough: rough(&truth, &mut seed.stream("rough life")),
             truth,
@@ -248,9 +249,7 @@ fn news(truth: &TruthGraph, draw: &mut Stream) -> Observation {
     let declared: Vec<&Edge> = truth.topology().edges().collect();
     match draw.below(4) {
         0 => match draw.pick(truth.anomalies()) {
-            Some(known) => {
-                Observation::Anomaly(eog::Anomaly { entity: one, ..known.clone() })
-            }
+            Some(known) => Observation::Anomaly(eog::Anomaly { entity: one, ..known.clone() }),
             None => Observation::NewEvidence(one),
         },
         1 => Observation::EdgeAdded(edge),

@@ -100,10 +100,8 @@ pub(super) fn live(disks: &Disks, answering: &Answering<'_>, start: Start<'_>) -
     };
     let disk_fault = crash.is_some_and(|crash| !matches!(crash.when, When::Polls(_)));
     let (polls, found) = (Cell::new(0), Cell::new(None));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let end = match runtime {
         Err(error) => End::GaveUp(format!("there is no runtime: {error}")),
         Ok(runtime) => runtime.block_on(async {
@@ -196,7 +194,11 @@ async fn finish(finished: Finished, answering: &Answering<'_>, recorder: &CallRe
             }
         }
     }
-    End::Finished { stop, controller: Box::new(controller), journal_failed: journal_error.is_some() }
+    End::Finished {
+        stop,
+        controller: Box::new(controller),
+        journal_failed: journal_error.is_some(),
+    }
 }
 
 /// Tells the news and cancels at the drawn times; never ends.
@@ -216,7 +218,7 @@ async fn control(handle: eog::Handle, rough: Rough) {
             None => handle.cancel(),
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// The clock of the records: virtual, like all time here.
