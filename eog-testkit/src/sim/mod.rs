@@ -1,4 +1,5 @@
-//! The disturbed world of the fault simulator: policies and contexts that go wrong as a seed says.
+//! The fault simulator, and its disturbed world: policies and contexts that go wrong as a seed
+//! says. [`simulate`] puts everything together: crashes, disks, time, and all invariants.
 //!
 //! | wrapper | goes wrong by | how |
 //! |---|---|---|
