@@ -31,6 +31,10 @@ deny:
 update-cases:
     EOG_UPDATE_CASES=1 cargo test -p eog-core --test data_driven
 
+# The fault simulator over many seeds; `just simulate --reproduce 7` tells what one seed does.
+simulate *ARGS:
+    cargo run --release -p eog-testkit --example simulate -- {{ARGS}}
+
 # Write the golden ledgers that are missing; what is there stays.
 add-golden:
     EOG_UPDATE_GOLDEN=1 cargo test -p eog --test golden every_golden

@@ -31,7 +31,10 @@ use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::State;
 use crate::topology::Topology;
 pub use checkpoint::Checkpoint;
+#[cfg(not(feature = "planted-faults"))]
 use dispatch::Slot;
+#[cfg(feature = "planted-faults")]
+pub(crate) use dispatch::Slot;
 use distance::Distances;
 pub use fork::ForkError;
 use halt::Halt;

@@ -61,6 +61,9 @@ mod ids;
 mod ledger;
 mod live_claims;
 mod packet;
+#[cfg(feature = "planted-faults")]
+#[doc(hidden)]
+pub mod planted;
 #[cfg(feature = "schema")]
 mod schema;
 mod state;

@@ -8,7 +8,7 @@
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
 //! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
 //! - **Generate** incidents whose origins are known: [`truth`]. Judge and disturb them from one
-//!   seed: [`sim`].
+//!   seed: [`sim`]. Run the whole fault simulator: [`sim::simulate`].
 //! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
 //!   is about, as [`render`] writes them.
 //!

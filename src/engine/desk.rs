@@ -201,7 +201,11 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
         self.contexts = Questions::default();
         self.decisions = Questions::default();
         self.running = FuturesUnordered::new();
-        self.figures.clear();
+        // The controller knows what they cost; no entry will say it in the side file.
+        for dropped in std::mem::take(&mut self.figures).into_values() {
+            self.waste.calls += u64::from(dropped.policy.is_some());
+            self.waste.usage += dropped.usage;
+        }
     }
 
     /// The figures of an evaluation that was committed.

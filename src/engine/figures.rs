@@ -7,7 +7,8 @@ use eog_core::{Entry, Spent, StopReason, Usage};
 use super::desk::{EvaluationFigures, Waste};
 use crate::side::{CallRecorder, Durability, RunStart, SideError, SideRecord};
 
-/// Writes figures as long as the side file takes them. Without one, they are forgotten.
+/// Writes figures as long as the side file takes them. Without one, they are forgotten; what was
+/// spent outside the loop counts all the same.
 pub(super) struct Figures {
     recorder: Option<CallRecorder>,
     error: Option<SideError>,
@@ -66,11 +67,12 @@ impl Figures {
         durability: Durability,
         record: impl FnOnce(&dyn Fn() -> eog_core::Timestamp) -> SideRecord,
     ) {
-        let Some(recorder) = &self.recorder else { return };
+        let Some(recorder) = self.recorder.as_ref().filter(|_| self.error.is_none()) else {
+            return;
+        };
         let record = record(&|| recorder.now());
         if let Err(error) = recorder.append(&[record], durability) {
             self.error = Some(error);
-            self.recorder = None;
         }
     }
 }

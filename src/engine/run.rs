@@ -39,6 +39,8 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
                 journal_error: None,
                 figures: Figures::new(engine.recorder),
                 events: engine.events,
+                #[cfg(feature = "planted-faults")]
+                late: Vec::new(),
             },
         }
     }
@@ -120,6 +122,8 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
                 debug_assert!(matches!(error, InputError::NoSuchEdge(_)), "{error}");
             }
         };
+        #[cfg(feature = "planted-faults")]
+        let _ = records.write(&[]);
         desk.forget_early();
         if let Some(usage) = records.take_usage(&mut desk) {
             let taken = controller.handle(Input::Spent(usage));
@@ -151,6 +155,9 @@ struct Records {
     journal_error: Option<JournalError>,
     figures: Figures,
     events: Option<EventSender>,
+    /// What the planted fault has not stored yet.
+    #[cfg(feature = "planted-faults")]
+    late: Vec<Arc<Entry>>,
 }
 
 /// The journal takes no more.
@@ -164,7 +171,7 @@ impl Records {
         controller: &mut Controller,
         desk: &mut Desk<'_, C, P>,
     ) -> Result<(), NotStored> {
-        if let Some(Err(error)) = self.journal.as_mut().map(|journal| journal.append(batch)) {
+        if let Err(error) = self.write(batch) {
             self.journal_error = Some(error);
             return Err(NotStored);
         }
@@ -181,6 +188,15 @@ impl Records {
             journal.keep_up(controller);
         }
         Ok(())
+    }
+
+    fn write(&mut self, batch: &[Arc<Entry>]) -> Result<(), JournalError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        #[cfg(feature = "planted-faults")]
+        if eog_core::planted::is_planted(eog_core::planted::PlantedFault::StoresLate) {
+            return journal.append(&std::mem::replace(&mut self.late, batch.to_vec()));
+        }
+        journal.append(batch)
     }
 
     /// What was spent since this was last asked and is in no answer, if anything.

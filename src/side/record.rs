@@ -63,8 +63,8 @@ pub enum SideRecord {
         /// When it began.
         at: Timestamp,
     },
-    /// Calls whose answers were never used: early ones whose packet changed, and outside calls
-    /// that failed.
+    /// Calls whose answers were never used: early ones whose packet changed, outside calls that
+    /// failed, and evaluations that a cancellation discarded.
     Wasted {
         /// How many.
         calls: u64,

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use eog::{CallRecorder, Durability, Failure, RecordError, SideError, SideFile, SideRecord, Usage};
-use eog_testkit::SimDisk;
+use eog::{
+    AbductivePolicy, Answer, BoxFuture, CallRecorder, Concurrency, Config, ContextPacket,
+    Durability, Engine, Failure, RecordError, SideError, SideFile, SideRecord, StopReason, Usage,
+};
+use eog_testkit::{Call, Faulty, MemoryContext, SimDisk, healthy, policy_fn, seeded, topology};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -188,4 +191,51 @@ async fn what_is_no_json_is_an_error_and_not_a_panic() {
     // JSON has no such number: it would come back as something else.
     let error = recorder.call("share", &1, async || Ok((f64::NAN, cost(1)))).await.unwrap_err();
     assert!(matches!(error, RecordError::Unreadable { .. }), "{error}");
+}
+
+/// Found by the fault simulator: the budget forgot what was spent before the engine began.
+#[tokio::test]
+async fn what_was_spent_outside_counts_when_the_file_takes_no_more() {
+    let disk = SimDisk::new();
+    let (side, records) = SideFile::on(disk.clone()).unwrap();
+    let recorder = CallRecorder::on(side, &records);
+    recorder.call("window", &1, async || Ok((1, cost(30)))).await.unwrap();
+    disk.cut_power_after(0);
+    let ended = Engine::new(MemoryContext::default(), policy_fn(healthy))
+        .with_recorder(recorder, Usage::default())
+        .investigate(Config::default(), seeded(topology("a"), ["a"]))
+        .await;
+    assert!(ended.side_error.is_some());
+    assert_eq!(ended.spent().usage, cost(30));
+}
+
+struct Priced;
+
+impl AbductivePolicy for Priced {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async { Ok(Answer { usage: cost(30), ..healthy(packet).into() }) })
+    }
+}
+
+/// Found by the fault simulator: `b` is answered and waits for `a`, which never is. What `b` cost
+/// must be known to the next process, which asks again.
+#[tokio::test(start_paused = true)]
+async fn what_a_cancelled_evaluation_cost_is_in_the_file() {
+    let disk = SimDisk::new();
+    let (side, records) = SideFile::on(disk.clone()).unwrap();
+    let (handle, controls) = eog::handle();
+    let window = Concurrency::Window(2.try_into().unwrap());
+    let engine = Engine::new(MemoryContext::default(), Faulty::new(Priced).hang(Call::of("a")))
+        .with_recorder(CallRecorder::on(side, &records), Usage::default())
+        .with_controls(controls);
+    let config = Config { concurrency: window, ..Config::default() };
+    let investigation = engine.investigate(config, seeded(topology("a; b"), ["a", "b"]));
+    let cancel = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        handle.cancel();
+    };
+    let (ended, ()) = tokio::join!(investigation, cancel);
+    assert_eq!((ended.stop, ended.spent().usage), (StopReason::Cancelled, cost(30)));
+    let (_, records) = SideFile::on(disk).unwrap();
+    assert_eq!(records.usage_so_far(), cost(30));
 }

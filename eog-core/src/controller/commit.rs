@@ -21,6 +21,8 @@ use crate::state::{Broadcast, Node};
 impl Controller {
     /// Commits answered evaluations in dispatch order, refilling the window after each.
     pub(super) fn commit_ready(&mut self) {
+        #[cfg(feature = "planted-faults")]
+        crate::planted::overtake(&mut self.in_flight);
         while let Some(mut slot) = self.in_flight.pop_front() {
             let (answered, usage) = match std::mem::replace(&mut slot.stage, Stage::Fetching) {
                 Stage::Answered(answered, usage) => (answered, usage),
@@ -183,6 +185,8 @@ impl Controller {
         if config.claims == ClaimRule::Accumulate {
             belief.claims = accumulate(before.as_ref(), belief.claims);
         }
+        #[cfg(feature = "planted-faults")]
+        crate::planted::keep_claims(before.as_ref(), &mut belief);
         let mut damped = false;
         match config.damping {
             Damping::Absorbing => {

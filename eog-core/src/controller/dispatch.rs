@@ -18,7 +18,7 @@ use crate::topology::Neighbour;
 
 /// One evaluation under way.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     pub(super) ticket: Ticket,
     pub(super) number: u64,
     pub(super) activation: Activation,
@@ -98,6 +98,13 @@ pub(super) enum Answered {
     Decided(Seen, Decision),
     Remembered(Seen, u64, Decision),
     Failed(Option<Seen>, Failure),
+}
+
+#[cfg(feature = "planted-faults")]
+impl Slot {
+    pub(crate) fn is_answered(&self) -> bool {
+        matches!(self.stage, Stage::Answered(..))
+    }
 }
 
 impl Controller {

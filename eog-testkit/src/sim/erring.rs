@@ -7,7 +7,7 @@ use super::nonsense;
 use crate::random::{RandomSeed, Stream};
 
 /// Wraps a policy and makes a share of its decisions wrong: by label, by a claim left out, by
-/// blaming the wrong neighbour, by invented evidence, by a claim on an unknown entity, or by
+/// finding nothing unusual, by blaming the wrong neighbour, by invented evidence, by a claim on an unknown entity, or by
 /// proposals without sense.
 ///
 /// Whether and how a decision is wrong hangs on seed and packet alone, so the policy stays
@@ -33,6 +33,7 @@ pub struct Erring<P> {
 enum Error {
     WrongLabel,
     DroppedClaim,
+    Cleared,
     WrongPeer,
     InventedEvidence,
     ClaimOnStranger,
@@ -62,7 +63,7 @@ impl<P> Erring<P> {
             Error::SenselessProposals,
         ];
         if !decision.claims.is_empty() {
-            errors.push(Error::DroppedClaim);
+            errors.extend([Error::DroppedClaim, Error::Cleared]);
         }
         if innocent_peers(packet, &decision).next().is_some() && !decision.claims.is_empty() {
             errors.push(Error::WrongPeer);
@@ -98,6 +99,10 @@ fn worsen(
         Error::DroppedClaim => {
             let dropped = draw.position(decision.claims.len());
             decision.claims.remove(dropped);
+        }
+        Error::Cleared => {
+            decision = Decision::new(Label::Healthy, "nothing unusual");
+            decision = decision.citing(&packet.context.findings);
         }
         Error::WrongPeer => {
             let innocent: Vec<_> = innocent_peers(packet, &decision).cloned().collect();
@@ -144,6 +149,8 @@ mod tests {
         let label = worse(Error::WrongLabel).label;
         assert_ne!(label, Label::Symptom);
         assert_eq!(worse(Error::DroppedClaim).claims, []);
+        let cleared = worse(Error::Cleared);
+        assert_eq!((cleared.label, cleared.claims.len()), (Label::Healthy, 0));
         assert_eq!(worse(Error::WrongPeer).claims[0].cause.as_str(), "c");
         let invented = worse(Error::InventedEvidence).evidence;
         assert!(!invented.is_empty() && !right.evidence.contains(&invented[0]));

@@ -1,4 +1,5 @@
-//! The disturbed world of the fault simulator: policies and contexts that go wrong as a seed says.
+//! The fault simulator, and its disturbed world: policies and contexts that go wrong as a seed
+//! says. [`simulate`] puts everything together: crashes, disks, time, and all invariants.
 //!
 //! | wrapper | goes wrong by | how |
 //! |---|---|---|
@@ -45,8 +46,11 @@
 mod attempts;
 mod delayed;
 mod erring;
+mod invariants;
+mod muted;
 mod nonsense;
 mod rewording;
+mod simulation;
 mod switch;
 mod unreliable;
 mod world;
@@ -54,7 +58,10 @@ mod world;
 pub use attempts::Calls;
 pub use delayed::Delayed;
 pub use erring::Erring;
+pub use invariants::Violation;
+pub use muted::mute_drawn_panics;
 pub use rewording::Rewording;
+pub use simulation::{Figures, Summary, simulate};
 pub use switch::FaultSwitch;
 pub use unreliable::{PolicyRates, Unreliable};
 pub use world::{World, WorldRates};

@@ -3,6 +3,7 @@
 use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, Failure};
 
 use super::attempts::{Attempts, Calls, check_shares};
+use super::muted::PANICS;
 use super::nonsense;
 use super::switch::FaultSwitch;
 use crate::fault::Fault;
@@ -149,7 +150,7 @@ impl<P: AbductivePolicy> AbductivePolicy for Unreliable<P> {
                 Strike::Fail => Fault::Fail(Failure::policy(said("fails"))),
                 Strike::Transient => Fault::Fail(Failure::policy(said("is busy")).transient()),
                 Strike::Hang => Fault::Hang,
-                Strike::Panic => Fault::Panic(said("panics")),
+                Strike::Panic => Fault::Panic(format!("{PANICS} (attempt {attempt})")),
             };
             fault.strike().await?;
             self.inner.decide(packet).await
