@@ -21,7 +21,8 @@ impl Handle {
     }
 
     /// Tells the investigation what is new. Waits while many observations are ahead; gives the
-    /// observation back when the investigation has ended.
+    /// observation back when the investigation has ended. One that still waits when somebody
+    /// cancels, or time is up, is dropped.
     ///
     /// # Errors
     /// The observation, when nobody takes it any more.
@@ -35,25 +36,19 @@ impl Handle {
 pub struct Controls {
     cancel: CancellationToken,
     observations: mpsc::Receiver<Observation>,
-    cancelled: bool,
-}
-
-pub(crate) enum Request {
-    Cancel,
-    Observe(Observation),
 }
 
 impl Controls {
-    /// The next request; waits for ever when there can be none.
-    pub(crate) async fn next(&mut self) -> Request {
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled(), if !self.cancelled => {
-                self.cancelled = true;
-                Request::Cancel
-            }
-            Some(observation) = self.observations.recv() => Request::Observe(observation),
-            else => std::future::pending().await,
+    /// Says when somebody cancels.
+    pub(crate) fn cancellation(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+
+    /// The next observation; waits for ever when there can be none.
+    pub(crate) async fn observation(&mut self) -> Observation {
+        match self.observations.recv().await {
+            Some(observation) => observation,
+            None => std::future::pending().await,
         }
     }
 
@@ -74,6 +69,6 @@ impl Controls {
 pub fn handle() -> (Handle, Controls) {
     let (sender, receiver) = mpsc::channel(WAITING_OBSERVATIONS);
     let cancel = CancellationToken::new();
-    let controls = Controls { cancel: cancel.clone(), observations: receiver, cancelled: false };
+    let controls = Controls { cancel: cancel.clone(), observations: receiver };
     (Handle { cancel, observations: sender }, controls)
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use eog_core::{AbductivePolicy, Case, Config, ContextContract};
 
 use crate::engine::{Engine, Finished, Limits};
-use crate::handle::{Controls, Request};
+use crate::handle::Controls;
 use answers::{Answers, Delayed};
 use compare::Tally;
 use setting::Plan;
@@ -246,5 +246,5 @@ impl<C: ContextContract, P: AbductivePolicy> Lab<'_, C, P> {
 /// Resolves when the other end of the handle cancels.
 async fn cancelled(controls: &mut Option<Controls>) {
     let Some(controls) = controls else { return std::future::pending().await };
-    while !matches!(controls.next().await, Request::Cancel) {}
+    controls.cancellation().cancelled().await;
 }

@@ -250,3 +250,61 @@ async fn figures_stand_beside_the_journal() {
     };
     assert_eq!((*reason, *spent), (ended.stop, ended.spent()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_attempt_begins_after_the_deadline() {
+    let busy = Failure::policy("too many requests").transient();
+    let busy = Failure { retry_after: Some(Duration::from_secs(600)), ..busy };
+    let policy = Recorder::new(Faulty::new(policy_fn(healthy)).fail(Call::any(), busy));
+    let limits = Limits { deadline: Some(Duration::from_secs(30)), ..Limits::default() };
+    let engine = Engine::new(MemoryContext::default(), &policy).with_limits(limits);
+    let began = Instant::now();
+    let ended = engine.investigate(Config::default(), seeded(topology(""), ["a"])).await;
+    assert_that(&ended).failed("a");
+    assert_eq!((policy.asked().len(), began.elapsed()), (1, Duration::ZERO));
+}
+
+/// What was spent is what stands beside the journal, whatever became of the answers.
+#[tokio::test(start_paused = true)]
+async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let usage = Usage { tokens_in: 500, ..Usage::default() };
+    let wide = Config { concurrency: Concurrency::Window(number(2)), ..Config::default() };
+    let beside = |name: &str| {
+        let (recorder, _) = CallRecorder::beside(folder.path().join(name)).expect("it is new");
+        (recorder, folder.path().join(name))
+    };
+    let in_file = |path: &std::path::Path| {
+        let side = eog::SideFile::read(eog::SideFile::path_beside(path)).expect("it is whole");
+        (side.usage_so_far(), side.records.last().cloned())
+    };
+
+    // An early fetch that fails at a price.
+    let (recorder, path) = beside("early");
+    let down = Failure { usage, ..Failure::context("down") };
+    let contract = Faulty::new(MemoryContext::default()).fail(Call::nth_of("b", 1), down);
+    let ended = Engine::new(contract, Paid { usage, decide: healthy })
+        .with_speculation(Speculation::of(number(2)))
+        .with_recorder(recorder, Usage::default())
+        .investigate(Config::default(), seeded(topology(""), ["a", "b"]))
+        .await;
+    assert_eq!(ended.spent().usage.tokens_in, 1_500);
+    assert_eq!(in_file(&path).0, ended.spent().usage);
+
+    // Answers whose entries find no room.
+    let (recorder, path) = beside("full");
+    let disk = eog_testkit::SimDisk::new();
+    let (journal, _) = eog::Journal::on(disk.clone()).expect("it is empty");
+    disk.full_at(2_200);
+    let ended = Engine::new(MemoryContext::default(), Paid { usage, decide: healthy })
+        .with_journal(journal)
+        .with_recorder(recorder, Usage::default())
+        .investigate(wide, eight())
+        .await;
+    assert!(ended.journal_error.is_some());
+    let (spent, last) = in_file(&path);
+    assert!(spent.tokens_in >= ended.spent().usage.tokens_in, "{spent:?}");
+    disk.mend();
+    let stored = eog::Journal::on(disk).expect("it is whole").0.entries();
+    assert!(matches!(last, Some(SideRecord::Stopped { entries, .. }) if entries == stored));
+}

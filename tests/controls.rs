@@ -241,3 +241,20 @@ async fn dropping_the_future_stops_everything() {
     tokio::time::sleep(Duration::from_secs(1000)).await;
     assert_eq!(policy.begun.load(Ordering::Relaxed), 1, "nothing goes on behind our back");
 }
+
+#[tokio::test]
+async fn a_flood_of_observations_stops_neither_the_deadline_nor_the_answers() {
+    let (handle, controls) = eog::handle();
+    let limits = Limits { deadline: Some(Duration::from_millis(100)), ..Limits::default() };
+    let policy = Faulty::new(all_healthy()).delay(Call::of("a"), Duration::from_millis(5));
+    let engine =
+        Engine::new(MemoryContext::default(), policy).with_controls(controls).with_limits(limits);
+    let run = tokio::spawn(engine.investigate(Config::default(), seeded(topology(""), ["a"])));
+    let flood =
+        async { while handle.observe(Observation::NewEvidence(entity("z"))).await.is_ok() {} };
+    let within = Duration::from_secs(60);
+    let (ended, ()) = tokio::time::timeout(within, async { tokio::join!(run, flood) })
+        .await
+        .expect("the deadline ends it");
+    assert_that(&ended.expect("it does not panic")).evaluated(["a"]);
+}

@@ -109,9 +109,15 @@ impl<C: ContextContract, P: AbductivePolicy> Caller<C, P> {
             let Some(delay) = failure.transient.then(|| delays.next()).flatten() else {
                 break result;
             };
+            let delay = wait(delay, failure.retry_after);
+            // Nothing new is begun after the deadline.
+            let ends = self.limits.deadline.unwrap_or(Duration::MAX);
+            if self.begun.elapsed().saturating_add(delay) >= ends {
+                break result;
+            }
             figures.failures.push(failure.to_string());
             failed_usage += failure.usage;
-            tokio::time::sleep(wait(delay, failure.retry_after)).await;
+            tokio::time::sleep(delay).await;
             self.retries.fetch_add(1, Ordering::Relaxed);
         };
         let took = self.begun.elapsed().saturating_sub(started);

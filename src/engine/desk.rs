@@ -74,7 +74,7 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
     /// Fetches a context, unless it was fetched ahead: then it is there at once.
     pub(super) fn fetch(&mut self, ticket: Ticket, request: ContextRequest) -> Option<Input> {
         let claimed = self.contexts.claim(&request.entity, &request, ticket);
-        self.count_fetch(claimed.outdated.is_some());
+        self.count_fetch(claimed.outdated);
         match claimed.answer {
             Claim::Ready(called) => Some(self.context_came(request.entity, ticket, called)),
             Claim::Running => None,
@@ -130,7 +130,7 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
                 }
                 Some(State::Running | State::Failed) => {}
                 None => {
-                    let outdated = self.contexts.remove(entity).is_some();
+                    let outdated = self.contexts.remove(entity);
                     self.count_fetch(outdated);
                     self.start_fetch(upcoming.request, None);
                 }
@@ -155,13 +155,11 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
                 match self.contexts.finish(&entity, call, called)? {
                     Finish::For(ticket, called) => Some(self.context_came(entity, ticket, called)),
                     Finish::Lost(called) => {
-                        self.count_fetch(true);
-                        self.unaccounted += usage_of_failed(&called);
+                        self.waste_fetch(usage_of_failed(&called));
                         None
                     }
                     Finish::Again(ticket, request, called) => {
-                        self.count_fetch(true);
-                        self.unaccounted += usage_of_failed(&called);
+                        self.waste_fetch(usage_of_failed(&called));
                         self.start_fetch(request, Some(ticket));
                         None
                     }
@@ -187,8 +185,8 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
 
     /// Drops every answer that nobody waits for: the world went on, or it is over.
     pub(super) fn forget_early(&mut self) {
-        for _ in self.contexts.take_early() {
-            self.count_fetch(true);
+        for outdated in self.contexts.take_early() {
+            self.count_fetch(Some(outdated));
         }
         for outdated in self.decisions.take_early() {
             self.count_call(Some(outdated));
@@ -297,8 +295,13 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
         }
     }
 
-    fn count_fetch(&mut self, outdated: bool) {
-        self.speculation.wasted_fetches += u64::from(outdated);
+    fn count_fetch(&mut self, outdated: Option<Asked<ContextRequest, LocalContext>>) {
+        match outdated.map(|asked| asked.state) {
+            // One that failed was counted when it did.
+            None | Some(State::Failed) => {}
+            Some(State::Running) => self.waste_fetch(Usage::default()),
+            Some(State::Ready(called)) => self.waste_fetch(usage_of_failed(&called)),
+        }
     }
 
     fn count_call(&mut self, outdated: Option<Asked<Arc<ContextPacket>, Answer>>) {
@@ -312,6 +315,12 @@ impl<'e, C: ContextContract, P: AbductivePolicy> Desk<'e, C, P> {
                 self.waste_call(usage);
             }
         }
+    }
+
+    fn waste_fetch(&mut self, usage: Usage) {
+        self.speculation.wasted_fetches += 1;
+        self.waste.usage += usage;
+        self.unaccounted += usage;
     }
 
     fn waste_call(&mut self, usage: Usage) {

@@ -26,7 +26,8 @@ pub struct Limits {
     pub context_timeout: Duration,
     /// One call of the policy, with its correction.
     pub policy_timeout: Duration,
-    /// The whole run, if limited. What is under way then is still committed.
+    /// After this time of the run nothing more is begun, if limited: no evaluation, and no further
+    /// attempt at a call. What is under way then is still awaited and committed.
     pub deadline: Option<Duration>,
     /// At most this many fetches of contexts at once, if limited.
     pub context_calls: Option<NonZeroU32>,

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use eog_core::{
-    AbductivePolicy, ContextContract, Controller, Entry, Input, InputError, Output, StopReason,
-    Usage,
+    AbductivePolicy, ContextContract, Controller, Entry, Input, InputError, Observation, Output,
+    StopReason, Usage,
 };
 use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
 
 use super::call::Caller;
 use super::desk::{Desk, Ended};
 use super::figures::Figures;
 use super::{Engine, Finished, Limits, Speculation};
 use crate::events::{Event, EventSender};
-use crate::handle::{Controls, Request};
+use crate::handle::Controls;
 use crate::journal::{Journal, JournalError};
 use crate::side::RunStart;
 
@@ -54,6 +55,15 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
             }
         };
         let mut deadline = std::pin::pin!(deadline.fuse());
+        let cancel = controls.as_ref().map(Controls::cancellation);
+        let cancelled = async {
+            match &cancel {
+                Some(cancel) => cancel.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut cancelled = std::pin::pin!(cancelled.fuse());
+        let mut answers_first = false;
         let caller = Caller::new(contract, policy, limits);
         let mut desk = Desk::new(&caller, speculation);
         let mut waiting = None;
@@ -84,6 +94,13 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
                 }
                 // Whoever stopped it wants no more of it.
                 Output::Done(stop @ (StopReason::Cancelled | StopReason::Deadline)) => break stop,
+                // Observations that come without end do not keep it from ending.
+                Output::Done(stop)
+                    if limits.deadline.is_some_and(|after| caller.elapsed() >= after)
+                        || cancel.as_ref().is_some_and(CancellationToken::is_cancelled) =>
+                {
+                    break stop;
+                }
                 Output::Done(stop) => match controls.as_mut().and_then(Controls::last_call) {
                     Some(observation) => Input::Observe(observation),
                     None => break stop,
@@ -93,16 +110,17 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
                     Some(usage) => Input::Spent(usage),
                     None => {
                         desk.look_ahead(&controller);
+                        answers_first = !answers_first;
                         let happened = tokio::select! {
                             biased;
-                            request = next_request(&mut controls) => Happened::Request(request),
+                            () = &mut cancelled => Happened::Cancelled,
                             () = &mut deadline => Happened::Deadline,
-                            Some(ended) = desk.next() => Happened::Ended(ended),
+                            happened = next(&mut desk, &mut controls, answers_first) => happened,
                         };
                         match happened {
-                            Happened::Request(Request::Cancel) => Input::Cancel,
-                            Happened::Request(Request::Observe(news)) => Input::Observe(news),
+                            Happened::Cancelled => Input::Cancel,
                             Happened::Deadline => Input::Deadline,
+                            Happened::Observed(news) => Input::Observe(news),
                             Happened::Ended(ended) => match desk.finish(ended) {
                                 Some(input) => input,
                                 None => continue,
@@ -124,12 +142,13 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
         };
         #[cfg(feature = "planted-faults")]
         let _ = records.write(&[]);
-        desk.forget_early();
+        desk.clear();
         if let Some(usage) = records.take_usage(&mut desk) {
             let taken = controller.handle(Input::Spent(usage));
             debug_assert!(taken.is_ok(), "what was spent always fits");
         }
-        let entries = controller.ledger().next_seq();
+        let stored = records.journal.as_ref().map(Journal::entries);
+        let entries = stored.unwrap_or_else(|| controller.ledger().next_seq());
         records.figures.end(entries, stop, caller.elapsed(), controller.spent());
         records.tell(Event::Stopped(stop));
         Finished {
@@ -144,8 +163,9 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
 }
 
 enum Happened {
-    Request(Request),
+    Cancelled,
     Deadline,
+    Observed(Observation),
     Ended(Ended),
 }
 
@@ -230,9 +250,30 @@ fn more_entries(controller: &mut Controller, batch: &mut Vec<Arc<Entry>>) -> Opt
     }
 }
 
-async fn next_request(controls: &mut Option<Controls>) -> Request {
-    match controls {
-        Some(controls) => controls.next().await,
-        None => std::future::pending().await,
+/// The next answer or observation. Who is looked at first takes turns, so that a flood of one does
+/// not keep the other waiting.
+async fn next<C: ContextContract, P: AbductivePolicy>(
+    desk: &mut Desk<'_, C, P>,
+    controls: &mut Option<Controls>,
+    answers_first: bool,
+) -> Happened {
+    let observation = async {
+        match controls {
+            Some(controls) => controls.observation().await,
+            None => std::future::pending().await,
+        }
+    };
+    if answers_first {
+        tokio::select! {
+            biased;
+            Some(ended) = desk.next() => Happened::Ended(ended),
+            news = observation => Happened::Observed(news),
+        }
+    } else {
+        tokio::select! {
+            biased;
+            news = observation => Happened::Observed(news),
+            Some(ended) = desk.next() => Happened::Ended(ended),
+        }
     }
 }

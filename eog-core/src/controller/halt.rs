@@ -85,6 +85,8 @@ impl Controller {
                 let discarded = self.discard_in_flight();
                 self.halt.discard(discarded);
             }
+            // It is the budget that stops it now.
+            self.halt.cause = None;
             return;
         }
         let recorded = self.halt.recorded.is_some();

@@ -187,3 +187,26 @@ fn a_forged_answer_from_memory_is_found() {
     let error = Controller::restore(&forged).expect_err("nothing is remembered yet").to_string();
     assert!(error.contains("entry 1") && error.contains("answer from memory"), "{error}");
 }
+
+#[test]
+fn an_exhausted_budget_is_why_a_resumed_run_stops() {
+    let window = eog_core::Window::new(
+        "2026-01-01T10:00:00Z".parse().expect("a time"),
+        "2026-01-01T11:00:00Z".parse().expect("a time"),
+    );
+    let mut case =
+        Case::from_anomalies(eog_core::Topology::default(), window.expect("a window"), Vec::new());
+    let entity = eog_core::EntityId::new("a").expect("a name");
+    case.seeds.push(eog_core::Seed { entity, reason: "a hunch".to_owned() });
+    let budget = Budget { tokens: Some(10), ..Budget::default() };
+    let mut controller = Controller::new(Config { budget, ..Config::default() }, case);
+    let usage = eog_core::Usage { tokens_in: 10, ..eog_core::Usage::default() };
+    for input in [eog_core::Input::Cancel, eog_core::Input::Spent(usage), eog_core::Input::Resume] {
+        controller.handle(input).expect("it fits");
+    }
+    let eog_core::Output::Append(entry) = controller.poll() else { panic!("entry 0 is due") };
+    controller.handle(eog_core::Input::Appended(entry.seq)).expect("it was handed out");
+    let which = eog_core::BudgetKind::Tokens;
+    let stop = eog_core::StopReason::BudgetExhausted { which };
+    assert_eq!(controller.poll(), eog_core::Output::Done(stop));
+}
