@@ -5,6 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::event_analysis::EventAnalysis;
+use super::get_trace_error_tree::GetTraceErrorTree;
+use super::log_analysis::LogAnalysis;
 use super::{ToolError, Toolbox};
 
 /// Arguments that know their tool.
@@ -95,7 +97,11 @@ fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
 }
 
 /// Every tool, in the order in which an investigation would use them.
-static TOOLS: &[ToolInfo] = &[ToolInfo::of::<EventAnalysis>()];
+static TOOLS: &[ToolInfo] = &[
+    ToolInfo::of::<EventAnalysis>(),
+    ToolInfo::of::<GetTraceErrorTree>(),
+    ToolInfo::of::<LogAnalysis>(),
+];
 
 /// Every tool, in the order in which an investigation would use them.
 ///

@@ -14,14 +14,23 @@
 mod entities;
 mod error;
 mod event_analysis;
+mod get_trace_error_tree;
 mod info;
+mod log_analysis;
 pub(crate) mod query;
+mod signals;
 mod toolbox;
 
 pub use error::ToolError;
 pub use event_analysis::{EventAnalysis, event_analysis};
-pub use info::{ToolInfo, tools};
-pub use query::{
-    Cell, DEFAULT_LIMIT, Filter, Filters, MAX_LIMIT, Names, Operator, Page, Row, TimeRange,
+pub use get_trace_error_tree::{
+    CallRequests, CriticalPath, GetTraceErrorTree, Requests, SampleError, ServiceRequests,
+    ShiftKind, TraceCounts, TraceErrorTree, TracePath, TraceSummary, get_trace_error_tree,
 };
+pub use info::{ToolInfo, tools};
+pub use log_analysis::{LogAnalysis, LogPatternPage, log_analysis};
+pub use query::{
+    Cell, DEFAULT_LIMIT, Filter, Filters, Length, MAX_LIMIT, Names, Operator, Page, Row, TimeRange,
+};
+pub use signals::{Pivot, PivotBasis};
 pub use toolbox::Toolbox;

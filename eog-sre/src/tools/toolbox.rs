@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::info::{Tool, ToolInfo, tools};
 use super::query::near;
+use super::signals::Signals;
 use super::{EventAnalysis, Page, ToolError};
 use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
@@ -34,13 +35,14 @@ use crate::snapshot::Snapshot;
 pub struct Toolbox {
     snapshot: Arc<Snapshot>,
     graph: Arc<OperationalGraph>,
+    signals: Arc<Signals>,
 }
 
 impl Toolbox {
     /// Prepares a snapshot for calls. Work in proportion to the snapshot's size.
     pub fn new(snapshot: Arc<Snapshot>) -> Self {
         let graph = Arc::new(snapshot.graph());
-        Self { snapshot, graph }
+        Self { snapshot, graph, signals: Arc::default() }
     }
 
     /// The snapshot.
@@ -51,6 +53,11 @@ impl Toolbox {
     /// The operational graph of the snapshot.
     pub fn graph(&self) -> &OperationalGraph {
         &self.graph
+    }
+
+    /// What the tools about traces, metrics and logs keep between calls.
+    pub(crate) fn signals(&self) -> &Signals {
+        &self.signals
     }
 
     /// Runs a tool by name; null stands for no arguments.
