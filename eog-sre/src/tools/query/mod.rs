@@ -6,6 +6,7 @@
 mod aggregate;
 mod cell;
 mod filter;
+mod length;
 mod names;
 mod near;
 mod page;
@@ -13,6 +14,7 @@ mod range;
 
 pub use cell::Cell;
 pub use filter::{Filter, Filters, Operator};
+pub use length::Length;
 pub use names::Names;
 pub use page::{DEFAULT_LIMIT, MAX_LIMIT, Page, Row};
 pub use range::TimeRange;
