@@ -20,9 +20,10 @@ use eog_core::{
 use eog_evidence::{rounded, shorten};
 use jiff::SignedDuration;
 
-pub(crate) use alerts::{Alerts, alert_findings};
-pub(crate) use changes::change_findings;
+pub(crate) use alerts::{Alerts, alert_findings, entity_of, reason_to_ignore};
+pub(crate) use changes::{ChangeType, ObjectChange, change_findings, object_changes};
 pub(crate) use demand::mark_demand;
+pub(crate) use diff::ITEM_KEYS;
 pub(crate) use events::event_findings;
 pub(crate) use logs::{HOLE, LogIndex, template};
 pub(crate) use metrics::MetricIndex;

@@ -4,10 +4,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::event_analysis::EventAnalysis;
-use super::get_trace_error_tree::GetTraceErrorTree;
-use super::log_analysis::LogAnalysis;
-use super::{ToolError, Toolbox};
+use super::{
+    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetK8Spec, SpecChangeAnalysis,
+    ToolError, Toolbox, TopologyAnalysis,
+};
+use super::{GetTraceErrorTree, LogAnalysis};
 
 /// Arguments that know their tool.
 ///
@@ -98,9 +99,15 @@ fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
 
 /// Every tool, in the order in which an investigation would use them.
 static TOOLS: &[ToolInfo] = &[
+    ToolInfo::of::<AlertSummary>(),
+    ToolInfo::of::<AlertAnalysis>(),
     ToolInfo::of::<EventAnalysis>(),
     ToolInfo::of::<GetTraceErrorTree>(),
     ToolInfo::of::<LogAnalysis>(),
+    ToolInfo::of::<SpecChangeAnalysis>(),
+    ToolInfo::of::<GetK8Spec>(),
+    ToolInfo::of::<BuildTopology>(),
+    ToolInfo::of::<TopologyAnalysis>(),
 ];
 
 /// Every tool, in the order in which an investigation would use them.

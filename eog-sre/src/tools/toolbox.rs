@@ -7,7 +7,10 @@ use serde_json::Value;
 use super::info::{Tool, ToolInfo, tools};
 use super::query::near;
 use super::signals::Signals;
-use super::{EventAnalysis, Page, ToolError};
+use super::{
+    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetK8Spec, Page, SpecChangeAnalysis,
+    SpecHistory, ToolError, TopologyAnalysis, TopologyPage, TopologyView,
+};
 use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
@@ -77,11 +80,65 @@ impl Toolbox {
         (find(name)?.to_text)(self, arguments)
     }
 
+    /// The alerts, one row for each alert and entity; see [`alert_summary`](super::alert_summary()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn alert_summary(&self, arguments: &AlertSummary) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
+    /// Every alert in every dump; see [`alert_analysis`](super::alert_analysis()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn alert_analysis(&self, arguments: &AlertAnalysis) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
     /// The events of the cluster; see [`event_analysis`](super::event_analysis()).
     ///
     /// # Errors
     /// [`ToolError::Argument`].
     pub fn event_analysis(&self, arguments: &EventAnalysis) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
+    /// What changed in objects; see [`k8s_spec_change_analysis`](super::k8s_spec_change_analysis()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn k8s_spec_change_analysis(
+        &self,
+        arguments: &SpecChangeAnalysis,
+    ) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
+    /// The states of one object; see [`get_k8_spec`](super::get_k8_spec()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn get_k8_spec(&self, arguments: &GetK8Spec) -> Result<SpecHistory, ToolError> {
+        arguments.run(self)
+    }
+
+    /// The operational graph; see [`build_topology`](super::build_topology()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn build_topology(&self, arguments: &BuildTopology) -> Result<TopologyPage, ToolError> {
+        arguments.run(self)
+    }
+
+    /// What stands around one entity; see [`topology_analysis`](super::topology_analysis()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn topology_analysis(
+        &self,
+        arguments: &TopologyAnalysis,
+    ) -> Result<TopologyView, ToolError> {
         arguments.run(self)
     }
 }
