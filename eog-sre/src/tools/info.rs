@@ -8,7 +8,7 @@ use super::{
     AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetK8Spec, SpecChangeAnalysis,
     ToolError, Toolbox, TopologyAnalysis,
 };
-use super::{GetTraceErrorTree, LogAnalysis};
+use super::{GetMetricAnomalies, GetTraceErrorTree, LogAnalysis, MetricAnalysis};
 
 /// Arguments that know their tool.
 ///
@@ -103,6 +103,8 @@ static TOOLS: &[ToolInfo] = &[
     ToolInfo::of::<AlertAnalysis>(),
     ToolInfo::of::<EventAnalysis>(),
     ToolInfo::of::<GetTraceErrorTree>(),
+    ToolInfo::of::<GetMetricAnomalies>(),
+    ToolInfo::of::<MetricAnalysis>(),
     ToolInfo::of::<LogAnalysis>(),
     ToolInfo::of::<SpecChangeAnalysis>(),
     ToolInfo::of::<GetK8Spec>(),

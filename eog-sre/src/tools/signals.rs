@@ -8,7 +8,10 @@ use serde::Serialize;
 
 use super::info::Tool;
 use super::query::Page;
-use super::{GetTraceErrorTree, LogAnalysis, LogPatternPage, ToolError, Toolbox, TraceErrorTree};
+use super::{
+    GetMetricAnomalies, GetTraceErrorTree, LogAnalysis, LogPatternPage, MetricAnalysis,
+    MetricAnomalies, ToolError, Toolbox, TraceErrorTree,
+};
 use crate::evidence::SpanIndex;
 use crate::graph::OperationalGraph;
 use crate::incident::Records;
@@ -114,6 +117,15 @@ pub(crate) fn short(number: f64) -> f64 {
     if rounded.is_finite() { rounded } else { number }
 }
 
+/// A number with six digits that count, unless it is whole or large.
+pub(crate) fn readable(number: f64) -> f64 {
+    match number.abs() {
+        _ if number.fract() == 0.0 => number,
+        size if size >= 1e3 => short(number),
+        _ => format!("{number:.5e}").parse().unwrap_or(number),
+    }
+}
+
 impl Toolbox {
     /// Traces before and after a pivot; see
     /// [`get_trace_error_tree`](super::get_trace_error_tree()).
@@ -132,6 +144,26 @@ impl Toolbox {
     /// # Errors
     /// [`ToolError::Argument`].
     pub fn log_analysis(&self, arguments: &LogAnalysis) -> Result<LogPatternPage, ToolError> {
+        arguments.run(self)
+    }
+
+    /// Statistics of metrics; see [`metric_analysis`](super::metric_analysis()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn metric_analysis(&self, arguments: &MetricAnalysis) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
+    /// Metrics that left their usual range; see
+    /// [`get_metric_anomalies`](super::get_metric_anomalies()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn get_metric_anomalies(
+        &self,
+        arguments: &GetMetricAnomalies,
+    ) -> Result<MetricAnomalies, ToolError> {
         arguments.run(self)
     }
 }

@@ -4,5 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
 
 mod logs;
+mod metrics;
 mod support;
 mod traces;

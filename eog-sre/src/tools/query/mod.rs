@@ -19,6 +19,7 @@ pub use names::Names;
 pub use page::{DEFAULT_LIMIT, MAX_LIMIT, Page, Row};
 pub use range::TimeRange;
 
+pub(crate) use aggregate::quantile;
 pub(crate) use filter::{Condition, Pattern};
 pub(crate) use near::{listed, near};
 
