@@ -54,7 +54,8 @@ pub struct MetricAnalysis {
     /// stands alone, and derived metrics are by entity.
     pub group_by: Names,
     /// Statistics of each group: mean, sum, min, max, count, last, p50, p90, p95, p99, and for
-    /// counters increase and rate (a second). Without it count, mean, min, max and last.
+    /// counters increase and rate (a second). Without it count, mean, min, max, p95 and last; of
+    /// histograms count, rate, p50, p95 and p99.
     pub aggregates: Names,
     /// Only points in this window.
     pub window: Option<TimeRange>,
@@ -83,9 +84,14 @@ pub fn metric_analysis(
     graph: &OperationalGraph,
     arguments: &MetricAnalysis,
 ) -> Result<Page, ToolError> {
-    let question = Question::new(snapshot, arguments)?;
+    let mut question = Question::new(snapshot, arguments)?;
     let entity = arguments.entity.as_deref();
     let chosen = choose(snapshot, graph, entity, &question.metrics, &arguments.filters)?;
+    if question.values.is_empty() {
+        let histograms = !chosen.is_empty() && question.takes_histograms(chosen.iter());
+        let defaults = if histograms { HISTOGRAM_DEFAULTS } else { DEFAULTS };
+        question.values = defaults.iter().copied().map(Value::Statistic).collect();
+    }
     let rows = question.rows(&chosen);
     let nothing = Names::default();
     let query = Query {
@@ -147,7 +153,7 @@ impl Question {
             keys,
             values: Vec::new(),
             metrics: arguments.metrics.clone(),
-            range: range(arguments.window),
+            range: range(arguments.window)?,
             bucket: arguments.bucket.map(bucket).transpose()?,
             selectors: BTreeMap::new(),
         };
@@ -159,8 +165,7 @@ impl Question {
                 question.selectors.keys().map(|one| one.metric.as_str()).collect();
             question.metrics = Names(names.into_iter().map(str::to_owned).collect());
         } else {
-            let chosen = if statistics.is_empty() { DEFAULTS.to_vec() } else { statistics };
-            question.values = chosen.into_iter().map(Value::Statistic).collect();
+            question.values = statistics.into_iter().map(Value::Statistic).collect();
         }
         Ok(question)
     }
@@ -288,19 +293,24 @@ impl Question {
         }
     }
 
+    /// Whether series are the buckets of histograms and are taken together.
+    fn takes_histograms<'a>(&self, mut members: impl Iterator<Item = &'a Chosen<'a>>) -> bool {
+        let by_bound = self.keys.iter().any(|key| key == "le");
+        !by_bound && members.all(|one| one.series.bucket.is_some())
+    }
+
     fn points<'a>(
         &self,
         members: impl Iterator<Item = &'a Chosen<'a>> + Clone,
         window: Window,
     ) -> Points<'a> {
-        let by_bound = self.keys.iter().any(|key| key == "le");
-        let histogram = !by_bound && members.clone().all(|one| one.series.bucket.is_some());
+        let histogram = self.takes_histograms(members.clone());
         Points::new(members.map(|one| one.series).collect(), window, histogram)
     }
 }
 
 /// Statistics of a row that nobody chose any for.
-const DEFAULTS: [Statistic; 6] = [
+const DEFAULTS: &[Statistic] = &[
     Statistic::Count,
     Statistic::Mean,
     Statistic::Min,
@@ -308,6 +318,10 @@ const DEFAULTS: [Statistic; 6] = [
     Statistic::P95,
     Statistic::Last,
 ];
+
+/// The same where there are only histograms.
+const HISTOGRAM_DEFAULTS: &[Statistic] =
+    &[Statistic::Count, Statistic::Rate, Statistic::P50, Statistic::P95, Statistic::P99];
 
 impl Matcher {
     fn fits(&self, one: &Chosen<'_>) -> bool {
@@ -345,11 +359,11 @@ fn bucket(length: Length) -> Result<i128, ToolError> {
     Ok(nanoseconds)
 }
 
-fn range(given: Option<TimeRange>) -> Window {
+fn range(given: Option<TimeRange>) -> Result<Window, ToolError> {
     let given = given.unwrap_or_default();
     let (start, end) = (given.start.unwrap_or(Timestamp::MIN), given.end.unwrap_or(Timestamp::MAX));
-    let whole = || Window::new(Timestamp::MIN, Timestamp::MAX);
-    Window::new(start, end).or_else(|_| whole()).expect("the end of time comes after its beginning")
+    let wrong = "give a window that ends after it starts";
+    Window::new(start, end).map_err(|error| ToolError::argument("window", error.to_string(), wrong))
 }
 
 struct Rows {
