@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// Equal questions get equal answers in all runs. The order of the seeds and of the active set,
     /// the width and the speed of answers are varied, and nothing else.
     Stress(Box<Stress>),
-    /// Ask a snapshot one question: alerts, events, changes, objects, the graph, …
+    /// Ask a snapshot one question: its alerts, events, changes, objects, graph or telemetry.
     ///
     /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),

@@ -128,7 +128,7 @@ fn list(text: &mut String, rows: &[Ordered], width: Option<usize>) {
     let least = |width: &usize| PADDING + if *width <= SHORT { *width } else { MIN_BROKEN };
     let narrow = width.is_some_and(|width| widths.iter().map(least).sum::<usize>() > width);
     if narrow || rows.iter().any(nested) {
-        records(text, rows, &columns);
+        records(text, rows, &columns, width);
         return;
     }
     if columns.is_empty() {
@@ -164,7 +164,7 @@ fn list(text: &mut String, rows: &[Ordered], width: Option<usize>) {
 }
 
 /// Each row as lines of names and values.
-fn records(text: &mut String, rows: &[Ordered], columns: &[&str]) {
+fn records(text: &mut String, rows: &[Ordered], columns: &[&str], width: Option<usize>) {
     let longest = columns.iter().map(|name| name.chars().count()).max().unwrap_or_default();
     for (at, row) in rows.iter().enumerate() {
         if at > 0 {
@@ -182,7 +182,16 @@ fn records(text: &mut String, rows: &[Ordered], columns: &[&str]) {
                     }
                 }
                 Some(value) => {
-                    text.push_str(&format!("{:longest$}  {}\n", clean(name), shown(value)));
+                    let line = format!("{:longest$}  {}", clean(name), shown(value));
+                    let below = " ".repeat(longest + 2);
+                    match width.filter(|width| *width > 2 * below.len()) {
+                        Some(width) => {
+                            let options = textwrap::Options::new(width).subsequent_indent(&below);
+                            text.push_str(&textwrap::fill(&line, options));
+                        }
+                        None => text.push_str(&line),
+                    }
+                    text.push('\n');
                 }
             }
         }
@@ -269,6 +278,12 @@ mod tests {
     fn too_many_columns_become_records() {
         let json = r#"{"rows": [{"a": 1, "b": 2, "c": 0.123456}, {"a": 4, "b": null, "c": 6}], "total": 2}"#;
         assert_eq!(lines(json, 12), ["2 rows", "a  1", "b  2", "c  0.123", "", "a  4", "c  6"]);
+    }
+
+    #[test]
+    fn a_long_value_of_a_record_breaks_below_its_beginning() {
+        let json = r#"{"rows": [{"a": "one two three four", "b": {"c": 1}}], "total": 1}"#;
+        assert_eq!(lines(json, 12)[1..3], ["a  one two", "   three"]);
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn the_whole_graph_is_counted_filtered_and_paged() {
             "rows": [{"source": "shop/Service/cart", "relation": "calls",
                 "target": "shop/Service/store", "effects": "target_to_source"}],
             "total": 2, "offset": 0, "limit": 1,
-            "left_out": "1 more rows: ask again with offset 1",
+            "left_out": "1 more row: ask again with offset 1",
         })
     );
     let node = &ask(json!({"kinds": "Node"}))["nodes"]["rows"];
