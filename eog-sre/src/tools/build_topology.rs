@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::info::Tool;
 use super::query::{Names, Page, Pattern, near};
 use super::{ToolError, Toolbox, entities};
-use crate::graph::OperationalGraph;
+use crate::graph::{OperationalGraph, relation};
 use crate::names;
 use crate::snapshot::Snapshot;
 
@@ -116,8 +116,7 @@ pub fn build_topology(
     let namespaces = Choice::new("namespaces", &arguments.namespaces, &spaces)?;
     let kinds =
         Choice::new("kinds", &arguments.kinds, &topology.entities().map(names::kind_of).collect())?;
-    let relations = topology.edges().map(|edge| edge.relation.as_str()).collect();
-    let relations = Choice::new("relations", &arguments.relations, &relations)?;
+    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
     let is_chosen = |id: &&EntityId| {
         entity.as_ref().is_none_or(|entity| entity.fits(id.as_str()))
             && namespaces.fits(names::namespace_of(id).unwrap_or_default())

@@ -131,8 +131,7 @@ pub fn topology_analysis(
         let reason = format!("no more than {MAX_HOPS} steps are made");
         return Err(ToolError::argument("hops", reason, ""));
     }
-    let relations = graph.topology().edges().map(|edge| edge.relation.as_str()).collect();
-    let relations = Choice::new("relations", &arguments.relations, &relations)?;
+    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
     let walk = Walk { graph, relations, hops: arguments.hops.unwrap_or(DEFAULT_HOPS) };
     let page = |reached: Vec<Reached>| {
         let total = reached.len();
