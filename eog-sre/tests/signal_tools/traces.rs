@@ -133,7 +133,7 @@ fn thresholds_a_service_and_pages_narrow_the_answer() {
     let pivot = "2026-01-01T10:05:00Z";
     let strict = json!({"pivot": pivot, "error_threshold": 60, "latency_threshold": 500});
     assert_eq!(texts(&tree(&toolbox, strict)["critical_paths"], "path"), ["load → web → mail"]);
-    let mail = tree(&toolbox, json!({"pivot": pivot, "service": "mail"}));
+    let mail = tree(&toolbox, json!({"pivot": pivot, "entity": "mail"}));
     assert_eq!(mail["service"], "shop/Service/mail");
     assert_eq!(texts(&mail["critical_paths"], "path"), ["load → web → mail"]);
     assert_eq!(texts(&mail["paths"], "path"), ["load → web → mail → post"]);
@@ -170,7 +170,7 @@ fn a_period_that_nobody_recorded_is_no_silence() {
 fn arguments_that_cannot_be_used_are_named() {
     let toolbox = shop().open();
     let cases = [
-        (json!({"service": "carts"}), "service: the snapshot knows no entity \"carts\"; "),
+        (json!({"entity": "carts"}), "entity: the snapshot knows no entity \"carts\"; "),
         (
             json!({"error_threshold": 120}),
             "error_threshold: 120 is no such share; give percent from 0 to 100",
