@@ -1,6 +1,7 @@
 //! The command line.
 
 mod stress;
+mod tool;
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
 pub(crate) use stress::{Stress, StressFormat};
+pub(crate) use tool::{Call, Tool, ToolFormat};
 
 /// Finds the root causes of an incident.
 ///
@@ -59,6 +61,10 @@ pub(crate) enum Command {
     /// Equal questions get equal answers in all runs. The order of the seeds and of the active set,
     /// the width and the speed of answers are varied, and nothing else.
     Stress(Box<Stress>),
+    /// Ask a snapshot one question: its alerts, events, changes, objects, graph or telemetry.
+    ///
+    /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
+    Tool(Box<Tool>),
     /// Print the JSON Schema of what a command policy reads or writes.
     ///
     /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says

@@ -16,7 +16,7 @@ mod text;
 mod words;
 
 pub(crate) use agent_output::agent_output;
-pub(crate) use clean::{clean, clean_line};
+pub(crate) use clean::{clean, clean_line, escape_json};
 pub(crate) use course::{config_at, forks, judge_at};
 pub(crate) use entries::entries;
 pub(crate) use explanation::{explanation, in_one_line};

@@ -60,9 +60,18 @@ fn open_bundle(path: &Path) -> Result<Source, CliError> {
 }
 
 fn open_snapshot(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+    let snapshot = snapshot(path, architecture)?;
+    let graph = snapshot.graph();
+    let incident = snapshot.incident(&graph);
+    let contract = Box::new(SnapshotContext::new(snapshot, graph));
+    Ok(Source { incident, contract })
+}
+
+/// Reads the folder of a snapshot.
+pub(crate) fn snapshot(path: &Path, architecture: Option<&Path>) -> Result<Snapshot, CliError> {
     let options =
         ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
-    let snapshot = Snapshot::open(path, &options).map_err(|error| match error {
+    Snapshot::open(path, &options).map_err(|error| match error {
         SnapshotError::NothingKnown { .. } => CliError::Input {
             path: path.to_owned(),
             reason: "neither a bundle (no bundle.json) nor a snapshot (no alerts, events, \
@@ -71,9 +80,5 @@ fn open_snapshot(path: &Path, architecture: Option<&Path>) -> Result<Source, Cli
                 .to_owned(),
         },
         other => other.into(),
-    })?;
-    let graph = snapshot.graph();
-    let incident = snapshot.incident(&graph);
-    let contract = Box::new(SnapshotContext::new(snapshot, graph));
-    Ok(Source { incident, contract })
+    })
 }

@@ -10,6 +10,7 @@
 //!   with secrets masked. The formats are described in `docs/sre.md`.
 //! - [`OperationalGraph`]: which entities there are and which way effects travel between them.
 //! - [`SnapshotContext`]: typed evidence on one entity in one window.
+//! - [`tools::Toolbox`]: questions to a snapshot by name, from JSON to JSON.
 //!
 //! Entities are named `namespace/Kind/name`, or `Kind/name` where there is no namespace. Nothing
 //! here knows an application: names come from the recording alone. Telemetry is untrusted: sizes
@@ -28,6 +29,7 @@ mod pydict;
 mod read;
 mod snapshot;
 mod time;
+pub mod tools;
 mod unfold;
 mod warnings;
 

@@ -8,17 +8,25 @@ use eog_core::{Timestamp, Window};
 ///
 /// The last sample before the window is the starting point, so that a slow scrape loses nothing.
 pub(crate) fn increase(points: &[(Timestamp, f64)], window: Window) -> f64 {
-    let inside = points.iter().position(|(at, _)| window.contains(*at));
-    let Some(first) = inside else { return 0.0 };
-    let start = first.saturating_sub(1);
-    let within = points.iter().skip(start).take_while(|(at, _)| *at < window.end());
-    let values: Vec<f64> = within.map(|(_, value)| *value).collect();
-    let steps = values.windows(2).map(|pair| match pair {
-        [old, new] if new >= old => new - old,
-        [_, new] => *new,
+    growth(points, window).map_or(0.0, |(grown, _)| grown)
+}
+
+/// How much a counter grew within a window, and in how many seconds, from the starting point to
+/// the last sample. Nothing without a sample in the window.
+pub(crate) fn growth(points: &[(Timestamp, f64)], window: Window) -> Option<(f64, f64)> {
+    let first = points.partition_point(|(at, _)| *at < window.start());
+    let end = points.partition_point(|(at, _)| *at < window.end());
+    if first >= end {
+        return None;
+    }
+    let within = points.get(first.saturating_sub(1)..end)?;
+    let seconds = within.last()?.0.duration_since(within.first()?.0).as_secs_f64();
+    let steps = within.windows(2).map(|pair| match pair {
+        [(_, old), (_, new)] if new >= old => new - old,
+        [_, (_, new)] => *new,
         _ => 0.0,
     });
-    steps.sum()
+    Some((steps.sum(), seconds))
 }
 
 /// Upper bounds and how much each cumulative bucket grew.

@@ -46,6 +46,10 @@ pub mod relation {
     /// A producer of messages feeds a consumer, or a workload makes the load of a service that
     /// serves nobody: load and effects travel to the target.
     pub const SENDS_LOAD: &str = "sends_load";
+
+    /// All of them.
+    pub const ALL: [&str; 11] =
+        [CALLS, USES, BACKS, OWNS, MOUNTS, RUNS_ON, SCALES, ROUTES, RESTRICTS, INJECTS, SENDS_LOAD];
 }
 
 /// The dependency graph of a snapshot, and what could not be told apart on the way.
@@ -95,6 +99,23 @@ impl OperationalGraph {
         }
         owned.remove(owner);
         owned.into_iter().collect()
+    }
+
+    /// The workload that an entity belongs to over any chain of owners; a workload belongs to
+    /// itself.
+    pub(crate) fn workload_of<'a>(&'a self, entity: &'a EntityId) -> Option<&'a EntityId> {
+        let mut at = entity;
+        let mut found = None;
+        // Owner references can form a circle; a real chain is short.
+        for _ in 0..8 {
+            if WORKLOAD_KINDS.contains(&names::kind_of(at)) {
+                found = Some(at);
+            }
+            let is_owner = |edge: &&Edge| edge.relation == relation::OWNS && edge.target == *at;
+            let Some(edge) = self.topology.edges_at(at).find(is_owner) else { break };
+            at = &edge.source;
+        }
+        found
     }
 
     /// The services whose load a workload makes: those that it stands behind and that serve nobody.

@@ -34,6 +34,10 @@ pub(crate) struct SpanRecord {
     pub(crate) duration_ms: f64,
     pub(crate) failed: bool,
     pub(crate) message: Arc<str>,
+    /// The trace, as a number to compare.
+    pub(crate) trace_id: u64,
+    /// The parent span, when that is in the recording, as its place in the list of all spans.
+    pub(crate) parent_at: Option<usize>,
     /// The sender of the parent span, when that is in the recording.
     pub(crate) parent: Option<(Arc<Resource>, SpanKind)>,
     /// Of a client span the sender of a span that took the call, when that is another service.
@@ -114,6 +118,8 @@ pub(crate) fn read_traces(
                 duration_ms: nanoseconds / 1e6,
                 failed,
                 message: shared.text(&message),
+                trace_id,
+                parent_at: None,
                 parent: None,
                 callee: None,
                 peer_host: peer.map(|host| shared.text(&host)),
@@ -142,9 +148,10 @@ fn relate(spans: &mut [SpanRecord], parent: usize, child: usize) {
     if above.kind == SpanKind::Client && is_remote && above.callee.is_none() {
         above.callee = Some(sender);
     }
-    let parent = Some((above.sender.clone(), above.kind));
+    let parent_sender = Some((above.sender.clone(), above.kind));
     if let Some(span) = spans.get_mut(child) {
-        span.parent = parent;
+        span.parent = parent_sender;
+        span.parent_at = Some(parent);
     }
 }
 
