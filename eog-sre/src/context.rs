@@ -59,6 +59,17 @@ pub struct SnapshotContext {
     logs: LogIndex,
 }
 
+/// How much a snapshot holds of one entity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Spans that show what it serves, or sends if it serves nothing.
+    pub spans: usize,
+    /// Log lines.
+    pub log_lines: usize,
+    /// Series of metrics.
+    pub series: usize,
+}
+
 impl SnapshotContext {
     /// Prepares a snapshot for questions. Work in proportion to the snapshot's size.
     pub fn new(snapshot: Snapshot, graph: OperationalGraph) -> Self {
@@ -89,6 +100,15 @@ impl SnapshotContext {
     /// The operational graph.
     pub fn graph(&self) -> &OperationalGraph {
         &self.graph
+    }
+
+    /// How much was recorded of an entity itself.
+    pub fn recorded(&self, entity: &EntityId) -> Recorded {
+        Recorded {
+            spans: self.spans.count(entity),
+            log_lines: self.logs.count(entity),
+            series: self.metrics.count(entity),
+        }
     }
 
     /// One page of the local evidence on an entity, pages counted from 1.

@@ -31,7 +31,7 @@ mod time;
 mod unfold;
 mod warnings;
 
-pub use context::{PAGE_FINDINGS, SnapshotContext};
+pub use context::{PAGE_FINDINGS, Recorded, SnapshotContext};
 pub use graph::{OperationalGraph, relation};
 pub use mask::{MASK, mask_text};
 pub use names::EntityName;

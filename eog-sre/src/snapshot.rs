@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use crate::architecture::Architecture;
 use crate::read::{
     self, AlertRecord, EventRecord, Folder, Layout, LogRecord, MetricSeries, Objects, ReadOptions,
-    SnapshotError, SpanRecord,
+    Records, SnapshotError, SpanRecord,
 };
 use crate::warnings::Warnings;
 
@@ -65,13 +65,8 @@ impl Snapshot {
             warnings.note(format!("the snapshot has no {kind}"));
         }
         let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
-        let rows = options.max_rows_per_file;
-        let alerts = read::read_alerts(&mut folder, &layout.alerts, &mut warnings);
-        let events = read::read_events(&mut folder, &layout.events, rows, &mut warnings)?;
-        let objects = read::read_objects(&mut folder, &layout.objects, rows, &mut warnings)?;
-        let logs = read::read_logs(&mut folder, &layout.logs, rows, &mut warnings)?;
-        let spans = read::read_traces(&mut folder, &layout.traces, rows, &mut warnings)?;
-        let metrics = read::read_metrics(&mut folder, &layout.metrics, rows, &mut warnings);
+        let Records { alerts, events, objects, logs, spans, metrics } =
+            read::read_all(&mut folder, &layout, options, &mut warnings)?;
         let name = directory.file_name().map_or_else(
             || "snapshot".to_owned(),
             |name| eog_evidence::shorten(&name.to_string_lossy(), 100),

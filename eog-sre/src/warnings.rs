@@ -46,6 +46,18 @@ impl Warnings {
         self.push(Entry { file, reason, lines: vec![line], count: 1 });
     }
 
+    /// Takes over what another reader noted, as if it had been noted here.
+    pub(crate) fn append(&mut self, other: Self) {
+        for entry in other.entries {
+            if entry.file.is_empty() {
+                self.note(entry.reason);
+            } else {
+                self.push(entry);
+            }
+        }
+        self.dropped += other.dropped;
+    }
+
     fn push(&mut self, entry: Entry) {
         if self.entries.len() < MAX_WARNINGS {
             self.entries.push(entry);

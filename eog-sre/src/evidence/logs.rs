@@ -55,6 +55,11 @@ impl LogIndex {
         index
     }
 
+    /// How many lines there are of an entity.
+    pub(crate) fn count(&self, entity: &EntityId) -> usize {
+        self.by_entity.get(entity).map_or(0, Vec::len)
+    }
+
     /// Patterns of an entity that are new or surge in the second period, worst first.
     pub(crate) fn findings(
         &self,

@@ -93,6 +93,11 @@ impl SpanIndex {
         self.calls.entry(caller).or_default().entry(callee).or_default().push(span);
     }
 
+    /// How many spans show what an entity serves.
+    pub(crate) fn count(&self, entity: &EntityId) -> usize {
+        self.served.get(entity).map_or(0, Vec::len)
+    }
+
     /// What shifted for an entity between the two periods: what it serves, what each of its
     /// callees answers, and how much each of its callers asks (and fails to get, when the entity
     /// fell silent).

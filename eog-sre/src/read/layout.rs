@@ -150,6 +150,16 @@ impl Folder {
         names
     }
 
+    /// The same directory for another thread, which notes what it opens by itself.
+    pub(crate) fn fork(&self) -> Self {
+        Self { root: self.root.clone(), opened: Vec::new() }
+    }
+
+    /// Takes over what a fork opened.
+    pub(crate) fn join(&mut self, fork: Self) {
+        self.opened.extend(fork.opened);
+    }
+
     /// Opens a file of the snapshot, or notes why not.
     pub(crate) fn open(&mut self, name: &str, warnings: &mut Warnings) -> Option<File> {
         match self.try_open(name) {

@@ -1,6 +1,7 @@
 //! Readers: from the files of a snapshot to bounded records in memory.
 
 mod alerts;
+mod all;
 mod events;
 mod layout;
 mod logs;
@@ -10,6 +11,7 @@ mod resource;
 mod traces;
 mod tracked;
 mod tsv;
+mod workers;
 
 pub use layout::{MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES};
 pub use metrics::MAX_SERIES;
@@ -17,10 +19,11 @@ pub use tracked::MAX_RECORD_BYTES;
 pub use tsv::MAX_FIELD_BYTES;
 
 pub(crate) use alerts::{AlertRecord, read_alerts};
+pub(crate) use all::{Records, read_all};
 pub(crate) use events::{EventRecord, read_events};
 pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
 pub(crate) use logs::{LogRecord, read_logs};
-pub(crate) use metrics::{MetricSeries, Subject, read_metrics};
+pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
 pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
 pub(crate) use resource::Resource;
 pub(crate) use traces::{SpanKind, SpanRecord, read_traces};

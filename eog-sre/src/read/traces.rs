@@ -70,7 +70,8 @@ pub(crate) fn read_traces(
     max_rows: usize,
     warnings: &mut Warnings,
 ) -> Result<Vec<SpanRecord>, SnapshotError> {
-    let mut shared = Resources::default();
+    let (mut shared, mut messages) = (Resources::default(), Resources::default());
+    let empty: Arc<str> = "".into();
     let mut spans: Vec<SpanRecord> = Vec::new();
     // Trace and span id to the span, and for each span its parent's ids. Look-ups alone.
     let mut by_id: HashMap<(u64, u64), usize> = HashMap::new();
@@ -104,23 +105,22 @@ pub(crate) fn read_traces(
             let trace_id = id(table.cell(trace));
             by_id.entry((trace_id, id(table.cell(span)))).or_insert(spans.len());
             parents.push((trace_id, id(table.cell(parent))));
-            let failed = table.cell(status).to_ascii_lowercase().ends_with("error");
-            let message = shorten(&mask_text(&shorten(table.cell(message), MAX_TEXT)), MAX_TEXT);
+            let failed = ends_with_error(table.cell(status));
             spans.push(SpanRecord {
                 at,
                 sender: shared.resource(table.cell(service), table.cell(resource)),
-                name: shared.text(&shorten(&mask_text(table.cell(name)), 160)),
+                name: shared.converted(table.cell(name), |name| shorten(&mask_text(name), 160)),
                 kind,
                 duration_ms: nanoseconds / 1e6,
                 failed,
-                message: shared.text(&message),
+                message: messages.converted(table.cell(message), masked),
                 parent: None,
                 callee: None,
                 peer_host: peer.map(|host| shared.text(&host)),
                 trace: if failed {
                     shared.text(&shorten(table.cell(trace), 64))
                 } else {
-                    "".into()
+                    empty.clone()
                 },
                 file: file.clone(),
             });
@@ -148,15 +148,25 @@ fn relate(spans: &mut [SpanRecord], parent: usize, child: usize) {
     }
 }
 
+fn masked(message: &str) -> String {
+    shorten(&mask_text(&shorten(message, MAX_TEXT)), MAX_TEXT)
+}
+
+fn ends_with_error(status: &str) -> bool {
+    let end = status.len().checked_sub(5).and_then(|at| status.get(at..));
+    end.is_some_and(|end| end.eq_ignore_ascii_case("error"))
+}
+
 fn span_kind(text: &str) -> SpanKind {
-    let text = text.to_ascii_lowercase();
-    match text.rsplit('_').next().unwrap_or_default() {
-        "server" => SpanKind::Server,
-        "client" => SpanKind::Client,
-        "producer" => SpanKind::Producer,
-        "consumer" => SpanKind::Consumer,
-        _ => SpanKind::Internal,
-    }
+    const KINDS: [(&str, SpanKind); 4] = [
+        ("server", SpanKind::Server),
+        ("client", SpanKind::Client),
+        ("producer", SpanKind::Producer),
+        ("consumer", SpanKind::Consumer),
+    ];
+    let last = text.rsplit('_').next().unwrap_or_default();
+    let known = KINDS.iter().find(|(name, _)| last.eq_ignore_ascii_case(name));
+    known.map_or(SpanKind::Internal, |(_, kind)| *kind)
 }
 
 fn peer_host(attributes: &str) -> Option<String> {
