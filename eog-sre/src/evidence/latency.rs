@@ -6,16 +6,17 @@ use eog_core::{Timestamp, Window};
 
 /// How much a counter grew within a window. A fall is a restart of the counter.
 ///
-/// The last sample before the window is the starting point, so that a slow scrape loses nothing.
+/// The points are in time order. The last sample before the window is the starting point, so that a slow scrape loses nothing.
 pub(crate) fn increase(points: &[(Timestamp, f64)], window: Window) -> f64 {
-    let inside = points.iter().position(|(at, _)| window.contains(*at));
-    let Some(first) = inside else { return 0.0 };
-    let start = first.saturating_sub(1);
-    let within = points.iter().skip(start).take_while(|(at, _)| *at < window.end());
-    let values: Vec<f64> = within.map(|(_, value)| *value).collect();
-    let steps = values.windows(2).map(|pair| match pair {
-        [old, new] if new >= old => new - old,
-        [_, new] => *new,
+    let first = points.partition_point(|(at, _)| *at < window.start());
+    let end = points.partition_point(|(at, _)| *at < window.end());
+    if first >= end {
+        return 0.0;
+    }
+    let within = points.get(first.saturating_sub(1)..end).unwrap_or_default();
+    let steps = within.windows(2).map(|pair| match pair {
+        [(_, old), (_, new)] if new >= old => new - old,
+        [_, (_, new)] => *new,
         _ => 0.0,
     });
     steps.sum()

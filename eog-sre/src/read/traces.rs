@@ -60,7 +60,7 @@ const PEER_ATTRIBUTES: [&str; 8] = [
 const REQUIRED: [&str; 7] =
     ["Timestamp", "TraceId", "SpanId", "ParentSpanId", "SpanName", "ServiceName", "Duration"];
 
-/// Reads trace tables.
+/// Reads trace tables; the result is in time order, equal times in the order of the files.
 ///
 /// # Errors
 /// [`SnapshotError`] when a table lacks a column or cannot be read.
@@ -131,6 +131,8 @@ pub(crate) fn read_traces(
             relate(&mut spans, *parent, at);
         }
     }
+    spans.sort_by_key(|one| one.at);
+    spans.shrink_to_fit();
     Ok(spans)
 }
 
