@@ -57,39 +57,64 @@ pub fn shift_finding(
     source: &str,
     query: &str,
 ) -> Option<Finding> {
-    let (baseline, run) = longest_run(series, periods)?;
-    let first = run.first()?.0;
-    let last = run.last()?.0;
-    let observed = median(run.iter().map(|(_, value)| *value))?;
-    let trend = if observed > baseline { Trend::Rising } else { Trend::Falling };
-    Some(finding(series, trend, (first, last), (observed, baseline), source, query))
+    let shift = find_shift(&series.points, &series.unit, periods)?;
+    let (first, last) = (shift.onset(), shift.last());
+    let (observed, baseline) = (shift.observed, shift.baseline);
+    Some(finding(series, shift.trend(), (first, last), (observed, baseline), source, query))
 }
 
-/// The level of a series that did *not* shift, or nothing when it did or has too few points.
-///
-/// Says that something was looked at and found as usual. Time: the incident part.
-pub fn steady_finding(
-    series: &Series,
-    periods: &Periods,
-    source: &str,
-    query: &str,
-) -> Option<Finding> {
-    if longest_run(series, periods).is_some() {
-        return None;
+/// How a series shifted: what [`shift_finding`] tells, in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shift {
+    /// The median of the baseline.
+    pub baseline: f64,
+    /// The robust spread of the baseline, `1.4826 · MAD`.
+    pub spread: f64,
+    /// A point deviates when it is further than this from the baseline.
+    pub limit: f64,
+    /// The median of the run.
+    pub observed: f64,
+    /// The longest run of deviating points in one direction, never empty. It begins with the onset.
+    pub run: Vec<(Timestamp, f64)>,
+    /// How many points deviate in the whole incident part, those of the run among them.
+    pub deviating: usize,
+}
+
+impl Shift {
+    /// When the shift began.
+    pub fn onset(&self) -> Timestamp {
+        self.run.first().map_or(Timestamp::MIN, |point| point.0)
     }
-    let parts = periods.cut(&series.points)?;
-    let baseline = median(parts.baseline.iter().copied())?;
-    let observed = median(parts.incident.iter().map(|(_, value)| *value))?;
-    let ends = (parts.incident.first()?.0, parts.incident.last()?.0);
-    Some(finding(series, Trend::Steady, ends, (observed, baseline), source, query))
+
+    /// The last point of the run.
+    pub fn last(&self) -> Timestamp {
+        self.run.last().map_or(Timestamp::MIN, |point| point.0)
+    }
+
+    /// Up or down.
+    pub fn trend(&self) -> Trend {
+        if self.observed > self.baseline { Trend::Rising } else { Trend::Falling }
+    }
 }
 
-/// The baseline median and the longest run of points that deviate from it.
-fn longest_run(series: &Series, periods: &Periods) -> Option<(f64, Vec<(Timestamp, f64)>)> {
-    let Parts { baseline, incident } = periods.cut(&series.points)?;
+/// The shift of measured points in the incident, by the rules of [`shift_finding`], or nothing
+/// when they did not shift or are too few.
+///
+/// ```
+/// use eog_core::{Timestamp, Window};
+/// use eog_evidence::{Periods, find_shift};
+/// let minute = |m: i64| Timestamp::from_second(m * 60).unwrap();
+/// let points: Vec<_> = (0..30).map(|m| (minute(m), if m < 20 { 7.0 } else { 9.0 })).collect();
+/// let periods = Periods::new(Window::new(minute(15), minute(30))?);
+/// let shift = find_shift(&points, "ms", &periods).unwrap();
+/// assert_eq!((shift.onset(), shift.baseline, shift.observed), (minute(20), 7.0, 9.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) -> Option<Shift> {
+    let Parts { baseline, incident } = periods.cut(points)?;
     let centre = median(baseline.iter().copied())?;
     let spread = MAD_TO_SIGMA * deviation(baseline.iter().copied(), centre)?;
-    let limit = (MIN_SIGMAS * spread).max(MIN_RELATIVE * centre.abs()).max(step(&series.unit));
+    let limit = (MIN_SIGMAS * spread).max(MIN_RELATIVE * centre.abs()).max(step(unit));
     let side = |value: f64| {
         let distance = value - centre;
         if distance.abs() <= limit {
@@ -101,11 +126,37 @@ fn longest_run(series: &Series, periods: &Periods) -> Option<(f64, Vec<(Timestam
         }
     };
     let runs = incident.chunk_by(|a, b| side(a.1) == side(b.1));
-    let deviating = runs
+    let runs = runs
         .filter(|run| run.len() >= MIN_RUN && run.first().is_some_and(|first| side(first.1) != 0));
     // `max_by_key` keeps the last of equals; the first is wanted.
-    let longest = deviating.rev().max_by_key(|run| run.len())?;
-    Some((centre, longest.to_vec()))
+    let run = runs.rev().max_by_key(|run| run.len())?.to_vec();
+    Some(Shift {
+        baseline: centre,
+        spread,
+        limit,
+        observed: median(run.iter().map(|(_, value)| *value))?,
+        deviating: incident.iter().filter(|(_, value)| side(*value) != 0).count(),
+        run,
+    })
+}
+
+/// The level of a series that did *not* shift, or nothing when it did or has too few points.
+///
+/// Says that something was looked at and found as usual. Time: the incident part.
+pub fn steady_finding(
+    series: &Series,
+    periods: &Periods,
+    source: &str,
+    query: &str,
+) -> Option<Finding> {
+    if find_shift(&series.points, &series.unit, periods).is_some() {
+        return None;
+    }
+    let parts = periods.cut(&series.points)?;
+    let baseline = median(parts.baseline.iter().copied())?;
+    let observed = median(parts.incident.iter().map(|(_, value)| *value))?;
+    let ends = (parts.incident.first()?.0, parts.incident.last()?.0);
+    Some(finding(series, Trend::Steady, ends, (observed, baseline), source, query))
 }
 
 fn step(unit: &str) -> f64 {

@@ -10,6 +10,7 @@
 //!   with secrets masked. The formats are described in `docs/sre.md`.
 //! - [`OperationalGraph`]: which entities there are and which way effects travel between them.
 //! - [`SnapshotContext`]: typed evidence on one entity in one window.
+//! - [`tools::Toolbox`]: questions to a snapshot by name, from JSON to JSON.
 //!
 //! Entities are named `namespace/Kind/name`, or `Kind/name` where there is no namespace. Nothing
 //! here knows an application: names come from the recording alone. Telemetry is untrusted: sizes
@@ -28,10 +29,14 @@ mod pydict;
 mod read;
 mod snapshot;
 mod time;
+pub mod tools;
 mod unfold;
 mod warnings;
 
-pub use context::{PAGE_FINDINGS, Recorded, SnapshotContext};
+pub use context::{
+    ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS, Recorded,
+    SnapshotContext,
+};
 pub use graph::{OperationalGraph, relation};
 pub use mask::{MASK, mask_text};
 pub use names::EntityName;

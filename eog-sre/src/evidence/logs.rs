@@ -30,7 +30,7 @@ const MIN_LINES: usize = 3;
 const MIN_SURGE: f64 = 3.0;
 
 /// What stands for a part that differs from line to line.
-const HOLE: &str = "<*>";
+pub(crate) const HOLE: &str = "<*>";
 
 /// The lines of a snapshot by entity: by service, else by pod.
 #[derive(Debug, Default)]

@@ -24,9 +24,9 @@ pub(crate) use alerts::{Alerts, alert_findings};
 pub(crate) use changes::change_findings;
 pub(crate) use demand::mark_demand;
 pub(crate) use events::event_findings;
-pub(crate) use logs::{LogIndex, template};
+pub(crate) use logs::{HOLE, LogIndex, template};
 pub(crate) use metrics::MetricIndex;
-pub(crate) use spans::SpanIndex;
+pub(crate) use spans::{MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile};
 pub(crate) use status::status_findings;
 
 /// How long before the pivot the period of comparison begins at most.

@@ -1,10 +1,10 @@
 //! Findings from traces: errors, latency and traffic of an entity, and of each of its relations.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
-    Trend,
+    Trend, Window,
 };
 
 use super::{Compare, Draft, rounded, selector, trend};
@@ -15,7 +15,7 @@ use crate::read::{SpanKind, SpanRecord};
 const MIN_ERROR_RISE: f64 = 0.02;
 
 /// … and rest on this many failed requests.
-const MIN_ERRORS: usize = 3;
+pub(crate) const MIN_ERRORS: usize = 3;
 
 /// The 95th percentile must grow by this factor …
 const MIN_LATENCY_FACTOR: f64 = 1.5;
@@ -27,7 +27,7 @@ const MIN_LATENCY_RISE_MS: f64 = 10.0;
 const MIN_TRAFFIC_FACTOR: f64 = 1.5;
 
 /// Fewest requests in each period for latency and traffic to be compared.
-const MIN_REQUESTS: usize = 20;
+pub(crate) const MIN_REQUESTS: usize = 20;
 
 /// The spans of a snapshot by entity and by relation, each list in time order.
 #[derive(Debug, Default)]
@@ -41,36 +41,22 @@ pub(crate) struct SpanIndex {
 }
 
 impl SpanIndex {
+    /// Spans must be in time order, as a snapshot holds them.
     pub(crate) fn new(spans: &[SpanRecord], names: &NameIndex) -> Self {
         let mut index = Self::default();
         let mut sent: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
-        let service = |namespace: &str, name: &str| {
-            let space = match namespace {
-                "" => names.namespace_of(name),
-                given => given.to_owned(),
-            };
-            Some(name).filter(|name| !name.is_empty()).and_then(|name| names.service(&space, name))
-        };
+        let mut parties = Parties::new(names);
         for (at, span) in spans.iter().enumerate() {
             let extent = index.extent.get_or_insert((span.at, span.at));
             *extent = (extent.0.min(span.at), extent.1.max(span.at));
-            let Some(own) = service(&span.sender.namespace, &span.sender.service) else { continue };
+            let Some(own) = parties.sender(span) else { continue };
             if matches!(span.kind, SpanKind::Server | SpanKind::Consumer) {
                 index.served.entry(own.clone()).or_default().push(at);
             }
             sent.entry(own.clone()).or_default().push(at);
             // A call is told once: by the caller's own span where there is one, which also knows
             // of calls that nobody took, and of time lost on the way; else by the callee's.
-            let caller = span.parent.as_ref().filter(|(_, kind)| *kind != SpanKind::Client);
-            let caller = caller.and_then(|(parent, _)| service(&parent.namespace, &parent.service));
-            let taken = span.callee.as_ref();
-            let taken = taken.and_then(|callee| service(&callee.namespace, &callee.service));
-            let callee = taken.or_else(|| {
-                let ((space, name), by_host) = span_callee(span)?;
-                let space = if space.is_empty() { &span.sender.namespace } else { &space };
-                let known = !by_host || names.is_host(space, &name);
-                known.then(|| service(space, &name)).flatten()
-            });
+            let (caller, callee) = (parties.caller(span), parties.callee(span));
             if let Some(caller) = caller.filter(|caller| *caller != own) {
                 index.add_call(caller, own.clone(), at);
             }
@@ -82,10 +68,24 @@ impl SpanIndex {
         for (entity, spans) in sent {
             index.served.entry(entity).or_insert(spans);
         }
-        let by_time = |list: &mut Vec<usize>| list.sort_by_key(|at| spans.get(*at).map(|s| s.at));
-        index.served.values_mut().for_each(by_time);
-        index.calls.values_mut().flat_map(BTreeMap::values_mut).for_each(by_time);
         index
+    }
+
+    /// The services that spans tell of, each with the spans of what it serves.
+    pub(crate) fn services(&self) -> impl Iterator<Item = (&EntityId, &[usize])> {
+        self.served.iter().map(|(entity, spans)| (entity, spans.as_slice()))
+    }
+
+    /// The calls between services: caller, callee and the spans that show them.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&EntityId, &EntityId, &[usize])> {
+        self.calls.iter().flat_map(|(caller, callees)| {
+            callees.iter().map(move |(callee, spans)| (caller, callee, spans.as_slice()))
+        })
+    }
+
+    /// The times of the first and the last span.
+    pub(crate) fn extent(&self) -> Option<(Timestamp, Timestamp)> {
+        self.extent
     }
 
     fn add_call(&mut self, caller: EntityId, callee: EntityId, span: usize) {
@@ -137,6 +137,17 @@ impl SpanIndex {
         findings
     }
 
+    /// That an entity does what it did before, where its spans show that. For those of whom
+    /// nothing else is known.
+    pub(crate) fn steady(
+        &self,
+        spans: &[SpanRecord],
+        entity: &EntityId,
+        compare: &Compare,
+    ) -> Option<Finding> {
+        View::of(spans, self.served.get(entity)?, compare, self.extent)?.steady(entity, compare)
+    }
+
     /// How much each of some neighbours asked of an entity or was asked by it, shifted or not.
     pub(crate) fn relations(
         &self,
@@ -160,45 +171,95 @@ impl SpanIndex {
     }
 }
 
+/// Which services stand at the ends of a span. Remembers what each name stood for.
+pub(crate) struct Parties<'a> {
+    names: &'a NameIndex,
+    /// By namespace and name. Look-ups alone, never iterated.
+    known: HashMap<(&'a str, &'a str), Option<EntityId>>,
+}
+
+impl<'a> Parties<'a> {
+    pub(crate) fn new(names: &'a NameIndex) -> Self {
+        Self { names, known: HashMap::new() }
+    }
+
+    /// Who sent the span.
+    pub(crate) fn sender(&mut self, span: &'a SpanRecord) -> Option<EntityId> {
+        self.service(&span.sender.namespace, &span.sender.service)
+    }
+
+    /// Who sent the parent, unless the parent's own span tells the call.
+    fn caller(&mut self, span: &'a SpanRecord) -> Option<EntityId> {
+        let parent = span.parent.as_ref().filter(|(_, kind)| *kind != SpanKind::Client);
+        parent.and_then(|(parent, _)| self.service(&parent.namespace, &parent.service))
+    }
+
+    /// Who is called: who took the call, else who the span names and is known.
+    pub(crate) fn callee(&mut self, span: &'a SpanRecord) -> Option<EntityId> {
+        let taken = span.callee.as_ref();
+        let taken = taken.and_then(|callee| self.service(&callee.namespace, &callee.service));
+        taken.or_else(|| {
+            let ((space, name), by_host) = span_callee(span)?;
+            let space = if space.is_empty() { &span.sender.namespace } else { &space };
+            let known = !by_host || self.names.is_host(space, &name);
+            known.then(|| find_service(self.names, space, &name)).flatten()
+        })
+    }
+
+    fn service(&mut self, namespace: &'a str, name: &'a str) -> Option<EntityId> {
+        let names = self.names;
+        let known = self.known.entry((namespace, name));
+        known.or_insert_with(|| find_service(names, namespace, name)).clone()
+    }
+}
+
+fn find_service(names: &NameIndex, namespace: &str, name: &str) -> Option<EntityId> {
+    let space = match namespace {
+        "" => names.namespace_of(name),
+        given => given.to_owned(),
+    };
+    Some(name).filter(|name| !name.is_empty()).and_then(|name| names.service(&space, name))
+}
+
 /// The spans of one entity or relation, cut into the two periods.
-struct View<'a> {
-    before: Vec<&'a SpanRecord>,
-    after: Vec<&'a SpanRecord>,
+pub(crate) struct View<'a> {
+    pub(crate) before: Vec<&'a SpanRecord>,
+    pub(crate) after: Vec<&'a SpanRecord>,
     /// Recorded seconds of each period.
-    seconds: (f64, f64),
+    pub(crate) seconds: (f64, f64),
 }
 
 impl<'a> View<'a> {
-    fn of(
+    /// `list` tells places in `spans`, in time order.
+    pub(crate) fn of(
         spans: &'a [SpanRecord],
         list: &[usize],
         compare: &Compare,
         extent: Option<(Timestamp, Timestamp)>,
     ) -> Option<Self> {
         let (first, last) = extent?;
-        let all: Vec<&SpanRecord> = list.iter().filter_map(|at| spans.get(*at)).collect();
-        let recorded = |start: Timestamp, end: Timestamp| {
-            end.min(last).duration_since(start.max(first)).as_secs_f64().max(0.0)
+        let recorded = |window: Window| {
+            let (start, end) = (window.start().max(first), window.end().min(last));
+            end.duration_since(start).as_secs_f64().max(0.0)
         };
-        let part = |holds: &dyn Fn(Timestamp) -> bool| {
-            all.iter().filter(|span| holds(span.at)).copied().collect::<Vec<_>>()
+        let place = |time: Timestamp| {
+            list.partition_point(|at| spans.get(*at).is_some_and(|span| span.at < time))
+        };
+        let part = |window: Window| -> Vec<&SpanRecord> {
+            let inside = list.get(place(window.start())..place(window.end())).unwrap_or_default();
+            inside.iter().filter_map(|at| spans.get(*at)).collect()
         };
         let view = Self {
-            before: part(&|at| compare.before.contains(at)),
-            after: part(&|at| compare.after.contains(at)),
-            seconds: (
-                recorded(compare.before.start(), compare.before.end()),
-                recorded(compare.after.start(), compare.after.end()),
-            ),
+            before: part(compare.before),
+            after: part(compare.after),
+            seconds: (recorded(compare.before), recorded(compare.after)),
         };
         (!view.before.is_empty() || !view.after.is_empty()).then_some(view)
     }
 
     fn errors(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
-        let failed = |list: &[&SpanRecord]| list.iter().filter(|span| span.failed).count();
         let (old, new) = (failed(&self.before), failed(&self.after));
-        let ratio = |failed: usize, all: usize| failed as f64 / all.max(1) as f64;
-        let (before, after) = (ratio(old, self.before.len()), ratio(new, self.after.len()));
+        let (before, after) = (ratio(old, &self.before), ratio(new, &self.after));
         if new < MIN_ERRORS || after - before < MIN_ERROR_RISE {
             return None;
         }
@@ -286,6 +347,31 @@ impl<'a> View<'a> {
         self.finding(entity, Signal::Traffic, peer, quantity, excerpt, compare)
     }
 
+    /// What is served at the same rate, with as many errors and as fast as before.
+    fn steady(&self, entity: &EntityId, compare: &Compare) -> Option<Finding> {
+        if self.before.len() < MIN_REQUESTS || self.after.len() < MIN_REQUESTS {
+            return None;
+        }
+        let (before, after) = self.rates()?;
+        if traffic_shifted(before, after) {
+            return None;
+        }
+        let errors = |spans: &[&SpanRecord]| ratio(failed(spans), spans);
+        let excerpt = format!(
+            "nothing shifted at {}: {} requests a second served, {} before; error ratio {}, {} \
+             before; 95th percentile {} ms, {} before",
+            compare.after.start(),
+            rounded(after),
+            rounded(before),
+            rounded(errors(&self.after)),
+            rounded(errors(&self.before)),
+            rounded(p95(&self.after)?),
+            rounded(p95(&self.before)?),
+        );
+        let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
+        self.finding(entity, Signal::Traffic, None, quantity, excerpt, compare)
+    }
+
     /// Requests a second, when both periods were recorded for a while.
     fn rates(&self) -> Option<(f64, f64)> {
         let (old, new) = self.seconds;
@@ -336,6 +422,14 @@ fn traffic_shifted(before: f64, after: f64) -> bool {
     before.max(after) >= before.min(after) * MIN_TRAFFIC_FACTOR
 }
 
+fn failed(spans: &[&SpanRecord]) -> usize {
+    spans.iter().filter(|span| span.failed).count()
+}
+
+fn ratio(failed: usize, spans: &[&SpanRecord]) -> f64 {
+    failed as f64 / spans.len().max(1) as f64
+}
+
 fn what(peer: Option<&Peer>) -> String {
     match peer {
         Some(Peer { role: PeerRole::Caller, entity }) => format!("requests from {entity}"),
@@ -345,9 +439,17 @@ fn what(peer: Option<&Peer>) -> String {
 }
 
 fn p95(spans: &[&SpanRecord]) -> Option<f64> {
+    duration_percentile(spans, 95)
+}
+
+/// The duration in milliseconds that a share of the spans does not exceed, in whole percent.
+pub(crate) fn duration_percentile(spans: &[&SpanRecord], percent: usize) -> Option<f64> {
     let mut durations: Vec<f64> =
         spans.iter().map(|span| span.duration_ms).filter(|ms| ms.is_finite()).collect();
-    durations.sort_by(f64::total_cmp);
-    let rank = (durations.len() * 95).div_ceil(100);
-    durations.get(rank.checked_sub(1)?).copied()
+    let rank = (durations.len() * percent).div_ceil(100).checked_sub(1)?;
+    if rank >= durations.len() {
+        return None;
+    }
+    let (_, value, _) = durations.select_nth_unstable_by(rank, f64::total_cmp);
+    Some(*value)
 }

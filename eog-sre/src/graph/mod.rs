@@ -97,6 +97,23 @@ impl OperationalGraph {
         owned.into_iter().collect()
     }
 
+    /// The workload that an entity belongs to over any chain of owners; a workload belongs to
+    /// itself.
+    pub(crate) fn workload_of<'a>(&'a self, entity: &'a EntityId) -> Option<&'a EntityId> {
+        let mut at = entity;
+        let mut found = None;
+        // Owner references can form a circle; a real chain is short.
+        for _ in 0..8 {
+            if WORKLOAD_KINDS.contains(&names::kind_of(at)) {
+                found = Some(at);
+            }
+            let is_owner = |edge: &&Edge| edge.relation == relation::OWNS && edge.target == *at;
+            let Some(edge) = self.topology.edges_at(at).find(is_owner) else { break };
+            at = &edge.source;
+        }
+        found
+    }
+
     /// The services whose load a workload makes: those that it stands behind and that serve nobody.
     pub(crate) fn load_of<'a>(
         &'a self,

@@ -25,6 +25,10 @@ pub(crate) struct EventRecord {
     pub(crate) count: u64,
     /// Whether it speaks of a fault experiment, by the API group of its object.
     pub(crate) is_experiment: bool,
+    /// When it happened first; `at` is when it happened last.
+    pub(crate) first_at: Timestamp,
+    /// What reported it, such as `kubelet`.
+    pub(crate) component: String,
     /// The node that reported it, if one did.
     pub(crate) host: String,
     pub(crate) file: String,
@@ -95,6 +99,8 @@ fn read_event(
     let version = text(&["/involvedObject/apiVersion", "/regarding/apiVersion"]);
     let entity =
         EntityName::new(namespace, kind, name).id().ok_or("the object has no usable name")?;
+    let firsts = ["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"];
+    let first = firsts.iter().find_map(|pointer| time::parse(event.pointer(pointer)?.as_str()?));
     let counts = ["/count", "/deprecatedCount", "/series/count"];
     let count = counts.iter().find_map(|pointer| event.pointer(pointer)?.as_u64()).unwrap_or(1);
     let reason = text(&["/reason"]).unwrap_or("Unknown");
@@ -103,8 +109,16 @@ fn read_event(
         Some(id) => id.to_owned(),
         None => format!("{entity} {reason} {message}"),
     };
+    let components = [
+        "/source/component",
+        "/deprecatedSource/component",
+        "/reportingController",
+        "/reportingComponent",
+    ];
     let record = EventRecord {
         at,
+        first_at: first.unwrap_or(at).min(at),
+        component: shorten(text(&components).unwrap_or_default(), 80),
         reason: shorten(reason, 80),
         is_warning: text(&["/type"]) == Some("Warning"),
         message: shorten(&mask_text(message), MAX_TEXT),

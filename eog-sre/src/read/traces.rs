@@ -34,6 +34,10 @@ pub(crate) struct SpanRecord {
     pub(crate) duration_ms: f64,
     pub(crate) failed: bool,
     pub(crate) message: Arc<str>,
+    /// The trace, as a number to compare.
+    pub(crate) trace_id: u64,
+    /// The parent span, when that is in the recording, as its place in the list of all spans.
+    pub(crate) parent_at: Option<usize>,
     /// The sender of the parent span, when that is in the recording.
     pub(crate) parent: Option<(Arc<Resource>, SpanKind)>,
     /// Of a client span the sender of a span that took the call, when that is another service.
@@ -73,9 +77,7 @@ pub(crate) fn read_traces(
     let (mut shared, mut messages) = (Resources::default(), Resources::default());
     let empty: Arc<str> = "".into();
     let mut spans: Vec<SpanRecord> = Vec::new();
-    // Trace and span id to the span, and for each span its parent's ids. Look-ups alone.
-    let mut by_id: HashMap<(u64, u64), usize> = HashMap::new();
-    let mut parents: Vec<(u64, u64)> = Vec::new();
+    let mut ids: Vec<Ids> = Vec::new();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &REQUIRED, max_rows)? else {
@@ -103,8 +105,7 @@ pub(crate) fn read_traces(
             let calls_out = matches!(kind, SpanKind::Client | SpanKind::Producer);
             let peer = calls_out.then(|| peer_host(table.cell(attributes))).flatten();
             let trace_id = id(table.cell(trace));
-            by_id.entry((trace_id, id(table.cell(span)))).or_insert(spans.len());
-            parents.push((trace_id, id(table.cell(parent))));
+            ids.push(Ids { own: id(table.cell(span)), parent: id(table.cell(parent)) });
             let failed = ends_with_error(table.cell(status));
             spans.push(SpanRecord {
                 at,
@@ -114,6 +115,8 @@ pub(crate) fn read_traces(
                 duration_ms: nanoseconds / 1e6,
                 failed,
                 message: messages.converted(table.cell(message), masked),
+                trace_id,
+                parent_at: None,
                 parent: None,
                 callee: None,
                 peer_host: peer.map(|host| shared.text(&host)),
@@ -126,14 +129,34 @@ pub(crate) fn read_traces(
             });
         }
     }
-    for (at, ids) in parents.iter().enumerate() {
-        if let Some(parent) = by_id.get(ids).filter(|_| ids.1 != 0) {
-            relate(&mut spans, *parent, at);
-        }
-    }
-    spans.sort_by_key(|one| one.at);
+    let mut rows: Vec<(SpanRecord, Ids)> = spans.into_iter().zip(ids).collect();
+    rows.sort_by_key(|(span, _)| span.at);
+    let (mut spans, ids): (Vec<SpanRecord>, Vec<Ids>) = rows.into_iter().unzip();
+    relate_all(&mut spans, &ids);
     spans.shrink_to_fit();
     Ok(spans)
+}
+
+/// The ids of a span and of its parent, as numbers; the parent's is 0 when there is none.
+#[derive(Clone, Copy)]
+struct Ids {
+    own: u64,
+    parent: u64,
+}
+
+/// Joins spans with their parents. Of spans that claim one id the first counts.
+fn relate_all(spans: &mut [SpanRecord], ids: &[Ids]) {
+    // Look-ups alone.
+    let mut by_id: HashMap<(u64, u64), usize> = HashMap::with_capacity(spans.len());
+    for (at, (span, ids)) in spans.iter().zip(ids).enumerate() {
+        by_id.entry((span.trace_id, ids.own)).or_insert(at);
+    }
+    for (at, ids) in ids.iter().enumerate().filter(|(_, ids)| ids.parent != 0) {
+        let Some(trace) = spans.get(at).map(|span| span.trace_id) else { continue };
+        if let Some(parent) = by_id.get(&(trace, ids.parent)) {
+            relate(spans, *parent, at);
+        }
+    }
 }
 
 /// Notes who sent the parent of a span, and for a client span who took its call.
@@ -144,9 +167,10 @@ fn relate(spans: &mut [SpanRecord], parent: usize, child: usize) {
     if above.kind == SpanKind::Client && is_remote && above.callee.is_none() {
         above.callee = Some(sender);
     }
-    let parent = Some((above.sender.clone(), above.kind));
+    let parent_sender = Some((above.sender.clone(), above.kind));
     if let Some(span) = spans.get_mut(child) {
-        span.parent = parent;
+        span.parent = parent_sender;
+        span.parent_at = Some(parent);
     }
 }
 

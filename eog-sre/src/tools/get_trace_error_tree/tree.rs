@@ -1,0 +1,185 @@
+//! The tree of paths: who called whom, from the first service of a trace on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::EntityId;
+
+use crate::evidence::{Compare, Parties};
+use crate::graph::NameIndex;
+use crate::read::{SpanKind, SpanRecord};
+
+/// Most nodes; what would need more counts for the service that called.
+pub(super) const MAX_NODES: usize = 20_000;
+
+/// Longest path, in services.
+pub(super) const MAX_HOPS: usize = 32;
+
+/// How far a span is followed up within one trace.
+const MAX_ANCESTORS: usize = 1_000;
+
+/// A service reached by one path.
+pub(super) struct Node {
+    /// Nothing for the root of all.
+    pub(super) entity: Option<EntityId>,
+    pub(super) parent: usize,
+    pub(super) children: BTreeMap<EntityId, usize>,
+    pub(super) before: Side,
+    pub(super) after: Side,
+}
+
+/// What happened at a node in one of the two periods.
+#[derive(Default)]
+pub(super) struct Side {
+    /// Spans with which a request came in.
+    pub(super) requests: Vec<usize>,
+    /// Failed spans, also those inside of the service.
+    pub(super) failed: Vec<usize>,
+}
+
+/// All paths of the spans of two periods.
+pub(super) struct PathTree {
+    pub(super) nodes: Vec<Node>,
+    /// Spans whose path was cut because of the bounds.
+    pub(super) cut: usize,
+}
+
+impl PathTree {
+    /// Follows every span of the two periods up to the first span of its trace that was recorded.
+    pub(super) fn new(spans: &[SpanRecord], names: &NameIndex, compare: &Compare) -> Self {
+        let mut grower = Grower {
+            spans,
+            parties: Parties::new(names),
+            places: vec![None; spans.len()],
+            tree: Self { nodes: vec![Node::new(None, 0)], cut: 0 },
+        };
+        for (at, span) in spans.iter().enumerate() {
+            let is_after = match (compare.before.contains(span.at), compare.after.contains(span.at))
+            {
+                (false, false) => continue,
+                (_, is_after) => is_after,
+            };
+            grower.add(at, span, is_after);
+        }
+        grower.tree
+    }
+
+    /// The nodes from the first service down to one.
+    pub(super) fn path(&self, node: usize) -> Vec<usize> {
+        let mut path = Vec::new();
+        let mut at = node;
+        while let Some(found) = self.nodes.get(at).filter(|found| found.entity.is_some()) {
+            path.push(at);
+            at = found.parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// The nodes at which paths end.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = usize> {
+        let nodes = self.nodes.iter().enumerate();
+        nodes.filter(|(_, node)| node.children.is_empty() && node.entity.is_some()).map(|(at, _)| at)
+    }
+
+    /// All services on any path.
+    pub(super) fn services(&self) -> BTreeSet<&EntityId> {
+        self.nodes.iter().filter_map(|node| node.entity.as_ref()).collect()
+    }
+}
+
+impl Node {
+    fn new(entity: Option<EntityId>, parent: usize) -> Self {
+        let (before, after) = (Side::default(), Side::default());
+        Self { entity, parent, children: BTreeMap::new(), before, after }
+    }
+
+    fn side(&mut self, is_after: bool) -> &mut Side {
+        if is_after { &mut self.after } else { &mut self.before }
+    }
+}
+
+struct Grower<'a> {
+    spans: &'a [SpanRecord],
+    parties: Parties<'a>,
+    /// The node of each span that was looked at.
+    places: Vec<Option<usize>>,
+    tree: PathTree,
+}
+
+impl<'a> Grower<'a> {
+    fn add(&mut self, at: usize, span: &'a SpanRecord, is_after: bool) {
+        let Some(place) = self.place(at) else { return };
+        let above = span.parent_at.and_then(|parent| self.place(parent));
+        let comes_in = above != Some(place);
+        // Nobody recorded that the call was taken: the caller's span tells of it.
+        let untaken = matches!(span.kind, SpanKind::Client | SpanKind::Producer)
+            && span.callee.is_none();
+        let callee = untaken.then(|| self.parties.callee(span)).flatten();
+        let called = callee.map(|callee| self.child(place, callee)).filter(|node| *node != place);
+        let mut record = |node: usize, is_request: bool| {
+            let Some(node) = self.tree.nodes.get_mut(node) else { return };
+            let side = node.side(is_after);
+            if is_request {
+                side.requests.push(at);
+            }
+            if span.failed {
+                side.failed.push(at);
+            }
+        };
+        record(place, comes_in);
+        if let Some(called) = called {
+            record(called, true);
+        }
+    }
+
+    /// The node of a span.
+    fn place(&mut self, span: usize) -> Option<usize> {
+        // Up to a span whose node is known, then down again. Broken recordings may go in circles.
+        let mut chain = vec![span];
+        let mut node = 0;
+        loop {
+            let top = *chain.last()?;
+            if let Some(known) = self.places.get(top).copied().flatten() {
+                node = known;
+                chain.pop();
+                break;
+            }
+            match self.spans.get(top)?.parent_at {
+                Some(parent) if chain.len() < MAX_ANCESTORS && !chain.contains(&parent) => {
+                    chain.push(parent);
+                }
+                _ => break,
+            }
+        }
+        for at in chain.into_iter().rev() {
+            let sender = self.spans.get(at).and_then(|span| self.parties.sender(span));
+            if let Some(sender) = sender {
+                node = self.child(node, sender);
+            }
+            if let Some(place) = self.places.get_mut(at) {
+                *place = Some(node);
+            }
+        }
+        Some(node).filter(|node| *node != 0)
+    }
+
+    /// The node of a service below another node; the same node when it is the same service.
+    fn child(&mut self, node: usize, entity: EntityId) -> usize {
+        let fresh = self.tree.nodes.len();
+        let depth = self.tree.path(node).len();
+        let Some(above) = self.tree.nodes.get_mut(node) else { return node };
+        if above.entity.as_ref() == Some(&entity) {
+            return node;
+        }
+        if let Some(known) = above.children.get(&entity) {
+            return *known;
+        }
+        if fresh >= MAX_NODES || depth >= MAX_HOPS {
+            self.tree.cut += 1;
+            return node;
+        }
+        above.children.insert(entity.clone(), fresh);
+        self.tree.nodes.push(Node::new(Some(entity), node));
+        fresh
+    }
+}

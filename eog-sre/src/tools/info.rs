@@ -1,0 +1,109 @@
+//! Which tools there are.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::event_analysis::EventAnalysis;
+use super::get_context_contract::GetContextContract;
+use super::{ToolError, Toolbox};
+
+/// Arguments that know their tool.
+///
+/// With the feature `schema` they also describe themselves as a JSON Schema.
+pub(crate) trait Tool: DeserializeOwned + Described {
+    /// The name under which the tool is called.
+    const NAME: &'static str;
+    /// What it is for, in one line.
+    const SUMMARY: &'static str;
+    /// When to use it, what it gives, and what it leaves out.
+    const DESCRIPTION: &'static str;
+    /// Arguments as an example, in JSON.
+    const EXAMPLES: &'static [&'static str];
+    type Answer: Serialize;
+
+    /// # Errors
+    /// [`ToolError`] when an argument cannot be used.
+    fn run(&self, toolbox: &Toolbox) -> Result<Self::Answer, ToolError>;
+}
+
+#[cfg(feature = "schema")]
+pub(crate) use schemars::JsonSchema as Described;
+
+/// Without the feature `schema` every type will do.
+#[cfg(not(feature = "schema"))]
+pub(crate) trait Described {}
+
+#[cfg(not(feature = "schema"))]
+impl<T> Described for T {}
+
+/// One tool: its name, what it is for, and the arguments that it takes.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolInfo {
+    /// The name under which it is called.
+    pub name: &'static str,
+    /// What it is for, in one line.
+    pub summary: &'static str,
+    /// When to use it, what it gives, and what it leaves out.
+    pub description: &'static str,
+    /// Arguments as examples, each a JSON object.
+    pub examples: &'static [&'static str],
+    #[cfg(feature = "schema")]
+    schema: fn() -> Value,
+    pub(super) to_value: fn(&Toolbox, Value) -> Result<Value, ToolError>,
+    pub(super) to_text: fn(&Toolbox, Value) -> Result<String, ToolError>,
+}
+
+impl ToolInfo {
+    const fn of<T: Tool>() -> Self {
+        Self {
+            name: T::NAME,
+            summary: T::SUMMARY,
+            description: T::DESCRIPTION,
+            examples: T::EXAMPLES,
+            #[cfg(feature = "schema")]
+            schema: eog_core::json_schema::<T>,
+            to_value: |toolbox, arguments| {
+                serde_json::to_value(answer::<T>(toolbox, arguments)?).map_err(cannot_write::<T>)
+            },
+            to_text: |toolbox, arguments| {
+                serde_json::to_string_pretty(&answer::<T>(toolbox, arguments)?)
+                    .map_err(cannot_write::<T>)
+            },
+        }
+    }
+
+    /// The JSON Schema of the arguments.
+    #[cfg(feature = "schema")]
+    pub fn args_schema(&self) -> Value {
+        (self.schema)()
+    }
+}
+
+fn answer<T: Tool>(toolbox: &Toolbox, arguments: Value) -> Result<T::Answer, ToolError> {
+    let arguments = match arguments {
+        Value::Null => Value::Object(serde_json::Map::new()),
+        other => other,
+    };
+    let tool: T =
+        serde_json::from_value(arguments).map_err(|error| ToolError::arguments(T::NAME, &error))?;
+    tool.run(toolbox)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it stands where map_err wants a function")]
+fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
+    ToolError::Answer { tool: T::NAME.to_owned(), reason: error.to_string() }
+}
+
+/// Every tool, in the order in which an investigation would use them.
+static TOOLS: &[ToolInfo] =
+    &[ToolInfo::of::<EventAnalysis>(), ToolInfo::of::<GetContextContract>()];
+
+/// Every tool, in the order in which an investigation would use them.
+///
+/// ```
+/// assert!(eog_sre::tools::tools().iter().any(|tool| tool.name == "event_analysis"));
+/// ```
+pub fn tools() -> &'static [ToolInfo] {
+    TOOLS
+}

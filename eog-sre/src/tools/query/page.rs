@@ -1,0 +1,90 @@
+//! Pages of rows.
+
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::Cell;
+
+/// Rows of a page unless a limit is given.
+pub const DEFAULT_LIMIT: usize = 50;
+
+/// Most rows of a page.
+pub const MAX_LIMIT: usize = 1000;
+
+/// One row: values under the names of their columns, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    columns: Arc<[String]>,
+    cells: Vec<Cell<'static>>,
+}
+
+impl Row {
+    pub(crate) fn new(columns: Arc<[String]>, cells: Vec<Cell<'static>>) -> Self {
+        Self { columns, cells }
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The value in a column, if the row has it.
+    pub fn get(&self, column: &str) -> Option<&Cell<'static>> {
+        self.cells.get(self.columns.iter().position(|name| name == column)?)
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.cells.len()))?;
+        for (name, cell) in self.columns.iter().zip(&self.cells) {
+            map.serialize_entry(name, cell)?;
+        }
+        map.end()
+    }
+}
+
+/// One page of rows, and what it does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Page<R = Row> {
+    /// The rows.
+    pub rows: Vec<R>,
+    /// How many rows there are on all pages.
+    pub total: usize,
+    /// How many rows come before this page.
+    pub offset: usize,
+    /// The most rows that the page can hold.
+    pub limit: usize,
+    /// What further pages hold and how to get them; absent when there is nothing more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+}
+
+impl<R> Page<R> {
+    /// Cuts one page out of rows. A limit of 0 is the largest one.
+    pub(crate) fn cut<T>(
+        rows: impl Iterator<Item = T>,
+        total: usize,
+        offset: usize,
+        limit: Option<usize>,
+        row: impl FnMut(T) -> R,
+    ) -> Self {
+        let limit = match limit {
+            None => DEFAULT_LIMIT,
+            Some(0) => MAX_LIMIT,
+            Some(limit) => limit.min(MAX_LIMIT),
+        };
+        let rows: Vec<R> = rows.skip(offset).take(limit).map(row).collect();
+        let next = offset.saturating_add(rows.len());
+        let left_out = match (rows.is_empty(), total.saturating_sub(next)) {
+            (true, _) if offset > 0 && total > 0 => {
+                Some(format!("the offset is behind the last of {total} rows"))
+            }
+            (_, 0) | (true, _) => None,
+            (false, more) => Some(format!("{more} more rows: ask again with offset {next}")),
+        };
+        Self { rows, total, offset, limit, left_out }
+    }
+}
