@@ -18,6 +18,7 @@
 //! any whose name begins with `ground_truth`, is ever opened.
 
 mod architecture;
+mod cache;
 mod context;
 mod evidence;
 mod graph;
@@ -33,6 +34,7 @@ pub mod tools;
 mod unfold;
 mod warnings;
 
+pub use cache::CacheAt;
 pub use context::{
     ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS, Recorded,
     SnapshotContext,

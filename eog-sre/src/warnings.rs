@@ -7,13 +7,13 @@ pub const MAX_LINES_NAMED: usize = 3;
 const MAX_WARNINGS: usize = 500;
 
 /// Warnings in the order in which they first came up.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Warnings {
     entries: Vec<Entry>,
     dropped: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     file: String,
     reason: String,

@@ -77,6 +77,12 @@ impl Layout {
         layout
     }
 
+    /// All files, by kind.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &String> {
+        let Self { events, objects, logs, traces, alerts, metrics } = self;
+        [alerts, events, objects, logs, traces, metrics].into_iter().flatten()
+    }
+
     /// The kinds of files of which there is none.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let kinds = [
@@ -171,7 +177,22 @@ impl Folder {
         }
     }
 
+    /// The directory, with all links followed.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     fn try_open(&mut self, name: &str) -> Result<File, String> {
+        let file = File::open(self.locate(name)?).map_err(|error| error.to_string())?;
+        self.opened.push(name.to_owned());
+        Ok(file)
+    }
+
+    /// The real path of a file that may be opened.
+    ///
+    /// # Errors
+    /// Why it may not, for people.
+    pub(crate) fn locate(&self, name: &str) -> Result<PathBuf, String> {
         let path = fs::canonicalize(self.root.join(name)).map_err(|error| error.to_string())?;
         if !path.starts_with(&self.root) {
             return Err("a link that leads out of the snapshot".to_owned());
@@ -183,14 +204,12 @@ impl Folder {
         if !path.is_file() {
             return Err("not a regular file".to_owned());
         }
-        let file = File::open(&path).map_err(|error| error.to_string())?;
-        self.opened.push(name.to_owned());
-        Ok(file)
+        Ok(path)
     }
 
     /// Every file opened so far, in order.
-    pub(crate) fn into_opened(self) -> Vec<String> {
-        self.opened
+    pub(crate) fn opened(&self) -> &[String] {
+        &self.opened
     }
 }
 

@@ -25,8 +25,10 @@ pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
 pub(crate) use logs::{LogRecord, read_logs};
 pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
 pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
-pub(crate) use resource::Resource;
+pub(crate) use resource::{Resource, WORKLOADS};
 pub(crate) use traces::{SpanKind, SpanRecord, read_traces};
+
+use crate::cache::CacheAt;
 
 /// Most rows used of one file, unless [`ReadOptions::max_rows_per_file`] says otherwise.
 pub const MAX_ROWS_PER_FILE: usize = 1_000_000;
@@ -47,11 +49,14 @@ pub struct ReadOptions {
     pub architecture: Option<std::path::PathBuf>,
     /// Most rows used of one file; more are left out with a warning.
     pub max_rows_per_file: usize,
+    /// Where to keep what was read, so that the next reading is short. Nothing is kept unless this
+    /// is set.
+    pub cache: Option<CacheAt>,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { architecture: None, max_rows_per_file: MAX_ROWS_PER_FILE }
+        Self { architecture: None, max_rows_per_file: MAX_ROWS_PER_FILE, cache: None }
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Resource {
 }
 
 /// Attribute names that hold a workload, by kind.
-const WORKLOADS: [(&str, &str); 3] = [
+pub(crate) const WORKLOADS: [(&str, &str); 3] = [
     ("k8s.deployment.name", "Deployment"),
     ("k8s.statefulset.name", "StatefulSet"),
     ("k8s.daemonset.name", "DaemonSet"),
