@@ -1,5 +1,6 @@
 //! The command line.
 
+mod reading;
 mod stress;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Timestamp, Window};
 
+pub(crate) use reading::Reading;
 pub(crate) use stress::{Stress, StressFormat};
 
 /// Finds the root causes of an incident.
@@ -87,6 +89,9 @@ pub(crate) struct Investigate {
     /// Application architecture (JSON) that goes with a snapshot.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
@@ -179,6 +184,9 @@ pub(crate) struct Resume {
     /// Application architecture (JSON) that goes with a snapshot.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     #[command(flatten)]
     pub(crate) running: Running,

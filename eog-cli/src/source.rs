@@ -4,8 +4,9 @@ use std::path::Path;
 
 use eog::{Case, ContextContract, Window};
 use eog_evidence::{Bundle, BundleContext, Incident, open_case};
-use eog_sre::{ReadOptions, Snapshot, SnapshotContext, SnapshotError};
+use eog_sre::{CacheAt, Progress, ReadOptions, Snapshot, SnapshotContext, SnapshotError};
 
+use crate::args::Reading;
 use crate::error::CliError;
 
 /// An input that is ready to be investigated.
@@ -26,7 +27,12 @@ impl Source {
 }
 
 /// Reads a folder.
-pub(crate) fn open(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+pub(crate) fn open(
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: &Reading,
+    progress: Option<Progress>,
+) -> Result<Source, CliError> {
     let unusable =
         |reason: &str| CliError::Input { path: path.to_owned(), reason: reason.to_owned() };
     if !path.exists() {
@@ -49,7 +55,14 @@ pub(crate) fn open(path: &Path, architecture: Option<&Path>) -> Result<Source, C
         }
         open_bundle(path)
     } else {
-        open_snapshot(path, architecture)
+        let options = ReadOptions {
+            architecture: architecture.map(Path::to_owned),
+            cache: reading.cache.clone().map(CacheAt::Folder),
+            max_memory: reading.max_memory,
+            progress,
+            ..ReadOptions::default()
+        };
+        open_snapshot(path, &options)
     }
 }
 
@@ -59,10 +72,8 @@ fn open_bundle(path: &Path) -> Result<Source, CliError> {
     Ok(Source { incident, contract: Box::new(BundleContext::new(bundle)) })
 }
 
-fn open_snapshot(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
-    let options =
-        ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
-    let snapshot = Snapshot::open(path, &options).map_err(|error| match error {
+fn open_snapshot(path: &Path, options: &ReadOptions) -> Result<Source, CliError> {
+    let snapshot = Snapshot::open(path, options).map_err(|error| match error {
         SnapshotError::NothingKnown { .. } => CliError::Input {
             path: path.to_owned(),
             reason: "neither a bundle (no bundle.json) nor a snapshot (no alerts, events, \

@@ -44,7 +44,7 @@ pub use mask::{MASK, mask_text};
 pub use names::EntityName;
 pub use read::{
     MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES, MAX_ROWS_PER_FILE,
-    MAX_SERIES, MAX_TEXT, ReadOptions, SnapshotError,
+    MAX_SERIES, MAX_TEXT, Progress, ReadOptions, Reading, SnapshotError,
 };
 pub use snapshot::Snapshot;
 pub use warnings::MAX_LINES_NAMED;

@@ -52,8 +52,8 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`SnapshotError`] when the path is no directory, when it holds none of the known files,
-    /// when the table of events, objects, logs or traces lacks a needed column, or when the
-    /// architecture file cannot be used.
+    /// when it would not fit into memory, when the table of events, objects, logs or traces lacks a
+    /// needed column, or when the architecture file cannot be used.
     pub fn open(directory: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, SnapshotError> {
         let directory = directory.as_ref();
         let mut warnings = Warnings::default();
@@ -67,6 +67,7 @@ impl Snapshot {
             warnings.note(format!("the snapshot has no {kind}"));
         }
         let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
+        read::check_memory(&folder, &layout, options)?;
         let find = |folder: &Folder, warnings: &Warnings| {
             let at = options.cache.as_ref()?;
             Some(Cache::find(at, folder, &layout, options, warnings))
@@ -74,6 +75,9 @@ impl Snapshot {
         let cache = find(&folder, &warnings);
         if let Some(cached) = cache.as_ref().and_then(Cache::load) {
             return Ok(Self::assemble(directory, architecture, cached, true));
+        }
+        if let Some(progress) = &options.progress {
+            folder.tell(progress, &layout);
         }
         let noted = warnings.clone();
         let records = read::read_all(&mut folder, &layout, options, &mut warnings)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eog_core::Timestamp;
 
 use super::tsv::Table;
-use super::{Folder, SnapshotError};
+use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::mask::mask_named;
 use crate::pydict;
 use crate::time;
@@ -192,6 +192,8 @@ impl Store {
             let status =
                 Some(status).filter(|s| !s.is_empty()).unwrap_or_else(|| label("status_code"));
             self.index.insert(key.as_slice().into(), self.series.len());
+            let [metric, name, namespace, kind, status] =
+                [metric, name, namespace, kind, status].map(bounded);
             self.series.push(MetricSeries {
                 subject,
                 namespace,
@@ -213,9 +215,9 @@ impl Store {
             return known.clone();
         }
         let mut labels = pydict::parse(tags);
-        labels.retain(|name, _| !SCRAPE_LABELS.contains(&name.as_str()));
+        labels.retain(|name, _| name.len() <= MAX_TEXT && !SCRAPE_LABELS.contains(&name.as_str()));
         for (name, value) in &mut labels {
-            *value = mask_named(name, value);
+            *value = bounded(mask_named(name, value));
         }
         let labels = Arc::new(labels);
         if self.labels.len() < MAX_SERIES {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::bounded;
 use crate::pydict;
 
 /// Most distinct texts that are remembered.
@@ -88,11 +89,14 @@ impl Resources {
 
 impl Resource {
     fn read(service: &str, attributes: &BTreeMap<String, String>) -> Self {
-        let get = |name: &str| attributes.get(name).cloned().unwrap_or_default();
-        let service = if service.trim().is_empty() { get("service.name") } else { service.into() };
+        let get = |name: &str| bounded(attributes.get(name).cloned().unwrap_or_default());
+        let service = match service.trim().is_empty() {
+            true => get("service.name"),
+            false => bounded(service.to_owned()),
+        };
         let workload = WORKLOADS.iter().find_map(|(name, kind)| {
             let value = attributes.get(*name).filter(|value| !value.is_empty())?;
-            Some((*kind, value.clone()))
+            Some((*kind, bounded(value.clone())))
         });
         Self {
             service,

@@ -7,6 +7,7 @@
 mod cache;
 mod contract;
 mod findings;
+mod fuzz;
 mod graph;
 mod hostile;
 mod load;
