@@ -145,7 +145,7 @@ impl LogColumns {
                 }
             }
         }
-        let texts = self.patterns.iter().map(|text| text.as_ref());
+        let texts = self.patterns.iter().map(AsRef::as_ref);
         texts.zip(counted).filter_map(|(text, pattern)| Some((text, pattern?))).collect()
     }
 }

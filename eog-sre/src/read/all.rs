@@ -46,6 +46,9 @@ impl Part {
 /// A part, the files that were opened for it, and what was wrong with them.
 type Done = (Part, Folder, Warnings);
 
+/// Reads the files of one part.
+type ReadPart<'a> = Box<dyn FnOnce(&mut Folder, &mut Warnings) -> Part + Send + 'a>;
+
 /// Reads every file of the layout.
 ///
 /// # Errors
@@ -88,7 +91,7 @@ pub(crate) fn read_all(
 /// One task for each kind of records, and one for each metric file. What takes longest is begun
 /// first.
 fn tasks<'a>(folder: &Folder, layout: &'a Layout, rows: usize) -> Vec<Task<'a, Done>> {
-    let task = |read: Box<dyn FnOnce(&mut Folder, &mut Warnings) -> Part + Send + 'a>| {
+    let task = |read: ReadPart<'a>| {
         let mut folder = folder.fork();
         let task: Task<'a, Done> = Box::new(move || {
             let mut warnings = Warnings::default();

@@ -30,11 +30,14 @@ pub(crate) const WORKLOADS: [(&str, &str); 3] = [
     ("k8s.daemonset.name", "DaemonSet"),
 ];
 
+/// The service of a sender as it was given, and the sender.
+type Known = (Box<str>, Arc<Resource>);
+
 /// Remembers what each text meant. Used for look-ups alone, never iterated.
 #[derive(Default)]
 pub(crate) struct Resources {
     /// By attributes, then by service, of which there is nearly always one.
-    known: HashMap<Box<str>, Vec<(Box<str>, Arc<Resource>)>>,
+    known: HashMap<Box<str>, Vec<Known>>,
     resources: usize,
     texts: HashSet<Arc<str>>,
     conversions: HashMap<Box<str>, Arc<str>>,
