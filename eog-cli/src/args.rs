@@ -2,6 +2,7 @@
 
 mod reading;
 mod stress;
+mod tool;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use eog::{Timestamp, Window};
 
 pub(crate) use reading::Reading;
 pub(crate) use stress::{Stress, StressFormat};
+pub(crate) use tool::{Call, Tool, ToolFormat};
 
 /// Finds the root causes of an incident.
 ///
@@ -50,6 +52,10 @@ pub(crate) enum Command {
     /// Equal questions get equal answers in all runs. The order of the seeds and of the active set,
     /// the width and the speed of answers are varied, and nothing else.
     Stress(Box<Stress>),
+    /// Ask a snapshot one question: its alerts, events, changes, objects, graph or telemetry.
+    ///
+    /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
+    Tool(Box<Tool>),
     /// Print the JSON Schema of what a command policy reads or writes.
     Schema(Schema),
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use eog::{JournalError, MemoryError};
 use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
+use eog_sre::tools::ToolError;
 
 use crate::report::clean;
 
@@ -44,6 +45,8 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Memory(#[from] MemoryError),
     #[error("{0}")]
+    Tool(#[from] ToolError),
+    #[error("{0}")]
     Usage(String),
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
@@ -65,7 +68,7 @@ impl CliError {
             | Self::Journal(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
-            Self::Usage(_) => Exit::BadUsage,
+            Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
             Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped(_) => Exit::Failed,
         }
     }

@@ -23,6 +23,12 @@ pub(crate) fn terminal_width() -> Option<usize> {
     Some(usize::from(width.0).min(120))
 }
 
+/// The whole width of the terminal that standard output is, if it is one.
+pub(crate) fn full_width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(width.0))
+}
+
 /// Makes sure that files can be written to a folder, before anything is spent on the result.
 pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
     let attempt = || {

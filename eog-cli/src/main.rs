@@ -10,6 +10,7 @@ mod report;
 mod schema;
 mod source;
 mod stress;
+mod tool;
 mod travel;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
+        Command::Tool(arguments) => tool::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
     match done {

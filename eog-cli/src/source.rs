@@ -55,14 +55,7 @@ pub(crate) fn open(
         }
         open_bundle(path)
     } else {
-        let options = ReadOptions {
-            architecture: architecture.map(Path::to_owned),
-            cache: reading.cache.clone().map(CacheAt::Folder),
-            max_memory: reading.max_memory,
-            progress,
-            ..ReadOptions::default()
-        };
-        open_snapshot(path, &options)
+        Ok(open_snapshot(snapshot(path, architecture, reading, progress)?))
     }
 }
 
@@ -72,8 +65,28 @@ fn open_bundle(path: &Path) -> Result<Source, CliError> {
     Ok(Source { incident, contract: Box::new(BundleContext::new(bundle)) })
 }
 
-fn open_snapshot(path: &Path, options: &ReadOptions) -> Result<Source, CliError> {
-    let snapshot = Snapshot::open(path, options).map_err(|error| match error {
+fn open_snapshot(snapshot: Snapshot) -> Source {
+    let graph = snapshot.graph();
+    let incident = snapshot.incident(&graph);
+    let contract = Box::new(SnapshotContext::new(snapshot, graph));
+    Source { incident, contract }
+}
+
+/// Reads the folder of a snapshot.
+pub(crate) fn snapshot(
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: &Reading,
+    progress: Option<Progress>,
+) -> Result<Snapshot, CliError> {
+    let options = ReadOptions {
+        architecture: architecture.map(Path::to_owned),
+        cache: reading.cache.clone().map(CacheAt::Folder),
+        max_memory: reading.max_memory,
+        progress,
+        ..ReadOptions::default()
+    };
+    Snapshot::open(path, &options).map_err(|error| match error {
         SnapshotError::NothingKnown { .. } => CliError::Input {
             path: path.to_owned(),
             reason: "neither a bundle (no bundle.json) nor a snapshot (no alerts, events, \
@@ -82,9 +95,5 @@ fn open_snapshot(path: &Path, options: &ReadOptions) -> Result<Source, CliError>
                 .to_owned(),
         },
         other => other.into(),
-    })?;
-    let graph = snapshot.graph();
-    let incident = snapshot.incident(&graph);
-    let contract = Box::new(SnapshotContext::new(snapshot, graph));
-    Ok(Source { incident, contract })
+    })
 }

@@ -39,7 +39,7 @@ pub use incident::Incident;
 pub use logs::{LogLine, LogPatterns, MAX_LOG_PATTERNS};
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use policy::EvidencePolicy;
-pub use series::{Periods, Series};
+pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanRecord, span_series};
 pub use start::{StartError, open_case};

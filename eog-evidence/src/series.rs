@@ -62,7 +62,7 @@ impl Periods {
 }
 
 /// Fewest points that make a baseline.
-pub(crate) const MIN_BASELINE: usize = 5;
+pub const MIN_BASELINE: usize = 5;
 
 /// A series cut into its two parts.
 pub(crate) struct Parts {

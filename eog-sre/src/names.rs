@@ -86,6 +86,13 @@ pub(crate) fn namespace_of(entity: &EntityId) -> Option<&str> {
     (parts.count() == 2).then_some(first)
 }
 
+/// Kind and bare name of an entity, for sentences that say the namespace elsewhere.
+pub(crate) fn short(entity: &EntityId) -> &str {
+    let text = entity.as_str();
+    let after = namespace_of(entity).and_then(|space| text.get(space.len() + 1..));
+    after.unwrap_or(text)
+}
+
 /// A part of a name without what would break the form: slashes, control characters, padding.
 fn clean(part: &str) -> String {
     let kept = part.trim().chars().filter(|c| !c.is_control());

@@ -172,7 +172,8 @@ impl Alerts {
     }
 }
 
-fn reason_to_ignore(record: &AlertRecord) -> Option<&'static str> {
+/// Why an alert is no anomaly, if it is none.
+pub(crate) fn reason_to_ignore(record: &AlertRecord) -> Option<&'static str> {
     if NOISE.contains(&record.name.as_str()) {
         return Some("an alert of the platform about itself");
     }
@@ -195,7 +196,7 @@ pub(crate) fn signal_of(name: &str) -> Signal {
 
 /// The entity that an alert is about: of the labels that name one, the first whose entity is in
 /// the graph, else the first.
-fn entity_of(record: &AlertRecord, graph: &OperationalGraph) -> Option<EntityId> {
+pub(crate) fn entity_of(record: &AlertRecord, graph: &OperationalGraph) -> Option<EntityId> {
     let namespace = record.label("namespace");
     let named = SUBJECTS.iter().filter_map(|(label, kind)| {
         let name = Some(record.label(label)).filter(|name| !name.is_empty())?;

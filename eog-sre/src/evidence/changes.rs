@@ -1,5 +1,7 @@
 //! Changes: what differs between successive dumps of one object, and what came or went.
 
+use std::borrow::Cow;
+
 use eog_core::{
     ChangeDetail, EntityId, EvidenceKind, EvidenceTime, Finding, Signal, Timestamp, Trend,
 };
@@ -110,17 +112,8 @@ impl Changes<'_> {
         let (Some(first), Some(last)) = (history.states.first(), history.states.last()) else {
             return;
         };
-        let times = self.objects.dumps.get(names::kind_of(self.entity));
-        let times = times.map(Vec::as_slice).unwrap_or_default();
-        let created = first.object.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
-        let created = created.and_then(time::parse);
-        let is_new = match created {
-            // The first object of its kind is new as well, whatever was dumped before.
-            Some(at) => self.began.is_some_and(|began| at > began),
-            None => {
-                times.first().is_some_and(|start| first.first_seen.duration_since(*start) > ROUND)
-            }
-        };
+        let Lifetime { created, is_new, gone } =
+            Lifetime::new(self.objects, self.began, self.entity, history);
         let object = |old: Option<&str>, new: Option<&str>| Leaf {
             path: "object".to_owned(),
             old: old.map(str::to_owned),
@@ -148,7 +141,6 @@ impl Changes<'_> {
             let leaf = object(None, Some("created"));
             findings.push(self.finding(Signal::Configuration, leaf, at, basis));
         }
-        let gone = history.deleted.or_else(|| missing_since(times, last.last_seen));
         if let Some(at) = gone.filter(|_| !self.owned) {
             let signal = if self.experiment { Signal::Experiment } else { Signal::Configuration };
             let basis = format!("last seen {}, missing in the next dump", last.last_seen);
@@ -200,6 +192,149 @@ impl Changes<'_> {
         content.change = Some(ChangeDetail { path, old, new });
         Finding::new(content)
     }
+}
+
+/// When an object came and went, as far as that is known.
+struct Lifetime {
+    /// Its creation time.
+    created: Option<Timestamp>,
+    /// Whether it came after the first dump.
+    is_new: bool,
+    /// When it was missing first.
+    gone: Option<Timestamp>,
+}
+
+impl Lifetime {
+    /// `began` is the time of the first dump of anything.
+    fn new(
+        objects: &Objects,
+        began: Option<Timestamp>,
+        entity: &EntityId,
+        history: &ObjectHistory,
+    ) -> Self {
+        let times = objects.dumps.get(names::kind_of(entity));
+        let times = times.map(Vec::as_slice).unwrap_or_default();
+        let first = history.states.first();
+        let created = first
+            .and_then(|first| first.object.pointer("/metadata/creationTimestamp")?.as_str())
+            .and_then(time::parse);
+        let is_new = match created {
+            // The first object of its kind is new as well, whatever was dumped before.
+            Some(at) => began.is_some_and(|began| at > began),
+            None => times
+                .first()
+                .zip(first)
+                .is_some_and(|(start, first)| first.first_seen.duration_since(*start) > ROUND),
+        };
+        let last = history.states.last();
+        let gone = last.and_then(|last| missing_since(times, last.last_seen));
+        Self { created, is_new, gone: history.deleted.or(gone) }
+    }
+}
+
+/// What happened to an object, or to one of its leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeType {
+    Changed,
+    Added,
+    Removed,
+    /// Nothing but the request to restart.
+    Restarted,
+    Created,
+    Deleted,
+}
+
+/// One change of one object, told whether or not it can be a cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ObjectChange<'s> {
+    pub(crate) entity: &'s EntityId,
+    /// When it was made, and how that is known.
+    pub(crate) at: Timestamp,
+    pub(crate) basis: Cow<'static, str>,
+    pub(crate) manager: Option<String>,
+    pub(crate) change: ChangeType,
+    pub(crate) path: String,
+    pub(crate) old: Option<String>,
+    pub(crate) new: Option<String>,
+    /// The last dump without it.
+    pub(crate) seen_before: Option<Timestamp>,
+    /// The first dump with it.
+    pub(crate) seen_after: Timestamp,
+    /// Whether the cluster itself makes such changes in consequence of others.
+    pub(crate) consequence: bool,
+}
+
+/// Every change of one object.
+pub(crate) fn object_changes<'s>(objects: &'s Objects, entity: &EntityId) -> Vec<ObjectChange<'s>> {
+    let Some((entity, history)) = objects.histories.get_key_value(entity) else {
+        return Vec::new();
+    };
+    let (Some(first), Some(last)) = (history.states.first(), history.states.last()) else {
+        return Vec::new();
+    };
+    let follows = CONSEQUENCES.contains(&names::kind_of(entity));
+    let owned = is_owned(&last.object);
+    let mut changes = Vec::new();
+    let add = |changes: &mut Vec<_>, change, at, basis: &'static str, seen_before, seen_after| {
+        changes.push(ObjectChange {
+            entity,
+            at,
+            basis: Cow::Borrowed(basis),
+            manager: None,
+            change,
+            path: "object".to_owned(),
+            old: (change == ChangeType::Deleted).then(|| "existed".to_owned()),
+            new: (change == ChangeType::Created).then(|| "created".to_owned()),
+            seen_before,
+            seen_after,
+            consequence: follows || owned,
+        });
+    };
+    let began = objects.dumps.values().filter_map(|times| times.first()).min().copied();
+    let lifetime = Lifetime::new(objects, began, entity, history);
+    if lifetime.is_new {
+        let (at, basis) = match lifetime.created {
+            Some(at) => (at, "creation time"),
+            None => (first.first_seen, "first dump that shows it"),
+        };
+        add(&mut changes, ChangeType::Created, at, basis, None, first.first_seen);
+    }
+    for pair in history.states.windows(2) {
+        let [old, new] = pair else { continue };
+        let Written { at, manager, .. } = time_of_change(old, new);
+        let basis = if manager.is_some() { "managed fields" } else { "first dump that shows it" };
+        for Leaf { path, old: before, new: after } in changed_leaves(&old.object, &new.object) {
+            let change = match (&before, &after) {
+                _ if path.ends_with("restartedAt") => ChangeType::Restarted,
+                (None, _) => ChangeType::Added,
+                (_, None) => ChangeType::Removed,
+                _ => ChangeType::Changed,
+            };
+            let by_controller = manager.as_deref() == Some(CONTROLLERS) && path == "spec/replicas";
+            let deliberate = DELIBERATE.iter().any(|part| path.contains(part));
+            changes.push(ObjectChange {
+                entity,
+                at,
+                basis: Cow::Borrowed(basis),
+                manager: manager.clone(),
+                change,
+                path,
+                old: before,
+                new: after,
+                seen_before: Some(old.last_seen),
+                seen_after: new.first_seen,
+                consequence: follows || by_controller || (owned && !deliberate),
+            });
+        }
+    }
+    if let Some(at) = lifetime.gone {
+        let basis = match history.deleted {
+            Some(_) => "reported as deleted",
+            None => "first round of dumps without it",
+        };
+        add(&mut changes, ChangeType::Deleted, at, basis, Some(last.last_seen), at);
+    }
+    changes
 }
 
 /// The first round of dumps without an object that was last seen at `last`. A round with less than

@@ -11,7 +11,7 @@ use crate::unfold::UNFOLDED;
 const MAX_VALUE: usize = 200;
 
 /// Fields that tell the items of a list apart, best first.
-const ITEM_KEYS: [&str; 5] = ["name", "type", "key", "mountPath", "containerPort"];
+pub(crate) const ITEM_KEYS: [&str; 5] = ["name", "type", "key", "mountPath", "containerPort"];
 
 /// Metadata that changes with every write or by the cluster itself.
 const METADATA_KEPT: [&str; 3] = ["annotations", "deletionTimestamp", "labels"];

@@ -6,20 +6,28 @@ use eog_core::{Timestamp, Window};
 
 /// How much a counter grew within a window. A fall is a restart of the counter.
 ///
-/// The points are in time order. The last sample before the window is the starting point, so that a slow scrape loses nothing.
+/// The points are in time order. The last sample before the window is the starting point, so that
+/// a slow scrape loses nothing.
 pub(crate) fn increase(points: &[(Timestamp, f64)], window: Window) -> f64 {
+    growth(points, window).map_or(0.0, |(grown, _)| grown)
+}
+
+/// How much a counter grew within a window, and in how many seconds, from the starting point to
+/// the last sample. Nothing without a sample in the window.
+pub(crate) fn growth(points: &[(Timestamp, f64)], window: Window) -> Option<(f64, f64)> {
     let first = points.partition_point(|(at, _)| *at < window.start());
     let end = points.partition_point(|(at, _)| *at < window.end());
     if first >= end {
-        return 0.0;
+        return None;
     }
-    let within = points.get(first.saturating_sub(1)..end).unwrap_or_default();
+    let within = points.get(first.saturating_sub(1)..end)?;
+    let seconds = within.last()?.0.duration_since(within.first()?.0).as_secs_f64();
     let steps = within.windows(2).map(|pair| match pair {
         [(_, old), (_, new)] if new >= old => new - old,
         [_, (_, new)] => *new,
         _ => 0.0,
     });
-    steps.sum()
+    Some((steps.sum(), seconds))
 }
 
 /// Upper bounds and how much each cumulative bucket grew.

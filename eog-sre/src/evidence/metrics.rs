@@ -109,16 +109,16 @@ fn is_level(series: &MetricSeries) -> bool {
 }
 
 /// Whether a series counts requests by their outcome.
-fn is_request_counter(series: &MetricSeries) -> bool {
+pub(crate) fn is_request_counter(series: &MetricSeries) -> bool {
     is_counter(&series.metric) && !series.status_code.is_empty()
 }
 
-fn is_counter(metric: &str) -> bool {
+pub(crate) fn is_counter(metric: &str) -> bool {
     ["_total", "_count", "_sum", "_failcnt"].iter().any(|end| metric.ends_with(end))
 }
 
 /// The points of a series; for a counter its growth per second.
-fn measured(series: &MetricSeries) -> Vec<(Timestamp, f64)> {
+pub(crate) fn measured(series: &MetricSeries) -> Vec<(Timestamp, f64)> {
     if !is_counter(&series.metric) {
         return series.points.clone();
     }
@@ -167,11 +167,7 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
     }
     let unit = match signal {
         Signal::Errors if series.metric_type == "error_rate" => "ratio",
-        _ if has(&["bytes"]) && is_counter(&series.metric) => "bytes/s",
-        _ if has(&["bytes"]) => "bytes",
-        _ if has(&["milliseconds", "ms"]) => "ms",
-        _ if is_counter(&series.metric) => "1/s",
-        _ => "value",
+        _ => unit_of(&series.metric, &name),
     };
     let shifted = Series {
         entity: entity.clone(),
@@ -195,6 +191,18 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
     let query = format!("{file} metric_name={metric} {} {labels}", selector(entity));
     let query = shorten(&query, MAX_EXCERPT);
     shift_finding(&shifted, &periods, &series.file, query.trim())
+}
+
+/// The unit of what [`measured`] gives, by the words of a metric's name.
+pub(crate) fn unit_of(metric: &str, name: &[String]) -> &'static str {
+    let has = |wanted: &[&str]| name.iter().any(|word| wanted.contains(&word.as_str()));
+    match is_counter(metric) {
+        true if has(&["bytes"]) => "bytes/s",
+        false if has(&["bytes"]) => "bytes",
+        _ if has(&["milliseconds", "ms"]) => "ms",
+        true => "1/s",
+        false => "value",
+    }
 }
 
 /// Errors, latency and traffic from span metrics: of what the entity serves, and of what it asks
@@ -334,7 +342,7 @@ impl Requests {
 }
 
 /// Whether a status code means failure: of a span, of gRPC, or of HTTP (the server's fault).
-fn is_failure(code: &str) -> bool {
+pub(crate) fn is_failure(code: &str) -> bool {
     let code = code.trim().to_ascii_lowercase();
     code.ends_with("error") || (code.len() == 3 && code.starts_with('5'))
 }

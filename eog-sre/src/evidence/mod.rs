@@ -20,12 +20,16 @@ use eog_core::{
 use eog_evidence::{rounded, shorten};
 use jiff::SignedDuration;
 
-pub(crate) use alerts::{Alerts, alert_findings};
-pub(crate) use changes::change_findings;
+pub(crate) use alerts::{Alerts, alert_findings, entity_of, reason_to_ignore};
+pub(crate) use changes::{ChangeType, ObjectChange, change_findings, object_changes};
 pub(crate) use demand::mark_demand;
+pub(crate) use diff::ITEM_KEYS;
 pub(crate) use events::event_findings;
+pub(crate) use latency::{Buckets, growth};
 pub(crate) use logs::{HOLE, LogIndex, template};
-pub(crate) use metrics::MetricIndex;
+pub(crate) use metrics::{
+    MetricIndex, is_counter, is_failure, is_request_counter, measured, unit_of,
+};
 pub(crate) use spans::{MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile};
 pub(crate) use status::status_findings;
 
@@ -112,9 +116,13 @@ pub(crate) fn selector(entity: &EntityId) -> String {
 /// How far a finding's value stands from its baseline, for ordering: a ratio of at least one.
 pub(crate) fn magnitude(finding: &Finding) -> f64 {
     let Some(quantity) = &finding.quantity else { return 1.0 };
-    let baseline = quantity.baseline.unwrap_or(0.0).abs();
-    let observed = quantity.observed.abs();
-    let floor = if quantity.unit == "ratio" { 0.01 } else { f64::MIN_POSITIVE };
+    factor(quantity.observed, quantity.baseline.unwrap_or(0.0), &quantity.unit)
+}
+
+/// How many times one value is the other, whichever is larger: at least one.
+pub(crate) fn factor(observed: f64, baseline: f64, unit: &str) -> f64 {
+    let (baseline, observed) = (baseline.abs(), observed.abs());
+    let floor = if unit == "ratio" { 0.01 } else { f64::MIN_POSITIVE };
     let (low, high) = (baseline.min(observed).max(floor), baseline.max(observed).max(floor));
     (high / low).min(1e9)
 }

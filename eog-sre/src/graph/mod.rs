@@ -46,6 +46,10 @@ pub mod relation {
     /// A producer of messages feeds a consumer, or a workload makes the load of a service that
     /// serves nobody: load and effects travel to the target.
     pub const SENDS_LOAD: &str = "sends_load";
+
+    /// All of them.
+    pub const ALL: [&str; 11] =
+        [CALLS, USES, BACKS, OWNS, MOUNTS, RUNS_ON, SCALES, ROUTES, RESTRICTS, INJECTS, SENDS_LOAD];
 }
 
 /// The dependency graph of a snapshot, and what could not be told apart on the way.

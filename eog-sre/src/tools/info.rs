@@ -4,9 +4,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::event_analysis::EventAnalysis;
-use super::get_context_contract::GetContextContract;
-use super::{ToolError, Toolbox};
+use super::{
+    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetK8Spec,
+    SpecChangeAnalysis, ToolError, Toolbox, TopologyAnalysis,
+};
+use super::{GetMetricAnomalies, GetTraceErrorTree, LogAnalysis, MetricAnalysis};
 
 /// Arguments that know their tool.
 ///
@@ -96,8 +98,20 @@ fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
 }
 
 /// Every tool, in the order in which an investigation would use them.
-static TOOLS: &[ToolInfo] =
-    &[ToolInfo::of::<EventAnalysis>(), ToolInfo::of::<GetContextContract>()];
+static TOOLS: &[ToolInfo] = &[
+    ToolInfo::of::<GetContextContract>(),
+    ToolInfo::of::<AlertSummary>(),
+    ToolInfo::of::<AlertAnalysis>(),
+    ToolInfo::of::<EventAnalysis>(),
+    ToolInfo::of::<GetTraceErrorTree>(),
+    ToolInfo::of::<GetMetricAnomalies>(),
+    ToolInfo::of::<MetricAnalysis>(),
+    ToolInfo::of::<LogAnalysis>(),
+    ToolInfo::of::<SpecChangeAnalysis>(),
+    ToolInfo::of::<GetK8Spec>(),
+    ToolInfo::of::<BuildTopology>(),
+    ToolInfo::of::<TopologyAnalysis>(),
+];
 
 /// Every tool, in the order in which an investigation would use them.
 ///

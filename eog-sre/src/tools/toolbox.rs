@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use super::info::{Tool, ToolInfo, tools};
 use super::query::near;
-use super::{EventAnalysis, GetContextContract, Page, ToolError};
+use super::signals::Signals;
+use super::{
+    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetK8Spec, Page,
+    SpecChangeAnalysis, SpecHistory, ToolError, TopologyAnalysis, TopologyPage, TopologyView,
+};
 use crate::context::SnapshotContext;
 use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
@@ -36,6 +40,7 @@ use crate::snapshot::Snapshot;
 pub struct Toolbox {
     snapshot: Arc<Snapshot>,
     graph: Arc<OperationalGraph>,
+    signals: Arc<Signals>,
     /// Made when it is first asked for, and shared by all copies of the toolbox.
     context: Arc<OnceLock<SnapshotContext>>,
 }
@@ -44,7 +49,7 @@ impl Toolbox {
     /// Prepares a snapshot for calls. Work in proportion to the snapshot's size.
     pub fn new(snapshot: Arc<Snapshot>) -> Self {
         let graph = Arc::new(snapshot.graph());
-        Self { snapshot, graph, context: Arc::default() }
+        Self { snapshot, graph, signals: Arc::default(), context: Arc::default() }
     }
 
     /// The snapshot.
@@ -55,6 +60,11 @@ impl Toolbox {
     /// The operational graph of the snapshot.
     pub fn graph(&self) -> &OperationalGraph {
         &self.graph
+    }
+
+    /// What the tools about traces, metrics and logs keep between calls.
+    pub(crate) fn signals(&self) -> &Signals {
+        &self.signals
     }
 
     /// The context contract over the snapshot. The first call indexes the whole snapshot.
@@ -79,6 +89,22 @@ impl Toolbox {
         (find(name)?.to_text)(self, arguments)
     }
 
+    /// The alerts, one row for each alert and entity; see [`alert_summary`](super::alert_summary()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn alert_summary(&self, arguments: &AlertSummary) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
+    /// Every alert in every dump; see [`alert_analysis`](super::alert_analysis()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn alert_analysis(&self, arguments: &AlertAnalysis) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
     /// The events of the cluster; see [`event_analysis`](super::event_analysis()).
     ///
     /// # Errors
@@ -96,6 +122,44 @@ impl Toolbox {
         &self,
         arguments: &GetContextContract,
     ) -> Result<LocalContext, ToolError> {
+        arguments.run(self)
+    }
+
+    /// What changed in objects; see [`k8s_spec_change_analysis`](super::k8s_spec_change_analysis()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn k8s_spec_change_analysis(
+        &self,
+        arguments: &SpecChangeAnalysis,
+    ) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
+    /// The states of one object; see [`get_k8_spec`](super::get_k8_spec()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn get_k8_spec(&self, arguments: &GetK8Spec) -> Result<SpecHistory, ToolError> {
+        arguments.run(self)
+    }
+
+    /// The operational graph; see [`build_topology`](super::build_topology()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn build_topology(&self, arguments: &BuildTopology) -> Result<TopologyPage, ToolError> {
+        arguments.run(self)
+    }
+
+    /// What stands around one entity; see [`topology_analysis`](super::topology_analysis()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn topology_analysis(
+        &self,
+        arguments: &TopologyAnalysis,
+    ) -> Result<TopologyView, ToolError> {
         arguments.run(self)
     }
 }

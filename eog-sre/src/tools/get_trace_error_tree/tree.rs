@@ -1,6 +1,6 @@
 //! The tree of paths: who called whom, from the first service of a trace on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use eog_core::EntityId;
 
@@ -22,6 +22,8 @@ pub(super) struct Node {
     /// Nothing for the root of all.
     pub(super) entity: Option<EntityId>,
     pub(super) parent: usize,
+    /// How many services the path has, this one included.
+    depth: usize,
     pub(super) children: BTreeMap<EntityId, usize>,
     pub(super) before: Side,
     pub(super) after: Side,
@@ -50,7 +52,7 @@ impl PathTree {
             spans,
             parties: Parties::new(names),
             places: vec![None; spans.len()],
-            tree: Self { nodes: vec![Node::new(None, 0)], cut: 0 },
+            tree: Self { nodes: vec![Node::new(None, 0, 0)], cut: 0 },
         };
         for (at, span) in spans.iter().enumerate() {
             let is_after = match (compare.before.contains(span.at), compare.after.contains(span.at))
@@ -78,19 +80,16 @@ impl PathTree {
     /// The nodes at which paths end.
     pub(super) fn leaves(&self) -> impl Iterator<Item = usize> {
         let nodes = self.nodes.iter().enumerate();
-        nodes.filter(|(_, node)| node.children.is_empty() && node.entity.is_some()).map(|(at, _)| at)
-    }
-
-    /// All services on any path.
-    pub(super) fn services(&self) -> BTreeSet<&EntityId> {
-        self.nodes.iter().filter_map(|node| node.entity.as_ref()).collect()
+        nodes
+            .filter(|(_, node)| node.children.is_empty() && node.entity.is_some())
+            .map(|(at, _)| at)
     }
 }
 
 impl Node {
-    fn new(entity: Option<EntityId>, parent: usize) -> Self {
+    fn new(entity: Option<EntityId>, parent: usize, depth: usize) -> Self {
         let (before, after) = (Side::default(), Side::default());
-        Self { entity, parent, children: BTreeMap::new(), before, after }
+        Self { entity, parent, depth, children: BTreeMap::new(), before, after }
     }
 
     fn side(&mut self, is_after: bool) -> &mut Side {
@@ -112,8 +111,8 @@ impl<'a> Grower<'a> {
         let above = span.parent_at.and_then(|parent| self.place(parent));
         let comes_in = above != Some(place);
         // Nobody recorded that the call was taken: the caller's span tells of it.
-        let untaken = matches!(span.kind, SpanKind::Client | SpanKind::Producer)
-            && span.callee.is_none();
+        let untaken =
+            matches!(span.kind, SpanKind::Client | SpanKind::Producer) && span.callee.is_none();
         let callee = untaken.then(|| self.parties.callee(span)).flatten();
         let called = callee.map(|callee| self.child(place, callee)).filter(|node| *node != place);
         let mut record = |node: usize, is_request: bool| {
@@ -166,7 +165,6 @@ impl<'a> Grower<'a> {
     /// The node of a service below another node; the same node when it is the same service.
     fn child(&mut self, node: usize, entity: EntityId) -> usize {
         let fresh = self.tree.nodes.len();
-        let depth = self.tree.path(node).len();
         let Some(above) = self.tree.nodes.get_mut(node) else { return node };
         if above.entity.as_ref() == Some(&entity) {
             return node;
@@ -174,12 +172,13 @@ impl<'a> Grower<'a> {
         if let Some(known) = above.children.get(&entity) {
             return *known;
         }
-        if fresh >= MAX_NODES || depth >= MAX_HOPS {
+        let depth = above.depth + 1;
+        if fresh >= MAX_NODES || depth > MAX_HOPS {
             self.tree.cut += 1;
             return node;
         }
         above.children.insert(entity.clone(), fresh);
-        self.tree.nodes.push(Node::new(Some(entity), node));
+        self.tree.nodes.push(Node::new(Some(entity), node, depth));
         fresh
     }
 }

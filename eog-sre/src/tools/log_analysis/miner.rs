@@ -134,8 +134,7 @@ mod tests {
     #[test]
     fn holes_count_as_different() {
         // Three equal words of nine.
-        let lines =
-            [(0, "a b c <*> d <*> e <*> f"), (0, "a b c <*> g <*> h <*> i")];
+        let lines = [(0, "a b c <*> d <*> e <*> f"), (0, "a b c <*> g <*> h <*> i")];
         assert_eq!(mined(&lines, 0.5).len(), 2);
         assert_eq!(mined(&lines, 0.3), ["a b c <*>"]);
     }

@@ -1,6 +1,6 @@
 //! Derived metrics: arithmetic over metrics, such as `errors / requests * 100`.
 //!
-//! A small precedence parser of its own. Of the expression crates the best known has a licence that
+//! This is a small precedence parser. Of the expression crates the best known has a licence that
 //! cannot be used here, and the others take no metric names with colons and no label selectors.
 //! Text is bounded, and so is the depth, so that no input can exhaust the stack.
 

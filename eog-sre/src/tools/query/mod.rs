@@ -6,6 +6,7 @@
 mod aggregate;
 mod cell;
 mod filter;
+mod length;
 mod names;
 mod near;
 mod page;
@@ -13,10 +14,12 @@ mod range;
 
 pub use cell::Cell;
 pub use filter::{Filter, Filters, Operator};
+pub use length::Length;
 pub use names::Names;
 pub use page::{DEFAULT_LIMIT, MAX_LIMIT, Page, Row};
 pub use range::TimeRange;
 
+pub(crate) use aggregate::quantile;
 pub(crate) use filter::{Condition, Pattern};
 pub(crate) use near::{listed, near};
 
@@ -220,7 +223,7 @@ fn first_difference(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
 }
 
 /// Where a column of a name stands.
-fn position(columns: &[Column], argument: &str, name: &str) -> Result<usize, ToolError> {
+pub(crate) fn position(columns: &[Column], argument: &str, name: &str) -> Result<usize, ToolError> {
     let found = columns.iter().position(|column| column.name == name);
     found.ok_or_else(|| {
         let names = columns.iter().map(|column| column.name.as_ref());

@@ -14,15 +14,14 @@ pub(crate) fn near<'a>(
     what: &str,
 ) -> String {
     let wanted: String = name.chars().take(200).collect::<String>().to_lowercase();
+    let bare_wanted = wanted.rsplit('/').next().unwrap_or(&wanted);
     let mut close: Vec<(f64, &str)> = Vec::new();
     for known in names.clone().take(MAX_COMPARED).filter(|known| known.len() <= 400) {
         let lower = known.to_lowercase();
+        // Of entities the last part of the name says most.
         let bare = lower.rsplit('/').next().unwrap_or(&lower);
-        let likeness = strsim::jaro_winkler(&wanted, &lower);
-        let likeness = match bare == wanted || wanted.rsplit('/').next() == Some(bare) {
-            true => likeness.max(0.95),
-            false => likeness,
-        };
+        let whole = strsim::jaro_winkler(&wanted, &lower);
+        let likeness = whole.max(strsim::jaro_winkler(bare_wanted, bare));
         if likeness >= 0.85 {
             close.push((likeness, known));
         }

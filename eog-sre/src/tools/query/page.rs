@@ -83,6 +83,7 @@ impl<R> Page<R> {
                 Some(format!("the offset is behind the last of {total} rows"))
             }
             (_, 0) | (true, _) => None,
+            (false, 1) => Some(format!("1 more row: ask again with offset {next}")),
             (false, more) => Some(format!("{more} more rows: ask again with offset {next}")),
         };
         Self { rows, total, offset, limit, left_out }

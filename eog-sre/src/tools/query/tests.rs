@@ -1,5 +1,7 @@
 //! A small table, and what queries of it give.
 
+#![expect(clippy::needless_pass_by_value, reason = "json! literals read best when passed by value")]
+
 use super::*;
 use serde_json::{Value, json};
 

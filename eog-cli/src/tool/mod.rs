@@ -1,0 +1,106 @@
+//! `eog tool`: one question to a snapshot.
+
+mod ordered;
+mod table;
+
+use std::io::Read;
+use std::sync::Arc;
+
+use eog_sre::tools::{Toolbox, tools};
+use serde_json::{Map, Value};
+
+use crate::args::{Call, Tool, ToolFormat};
+use crate::error::{CliError, Exit};
+use crate::files;
+use crate::progress::Progress;
+use crate::report::clean_line;
+use crate::source;
+
+/// Longest text of `--json`, in bytes.
+const MAX_JSON: u64 = 1 << 20;
+
+/// Most notes on a snapshot that are printed.
+const MAX_NOTES: usize = 8;
+
+/// `eog tool`.
+pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
+    let Some(call) = &arguments.call else {
+        files::print(&list())?;
+        return Ok(Exit::Diagnosed);
+    };
+    let arguments = all_arguments(call)?;
+    let progress = Progress::start(call.quiet);
+    progress.say(&format!("reading {}", call.snapshot.display()));
+    let snapshot = source::snapshot(
+        &call.snapshot,
+        call.architecture.as_deref(),
+        &call.reading,
+        Some(progress.of_reading()),
+    )?;
+    let toolbox = Toolbox::new(Arc::new(snapshot));
+    let answer = toolbox.call_text(call.tool.name, Value::Object(arguments))?;
+    drop(progress);
+    if !call.quiet {
+        note(&toolbox);
+    }
+    let text = match call.format {
+        ToolFormat::Json => answer + "\n",
+        ToolFormat::Table => table::table(&ordered::parse(&answer), files::full_width()),
+    };
+    files::print(&text)?;
+    Ok(Exit::Diagnosed)
+}
+
+/// The tools, one a line.
+fn list() -> String {
+    let longest = tools().iter().map(|tool| tool.name.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for tool in tools() {
+        text.push_str(&format!("{:longest$}  {}\n", tool.name, tool.summary));
+    }
+    text.push_str("\n`eog tool NAME --help` explains one; `eog tool NAME SNAPSHOT` asks it.\n");
+    text
+}
+
+/// What `--json` holds, with the flags over it.
+fn all_arguments(call: &Call) -> Result<Map<String, Value>, CliError> {
+    let mut arguments = match &call.json {
+        None => Map::new(),
+        Some(given) => {
+            let wrong = |reason: String| CliError::Usage(format!("--json: {reason}"));
+            let text = match given.strip_prefix('@') {
+                Some(file) => read(file).map_err(|error| wrong(format!("{file}: {error}")))?,
+                None => given.clone(),
+            };
+            match serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))? {
+                Value::Object(map) => map,
+                _ => return Err(wrong("expected an object such as {\"limit\": 5}".to_owned())),
+            }
+        }
+    };
+    arguments.extend(call.arguments.clone());
+    Ok(arguments)
+}
+
+fn read(file: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = match file {
+        "-" => std::io::stdin().take(MAX_JSON + 1).read_to_string(&mut text)?,
+        file => std::fs::File::open(file)?.take(MAX_JSON + 1).read_to_string(&mut text)?,
+    };
+    match read as u64 > MAX_JSON {
+        true => Err(std::io::Error::other(format!("longer than {MAX_JSON} bytes"))),
+        false => Ok(text),
+    }
+}
+
+/// Says on standard error what the snapshot lacks.
+fn note(toolbox: &Toolbox) {
+    let warnings = toolbox.snapshot().warnings();
+    for warning in warnings.iter().take(MAX_NOTES) {
+        eprintln!("eog: note: {}", clean_line(warning));
+    }
+    if let Some(more) = warnings.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
+        eprintln!("eog: note: and {more} more");
+    }
+}

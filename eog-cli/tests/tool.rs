@@ -1,0 +1,130 @@
+//! `eog tool` as a person or a script calls it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// A snapshot with two events, of which one message means harm to a terminal.
+fn snapshot() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |name: &str, reason: &str, message: &str| {
+        let body = json!({"object": {"apiVersion": "v1", "metadata": {"uid": name},
+            "involvedObject": {"kind": "Pod", "name": name, "namespace": "shop"},
+            "reason": reason, "type": "Warning", "message": message, "count": 2,
+            "lastTimestamp": "2026-01-01T10:00:00Z"}});
+        format!("2026-01-01 10:00:00\t\"{}\"\n", body.to_string().replace('"', "\"\""))
+    };
+    let table = [
+        "Timestamp\tBody\n".to_owned(),
+        event("web-1", "Unhealthy", "x\u{1b}[2J\u{202e}y"),
+        event("cart-1", "Killing", "z"),
+    ];
+    fs::write(folder.path().join("k8s_events_raw.tsv"), table.concat()).unwrap();
+    fs::write(folder.path().join("ground_truth.yaml"), "fault: []").unwrap();
+    folder
+}
+
+fn eog() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_eog"))
+}
+
+fn tool(snapshot: &Path, name: &str, flags: &[&str]) -> Output {
+    eog().args(["tool", name]).arg(snapshot).args(flags).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn without_a_name_the_tools_are_listed() {
+    let output = eog().arg("tool").output().unwrap();
+    let list = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    for tool in eog_sre::tools::tools() {
+        let line = list.lines().find(|line| line.split(' ').next() == Some(tool.name));
+        assert!(line.unwrap_or_else(|| panic!("{list}")).contains(tool.summary));
+    }
+}
+
+#[test]
+fn the_answer_is_json_in_the_documented_order() {
+    let folder = snapshot();
+    let flags = ["--filter", "reason=Killing,Unhealthy", "--group-by", "name", "--sort", "name"];
+    let output = tool(folder.path(), "event_analysis", &[&flags[..], &["--limit", "1"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let expected = "{\n  \"rows\": [\n    {\n      \"name\": \"cart-1\",\n      \"count\": 1\n    }\n  ],\n  \
+        \"total\": 2,\n  \"offset\": 0,\n  \"limit\": 1,\n  \
+        \"left_out\": \"1 more row: ask again with offset 1\"\n}\n";
+    assert_eq!(text(&output.stdout), expected);
+    assert!(text(&output.stderr).contains("eog: note: the snapshot has no alerts"));
+    let quiet = tool(folder.path(), "event_analysis", &["-q"]);
+    assert_eq!(text(&quiet.stderr), "");
+}
+
+#[test]
+fn arguments_come_as_json_a_file_or_standard_input_and_flags_go_before_them() {
+    let folder = snapshot();
+    let arguments = r#"{"limit": 1, "columns": "name", "sort": "name"}"#;
+    let file = folder.path().join("arguments.json");
+    fs::write(&file, arguments).unwrap();
+    let names = |output: &Output| -> Vec<Value> {
+        let page: Value = serde_json::from_slice(&output.stdout).unwrap();
+        page["rows"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect()
+    };
+    let given = tool(folder.path(), "event_analysis", &["--json", arguments]);
+    assert_eq!(names(&given), ["cart-1"]);
+    let at = format!("@{}", file.display());
+    let read = tool(folder.path(), "event_analysis", &["--json", &at, "--limit", "2"]);
+    assert_eq!(names(&read), ["cart-1", "web-1"]);
+    let mut child = eog()
+        .args(["tool", "event_analysis", "--json", "@-", "--sort=-name"])
+        .arg(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(arguments.as_bytes()).unwrap();
+    assert_eq!(names(&child.wait_with_output().unwrap()), ["web-1"]);
+}
+
+#[test]
+fn a_table_shows_no_escape_sequence() {
+    let folder = snapshot();
+    let output = tool(folder.path(), "event_analysis", &["--format", "table"]);
+    let table = text(&output.stdout);
+    assert!(table.starts_with("2 rows\ntime "), "{table}");
+    assert!(
+        table.contains("shop/Pod/web-1") && !table.contains(['\u{1b}', '\u{202e}']),
+        "{table:?}"
+    );
+}
+
+#[test]
+fn wrong_calls_say_what_would_be_right_and_how_it_ended() {
+    let folder = snapshot();
+    let cases: [(&str, &[&str], i32, &str); 7] = [
+        ("event_analysis", &["--filter", "resaon=a"], 2, "did you mean reason?"),
+        ("event_analysis", &["--entity", "wbe-1"], 2, "did you mean shop/Pod/web-1"),
+        ("event_analysis", &["--json", "[]"], 2, "expected an object"),
+        ("event_analysis", &["--json", "@/nowhere"], 2, "--json: /nowhere"),
+        ("event_analysis", &["--json", r#"{"filter": {}}"#], 2, "did you mean filters?"),
+        ("event_analysis", &["--limit", "many"], 2, "invalid value 'many'"),
+        ("event_analisys", &[], 2, "event_analysis"),
+    ];
+    for (name, flags, code, expected) in cases {
+        let output = tool(folder.path(), name, flags);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{flags:?}: {errors}");
+        assert!(errors.contains(expected), "{flags:?}: {errors}");
+        assert!(output.stdout.is_empty());
+    }
+    let output = tool(Path::new("/nowhere"), "event_analysis", &[]);
+    assert_eq!(output.status.code(), Some(4));
+}

@@ -1,0 +1,213 @@
+//! `build_topology`: the operational graph as nodes and edges.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::{Edge, EffectDirection, EntityId};
+use serde::{Deserialize, Serialize};
+
+use super::info::Tool;
+use super::query::{Names, Page, Pattern, near};
+use super::{ToolError, Toolbox, entities};
+use crate::graph::{OperationalGraph, relation};
+use crate::names;
+use crate::snapshot::Snapshot;
+
+/// Arguments of [`build_topology()`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BuildTopology {
+    /// Only these nodes: an entity, an end of its name that no other has, or a pattern such as
+    /// `shop/*`. An edge is shown when both its ends are.
+    pub entity: Option<String>,
+    /// Only nodes of these namespaces; a pattern such as `shop*` fits several.
+    pub namespaces: Names,
+    /// Only nodes of these kinds, such as `Service`.
+    pub kinds: Names,
+    /// Only edges of these relations, such as `calls`. Nodes without an edge stay.
+    pub relations: Names,
+    /// Give the counts alone, without nodes and edges.
+    pub counts_only: bool,
+    /// Most nodes, and most edges: 50 unless given, at most 1000; 0 is the most.
+    pub limit: Option<usize>,
+    /// How many nodes, and how many edges, to pass over.
+    pub offset: usize,
+}
+
+/// One entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TopologyNode {
+    /// The entity.
+    pub id: EntityId,
+    /// Its kind, such as `Service`.
+    pub kind: String,
+    /// Its bare name.
+    pub name: String,
+    /// Its namespace, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// One edge, read "source *relation* target".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TopologyEdge {
+    /// Where the relation starts.
+    pub source: EntityId,
+    /// What joins the two; see [`relation`](crate::relation).
+    pub relation: String,
+    /// Where it ends.
+    pub target: EntityId,
+    /// Which way failures travel on it.
+    pub effects: EffectDirection,
+}
+
+impl From<&Edge> for TopologyEdge {
+    fn from(edge: &Edge) -> Self {
+        Self {
+            source: edge.source.clone(),
+            relation: edge.relation.clone(),
+            target: edge.target.clone(),
+            effects: edge.effects,
+        }
+    }
+}
+
+/// How many there are of something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedCount {
+    /// Of what.
+    pub name: String,
+    /// How many.
+    pub count: usize,
+}
+
+/// The answer of [`build_topology()`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TopologyPage {
+    /// Nodes by kind, the most frequent first; over all pages.
+    pub kinds: Vec<NamedCount>,
+    /// Edges by relation, the most frequent first; over all pages.
+    pub relations: Vec<NamedCount>,
+    /// The nodes by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Page<TopologyNode>>,
+    /// The edges by source, target and relation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Page<TopologyEdge>>,
+    /// Names that could not be brought together.
+    pub warnings: Vec<String>,
+}
+
+/// The graph, or the part of it that was asked for.
+///
+/// # Errors
+/// [`ToolError::Argument`] for unknown entities, namespaces, kinds and relations.
+pub fn build_topology(
+    snapshot: &Snapshot,
+    graph: &OperationalGraph,
+    arguments: &BuildTopology,
+) -> Result<TopologyPage, ToolError> {
+    let topology = graph.topology();
+    let entity = match &arguments.entity {
+        Some(text) => Some(entities::chosen(&entities::known(snapshot, graph), "entity", text)?),
+        None => None,
+    };
+    let spaces = topology.entities().filter_map(names::namespace_of).collect();
+    let namespaces = Choice::new("namespaces", &arguments.namespaces, &spaces)?;
+    let kinds =
+        Choice::new("kinds", &arguments.kinds, &topology.entities().map(names::kind_of).collect())?;
+    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
+    let is_chosen = |id: &&EntityId| {
+        entity.as_ref().is_none_or(|entity| entity.fits(id.as_str()))
+            && namespaces.fits(names::namespace_of(id).unwrap_or_default())
+            && kinds.fits(names::kind_of(id))
+    };
+    let nodes: BTreeSet<&EntityId> = topology.entities().filter(is_chosen).collect();
+    let is_chosen = |edge: &&Edge| {
+        nodes.contains(&edge.source)
+            && nodes.contains(&edge.target)
+            && relations.fits(&edge.relation)
+    };
+    let edges: Vec<&Edge> = topology.edges().filter(is_chosen).collect();
+    let (limit, offset) = (arguments.limit, arguments.offset);
+    let (total_nodes, total_edges) = (nodes.len(), edges.len());
+    Ok(TopologyPage {
+        kinds: counted(nodes.iter().map(|id| names::kind_of(id))),
+        relations: counted(edges.iter().map(|edge| edge.relation.as_str())),
+        nodes: (!arguments.counts_only)
+            .then(|| Page::cut(nodes.into_iter(), total_nodes, offset, limit, node)),
+        edges: (!arguments.counts_only)
+            .then(|| Page::cut(edges.into_iter(), total_edges, offset, limit, TopologyEdge::from)),
+        warnings: graph.warnings().to_vec(),
+    })
+}
+
+impl Tool for BuildTopology {
+    const NAME: &'static str = "build_topology";
+    const SUMMARY: &'static str = "The operational graph: entities, and what joins them";
+    const DESCRIPTION: &'static str = "\
+Nodes and edges of the operational graph, joined from owner references, selectors, mounts,
+environment values that name a host, traced calls and the declared architecture. Each edge says
+which way failures travel on it. Begin with counts_only; to look around one entity,
+topology_analysis is shorter.";
+    const EXAMPLES: &'static [&'static str] = &[
+        r#"{"counts_only": true}"#,
+        r#"{"namespaces": "shop", "kinds": "Service", "relations": "calls", "limit": 200}"#,
+    ];
+    type Answer = TopologyPage;
+
+    fn run(&self, toolbox: &Toolbox) -> Result<TopologyPage, ToolError> {
+        build_topology(toolbox.snapshot(), toolbox.graph(), self)
+    }
+}
+
+fn node(id: &EntityId) -> TopologyNode {
+    TopologyNode {
+        id: id.clone(),
+        kind: names::kind_of(id).to_owned(),
+        name: names::bare(id).to_owned(),
+        namespace: names::namespace_of(id).map(str::to_owned),
+    }
+}
+
+fn counted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<NamedCount> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut counts: Vec<NamedCount> = counts
+        .into_iter()
+        .map(|(name, count)| NamedCount { name: name.to_owned(), count })
+        .collect();
+    counts.sort_by_key(|one| std::cmp::Reverse(one.count));
+    counts
+}
+
+/// Names that were chosen, or all when none was.
+pub(super) struct Choice(Vec<Pattern>);
+
+impl Choice {
+    /// # Errors
+    /// [`ToolError::Argument`] for a name that is no pattern and not among the known.
+    pub(super) fn new(
+        argument: &str,
+        names: &Names,
+        known: &BTreeSet<&str>,
+    ) -> Result<Self, ToolError> {
+        let mut patterns = Vec::new();
+        for name in names.iter() {
+            if !name.contains(['*', '?']) && !known.contains(name) {
+                let reason = format!("there is no {name:?}");
+                let hint = near(name, known.iter().copied(), argument);
+                return Err(ToolError::argument(argument, reason, hint));
+            }
+            let pattern = Pattern::new(name);
+            patterns.push(pattern.map_err(|reason| ToolError::argument(argument, reason, ""))?);
+        }
+        Ok(Self(patterns))
+    }
+
+    pub(super) fn fits(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|pattern| pattern.fits(name))
+    }
+}

@@ -1,0 +1,376 @@
+//! `get_trace_error_tree`: where requests fail or slow down, before and after a pivot.
+
+mod requests;
+mod shifts;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use eog_core::{EntityId, Timestamp, Window};
+use serde::{Deserialize, Serialize};
+
+use super::info::Tool;
+use super::query::{Length, Page};
+use super::signals::{Pivot, page, short};
+use super::{ToolError, Toolbox, entities};
+use crate::evidence::{Compare, View};
+use crate::graph::relation;
+use crate::names;
+use crate::read::SpanRecord;
+
+pub use requests::{Requests, SampleError, ShiftKind};
+
+use requests::{Compared, Judge, recorded, sample_errors};
+use shifts::critical_nodes;
+use tree::{MAX_HOPS, MAX_NODES, PathTree};
+
+/// How long before and after the pivot is looked at, unless it is given.
+const DELTA: Length = Length::from_secs(300);
+
+/// By how much errors and latency must rise, in percent, unless it is given.
+const THRESHOLD: f64 = 10.0;
+
+/// Arguments of [`get_trace_error_tree()`].
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GetTraceErrorTree {
+    /// Only paths through this service, and its own calls: an entity such as `shop/Service/cart`,
+    /// its bare name, or a workload that stands behind services.
+    pub service: Option<String>,
+    /// Where before and after meet, RFC 3339. Without it the strongest change that precedes an
+    /// alert which it can have caused, else the earliest alert, else the middle of the traces.
+    pub pivot: Option<Timestamp>,
+    /// How long before and after the pivot is looked at, such as `10m`; 5 minutes unless given.
+    pub delta: Option<Length>,
+    /// By how many percentage points the share of failed requests must rise; 10 unless given.
+    pub error_threshold: Option<f64>,
+    /// By how many percent the 95th percentile of the duration must rise; 10 unless given.
+    pub latency_threshold: Option<f64>,
+    /// Most entries of each list: 50 unless given, at most 1000; 0 is the most.
+    pub limit: Option<usize>,
+    /// How many entries of each list to pass over.
+    pub offset: usize,
+}
+
+/// Answer of [`get_trace_error_tree()`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceErrorTree {
+    /// The service that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<EntityId>,
+    /// Where before and after meet, and why there.
+    pub pivot: Pivot,
+    /// The time before.
+    pub before: Window,
+    /// The time after.
+    pub after: Window,
+    /// Percentage points by which the share of failed requests must rise.
+    pub error_threshold: f64,
+    /// Percent by which the 95th percentile of the duration must rise.
+    pub latency_threshold: f64,
+    /// What hinders the comparison, or was cut.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// All traces, whatever service was asked for.
+    pub summary: TraceSummary,
+    /// The paths that end where errors or latency rose or requests stopped, worst first.
+    pub critical_paths: Page<CriticalPath>,
+    /// What each service serves, shifted ones first.
+    pub services: Page<ServiceRequests>,
+    /// What each service asks of another, shifted ones first.
+    pub calls: Page<CallRequests>,
+    /// All ways that requests took, the most frequent first.
+    pub paths: Page<TracePath>,
+}
+
+/// Traces and spans of both periods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TraceSummary {
+    /// Before the pivot.
+    pub before: TraceCounts,
+    /// From the pivot on.
+    pub after: TraceCounts,
+}
+
+/// How much was traced in one period.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TraceCounts {
+    /// Distinct traces.
+    pub traces: usize,
+    /// Spans.
+    pub spans: usize,
+    /// Spans that failed.
+    pub failed_spans: usize,
+}
+
+/// What a service serves.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServiceRequests {
+    /// The service.
+    pub service: EntityId,
+    /// Before the pivot.
+    pub before: Requests,
+    /// From the pivot on.
+    pub after: Requests,
+    /// What shifted.
+    pub shifts: Vec<ShiftKind>,
+}
+
+/// What one service asks of another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CallRequests {
+    /// Who asks.
+    pub caller: EntityId,
+    /// Who is asked.
+    pub callee: EntityId,
+    /// Before the pivot.
+    pub before: Requests,
+    /// From the pivot on.
+    pub after: Requests,
+    /// What shifted.
+    pub shifts: Vec<ShiftKind>,
+}
+
+impl ServiceRequests {
+    fn new(service: &EntityId, found: Compared) -> Self {
+        let Compared { before, after, shifts } = found;
+        Self { service: service.clone(), before, after, shifts }
+    }
+}
+
+impl CallRequests {
+    fn new((caller, callee): (&EntityId, &EntityId), found: Compared) -> Self {
+        let Compared { before, after, shifts } = found;
+        Self { caller: caller.clone(), callee: callee.clone(), before, after, shifts }
+    }
+}
+
+/// One way that requests took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TracePath {
+    /// Names of services with arrows between, the first caller first.
+    pub path: String,
+    /// Requests that came to its end before the pivot.
+    pub before: usize,
+    /// Requests that came to its end from the pivot on.
+    pub after: usize,
+}
+
+/// A path that ends where something shifted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CriticalPath {
+    /// Names of services with arrows between, the first caller first.
+    pub path: String,
+    /// What shifted at its end.
+    pub shifts: Vec<ShiftKind>,
+    /// Every service of the path, with the requests that came this way.
+    pub hops: Vec<ServiceRequests>,
+    /// What failed spans at the end of the path say, the most frequent first.
+    pub sample_errors: Vec<SampleError>,
+}
+
+/// Compares the traces before and after a pivot: each service, each call, each path, and the paths
+/// that end where something shifted.
+///
+/// Errors and latency are told at the *last* service of a path that shows them, since failures
+/// travel from there to the callers; requests that stopped, at the first.
+///
+/// # Errors
+/// [`ToolError::Argument`] for an unknown service and for thresholds that are no percentages.
+pub fn get_trace_error_tree(
+    toolbox: &Toolbox,
+    arguments: &GetTraceErrorTree,
+) -> Result<TraceErrorTree, ToolError> {
+    let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+    let index = toolbox.signals().spans(snapshot, graph);
+    let spans = &snapshot.spans;
+    let judge = Judge::new(arguments.error_threshold, arguments.latency_threshold)?;
+    let asked = arguments.service.as_deref();
+    let asked = asked.map(|text| services(toolbox, text)).transpose()?.unwrap_or_default();
+    let wanted = |service: &EntityId| asked.is_empty() || asked.contains(service);
+
+    let measured = index.extent().and_then(|(first, last)| Window::new(first, last).ok());
+    let unmeasured = Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX);
+    let measured = measured.or(unmeasured.ok()).ok_or_else(|| too_far("pivot"))?;
+    let pivot = toolbox.signals().pivot(snapshot, graph, arguments.pivot, measured);
+    let compare = around(pivot.at, arguments.delta.unwrap_or(DELTA))?;
+    let view = |list: &[usize]| View::of(spans, list, &compare, index.extent());
+
+    let tree = PathTree::new(spans, &graph.index, &compare);
+    let seconds = recorded(index.extent(), &compare);
+    let compared = |node: usize| judge.node(spans, tree.nodes.get(node), seconds);
+    let on_path = |node: usize| {
+        let path = tree.path(node);
+        path.iter()
+            .any(|at| tree.nodes.get(*at).and_then(|n| n.entity.as_ref()).is_some_and(wanted))
+    };
+
+    let served = index.services().filter(|(service, _)| wanted(service));
+    let mut served: Vec<(&EntityId, Compared)> =
+        served.filter_map(|(service, list)| Some((service, judge.view(&view(list)?)))).collect();
+    served.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
+    let calls = index.calls().filter(|(caller, callee, _)| wanted(caller) || wanted(callee));
+    let mut calls: Vec<((&EntityId, &EntityId), Compared)> = calls
+        .filter_map(|(caller, callee, list)| Some(((caller, callee), judge.view(&view(list)?))))
+        .collect();
+    calls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
+    let mut paths: Vec<TracePath> = tree
+        .leaves()
+        .filter(|leaf| on_path(*leaf))
+        .filter_map(|leaf| {
+            let node = tree.nodes.get(leaf)?;
+            let (before, after) = (node.before.requests.len(), node.after.requests.len());
+            Some(TracePath { path: path_name(&tree, leaf), before, after })
+        })
+        .collect();
+    paths.sort_by(|a, b| {
+        (b.before + b.after).cmp(&(a.before + a.after)).then_with(|| a.path.cmp(&b.path))
+    });
+    let critical: Vec<(usize, Vec<ShiftKind>)> =
+        critical_nodes(&tree, compared).into_iter().filter(|(node, _)| on_path(*node)).collect();
+
+    let (limit, offset) = (arguments.limit, arguments.offset);
+    let critical_path = |(node, shifts): (usize, Vec<ShiftKind>)| CriticalPath {
+        path: path_name(&tree, node),
+        shifts,
+        hops: tree
+            .path(node)
+            .into_iter()
+            .filter_map(|at| {
+                let service = tree.nodes.get(at)?.entity.as_ref()?;
+                Some(ServiceRequests::new(service, compared(at)?))
+            })
+            .collect(),
+        sample_errors: tree
+            .nodes
+            .get(node)
+            .map(|node| sample_errors(spans, &node.after.failed))
+            .unwrap_or_default(),
+    };
+    Ok(TraceErrorTree {
+        service: asked.first().cloned(),
+        pivot,
+        before: compare.before,
+        after: compare.after,
+        error_threshold: judge.error_points,
+        latency_threshold: judge.latency_percent,
+        notes: notes(&tree, seconds, spans.is_empty()),
+        summary: TraceSummary {
+            before: counts(spans, compare.before),
+            after: counts(spans, compare.after),
+        },
+        critical_paths: page(critical, offset, limit, critical_path),
+        services: page(served, offset, limit, |(service, found)| {
+            ServiceRequests::new(service, found)
+        }),
+        calls: page(calls, offset, limit, |(ends, found)| CallRequests::new(ends, found)),
+        paths: page(paths, offset, limit, |path| path),
+    })
+}
+
+/// The services that an argument names: a service, or those that a workload stands behind.
+fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolError> {
+    let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+    let traced: BTreeSet<&EntityId> = {
+        let index = toolbox.signals().spans(snapshot, graph);
+        let callees = index.calls().map(|(_, callee, _)| callee);
+        index.services().map(|(service, _)| service).chain(callees).collect()
+    };
+    let found = entities::one(&traced, "service", text).cloned();
+    if let Ok(service) = found {
+        return Ok(BTreeSet::from([service]));
+    }
+    // A name as telemetry writes it, then a workload.
+    let by_name = Some(text.trim()).filter(|name| !name.contains('/') && !name.is_empty());
+    let by_name =
+        by_name.and_then(|name| graph.index.service(&graph.index.namespace_of(name), name));
+    if let Some(service) = by_name.filter(|service| traced.contains(service)) {
+        return Ok(BTreeSet::from([service]));
+    }
+    let known = entities::known(snapshot, graph);
+    let backed: BTreeSet<EntityId> = entities::one(&known, "service", text)
+        .ok()
+        .into_iter()
+        .flat_map(|workload| graph.topology().edges_at(workload).map(move |edge| (workload, edge)))
+        .filter(|(workload, edge)| edge.relation == relation::BACKS && edge.source == **workload)
+        .map(|(_, edge)| edge.target.clone())
+        .filter(|service| traced.contains(service))
+        .collect();
+    if backed.is_empty() { found.map(|service| BTreeSet::from([service])) } else { Ok(backed) }
+}
+
+fn around(pivot: Timestamp, delta: Length) -> Result<Compare, ToolError> {
+    let before = pivot.checked_sub(delta.duration()).ok();
+    let after = pivot.checked_add(delta.duration()).ok();
+    let before = before.and_then(|start| Window::new(start, pivot).ok());
+    let after = after.and_then(|end| Window::new(pivot, end).ok());
+    let both = before.zip(after).map(|(before, after)| Compare { before, after });
+    if delta.seconds() == 0.0 {
+        return Err(ToolError::argument("delta", "it is zero", "give a length such as 5m"));
+    }
+    both.ok_or_else(|| too_far("pivot"))
+}
+
+fn too_far(argument: &str) -> ToolError {
+    ToolError::argument(argument, "the time is too far away", "give a time of the recording")
+}
+
+fn path_name(tree: &PathTree, node: usize) -> String {
+    let path = tree.path(node);
+    let entities = path.iter().filter_map(|at| tree.nodes.get(*at)?.entity.as_ref());
+    entities.map(names::bare).collect::<Vec<_>>().join(" → ")
+}
+
+fn counts(spans: &[SpanRecord], window: Window) -> TraceCounts {
+    let inside = || spans.iter().filter(|span| window.contains(span.at));
+    TraceCounts {
+        traces: inside().map(|span| span.trace_id).collect::<BTreeSet<u64>>().len(),
+        spans: inside().count(),
+        failed_spans: inside().filter(|span| span.failed).count(),
+    }
+}
+
+fn notes(tree: &PathTree, (before, after): (f64, f64), no_spans: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if no_spans {
+        return vec!["the snapshot has no spans".to_owned()];
+    }
+    for (seconds, which) in [(before, "before"), (after, "after")] {
+        if seconds == 0.0 {
+            notes.push(format!("no trace was recorded {which} the pivot: nothing can be compared"));
+        }
+    }
+    let ratio = before.min(after) / before.max(after).max(f64::MIN_POSITIVE);
+    if before > 0.0 && after > 0.0 && ratio < 0.5 {
+        let (before, after) = (short(before), short(after));
+        notes.push(format!("{before} s were recorded before the pivot and {after} s after it"));
+    }
+    if tree.cut > 0 {
+        notes.push(format!(
+            "{} times a path was cut: at most {MAX_HOPS} services and {MAX_NODES} places",
+            tree.cut
+        ));
+    }
+    notes
+}
+
+impl Tool for GetTraceErrorTree {
+    const NAME: &'static str = "get_trace_error_tree";
+    const SUMMARY: &'static str = "Traces before and after a pivot: errors, latency, paths";
+    const DESCRIPTION: &'static str = "\
+Compares requests before and after a pivot (by default the likely beginning of the incident): for
+each service and each call how many requests, how many failed, and how long they took; the paths
+that requests took; and the critical paths, each ending at the service where errors or latency rose
+or where requests stopped, with every hop and what failed spans say.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "{}",
+        r#"{"service": "cart", "pivot": "2026-01-01T10:00:00Z", "delta": "10m"}"#,
+        r#"{"error_threshold": 1, "latency_threshold": 50, "limit": 10}"#,
+    ];
+    type Answer = TraceErrorTree;
+
+    fn run(&self, toolbox: &Toolbox) -> Result<TraceErrorTree, ToolError> {
+        get_trace_error_tree(toolbox, self)
+    }
+}

@@ -1,0 +1,425 @@
+//! `log_analysis`: what log lines say, as patterns with counts.
+
+mod miner;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::{EntityId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::info::Tool;
+use super::query::{
+    Cell, Column, Condition, Filters, Kind, Names, Page, Pattern, Query, Row, Table, TimeRange,
+    near, position,
+};
+use super::signals::short;
+use super::{ToolError, Toolbox, entities};
+use crate::graph::OperationalGraph;
+use crate::names;
+use crate::read::{LogRecord, Resource};
+use crate::snapshot::Snapshot;
+
+use miner::{Template, patterns};
+
+/// The share of words that must be equal for two templates to be one pattern.
+const SIMILARITY: f64 = 0.5;
+
+/// Most kinds of senders that a row lists.
+const MAX_SENDERS: usize = 8;
+
+/// Severities by OpenTelemetry's numbers, gravest first.
+const SEVERITIES: [(&str, std::ops::RangeInclusive<u8>); 7] = [
+    ("fatal", 21..=255),
+    ("error", 17..=20),
+    ("warning", 13..=16),
+    ("info", 9..=12),
+    ("debug", 5..=8),
+    ("trace", 1..=4),
+    ("unknown", 0..=0),
+];
+
+/// Arguments of [`log_analysis()`].
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LogAnalysis {
+    /// Whose lines: a service, pod or workload such as `shop/Service/cart`, an end of its name that
+    /// no other has, or a pattern such as `shop/Pod/cart-*`.
+    pub entity: Option<String>,
+    /// The service as the lines name it; may be a pattern such as `cart*`.
+    pub service: Option<String>,
+    /// Only lines of these severities: fatal, error, warning, info, debug, trace, unknown.
+    pub severity: Names,
+    /// Only lines that hold this text, whatever its case.
+    pub text: Option<String>,
+    /// Conditions on columns: time, service, namespace, pod, workload, severity, text.
+    pub filters: Filters,
+    /// When the line was written.
+    pub window: Option<TimeRange>,
+    /// The share of words, from 0 to 1, that two lines must have in common to be of one pattern;
+    /// 0.5 unless given. With 1 only what is masked (numbers, ids, quoted parts) may differ.
+    pub similarity: Option<f64>,
+    /// Columns to show: pattern, lines, percent, severities, services, first, last, example.
+    pub columns: Names,
+    /// Columns to sort by, with a minus before those that fall. Without it the most frequent first.
+    pub sort: Names,
+    /// Most patterns: 50 unless given, at most 1000; 0 is the most.
+    pub limit: Option<usize>,
+    /// How many patterns to pass over.
+    pub offset: usize,
+}
+
+/// Answer of [`log_analysis()`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogPatternPage {
+    /// How many lines fit.
+    pub lines: usize,
+    /// One row for each pattern: `pattern`, `lines`, `percent` of the lines that fit, `severities`
+    /// and `services` with counts, `first` and `last` time, and the first line as `example`.
+    pub rows: Vec<Row>,
+    /// How many patterns there are on all pages.
+    pub total: usize,
+    /// How many patterns come before this page.
+    pub offset: usize,
+    /// The most patterns that the page can hold.
+    pub limit: usize,
+    /// What further pages hold and how to get them; absent when there is nothing more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+}
+
+/// The patterns of the lines that fit, each with its counts and its first line.
+///
+/// The numbers, ids and quoted parts of a line are masked as for findings; what then differs in a
+/// word or two is merged. Lines of different gravity (errors, warnings, others) are never merged.
+///
+/// # Errors
+/// [`ToolError::Argument`] for unknown entities, services, severities and columns, and for
+/// conditions that do not fit.
+pub fn log_analysis(
+    snapshot: &Snapshot,
+    graph: &OperationalGraph,
+    arguments: &LogAnalysis,
+) -> Result<LogPatternPage, ToolError> {
+    let similarity = arguments.similarity.unwrap_or(SIMILARITY);
+    if !(0.0..=1.0).contains(&similarity) {
+        let reason = format!("{similarity} is no share");
+        return Err(ToolError::argument("similarity", reason, "give a number from 0 to 1"));
+    }
+    let chosen = Chooser::new(snapshot, graph, arguments)?.lines();
+    let lines = chosen.len();
+    let templates = chosen.iter().map(|log| template_of(log));
+    let merged = patterns(templates, similarity);
+    let mut found: BTreeMap<(&str, u8), Said<'_>> = BTreeMap::new();
+    for log in chosen {
+        let template = template_of(log);
+        if let Some(pattern) = merged.get(&template) {
+            found.entry((pattern, template.gravity)).or_default().add(log);
+        }
+    }
+    let mut rows: Vec<(&str, Said<'_>)> =
+        found.into_iter().map(|((pattern, _), said)| (pattern, said)).collect();
+    rows.sort_by(|a, b| b.1.lines.cmp(&a.1.lines).then(a.1.first().cmp(&b.1.first())));
+    let rows: Vec<[Cell<'_>; 8]> =
+        rows.iter().map(|(text, said)| said.cells(text, lines)).collect();
+    let nothing = Names::default();
+    let query = Query {
+        window: None,
+        filters: &Filters::default(),
+        group_by: &nothing,
+        aggregates: &nothing,
+        columns: &arguments.columns,
+        sort: &arguments.sort,
+        limit: arguments.limit,
+        offset: arguments.offset,
+    };
+    let Page { rows, total, offset, limit, left_out } = query.run(&Patterns { rows })?;
+    Ok(LogPatternPage { lines, rows, total, offset, limit, left_out })
+}
+
+fn template_of(log: &LogRecord) -> Template<'_> {
+    let gravity = match log.severity {
+        17.. => 2,
+        13..=16 => 1,
+        _ => 0,
+    };
+    Template { gravity, text: &log.pattern }
+}
+
+fn severity_name(severity: u8) -> &'static str {
+    let found = SEVERITIES.iter().find(|(_, numbers)| numbers.contains(&severity));
+    found.map_or("unknown", |(name, _)| name)
+}
+
+/// Chooses lines.
+struct Chooser<'a> {
+    logs: &'a [LogRecord],
+    window: Option<TimeRange>,
+    text: Option<String>,
+    severities: BTreeSet<&'static str>,
+    service: Option<Pattern>,
+    entity: Option<Pattern>,
+    conditions: Vec<(usize, Condition)>,
+    senders: BTreeMap<SenderKey<'a>, Vec<EntityId>>,
+}
+
+/// What tells senders apart: namespace, service, pod, workload.
+type SenderKey<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+static LINE_COLUMNS: [Column; 7] = [
+    Column::new("time", Kind::Time),
+    Column::new("service", Kind::Text),
+    Column::new("namespace", Kind::Text),
+    Column::new("pod", Kind::Text),
+    Column::new("workload", Kind::Text),
+    Column::new("severity", Kind::Text),
+    Column::new("text", Kind::Text),
+];
+
+impl<'a> Chooser<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        graph: &'a OperationalGraph,
+        arguments: &LogAnalysis,
+    ) -> Result<Self, ToolError> {
+        let mut conditions = Vec::new();
+        for filter in arguments.filters.iter() {
+            let column = position(&LINE_COLUMNS, "filters", &filter.column)?;
+            let kind = LINE_COLUMNS.get(column).map_or(Kind::Text, |column| column.kind);
+            conditions.push((column, Condition::new(filter, kind)?));
+        }
+        let senders = match &arguments.entity {
+            Some(_) => senders(&snapshot.logs, graph),
+            None => BTreeMap::new(),
+        };
+        let entity = arguments.entity.as_deref().map(|text| {
+            let known = senders.values().flatten().collect();
+            entities::chosen(&known, "entity", text)
+        });
+        let service = arguments.service.as_deref().map(|text| service(&snapshot.logs, text));
+        Ok(Self {
+            logs: &snapshot.logs,
+            window: arguments.window,
+            text: arguments.text.as_ref().map(|text| text.to_lowercase()),
+            severities: severities(&arguments.severity)?,
+            service: service.transpose()?,
+            entity: entity.transpose()?,
+            conditions,
+            senders,
+        })
+    }
+
+    fn lines(&self) -> Vec<&'a LogRecord> {
+        self.logs.iter().filter(|log| self.fits(log)).collect()
+    }
+
+    fn fits(&self, log: &LogRecord) -> bool {
+        let of_entity = |pattern: &Pattern| {
+            let sender = self.senders.get(&key(&log.sender)).into_iter().flatten();
+            sender.into_iter().any(|entity| pattern.fits(entity.as_str()))
+        };
+        let condition =
+            |(column, condition): &(usize, Condition)| condition.holds(&line_cell(log, *column));
+        self.window.is_none_or(|window| window.contains(log.at))
+            && (self.severities.is_empty() || self.severities.contains(severity_name(log.severity)))
+            && self.service.as_ref().is_none_or(|pattern| pattern.fits(&log.sender.service))
+            && self.entity.as_ref().is_none_or(of_entity)
+            && self.text.as_ref().is_none_or(|text| log.text.to_lowercase().contains(text))
+            && self.conditions.iter().all(condition)
+    }
+}
+
+fn line_cell(log: &LogRecord, column: usize) -> Cell<'_> {
+    match LINE_COLUMNS.get(column).map(|column| column.name.as_ref()) {
+        Some("time") => Cell::Time(log.at),
+        Some("service") => Cell::text(&log.sender.service),
+        Some("namespace") => Cell::text(&log.sender.namespace),
+        Some("pod") => Cell::text(&log.sender.pod),
+        Some("workload") => {
+            let workload = log.sender.workload.as_ref();
+            workload.map_or(Cell::Nothing, |(_, name)| Cell::text(name))
+        }
+        Some("severity") => Cell::text(severity_name(log.severity)),
+        _ => Cell::text(&log.text),
+    }
+}
+
+fn key(sender: &Resource) -> SenderKey<'_> {
+    let workload = sender.workload.as_ref().map_or("", |(_, name)| name);
+    (&sender.namespace, &sender.service, &sender.pod, workload)
+}
+
+/// The entities that each sender stands for: its service, its pod, its workload.
+fn senders<'a>(
+    logs: &'a [LogRecord],
+    graph: &OperationalGraph,
+) -> BTreeMap<SenderKey<'a>, Vec<EntityId>> {
+    let mut senders: BTreeMap<SenderKey<'a>, Vec<EntityId>> = BTreeMap::new();
+    for sender in logs.iter().map(|log| &log.sender) {
+        senders.entry(key(sender)).or_insert_with(|| {
+            let space = match sender.namespace.as_str() {
+                "" => graph.index.namespace_of(&sender.service),
+                given => given.to_owned(),
+            };
+            let service = Some(&sender.service).filter(|name| !name.is_empty());
+            let service = service.and_then(|name| graph.index.service(&space, name));
+            let pod = names::entity(&sender.namespace, "Pod", &sender.pod);
+            let workload = sender.workload.as_ref();
+            let workload = workload.and_then(|(kind, name)| names::entity(&space, kind, name));
+            let owner = pod.as_ref().and_then(|pod| graph.workload_of(pod)).cloned();
+            let all: BTreeSet<EntityId> =
+                [service, pod, workload, owner].into_iter().flatten().collect();
+            all.into_iter().collect()
+        });
+    }
+    senders
+}
+
+/// The service that an argument names, which some line must have unless it is a pattern.
+fn service(logs: &[LogRecord], text: &str) -> Result<Pattern, ToolError> {
+    let services: BTreeSet<&str> = logs.iter().map(|log| log.sender.service.as_str()).collect();
+    if !text.contains(['*', '?']) && !services.contains(text) {
+        let reason = format!("no line is from a service {text:?}");
+        let hint = near(text, services.iter().copied(), "services");
+        return Err(ToolError::argument("service", reason, hint));
+    }
+    Pattern::new(text).map_err(|reason| ToolError::argument("service", reason, ""))
+}
+
+fn severities(names: &Names) -> Result<BTreeSet<&'static str>, ToolError> {
+    let each = names.iter().map(|name| {
+        let lower = name.to_lowercase();
+        let known = match lower.as_str() {
+            "warn" => "warning",
+            "err" => "error",
+            "information" => "info",
+            "critical" | "panic" => "fatal",
+            "none" | "unspecified" => "unknown",
+            other => other,
+        };
+        let found = SEVERITIES.iter().find(|(name, _)| *name == known);
+        found.map(|(name, _)| *name).ok_or_else(|| {
+            let hint = near(&lower, SEVERITIES.iter().map(|(name, _)| *name), "severities");
+            ToolError::argument("severity", format!("there is no severity {name:?}"), hint)
+        })
+    });
+    each.collect()
+}
+
+/// The lines of one pattern.
+#[derive(Default)]
+struct Said<'a> {
+    lines: usize,
+    severities: BTreeMap<u8, usize>,
+    services: BTreeMap<&'a str, usize>,
+    /// The earliest line.
+    example: Option<&'a LogRecord>,
+    last: Option<Timestamp>,
+}
+
+impl<'a> Said<'a> {
+    fn add(&mut self, log: &'a LogRecord) {
+        self.lines += 1;
+        *self.severities.entry(log.severity).or_default() += 1;
+        let sender = match log.sender.service.as_str() {
+            "" => log.sender.pod.as_str(),
+            service => service,
+        };
+        *self.services.entry(sender).or_default() += 1;
+        if self.example.is_none_or(|example| log.at < example.at) {
+            self.example = Some(log);
+        }
+        self.last = self.last.max(Some(log.at));
+    }
+
+    fn first(&self) -> Option<Timestamp> {
+        self.example.map(|log| log.at)
+    }
+
+    /// The cells in the order of [`PATTERN_COLUMNS`].
+    fn cells(&self, pattern: &'a str, all: usize) -> [Cell<'a>; 8] {
+        let named = |number: &u8| severity_name(*number);
+        let mut severities: Vec<(&str, usize)> = Vec::new();
+        for (number, count) in self.severities.iter().rev() {
+            match severities.last_mut().filter(|(name, _)| *name == named(number)) {
+                Some((_, sum)) => *sum += count,
+                None => severities.push((named(number), *count)),
+            }
+        }
+        let mut services: Vec<(&str, usize)> =
+            self.services.iter().map(|(name, count)| (*name, *count)).collect();
+        services.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let time = |at: Option<Timestamp>| at.map_or(Cell::Nothing, Cell::Time);
+        [
+            Cell::text(pattern),
+            Cell::count(self.lines),
+            Cell::Number(short(100.0 * self.lines as f64 / all.max(1) as f64)),
+            Cell::Text(counted(&severities).into()),
+            Cell::Text(counted(&services).into()),
+            time(self.first()),
+            time(self.last),
+            self.example.map_or(Cell::Nothing, |log| Cell::text(&log.text)),
+        ]
+    }
+}
+
+/// `error 3, info 1`.
+fn counted(names: &[(&str, usize)]) -> String {
+    let shown = names.iter().take(MAX_SENDERS);
+    let mut text: Vec<String> = shown.map(|(name, count)| format!("{name} {count}")).collect();
+    if names.len() > MAX_SENDERS {
+        text.push(format!("{} more", names.len() - MAX_SENDERS));
+    }
+    text.join(", ")
+}
+
+static PATTERN_COLUMNS: [Column; 8] = [
+    Column::new("pattern", Kind::Text),
+    Column::new("lines", Kind::Number),
+    Column::new("percent", Kind::Number),
+    Column::new("severities", Kind::Text),
+    Column::new("services", Kind::Text),
+    Column::new("first", Kind::Time),
+    Column::new("last", Kind::Time),
+    Column::new("example", Kind::Text),
+];
+
+struct Patterns<'a> {
+    rows: Vec<[Cell<'a>; 8]>,
+}
+
+impl Table for Patterns<'_> {
+    fn columns(&self) -> &[Column] {
+        &PATTERN_COLUMNS
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        self.rows[row][column].clone()
+    }
+
+    fn time_column(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl Tool for LogAnalysis {
+    const NAME: &'static str = "log_analysis";
+    const SUMMARY: &'static str = "Log lines as patterns with counts";
+    const DESCRIPTION: &'static str = "\
+Puts log lines together that say the same but for numbers, ids, quoted parts and single words, and
+gives each pattern with its number of lines, severities, services, first and last time, and first
+line. Sort by `first` falling to see what is new.";
+    const EXAMPLES: &'static [&'static str] = &[
+        r#"{"service": "cart", "severity": "error,warning"}"#,
+        r#"{"text": "timeout", "window": "2026-01-01T10:00:00Z/", "sort": "-first"}"#,
+    ];
+    type Answer = LogPatternPage;
+
+    fn run(&self, toolbox: &Toolbox) -> Result<LogPatternPage, ToolError> {
+        log_analysis(toolbox.snapshot(), toolbox.graph(), self)
+    }
+}

@@ -1,0 +1,410 @@
+//! `metric_analysis`: statistics of metrics, and what can be derived from them.
+
+mod derived;
+mod expression;
+mod statistic;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::{Timestamp, Window};
+use serde::Deserialize;
+
+use super::info::Tool;
+use super::query::{
+    Cell, Column, Filters, Kind, Length, Names, Page, Pattern, Query, Table, TimeRange, near,
+};
+use super::series::{Chosen, check_column, choose, metric_patterns};
+use super::signals::readable;
+use super::{ToolError, Toolbox};
+use crate::evidence::is_counter;
+use crate::graph::OperationalGraph;
+use crate::snapshot::Snapshot;
+
+pub use derived::Derived;
+pub use expression::{MAX_EXPRESSION_BYTES, MAX_EXPRESSION_DEPTH};
+
+use expression::{Expression, Selector};
+use statistic::{Points, Statistic};
+
+/// The column with the beginning of a bucket.
+const FROM: &str = "from";
+
+/// The column with all labels of a series.
+const LABELS: &str = "labels";
+
+/// Arguments of [`metric_analysis()`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MetricAnalysis {
+    /// Measured on what: a pod, service or workload (its pods) such as `shop/Deployment/cart`, an
+    /// end of its name that no other has, or a pattern such as `shop/Pod/*`, `pod/cart-*`, `cart*`.
+    pub entity: Option<String>,
+    /// Which metrics, perhaps as patterns such as `container_memory_*`. Without it all.
+    pub metrics: Names,
+    /// In place of `metrics`, expressions with + - * / and parentheses over metrics, each a column
+    /// of its own: `{"error_percent": "errors / requests * 100"}`. A metric may be narrowed down by
+    /// labels, `calls{status_code="*ERROR"}`, and stand in a statistic, `rate(calls)`; without one
+    /// it is the increase of a counter and the mean of anything else.
+    pub derive: Derived,
+    /// Conditions on entity, namespace, kind, name, workload, metric, le, metric_type, or a label.
+    pub filters: Filters,
+    /// Columns by which series are put together: entity, namespace, kind, name, workload, metric,
+    /// le, metric_type, or a label. Different metrics are never mixed. Without it each series
+    /// stands alone, and derived metrics are by entity.
+    pub group_by: Names,
+    /// Statistics of each group: mean, sum, min, max, count, last, p50, p90, p95, p99, and for
+    /// counters increase and rate (a second). Without it count, mean, min, max, p95 and last; of
+    /// histograms count, rate, p50, p95 and p99.
+    pub aggregates: Names,
+    /// Only points in this window.
+    pub window: Option<TimeRange>,
+    /// A row for each such length of time, `5m` for example, with its beginning in `from`.
+    pub bucket: Option<Length>,
+    /// Columns to show.
+    pub columns: Names,
+    /// Columns to sort by, with a minus before those that fall.
+    pub sort: Names,
+    /// Most rows: 50 unless given, at most 1000; 0 is the most.
+    pub limit: Option<usize>,
+    /// How many rows to pass over.
+    pub offset: usize,
+}
+
+/// Statistics of the series that fit, by series or by group, over the whole window or by bucket.
+///
+/// The buckets of a histogram are taken together (unless `le` is a group): then `count`,
+/// `increase` and `rate` tell how often something was observed, and percentiles how large it was.
+///
+/// # Errors
+/// [`ToolError::Argument`] for unknown entities, metrics, columns and statistics, and for
+/// expressions that cannot be read, with the place.
+pub fn metric_analysis(
+    snapshot: &Snapshot,
+    graph: &OperationalGraph,
+    arguments: &MetricAnalysis,
+) -> Result<Page, ToolError> {
+    let mut question = Question::new(snapshot, arguments)?;
+    let entity = arguments.entity.as_deref();
+    let chosen = choose(snapshot, graph, entity, &question.metrics, &arguments.filters)?;
+    if question.values.is_empty() {
+        let histograms = !chosen.is_empty() && question.takes_histograms(chosen.iter());
+        let defaults = if histograms { HISTOGRAM_DEFAULTS } else { DEFAULTS };
+        question.values = defaults.iter().copied().map(Value::Statistic).collect();
+    }
+    let rows = question.rows(&chosen);
+    let nothing = Names::default();
+    let query = Query {
+        window: None,
+        filters: &Filters::default(),
+        group_by: &nothing,
+        aggregates: &nothing,
+        columns: &arguments.columns,
+        sort: &arguments.sort,
+        limit: arguments.limit,
+        offset: arguments.offset,
+    };
+    query.run(&Rows { columns: question.columns(), rows })
+}
+
+/// A question that can be answered.
+struct Question {
+    keys: Vec<String>,
+    values: Vec<Value>,
+    metrics: Names,
+    range: Window,
+    bucket: Option<i128>,
+    selectors: BTreeMap<Selector, Matcher>,
+}
+
+/// What one column tells.
+enum Value {
+    Statistic(Statistic),
+    Derived { name: String, expression: Expression, plain: Option<Statistic> },
+}
+
+/// A selector that can be compared.
+struct Matcher {
+    metric: Pattern,
+    labels: Vec<(String, Pattern, bool)>,
+}
+
+impl Question {
+    fn new(snapshot: &Snapshot, arguments: &MetricAnalysis) -> Result<Self, ToolError> {
+        let all = &snapshot.metrics;
+        let derived = !arguments.derive.0.is_empty();
+        if derived && !arguments.metrics.is_empty() {
+            let hint = "name the metrics in the expressions alone";
+            return Err(ToolError::argument("metrics", "there are also derived metrics", hint));
+        }
+        let statistics = statistics(&arguments.aggregates)?;
+        let mut keys: Vec<String> = arguments.group_by.iter().map(str::to_owned).collect();
+        for key in &keys {
+            check_column(all, "group_by", key)?;
+        }
+        let defaults: &[&str] = match (derived, keys.is_empty()) {
+            (true, true) => &["entity"],
+            (false, true) => &["entity", "metric", LABELS],
+            (false, false) if !keys.iter().any(|key| key == "metric") => &["metric"],
+            _ => &[],
+        };
+        keys.extend(defaults.iter().map(|&key| key.to_owned()));
+        let mut question = Self {
+            keys,
+            values: Vec::new(),
+            metrics: arguments.metrics.clone(),
+            range: range(arguments.window)?,
+            bucket: arguments.bucket.map(bucket).transpose()?,
+            selectors: BTreeMap::new(),
+        };
+        if derived {
+            for (name, text) in &arguments.derive.0 {
+                question.derive(snapshot, name, text, &statistics)?;
+            }
+            let names: BTreeSet<&str> =
+                question.selectors.keys().map(|one| one.metric.as_str()).collect();
+            question.metrics = Names(names.into_iter().map(str::to_owned).collect());
+        } else {
+            question.values = statistics.into_iter().map(Value::Statistic).collect();
+        }
+        Ok(question)
+    }
+
+    fn derive(
+        &mut self,
+        snapshot: &Snapshot,
+        name: &str,
+        text: &str,
+        statistics: &[Statistic],
+    ) -> Result<(), ToolError> {
+        let wrong = |reason: String, hint: &str| ToolError::argument("derive", reason, hint);
+        let plain = match statistics {
+            [] => None,
+            [one] => Some(*one),
+            _ => {
+                let hint = "write statistics into the expressions, such as p95(metric)";
+                return Err(ToolError::argument("aggregates", "one is enough here", hint));
+            }
+        };
+        if name == FROM || self.columns().iter().any(|column| column.name == name) {
+            return Err(wrong(format!("there is already a column {name:?}"), "give another name"));
+        }
+        let expression = Expression::parse(text)
+            .map_err(|error| wrong(format!("{name}: {error}"), "write errors / requests * 100"))?;
+        for selector in expression.selectors() {
+            let mut metric =
+                metric_patterns(&snapshot.metrics, "derive", std::iter::once(&*selector.metric))?;
+            let labels = selector.labels.iter().map(|test| {
+                check_column(&snapshot.metrics, "derive", &test.label)?;
+                let pattern = Pattern::new(&test.pattern).map_err(|reason| wrong(reason, ""))?;
+                Ok((test.label.clone(), pattern, test.negated))
+            });
+            let labels = labels.collect::<Result<Vec<_>, ToolError>>()?;
+            if let Some(metric) = metric.pop() {
+                self.selectors.insert(selector.clone(), Matcher { metric, labels });
+            }
+        }
+        self.values.push(Value::Derived { name: name.to_owned(), expression, plain });
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let column = |name: &str, kind| Column { name: name.to_owned().into(), kind, shown: true };
+        let mut columns: Vec<Column> =
+            self.keys.iter().map(|key| column(key, Kind::Text)).collect();
+        columns.extend(self.bucket.map(|_| column(FROM, Kind::Time)));
+        columns.extend(self.values.iter().map(|value| match value {
+            Value::Statistic(statistic) => column(statistic.name(), Kind::Number),
+            Value::Derived { name, .. } => column(name, Kind::Number),
+        }));
+        columns
+    }
+
+    fn rows(&self, chosen: &[Chosen<'_>]) -> Vec<Vec<Cell<'static>>> {
+        let mut groups: BTreeMap<Vec<Cell<'static>>, Vec<&Chosen<'_>>> = BTreeMap::new();
+        for one in chosen {
+            let key = self.keys.iter().map(|column| match column.as_str() {
+                LABELS => Cell::Text(one.labels(&[]).into()),
+                column => one.cell(column).into_owned(),
+            });
+            groups.entry(key.collect()).or_default().push(one);
+        }
+        let mut rows = Vec::new();
+        for (key, members) in groups {
+            for window in self.windows(&members) {
+                let mut row = key.clone();
+                row.extend(self.bucket.map(|_| Cell::Time(window.start())));
+                row.extend(self.values.iter().map(|value| {
+                    match (self.value(value, &members, window), value) {
+                        (None, _) => Cell::Nothing,
+                        (Some(count), Value::Statistic(Statistic::Count)) => {
+                            Cell::Count(count.round() as u64)
+                        }
+                        (Some(number), _) => Cell::Number(readable(number)),
+                    }
+                }));
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// The windows in which some series has points.
+    fn windows(&self, members: &[&Chosen<'_>]) -> Vec<Window> {
+        let points = members.iter().flat_map(|one| &one.series.points);
+        let mut inside = points.map(|(at, _)| *at).filter(|at| self.range.contains(*at));
+        let Some(length) = self.bucket else {
+            return inside.next().map(|_| self.range).into_iter().collect();
+        };
+        let starts: BTreeSet<i128> =
+            inside.map(|at| at.as_nanosecond().div_euclid(length)).collect();
+        let instant = |nanoseconds: i128| Timestamp::from_nanosecond(nanoseconds).ok();
+        let windows = starts.into_iter().filter_map(|at| {
+            let start = instant(at.checked_mul(length)?).unwrap_or(Timestamp::MIN);
+            let end = instant((at + 1).checked_mul(length)?).unwrap_or(Timestamp::MAX);
+            Window::new(start.max(self.range.start()), end.min(self.range.end())).ok()
+        });
+        windows.collect()
+    }
+
+    fn value(&self, value: &Value, members: &[&Chosen<'_>], window: Window) -> Option<f64> {
+        match value {
+            Value::Statistic(statistic) => {
+                self.points(members.iter().copied(), window).get(*statistic)
+            }
+            Value::Derived { expression, plain, .. } => {
+                expression.value(&mut |statistic, selector| {
+                    let matcher = self.selectors.get(selector)?;
+                    let statistic = statistic.or(*plain).unwrap_or_else(|| plain_of(selector));
+                    let of_metric = || {
+                        members
+                            .iter()
+                            .copied()
+                            .filter(|one| matcher.metric.fits(&one.series.metric))
+                    };
+                    let fitting: Vec<&Chosen<'_>> =
+                        of_metric().filter(|one| matcher.fits(one)).collect();
+                    if fitting.is_empty() && statistic.counts() {
+                        return of_metric().next().map(|_| 0.0);
+                    }
+                    self.points(fitting.into_iter(), window).get(statistic)
+                })
+            }
+        }
+    }
+
+    /// Whether series are the buckets of histograms and are taken together.
+    fn takes_histograms<'a>(&self, mut members: impl Iterator<Item = &'a Chosen<'a>>) -> bool {
+        let by_bound = self.keys.iter().any(|key| key == "le");
+        !by_bound && members.all(|one| one.series.bucket.is_some())
+    }
+
+    fn points<'a>(
+        &self,
+        members: impl Iterator<Item = &'a Chosen<'a>> + Clone,
+        window: Window,
+    ) -> Points<'a> {
+        let histogram = self.takes_histograms(members.clone());
+        Points::new(members.map(|one| one.series).collect(), window, histogram)
+    }
+}
+
+/// Statistics of a row that nobody chose any for.
+const DEFAULTS: &[Statistic] = &[
+    Statistic::Count,
+    Statistic::Mean,
+    Statistic::Min,
+    Statistic::Max,
+    Statistic::P95,
+    Statistic::Last,
+];
+
+/// The same where there are only histograms.
+const HISTOGRAM_DEFAULTS: &[Statistic] =
+    &[Statistic::Count, Statistic::Rate, Statistic::P50, Statistic::P95, Statistic::P99];
+
+impl Matcher {
+    fn fits(&self, one: &Chosen<'_>) -> bool {
+        self.labels.iter().all(|(label, pattern, negated)| {
+            let fits = match one.cell(label) {
+                Cell::Text(text) => pattern.fits(&text),
+                _ => pattern.fits(""),
+            };
+            fits != *negated
+        })
+    }
+}
+
+/// What a metric stands for in an expression that names no statistic.
+fn plain_of(selector: &Selector) -> Statistic {
+    let grows = is_counter(&selector.metric) || selector.metric.ends_with("_bucket");
+    if grows { Statistic::Increase } else { Statistic::Mean }
+}
+
+fn statistics(names: &Names) -> Result<Vec<Statistic>, ToolError> {
+    let each = names.iter().map(|name| {
+        Statistic::parse(name).ok_or_else(|| {
+            let hint = near(name, Statistic::NAMES.into_iter(), "statistics");
+            ToolError::argument("aggregates", format!("there is no statistic {name:?}"), hint)
+        })
+    });
+    each.collect()
+}
+
+fn bucket(length: Length) -> Result<i128, ToolError> {
+    let nanoseconds = length.duration().as_nanos();
+    if nanoseconds == 0 {
+        return Err(ToolError::argument("bucket", "it is zero", "give a length such as 5m"));
+    }
+    Ok(nanoseconds)
+}
+
+fn range(given: Option<TimeRange>) -> Result<Window, ToolError> {
+    let given = given.unwrap_or_default();
+    let (start, end) = (given.start.unwrap_or(Timestamp::MIN), given.end.unwrap_or(Timestamp::MAX));
+    let wrong = "give a window that ends after it starts";
+    Window::new(start, end).map_err(|error| ToolError::argument("window", error.to_string(), wrong))
+}
+
+struct Rows {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell<'static>>>,
+}
+
+impl Table for Rows {
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        self.rows[row][column].clone()
+    }
+
+    fn time_column(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl Tool for MetricAnalysis {
+    const NAME: &'static str = "metric_analysis";
+    const SUMMARY: &'static str =
+        "Statistics of metrics, by series, group or time; derived metrics";
+    const DESCRIPTION: &'static str = "\
+Gives statistics of the metrics of pods and services: for each series, for groups of series, and by
+buckets of time; or of expressions over several metrics, such as the share of calls that failed.
+Exact repeats of a row count once. Without arguments it lists every series.";
+    const EXAMPLES: &'static [&'static str] = &[
+        r#"{"metrics": "container_memory_*", "entity": "pod/cart-*", "aggregates": "max,last"}"#,
+        r#"{"metrics": "queue_size", "group_by": "namespace", "bucket": "5m"}"#,
+        r#"{"derive": {"error_percent": "calls_total{status_code=\"*ERROR\"} / calls_total * 100"}, "sort": "-error_percent"}"#,
+    ];
+    type Answer = Page;
+
+    fn run(&self, toolbox: &Toolbox) -> Result<Page, ToolError> {
+        metric_analysis(toolbox.snapshot(), toolbox.graph(), self)
+    }
+}

@@ -1,0 +1,140 @@
+//! A length of time as an argument.
+
+use std::fmt;
+
+use jiff::SignedDuration;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// A length of time, never negative. As JSON a text such as `"5m"`, `"90s"`, `"1h 30m"`, or a
+/// number of seconds.
+///
+/// ```
+/// use eog_sre::tools::Length;
+/// let length: Length = serde_json::from_str(r#""5m""#)?;
+/// assert_eq!(length.seconds(), 300.0);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Length(SignedDuration);
+
+impl Length {
+    /// A length of whole seconds.
+    pub const fn from_secs(seconds: u32) -> Self {
+        Self(SignedDuration::from_secs(seconds as i64))
+    }
+
+    /// In seconds.
+    pub fn seconds(self) -> f64 {
+        self.0.as_secs_f64()
+    }
+
+    /// As a duration.
+    pub fn duration(self) -> SignedDuration {
+        self.0
+    }
+
+    fn new(duration: SignedDuration) -> Result<Self, String> {
+        // A thousand years is further than any recording reaches, and safe to add to any time.
+        let longest = SignedDuration::from_hours(24 * 366 * 1000);
+        match duration.is_negative() || duration > longest {
+            true => Err("a length of time lies between 0 and 1000 years".to_owned()),
+            false => Ok(Self(duration)),
+        }
+    }
+}
+
+impl std::str::FromStr for Length {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(seconds) = text.trim().parse::<f64>() {
+            return from_seconds(seconds);
+        }
+        let duration = text.trim().parse::<SignedDuration>();
+        Self::new(
+            duration
+                .map_err(|_| format!("{text:?} is no length of time; write 90s, 5m or 1h 30m"))?,
+        )
+    }
+}
+
+fn from_seconds(seconds: f64) -> Result<Length, String> {
+    let duration = SignedDuration::try_from_secs_f64(seconds);
+    Length::new(duration.map_err(|_| format!("{seconds} is no number of seconds"))?)
+}
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LengthVisitor)
+    }
+}
+
+struct LengthVisitor;
+
+impl Visitor<'_> for LengthVisitor {
+    type Value = Length;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a length of time such as \"5m\", or a number of seconds")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Length, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_f64<E: Error>(self, seconds: f64) -> Result<Length, E> {
+        from_seconds(seconds).map_err(E::custom)
+    }
+
+    fn visit_u64<E: Error>(self, seconds: u64) -> Result<Length, E> {
+        self.visit_f64(seconds as f64)
+    }
+
+    fn visit_i64<E: Error>(self, seconds: i64) -> Result<Length, E> {
+        self.visit_f64(seconds as f64)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Length {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Length".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A length of time: a text such as 5m or 1h 30m, or seconds.",
+            "type": ["string", "number"]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_read_or_refused() {
+        let cases = [
+            ("5m", Some(300.0)),
+            ("1h 30m", Some(5400.0)),
+            ("90s", Some(90.0)),
+            ("PT2M", Some(120.0)),
+            ("1.5", Some(1.5)),
+            ("-5m", None),
+            ("soon", None),
+            ("1e300", None),
+            ("NaN", None),
+        ];
+        for (text, expected) in cases {
+            let read = text.parse::<Length>().ok().map(Length::seconds);
+            assert_eq!(read, expected, "{text}");
+        }
+        assert_eq!(serde_json::from_str::<Length>("60").unwrap().seconds(), 60.0);
+        assert!(serde_json::from_str::<Length>("-1").is_err());
+    }
+}

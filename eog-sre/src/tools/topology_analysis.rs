@@ -1,0 +1,327 @@
+//! `topology_analysis`: what stands around one entity.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use eog_core::{Edge, EntityId};
+use serde::{Deserialize, Serialize};
+
+use super::info::Tool;
+use super::query::{Names, Page};
+use super::{ToolError, Toolbox, entities};
+use crate::graph::{OperationalGraph, relation};
+use crate::names;
+use crate::snapshot::Snapshot;
+
+use super::build_topology::Choice;
+
+/// Steps from the entity unless a number is given.
+const DEFAULT_HOPS: u32 = 3;
+
+/// Most steps.
+const MAX_HOPS: u32 = 20;
+
+/// What is asked about an entity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum TopologyMode {
+    /// Everything below.
+    #[default]
+    All,
+    /// What its failures can come from, and what they can reach.
+    Dependencies,
+    /// Who calls it, over several calls.
+    Callers,
+    /// What it calls, over several calls.
+    Callees,
+    /// Owners, what it owns, what it runs on, what it mounts, and what serves or restricts it.
+    Infrastructure,
+}
+
+/// Which way dependencies are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EffectSide {
+    /// Both ways.
+    #[default]
+    Both,
+    /// To where effects come from: what it depends on.
+    Upstream,
+    /// To where effects go: what depends on it.
+    Downstream,
+}
+
+/// Arguments of [`topology_analysis()`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TopologyAnalysis {
+    /// The entity, such as `shop/Service/cart`, or an end of its name that no other has.
+    pub entity: String,
+    /// What to ask: all, dependencies, callers, callees or infrastructure.
+    pub mode: TopologyMode,
+    /// Most steps from the entity: 3 unless given, at most 20. The infrastructure is whole unless
+    /// given.
+    pub hops: Option<u32>,
+    /// Which way dependencies are followed: upstream (what it depends on), downstream (what
+    /// depends on it), or both.
+    pub direction: EffectSide,
+    /// Only over edges of these relations, such as `calls`.
+    pub relations: Names,
+    /// Most rows of each section: 50 unless given, at most 1000; 0 is the most.
+    pub limit: Option<usize>,
+    /// How many rows of each section to pass over.
+    pub offset: usize,
+}
+
+/// An entity that was reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reached {
+    /// The entity.
+    pub entity: EntityId,
+    /// In how many steps.
+    pub hops: u32,
+    /// From which entity the last step was made.
+    pub from: EntityId,
+    /// The last step's edge, read "source relation target".
+    pub edge: String,
+}
+
+/// The answer of [`topology_analysis()`]. Sections that were not asked for are absent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TopologyView {
+    /// The entity in full.
+    pub entity: EntityId,
+    /// What its failures can come from, the nearest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Page<Reached>>,
+    /// What its failures can reach, the nearest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependents: Option<Page<Reached>>,
+    /// Who calls it or sends it load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callers: Option<Page<Reached>>,
+    /// What it calls or sends load to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callees: Option<Page<Reached>>,
+    /// Owners, owned, nodes, mounts, services, workloads, autoscalers, policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infrastructure: Option<Page<Reached>>,
+}
+
+/// What stands around one entity in the operational graph.
+///
+/// A workload or pod calls and is called as the services that it stands behind.
+///
+/// # Errors
+/// [`ToolError::Argument`] for an unknown entity or relation.
+pub fn topology_analysis(
+    snapshot: &Snapshot,
+    graph: &OperationalGraph,
+    arguments: &TopologyAnalysis,
+) -> Result<TopologyView, ToolError> {
+    if arguments.entity.trim().is_empty() {
+        let hint = "name one, such as namespace/Service/name; build_topology lists them";
+        return Err(ToolError::argument("entity", "is missing", hint));
+    }
+    let known = entities::known(snapshot, graph);
+    let entity = entities::one(&known, "entity", &arguments.entity)?;
+    if arguments.hops.is_some_and(|hops| hops > MAX_HOPS) {
+        let reason = format!("no more than {MAX_HOPS} steps are made");
+        return Err(ToolError::argument("hops", reason, ""));
+    }
+    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
+    let walk = Walk { graph, relations, hops: arguments.hops.unwrap_or(DEFAULT_HOPS) };
+    let page = |reached: Vec<Reached>| {
+        let total = reached.len();
+        Page::cut(reached.into_iter(), total, arguments.offset, arguments.limit, |one| one)
+    };
+    let (mode, side) = (arguments.mode, arguments.direction);
+    let wants = |one: TopologyMode| mode == TopologyMode::All || mode == one;
+    let wants_side = |one: EffectSide| {
+        wants(TopologyMode::Dependencies) && matches!(side, EffectSide::Both)
+            || wants(TopologyMode::Dependencies) && side == one
+    };
+    let start = BTreeSet::from([entity]);
+    Ok(TopologyView {
+        entity: entity.clone(),
+        dependencies: wants_side(EffectSide::Upstream)
+            .then(|| page(walk.follow(&start, |at, edge| upstream(at, edge)))),
+        dependents: wants_side(EffectSide::Downstream)
+            .then(|| page(walk.follow(&start, |at, edge| downstream(at, edge)))),
+        callers: wants(TopologyMode::Callers)
+            .then(|| page(walk.follow(&faces(graph, entity), |at, edge| caller(at, edge)))),
+        callees: wants(TopologyMode::Callees)
+            .then(|| page(walk.follow(&faces(graph, entity), |at, edge| callee(at, edge)))),
+        infrastructure: wants(TopologyMode::Infrastructure)
+            .then(|| page(walk.hierarchy(entity, arguments.hops.unwrap_or(MAX_HOPS)))),
+    })
+}
+
+impl Tool for TopologyAnalysis {
+    const NAME: &'static str = "topology_analysis";
+    const SUMMARY: &'static str =
+        "What stands around one entity: dependencies, calls, infrastructure";
+    const DESCRIPTION: &'static str = "\
+For one entity: what its failures can come from (dependencies) and reach (dependents), who calls it
+and what it calls, and its infrastructure: owners, pods, nodes, mounts, autoscalers, policies. Each
+row says in how many steps it was reached, from where, and over which edge.";
+    const EXAMPLES: &'static [&'static str] = &[
+        r#"{"entity": "shop/Service/cart"}"#,
+        r#"{"entity": "Service/cart", "mode": "dependencies", "direction": "upstream", "hops": 2}"#,
+        r#"{"entity": "ConfigMap/settings", "mode": "infrastructure"}"#,
+    ];
+    type Answer = TopologyView;
+
+    fn run(&self, toolbox: &Toolbox) -> Result<TopologyView, ToolError> {
+        topology_analysis(toolbox.snapshot(), toolbox.graph(), self)
+    }
+}
+
+/// The entity and the services that it stands behind, itself or with what it owns.
+fn faces<'a>(graph: &'a OperationalGraph, entity: &'a EntityId) -> BTreeSet<&'a EntityId> {
+    let topology = graph.topology();
+    let mut faces = BTreeSet::from([entity]);
+    for one in graph.owned_by(entity).iter().chain([entity]) {
+        let backs = |edge: &&Edge| edge.relation == relation::BACKS && edge.source == *one;
+        faces.extend(topology.edges_at(one).filter(backs).map(|edge| &edge.target));
+    }
+    faces
+}
+
+/// The other end of an edge when effects come from there.
+fn upstream<'a>(at: &EntityId, edge: &'a Edge) -> Option<&'a EntityId> {
+    let other = other_end(at, edge);
+    edge.carries(other, at).then_some(other)
+}
+
+fn downstream<'a>(at: &EntityId, edge: &'a Edge) -> Option<&'a EntityId> {
+    let other = other_end(at, edge);
+    edge.carries(at, other).then_some(other)
+}
+
+const CALLS: [&str; 3] = [relation::CALLS, relation::ROUTES, relation::SENDS_LOAD];
+
+fn caller<'a>(at: &EntityId, edge: &'a Edge) -> Option<&'a EntityId> {
+    (CALLS.contains(&edge.relation.as_str()) && edge.target == *at).then_some(&edge.source)
+}
+
+fn callee<'a>(at: &EntityId, edge: &'a Edge) -> Option<&'a EntityId> {
+    (CALLS.contains(&edge.relation.as_str()) && edge.source == *at).then_some(&edge.target)
+}
+
+fn other_end<'a>(at: &EntityId, edge: &'a Edge) -> &'a EntityId {
+    if edge.source == *at { &edge.target } else { &edge.source }
+}
+
+struct Walk<'g> {
+    graph: &'g OperationalGraph,
+    relations: Choice,
+    hops: u32,
+}
+
+impl Walk<'_> {
+    /// Everything that is reached step by step, the nearest first, then by name.
+    fn follow<'g>(
+        &'g self,
+        start: &BTreeSet<&'g EntityId>,
+        step: impl Fn(&EntityId, &'g Edge) -> Option<&'g EntityId>,
+    ) -> Vec<Reached> {
+        let mut known: BTreeSet<&EntityId> = start.clone();
+        let mut layer: Vec<&EntityId> = start.iter().copied().collect();
+        let mut reached = Vec::new();
+        for hops in 1..=self.hops {
+            let mut next: BTreeMap<&EntityId, (&EntityId, &Edge)> = BTreeMap::new();
+            for at in layer {
+                let edges = self.graph.topology().edges_at(at);
+                for edge in edges.filter(|edge| self.relations.fits(&edge.relation)) {
+                    if let Some(other) = step(at, edge).filter(|other| !known.contains(other)) {
+                        next.entry(other).or_insert((at, edge));
+                    }
+                }
+            }
+            layer = next.keys().copied().collect();
+            known.extend(&layer);
+            reached.extend(next.into_iter().map(|(to, (from, edge))| found(to, hops, from, edge)));
+        }
+        reached
+    }
+
+    /// The infrastructure of an entity: up to its owners and services, down to pods, nodes and
+    /// mounts, without the siblings that a turn on the way would lead to.
+    fn hierarchy(&self, entity: &EntityId, most: u32) -> Vec<Reached> {
+        let mut known = BTreeSet::from([entity]);
+        let mut open = VecDeque::from([(entity, Way::Start, 0)]);
+        let mut reached = Vec::new();
+        while let Some((at, way, hops)) = open.pop_front() {
+            if hops == most {
+                continue;
+            }
+            let edges = self.graph.topology().edges_at(at);
+            let mut steps: Vec<(&EntityId, Way, &Edge)> = edges
+                .filter(|edge| self.relations.fits(&edge.relation))
+                .filter_map(|edge| Some((other_end(at, edge), way.turn(at, edge)?, edge)))
+                .collect();
+            steps.sort_by_key(|(to, _, _)| *to);
+            for (to, way, edge) in steps {
+                if known.insert(to) {
+                    reached.push(found(to, hops + 1, at, edge));
+                    open.push_back((to, way, hops + 1));
+                }
+            }
+        }
+        reached
+    }
+}
+
+fn found(to: &EntityId, hops: u32, from: &EntityId, edge: &Edge) -> Reached {
+    let (source, target) = (names::short(&edge.source), names::short(&edge.target));
+    Reached {
+        entity: to.clone(),
+        hops,
+        from: from.clone(),
+        edge: format!("{source} {} {target}", edge.relation),
+    }
+}
+
+/// How an entity of the infrastructure was come to, which decides how to go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Start,
+    /// To what owns it or what it serves.
+    Up,
+    /// To what it owns, uses or is served by.
+    Down,
+    /// To who uses it: on to what is owned and served by that one.
+    User,
+    /// To what acts on it: no further.
+    End,
+}
+
+impl Way {
+    /// How the other end of an edge is come to, if it is.
+    fn turn(self, at: &EntityId, edge: &Edge) -> Option<Self> {
+        let leaves = edge.source == *at;
+        let starts = self == Self::Start;
+        let (up, down) = match self {
+            Self::Start | Self::User => (true, true),
+            Self::Up => (true, false),
+            Self::Down => (false, true),
+            Self::End => return None,
+        };
+        match edge.relation.as_str() {
+            relation::OWNS if leaves => down.then_some(Self::Down),
+            relation::OWNS => (up && self != Self::User).then_some(Self::Up),
+            relation::BACKS if leaves => up.then_some(Self::Up),
+            relation::BACKS => (down && self != Self::User).then_some(Self::Down),
+            relation::MOUNTS | relation::RUNS_ON if leaves => Some(Self::Down),
+            relation::MOUNTS | relation::RUNS_ON => starts.then_some(Self::User),
+            relation::SCALES | relation::RESTRICTS | relation::INJECTS if leaves => {
+                starts.then_some(Self::User)
+            }
+            relation::SCALES | relation::RESTRICTS | relation::INJECTS => Some(Self::End),
+            _ => None,
+        }
+    }
+}

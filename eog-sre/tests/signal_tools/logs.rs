@@ -1,0 +1,201 @@
+//! `log_analysis`.
+
+use std::fs;
+
+use eog_sre::tools::Toolbox;
+use serde_json::{Value, json};
+
+use crate::support::{Recording, call, recordings, refusal};
+
+const TOOL: &str = "log_analysis";
+
+fn mine(toolbox: &Toolbox, arguments: Value) -> Value {
+    call(toolbox, TOOL, arguments)
+}
+
+/// Each pattern with its number of lines.
+fn counts(answer: &Value) -> Vec<(String, u64)> {
+    let rows = answer["rows"].as_array().unwrap();
+    let row =
+        |row: &Value| (row["pattern"].as_str().unwrap().to_owned(), row["lines"].as_u64().unwrap());
+    rows.iter().map(row).collect()
+}
+
+fn shop() -> Recording {
+    let mut recording = Recording::new();
+    for at in 0..6 {
+        let shelf = ["books", "music", "films"][at % 3];
+        let clock = format!("10:0{at}:00");
+        recording.log(&clock, "ads", "INFO", &format!("offer requested for [{shelf}] today"));
+        recording.log(&clock, "cart", "INFO", &format!("order {at} placed"));
+    }
+    recording.log("10:04:30", "cart", "ERROR", "order 4711 refused: no Answer from \"store\"");
+    recording.log("10:05:30", "cart", "WARNING", "order 4712 refused: no answer from \"depot\"");
+    recording
+}
+
+#[test]
+fn lines_that_say_the_same_are_one_pattern() {
+    let answer = mine(&shop().open(), json!({}));
+    assert_eq!(answer["lines"], 14);
+    assert_eq!(
+        counts(&answer),
+        [
+            ("offer requested for <*> today".to_owned(), 6),
+            ("order <*> placed".to_owned(), 6),
+            ("order <*> refused: no Answer from <*>".to_owned(), 1),
+            ("order <*> refused: no answer from <*>".to_owned(), 1),
+        ]
+    );
+    let offers = &answer["rows"][0];
+    assert_eq!(offers["percent"], 42.857);
+    assert_eq!(offers["severities"], "info 6");
+    assert_eq!(offers["services"], "ads 6");
+    assert_eq!(offers["first"], "2026-01-01T10:00:00Z");
+    assert_eq!(offers["last"], "2026-01-01T10:05:00Z");
+    assert_eq!(offers["example"], "offer requested for [books] today");
+    let exact = mine(&shop().open(), json!({"similarity": 1, "service": "ads"}));
+    assert_eq!(counts(&exact).iter().map(|row| row.1).collect::<Vec<_>>(), [2, 2, 2]);
+}
+
+#[test]
+fn conditions_pages_and_sorting_apply() {
+    let toolbox = shop().open();
+    let lines = |arguments: Value| mine(&toolbox, arguments)["lines"].as_u64().unwrap();
+    let cases = [
+        (json!({"severity": "ERROR"}), 1),
+        (json!({"severity": "error, warning"}), 2),
+        (json!({"service": "cart"}), 8),
+        (json!({"service": "c*"}), 8),
+        (json!({"entity": "shop/Service/cart"}), 8),
+        (json!({"entity": "cart", "severity": ["info"]}), 6),
+        (json!({"text": "no answer"}), 2),
+        (json!({"text": "nothing of this"}), 0),
+        (json!({"filters": {"text": "=~^order [0-9]+ placed$"}}), 6),
+        (json!({"filters": {"severity": "!=info", "service": "cart"}}), 2),
+        (json!({"window": "2026-01-01T10:05:00Z/"}), 3),
+    ];
+    for (arguments, expected) in cases {
+        assert_eq!(lines(arguments.clone()), expected, "{arguments}");
+    }
+    let newest = mine(&toolbox, json!({"sort": "-first", "columns": "pattern,lines", "limit": 1}));
+    assert_eq!(
+        newest["rows"],
+        json!([{"pattern": "order <*> refused: no answer from <*>", "lines": 1}])
+    );
+    assert_eq!(newest["total"], 4);
+    assert_eq!(newest["left_out"], "3 more rows: ask again with offset 1");
+}
+
+#[test]
+fn arguments_that_cannot_be_used_are_named() {
+    let toolbox = shop().open();
+    let cases = [
+        (
+            json!({"service": "carts"}),
+            "service: no line is from a service \"carts\"; did you mean cart?",
+        ),
+        (
+            json!({"severity": "eror"}),
+            "severity: there is no severity \"eror\"; did you mean error?",
+        ),
+        (json!({"similarity": 2}), "similarity: 2 is no share; give a number from 0 to 1"),
+        (
+            json!({"filters": {"txt": "x"}}),
+            "filters: there is no column \"txt\"; did you mean text?",
+        ),
+        (json!({"sort": "line"}), "sort: there is no column \"line\"; did you mean lines"),
+    ];
+    for (arguments, expected) in cases {
+        let told = refusal(&toolbox, TOOL, arguments);
+        assert!(told.starts_with(expected), "{told}");
+    }
+    let nothing = mine(&Recording::new().open(), json!({}));
+    assert_eq!(nothing, json!({"lines": 0, "rows": [], "total": 0, "offset": 0, "limit": 50}));
+}
+
+#[test]
+fn secrets_stay_masked() {
+    let mut recording = Recording::new();
+    recording.log("10:00:00", "cart", "INFO", "login with password=hunter2 as ann");
+    let answer = mine(&recording.open(), json!({"text": "login"})).to_string();
+    assert!(!answer.contains("hunter2"), "{answer}");
+}
+
+/// What the reference tool said about one call, as pattern, lines and first line.
+fn reference(number: &str) -> Option<Vec<(String, u64, String, String)>> {
+    let name = format!("upstream_tool_outputs/{number}_log_analysis.json");
+    let file: Value = serde_json::from_slice(&fs::read(recordings()?.join(name)).unwrap()).unwrap();
+    let output: Value = serde_json::from_str(file["output"].as_str().unwrap()).unwrap();
+    let answer: Value = serde_json::from_str(output[0]["text"].as_str().unwrap()).unwrap();
+    let patterns = answer["patterns"].as_array().unwrap();
+    let row = |row: &Value| {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let severity = row["example"]["severity"].as_str().unwrap();
+        (
+            text(&row["pattern"]),
+            row["count"].as_u64().unwrap(),
+            text(&row["example"]["body"]),
+            severity.replace("nan", ""),
+        )
+    };
+    Some(patterns.iter().map(row).collect())
+}
+
+/// The first lines that the reference shows, each as often as it says (at most 20 times), with
+/// other numbers in them.
+fn rewritten(number: &str) -> Option<Recording> {
+    let mut recording = Recording::new();
+    for (_, count, body, severity) in reference(number)? {
+        for copy in 0..count.min(20) {
+            let digit = char::from(b'1' + u8::try_from(copy % 9).unwrap());
+            let other: String = body
+                .trim()
+                .chars()
+                .map(|c| match c {
+                    '\t' | '\n' | '\r' => ' ',
+                    '2' => digit,
+                    other => other,
+                })
+                .collect();
+            recording.log("10:00:00", "any", &severity, &other);
+        }
+    }
+    Some(recording)
+}
+
+#[test]
+fn patterns_are_as_many_as_the_reference_finds_or_fewer() {
+    // Number of the call, patterns of the reference, ours. Fewer where it keeps lists of ids apart
+    // (32).
+    for (number, theirs, ours) in [
+        ("04", 1, 1),
+        ("15", 3, 3),
+        ("17", 11, 11),
+        ("30", 1, 1),
+        ("31", 14, 14),
+        ("32", 30, 1),
+        ("35", 7, 7),
+    ] {
+        let Some(recording) = rewritten(number) else { return };
+        assert_eq!(reference(number).unwrap().len(), theirs);
+        let answer = mine(&recording.open(), json!({"limit": 0}));
+        assert_eq!(answer["total"], ours, "{number}: {:#?}", counts(&answer));
+    }
+}
+
+#[test]
+fn patterns_read_like_those_of_the_reference() {
+    let Some(recording) = rewritten("31") else { return };
+    let found = counts(&mine(&recording.open(), json!({})));
+    let wanted = [
+        "GetCartAsync called with userId=<*>",
+        "AddItemAsync called with userId=<*> productId=<*> quantity=<*>",
+        "EmptyCartAsync called with userId=<*>",
+        "Application is shutting down...",
+        "Overriding HTTP_PORTS <*> and HTTPS_PORTS <*> Binding to values defined by URLS instead <*>",
+    ];
+    for pattern in wanted {
+        assert!(found.iter().any(|(text, _)| text == pattern), "{pattern} in {found:#?}");
+    }
+}

@@ -1,0 +1,78 @@
+//! `get_k8_spec`.
+
+use serde_json::{Value, json};
+
+use crate::support::{Recording, config};
+use crate::{refusal, toolbox};
+
+fn recording() -> Recording {
+    let mut recording = Recording::new();
+    let settings = |mode: &str, written: &str| {
+        config(
+            "settings",
+            "app.json",
+            &json!({"mode": mode, "token": "Zq8rT1xW"}).to_string(),
+            written,
+        )
+    };
+    recording.object("10:00:00", settings("off", "09:00:00"));
+    recording.object("10:05:00", settings("off", "09:00:00"));
+    recording.object("10:10:00", settings("on", "10:07:00"));
+    recording.object(
+        "10:10:00",
+        json!({"kind": "Secret", "metadata": {"name": "login",
+        "namespace": "shop"}, "data": {"user": "Kp3vN7yL"}}),
+    );
+    recording
+}
+
+#[test]
+fn equal_dumps_are_one_state() {
+    let tools = toolbox(recording().open());
+    let ask = |arguments: Value| tools.call("get_k8_spec", arguments).unwrap();
+    let path = "data/app.json#mode";
+    let all = ask(json!({"entity": "settings", "all_observations": true, "path": path}));
+    assert_eq!(all["entity"], "shop/ConfigMap/settings");
+    assert_eq!((&all["states"], &all["first_seen"]), (&json!(2), &json!("2026-01-01T10:00:00Z")));
+    assert_eq!(
+        all["observations"]["rows"],
+        json!([
+            {"first_seen": "2026-01-01T10:00:00Z", "last_seen": "2026-01-01T10:05:00Z", "spec": "off"},
+            {"first_seen": "2026-01-01T10:10:00Z", "last_seen": "2026-01-01T10:10:00Z", "spec": "on"},
+        ])
+    );
+    let last = ask(json!({"entity": "ConfigMap/settings", "path": "data"}));
+    assert_eq!(
+        last["observations"]["rows"][0]["spec"],
+        json!({"app.json": {"mode": "on", "token": "[masked 1]"}})
+    );
+    let at = json!({"entity": "settings", "path": path, "at": "2026-01-01T10:09:59Z"});
+    assert_eq!(ask(at)["observations"]["rows"][0]["spec"], "off");
+}
+
+#[test]
+fn no_secret_is_shown() {
+    let tools = toolbox(recording().open());
+    let text = tools.call_text("get_k8_spec", json!({"entity": "Secret/login"})).unwrap();
+    assert!(text.contains("[masked 1]") && !text.contains("Kp3vN7yL"), "{text}");
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let tools = toolbox(recording().open());
+    let cases = [
+        (json!({}), "entity: is missing"),
+        (json!({"entity": "setings"}), "did you mean shop/ConfigMap/settings?"),
+        (json!({"entity": "settings", "path": "dota"}), "did you mean data?"),
+        (json!({"entity": "settings", "at": "2026-01-01T09:00:00Z"}), "is of 2026-01-01T10:00:00Z"),
+        (json!({"entity": "settings", "at": "soon"}), "the arguments of get_k8_spec do not fit"),
+        (
+            json!({"entity": "settings", "at": "2026-01-01T10:00:00Z", "all_observations": true}),
+            "leave one of them out",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let error = refusal(&tools, "get_k8_spec", arguments);
+        assert!(error.contains(expected), "{error}");
+    }
+}
