@@ -14,7 +14,7 @@ mod text;
 mod words;
 
 pub(crate) use agent_output::agent_output;
-pub(crate) use clean::{clean, clean_line};
+pub(crate) use clean::{clean, clean_line, escape_json};
 pub(crate) use explanation::{explanation, in_one_line};
 pub(crate) use graph::{dot, mermaid};
 pub(crate) use json::json;

@@ -28,6 +28,19 @@ pub(crate) fn clean_line(text: &str) -> String {
     text.chars().map(|c| if is_harmful(c) { ' ' } else { c }).collect()
 }
 
+/// JSON of the same meaning in which such characters stand as escapes. They occur inside of its
+/// texts alone.
+pub(crate) fn escape_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        match is_harmful(c) && c != '\n' {
+            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// Cleaned, and cut after so many characters.
 pub(super) fn clean_to(text: &str, limit: usize) -> String {
     let clean = clean(text);
@@ -69,6 +82,15 @@ mod tests {
         assert_eq!(clean("a\u{1b}[2Jb\nc\u{202e}d"), "a [2Jb c d");
         assert_eq!(clean("plain – naïve ✓"), "plain – naïve ✓");
         assert_eq!(clean(&"x".repeat(5000)).chars().count(), 401);
+    }
+
+    #[test]
+    fn escaped_json_means_the_same() {
+        let json = "{\n  \"a\": \"\u{9b}2J\u{202e}x\u{7f}é\"\n}";
+        let escaped = escape_json(json);
+        assert!(!escaped.chars().any(|c| is_harmful(c) && c != '\n'), "{escaped:?}");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&escaped), read(json));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::args::{Call, Tool, ToolFormat};
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::progress::Progress;
-use crate::report::clean_line;
+use crate::report::{clean_line, escape_json};
 use crate::source;
 
 /// Longest text of `--json`, in bytes.
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
         note(&toolbox);
     }
     let text = match call.format {
-        ToolFormat::Json => answer + "\n",
+        ToolFormat::Json => escape_json(&answer) + "\n",
         ToolFormat::Table => table::table(&ordered::parse(&answer), files::full_width()),
     };
     files::print(&text)?;

@@ -31,6 +31,10 @@ pub struct AlertSummary {
     /// Conditions on columns: alert, entity, namespace, severity, state, active_since, first_seen,
     /// last_seen, minutes, occurrences, activations, max_value, ignored, description.
     pub filters: Filters,
+    /// Columns by which rows are put together; each group has a count.
+    pub group_by: Names,
+    /// Values of each group: `count`, or a function of a column such as `sum(occurrences)`.
+    pub aggregates: Names,
     /// Columns to show.
     pub columns: Names,
     /// Columns to sort by, with a minus before those that fall. Otherwise the earliest come first.
@@ -80,8 +84,8 @@ pub fn alert_summary(
     let query = Query {
         window: None,
         filters: &arguments.filters,
-        group_by: &Names::default(),
-        aggregates: &Names::default(),
+        group_by: &arguments.group_by,
+        aggregates: &arguments.aggregates,
         columns: &arguments.columns,
         sort: &arguments.sort,
         limit: arguments.limit,

@@ -69,6 +69,11 @@ fn a_summary_is_narrowed_by_state_length_window_and_entity() {
         let found = rows(&tools, "alert_summary", arguments.clone(), &["alert", "occurrences"]);
         assert_eq!(found, expected, "{arguments}");
     }
+    let grouped = json!({"group_by": "entity", "aggregates": "count, sum(occurrences)"});
+    assert_eq!(
+        rows(&tools, "alert_summary", grouped, &["entity", "count", "sum(occurrences)"]),
+        ["shop/Service/cart 2 4", "shop/Service/web 1 1", "- 1 1"]
+    );
     let error = refusal(&tools, "alert_summary", json!({"state": "fireing"}));
     assert_eq!(error, "state: no alert is in the state \"fireing\"; did you mean firing?");
 }

@@ -25,7 +25,7 @@ pub(crate) use near::{listed, near};
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ToolError;
@@ -152,13 +152,15 @@ impl Query<'_> {
 
     fn grouped(&self, table: &impl Table, chosen: &[usize]) -> Result<Page, ToolError> {
         let columns = table.columns();
-        let keys = self.group_by.iter().map(|name| position(columns, "group_by", name));
-        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let keys = positions(columns, "group_by", self.group_by)?;
         let aggregates = match self.aggregates.is_empty() {
             true => vec![Aggregate::count()],
             false => {
                 let each = self.aggregates.iter().map(|text| Aggregate::parse(text, columns));
-                each.collect::<Result<Vec<_>, _>>()?
+                let mut each = each.collect::<Result<Vec<_>, _>>()?;
+                let mut names = BTreeSet::new();
+                each.retain(|aggregate| names.insert(aggregate.column().name));
+                each
             }
         };
         let mut groups: BTreeMap<Vec<Cell<'_>>, Vec<usize>> = BTreeMap::new();
@@ -214,12 +216,24 @@ impl Query<'_> {
             let shown = columns.iter().enumerate().filter(|(_, column)| column.shown || grouped);
             return Ok(shown.map(|(at, _)| at).collect());
         }
-        self.columns.iter().map(|name| position(columns, "columns", name)).collect()
+        positions(columns, "columns", self.columns)
     }
 }
 
 fn first_difference(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
     orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// Where the columns of some names stand, each once.
+fn positions(columns: &[Column], argument: &str, names: &Names) -> Result<Vec<usize>, ToolError> {
+    let mut found = Vec::new();
+    for name in names.iter() {
+        let at = position(columns, argument, name)?;
+        if !found.contains(&at) {
+            found.push(at);
+        }
+    }
+    Ok(found)
 }
 
 /// Where a column of a name stands.

@@ -210,3 +210,18 @@ fn what_cannot_be_asked_is_told() {
     let long = "*".repeat(2000);
     assert!(ask(json!({"filters": {"note": long}})).unwrap_err().contains("longer than"));
 }
+
+#[test]
+fn a_name_that_is_given_twice_counts_once() {
+    let twice = Query {
+        window: None,
+        filters: &Filters::default(),
+        group_by: &Names(vec!["service".into(), "service".into()]),
+        aggregates: &Names(vec!["count".into(), "count".into()]),
+        columns: &Names::default(),
+        sort: &Names::default(),
+        limit: Some(1),
+        offset: 0,
+    };
+    assert_eq!(twice.run(&Requests).unwrap().rows[0].columns(), ["service", "count"]);
+}
