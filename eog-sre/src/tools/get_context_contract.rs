@@ -112,7 +112,7 @@ weaker findings, then changes and events of what it depends on. `omitted` says w
 other pages.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Service/cart"}"#,
-        r#"{"entity": "cart", "window": "2026-01-01T10:00:00Z/2026-01-01T10:30:00Z", "page": 2}"#,
+        r#"{"entity": "Service/cart", "window": "2026-01-01T10:00:00Z/2026-01-01T10:30:00Z", "page": 2}"#,
     ];
     type Answer = LocalContext;
 

@@ -128,7 +128,7 @@ fn thresholds_a_service_and_pages_narrow_the_answer() {
     assert_eq!(mail["calls"]["total"], 1);
     let second = tree(&toolbox, json!({"pivot": pivot, "limit": 1, "offset": 1}));
     assert_eq!(texts(&second["critical_paths"], "path"), ["load → web → mail"]);
-    assert_eq!(second["critical_paths"]["left_out"], "1 more rows: ask again with offset 2");
+    assert_eq!(second["critical_paths"]["left_out"], "1 more row: ask again with offset 2");
 }
 
 #[test]
