@@ -400,7 +400,7 @@ Exact repeats of a row count once. Without arguments it lists every series.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"metrics": "container_memory_*", "entity": "pod/cart-*", "aggregates": "max,last"}"#,
         r#"{"metrics": "queue_size", "group_by": "namespace", "bucket": "5m"}"#,
-        r#"{"derive": {"error_percent": "calls_total{status_code=\"*ERROR\"} / calls_total * 100"}, "sort": "-error_percent"}"#,
+        r#"{"derive": {"error_percent": "calls_total{status_code=\"*ERROR\"}/calls_total*100"}, "sort": "-error_percent"}"#,
     ];
     type Answer = Page;
 
