@@ -312,13 +312,14 @@ impl Way {
         };
         match edge.relation.as_str() {
             relation::OWNS if leaves => down.then_some(Self::Down),
-            relation::OWNS => (up && self != Self::User).then_some(Self::Up),
+            relation::OWNS => up.then_some(Self::Up),
             relation::BACKS if leaves => up.then_some(Self::Up),
             relation::BACKS => (down && self != Self::User).then_some(Self::Down),
             relation::MOUNTS | relation::RUNS_ON if leaves => Some(Self::Down),
             relation::MOUNTS | relation::RUNS_ON => starts.then_some(Self::User),
             relation::SCALES | relation::RESTRICTS | relation::INJECTS if leaves => {
-                starts.then_some(Self::User)
+                // A schedule owns the experiment that acts.
+                (starts || self == Self::Down).then_some(Self::User)
             }
             relation::SCALES | relation::RESTRICTS | relation::INJECTS => Some(Self::End),
             _ => None,

@@ -46,8 +46,10 @@ fn equal_dumps_are_one_state() {
         last["observations"]["rows"][0]["spec"],
         json!({"app.json": {"mode": "on", "token": "[masked 1]"}})
     );
-    let at = json!({"entity": "settings", "path": path, "at": "2026-01-01T10:09:59Z"});
-    assert_eq!(ask(at)["observations"]["rows"][0]["spec"], "off");
+    for (at, expected) in [("2026-01-01T10:09:59Z", "off"), ("2026-01-01T10:10:00Z", "on")] {
+        let at = json!({"entity": "settings", "path": path, "at": at});
+        assert_eq!(ask(at)["observations"]["rows"][0]["spec"], expected);
+    }
 }
 
 #[test]

@@ -119,6 +119,39 @@ fn the_infrastructure_goes_up_and_down_and_not_to_siblings() {
 }
 
 #[test]
+fn what_acts_on_a_workload_is_found_from_both_ends() {
+    let mut recording = recording();
+    let named = |kind: &str, name: &str, owner: Value, spec: Value| {
+        json!({"apiVersion": "chaos-mesh.org/v1alpha1", "kind": kind, "spec": spec,
+            "metadata": {"name": name, "namespace": "shop", "ownerReferences": owner}})
+    };
+    let target = json!({"selector": {"namespaces": ["shop"], "labelSelectors": {"app": "store"}}});
+    let owner = json!([{"kind": "Schedule", "name": "often"}]);
+    recording.object("10:00:00", named("Schedule", "often", json!([]), json!({})));
+    recording.object("10:00:00", named("StressChaos", "burn", owner, target));
+    let scaled = json!({"scaleTargetRef": {"kind": "Deployment", "name": "cart"}});
+    recording.object(
+        "10:00:00",
+        json!({"kind": "HorizontalPodAutoscaler", "spec": scaled,
+        "metadata": {"name": "scaler", "namespace": "shop"}}),
+    );
+    let tools = toolbox(recording.open());
+    let ask = |entity: &str| {
+        let arguments = json!({"entity": entity, "mode": "infrastructure"});
+        section(&tools.call("topology_analysis", arguments).unwrap(), "infrastructure")
+    };
+    let found = ask("Schedule/often");
+    let injected = "2 Deployment/store: StressChaos/burn injects Deployment/store";
+    assert!(found.contains(&injected.to_owned()), "{found:#?}");
+    let scaler = ask("Service/cart");
+    let scales =
+        "2 HorizontalPodAutoscaler/scaler: HorizontalPodAutoscaler/scaler scales Deployment/cart";
+    assert!(scaler.contains(&scales.to_owned()), "{scaler:#?}");
+    let node = ask("Node/n1");
+    assert!(node.iter().any(|line| line.starts_with("3 Deployment/cart:")), "{node:#?}");
+}
+
+#[test]
 fn the_whole_graph_is_counted_filtered_and_paged() {
     let tools = toolbox(recording().open());
     let ask = |arguments: Value| tools.call("build_topology", arguments).unwrap();
