@@ -9,11 +9,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eog::{Config, Engine};
 use eog_core::{ContextContract, ContextRequest, EntityId, LocalContext, Window};
 use eog_evidence::{EvidencePolicy, open_case};
+use eog_sre::tools::Toolbox;
 use eog_sre::{CacheAt, ReadOptions, Snapshot, SnapshotContext};
 
 /// How often a load is measured.
@@ -66,10 +68,12 @@ fn report(folder: &str, architecture: &str) -> Result<(), Failed> {
     let (incident_time, incident) = timed(|| Ok::<_, Failed>(snapshot.incident(&graph)))?;
     println!("| incident | {} |", ms(incident_time));
     let window = open_case(&incident, None)?.window;
-    let (index_time, context) = timed(|| Ok::<_, Failed>(SnapshotContext::new(snapshot, graph)))?;
+    drop(graph);
+    let toolbox = Toolbox::new(Arc::new(snapshot));
+    let (index_time, _) = timed(|| Ok::<_, Failed>(toolbox.context()))?;
     println!("| indexes | {} |", ms(index_time));
-    contexts(&context, window)?;
-    drop(context);
+    contexts(&toolbox, window)?;
+    drop(toolbox);
     for phase in ["load", "investigate"] {
         let (time, peak) = phase_of_own(phase, folder, architecture)?;
         let share = peak as f64 / bytes as f64;
@@ -83,7 +87,8 @@ fn report(folder: &str, architecture: &str) -> Result<(), Failed> {
 }
 
 /// Asks for the context of every entity that has spans, log lines and metrics.
-fn contexts(context: &SnapshotContext, window: Window) -> Result<(), Failed> {
+fn contexts(toolbox: &Toolbox, window: Window) -> Result<(), Failed> {
+    let context = toolbox.context();
     let all: Vec<EntityId> = context.graph().topology().entities().cloned().collect();
     let entities: Vec<EntityId> = all
         .into_iter()
@@ -92,31 +97,41 @@ fn contexts(context: &SnapshotContext, window: Window) -> Result<(), Failed> {
             held.spans > 0 && held.log_lines > 0 && held.series > 0
         })
         .collect();
-    let (mut times, mut sizes) = (Vec::new(), Vec::new());
+    let (mut times, mut sizes, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         for entity in &entities {
             let (time, packet) = timed(|| ask(context, entity, window))?;
             if round > 0 {
                 times.push(time);
                 sizes.push((packet.findings.len(), serde_json::to_vec(&packet)?.len()));
+                let arguments = serde_json::json!({
+                    "entity": entity, "window": format!("{}/{}", window.start(), window.end())
+                });
+                let call = || toolbox.call_text("get_context_contract", arguments);
+                calls.push(timed(call)?.0);
             }
         }
     }
-    times.sort();
     sizes.sort();
-    let rank = |share: usize| (times.len() * share).div_ceil(100).saturating_sub(1);
-    let at = |share: usize| times.get(rank(share)).copied().unwrap_or_default();
     let (fewest, smallest) = sizes.first().copied().unwrap_or_default();
     let (most, largest) = sizes.last().copied().unwrap_or_default();
-    println!(
-        "| context, warm, of {} entities: median, 95th percentile, most | {}, {}, {} |",
-        entities.len(),
-        ms(at(50)),
-        ms(at(95)),
-        ms(at(100))
-    );
+    for (what, times) in [("context", times), ("tool get_context_contract", calls)] {
+        println!(
+            "| {what}, warm, of {} entities: median, 95th percentile, most | {} |",
+            entities.len(),
+            ranks(times)
+        );
+    }
     println!("| findings in a context | {fewest} ({smallest} bytes) to {most} ({largest} bytes) |");
     Ok(())
+}
+
+/// Median, 95th percentile and the longest.
+fn ranks(mut times: Vec<Duration>) -> String {
+    times.sort();
+    let rank = |share: usize| (times.len() * share).div_ceil(100).saturating_sub(1);
+    let at = |share: usize| ms(times.get(rank(share)).copied().unwrap_or_default());
+    format!("{}, {}, {}", at(50), at(95), at(100))
 }
 
 /// Asks as the controller does.

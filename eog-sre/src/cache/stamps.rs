@@ -24,7 +24,7 @@ const SETTLED: i64 = 2;
 
 /// Adds a source file to a key.
 pub(super) fn stamp(key: &mut blake3::Hasher, name: &str, path: Result<PathBuf, String>) {
-    let told = path.and_then(|path| describe(&path).map_err(|error| error.to_string()));
+    let told = path.and_then(|path| describe(&path, false).map_err(|error| error.to_string()));
     match told {
         Ok((facts, digest)) => {
             key.update(format!("\n{name:?} {facts}").as_bytes());
@@ -36,11 +36,12 @@ pub(super) fn stamp(key: &mut blake3::Hasher, name: &str, path: Result<PathBuf, 
     }
 }
 
-fn describe(path: &PathBuf) -> io::Result<(String, blake3::Hash)> {
+/// The facts about a file and the digest of its content; `trusted` takes its times as settled.
+fn describe(path: &PathBuf, trusted: bool) -> io::Result<(String, blake3::Hash)> {
     let mut file = File::open(path)?;
     let found = file.metadata()?;
     let size = found.len();
-    let whole = size <= SMALL || !is_settled(&found);
+    let whole = size <= SMALL || !(trusted || is_settled(&found));
     let mut digest = blake3::Hasher::new();
     if whole {
         absorb(&mut digest, file)?;
@@ -54,6 +55,7 @@ fn describe(path: &PathBuf) -> io::Result<(String, blake3::Hash)> {
     Ok((format!("{path:?} {size} {modified:?} {} {whole}", identity(&found)), digest.finalize()))
 }
 
+/// Adds all of a source to a digest.
 fn absorb(digest: &mut blake3::Hasher, mut source: impl Read) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {
@@ -89,4 +91,49 @@ fn is_settled(found: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_settled(_: &Metadata) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_change_in_the_middle_of_a_large_file_shows_in_one_of_two_ways() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.tsv");
+        let mut content = vec![b'x'; 300 * 1024];
+        fs::write(&path, &content).unwrap();
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let (facts, ends) = describe(&path, true).unwrap();
+        let (_, whole) = describe(&path, false).unwrap();
+        assert_ne!(ends, whole);
+
+        // The same size and the same time of change, as a program can choose them.
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        content[150 * 1024] = b'y';
+        fs::write(&path, &content).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        let (facts_now, ends_now) = describe(&path, true).unwrap();
+        let (_, whole_now) = describe(&path, false).unwrap();
+        assert_eq!(ends_now, ends, "the ends are the same");
+        assert_ne!(whole_now, whole, "a file that changed just now is digested whole");
+        if cfg!(unix) {
+            assert_ne!(facts_now, facts, "the system tells when the content was set");
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_large_file_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.tsv");
+        let digest = |at: usize| {
+            let mut content = vec![b'x'; 300 * 1024];
+            content[at] = b'y';
+            fs::write(&path, &content).unwrap();
+            describe(&path, true).unwrap().1
+        };
+        let digests = [digest(0), digest(300 * 1024 - 1), digest(150 * 1024)];
+        assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);
+    }
 }
