@@ -219,3 +219,36 @@ fn a_snapshot_that_may_not_fit_is_refused_unless_allowed() {
     let few = ReadOptions { max_memory: Some(50_000), max_rows_per_file: 2, ..Default::default() };
     assert!(Snapshot::open(recording.path(), &few).is_ok());
 }
+
+#[test]
+fn files_and_warnings_come_in_order_however_many_threads_read() {
+    let mut recording = Recording::new();
+    recording.log("10:00:00", "web", "9", "line");
+    recording.event("10:00:00", json!({"object": {}}));
+    recording.file("alerts/alerts_at_2026-01-01T10-00-00.json", "{}");
+    let header = ["metric_name", "timestamp", "value", "pod_name", "namespace", "tags"];
+    for (pod, second) in [("a", "20"), ("b", "10"), ("c", "30")] {
+        // Each file goes on with one series and has a broken row.
+        let at = format!("2026-01-01 10:00:{second}");
+        let good = ["up", &at, "1", "p", "shop", "{}"].map(str::to_owned).to_vec();
+        let bad = ["up", "never", "1", "p", "shop", "{}"].map(str::to_owned).to_vec();
+        let rows = vec![good, bad].into_iter();
+        recording.file(&format!("metrics/pod_{pod}_raw.tsv"), table(&header, rows));
+    }
+    for _ in 0..20 {
+        let snapshot = recording.open();
+        let metrics = ["a", "b", "c"].map(|pod| format!("metrics/pod_{pod}_raw.tsv"));
+        let [a, b, c] = metrics.each_ref().map(String::as_str);
+        let alerts = "alerts/alerts_at_2026-01-01T10-00-00.json";
+        let (events, logs) = ("k8s_events_raw.tsv", "otel_logs_raw.tsv");
+        assert_eq!(snapshot.files(), [alerts, events, logs, a, b, c]);
+        let about = snapshot.warnings().iter().filter(|line| !line.starts_with("the snapshot has"));
+        let about: Vec<&str> =
+            about.map(|line| line.split([' ', ':']).next().unwrap_or_default()).collect();
+        assert_eq!(about, [alerts, events, a, b, c]);
+        let stored = format!("{snapshot:?}");
+        let times = ["10:00:10Z, 1.0), (2026", "10:00:20Z, 1.0), (2026", "10:00:30Z, 1.0)]"];
+        assert!(times.iter().all(|time| stored.contains(time)), "{stored}");
+        assert_eq!(stored.matches("MetricSeries").count(), 1);
+    }
+}
