@@ -59,6 +59,22 @@ fn lines_that_say_the_same_are_one_pattern() {
 }
 
 #[test]
+fn errors_are_never_put_together_with_other_lines() {
+    let mut recording = Recording::new();
+    for severity in ["INFO", "", "ERROR", "FATAL"] {
+        recording.log("10:00:00", "cart", severity, "shelf 4711 is empty");
+    }
+    let answer = mine(&recording.open(), json!({"columns": "lines,severities"}));
+    assert_eq!(
+        answer["rows"],
+        json!([
+            {"lines": 2, "severities": "info 1, unknown 1"},
+            {"lines": 2, "severities": "fatal 1, error 1"}
+        ])
+    );
+}
+
+#[test]
 fn conditions_pages_and_sorting_apply() {
     let toolbox = shop().open();
     let lines = |arguments: Value| mine(&toolbox, arguments)["lines"].as_u64().unwrap();

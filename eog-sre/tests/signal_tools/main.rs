@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
 
+mod examples;
 mod logs;
 mod metrics;
 mod support;

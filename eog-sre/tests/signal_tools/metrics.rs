@@ -102,13 +102,7 @@ fn entities_are_named_in_full_in_short_or_by_pattern() {
         "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n\
          up\t2026-01-01 10:00:00\t1\tshelf-6d5f7c8b9-abcde\tshop\t{}\n",
     );
-    let shelf = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "shelf", "namespace": "shop"}, "spec": {"replicas": 1}});
-    let shelf = shelf.to_string().replace('"', "\"\"");
-    recording.file(
-        "k8s_objects_raw.tsv",
-        format!("Timestamp\tBody\n2026-01-01 10:00:00\t\"{shelf}\"\n"),
-    );
+    recording.deployment("shelf");
     let toolbox = recording.open();
     for (entity, metric, series) in [
         ("shop/Pod/cart-1", "*", 4),

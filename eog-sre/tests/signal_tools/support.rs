@@ -74,6 +74,15 @@ impl Recording {
             .unwrap();
     }
 
+    /// A Deployment of the shop, as the only object.
+    pub(crate) fn deployment(&self, name: &str) {
+        let object = serde_json::json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "shop"}, "spec": {"replicas": 1}});
+        let object = object.to_string().replace('"', "\"\"");
+        let rows = format!("Timestamp\tBody\n2026-01-01 10:00:00\t\"{object}\"\n");
+        self.file("k8s_objects_raw.tsv", rows);
+    }
+
     /// An alert on a service of the shop, active since a time.
     pub(crate) fn alert(&self, service: &str, since: &str) {
         let alert = serde_json::json!([{

@@ -7,7 +7,7 @@ use crate::support::{Recording, call, recordings, refusal};
 
 const TOOL: &str = "get_trace_error_tree";
 
-/// Ten minutes of load → web → {cart → store (a host that sends nothing), mail}. From 10:05 on the
+/// Ten minutes of load → web → {cart → store (a host that sends nothing), mail → post}. From 10:05 on the
 /// store fails every second call, the cart takes longer, and nothing goes to mail any more.
 fn shop() -> Recording {
     let mut recording = Recording::new();
@@ -24,7 +24,7 @@ fn shop() -> Recording {
                 &clock,
                 &[
                     "Client load 100",
-                    &format!("{bad}Server web 95"),
+                    &format!("{bad}Server web {}", ms + 65),
                     &format!("{bad}Client web 92"),
                     &format!("{bad}Server cart {ms}"),
                     if fails { store_fails } else { store },
@@ -34,7 +34,14 @@ fn shop() -> Recording {
         if second % 10 == 0 && !late {
             recording.trace(
                 &clock,
-                &["Client load 50", "Server web 40", "Client web 30", "Server mail 20"],
+                &[
+                    "Client load 50",
+                    "Server web 40",
+                    "Client web 30",
+                    "Server mail 20",
+                    "Client mail 15",
+                    "Server post 10",
+                ],
             );
         }
     }
@@ -76,6 +83,9 @@ fn critical_paths_end_where_it_began() {
         hops,
         ["shop/Service/load", "shop/Service/web", "shop/Service/cart", "shop/Service/store"]
     );
+    // A request counts once at each service, whatever happens inside.
+    assert_eq!(store["hops"][1]["before"]["requests"], 90);
+    assert_eq!(store["hops"][1]["shifts"], json!(["errors", "latency"]));
     assert_eq!(store["hops"][3]["before"]["error_percent"], 0.0);
     assert_eq!(store["hops"][3]["after"]["error_percent"], 50.0);
     let sample = &store["sample_errors"][0];
@@ -88,7 +98,7 @@ fn critical_paths_end_where_it_began() {
 fn services_calls_and_paths_are_compared() {
     let toolbox = shop().open();
     let answer = tree(&toolbox, json!({"pivot": "2026-01-01T10:05:00Z"}));
-    assert_eq!(answer["summary"]["before"], json!({"traces": 90, "spans": 420, "failed_spans": 0}));
+    assert_eq!(answer["summary"]["before"], json!({"traces": 90, "spans": 480, "failed_spans": 0}));
     assert_eq!(
         answer["summary"]["after"],
         json!({"traces": 60, "spans": 300, "failed_spans": 120})
@@ -109,7 +119,10 @@ fn services_calls_and_paths_are_compared() {
             (&*format!("shop/Service/{}", wanted.0), &*format!("shop/Service/{}", wanted.1));
         assert!(ends.contains(&wanted), "{wanted:?} in {ends:?}");
     }
-    assert_eq!(texts(&answer["paths"], "path"), ["load → web → cart → store", "load → web → mail"]);
+    assert_eq!(
+        texts(&answer["paths"], "path"),
+        ["load → web → cart → store", "load → web → mail → post"]
+    );
     let mail = &answer["paths"]["rows"][1];
     assert_eq!((&mail["before"], &mail["after"]), (&json!(30), &json!(0)));
 }
@@ -120,12 +133,11 @@ fn thresholds_a_service_and_pages_narrow_the_answer() {
     let pivot = "2026-01-01T10:05:00Z";
     let strict = json!({"pivot": pivot, "error_threshold": 60, "latency_threshold": 500});
     assert_eq!(texts(&tree(&toolbox, strict)["critical_paths"], "path"), ["load → web → mail"]);
-    let mail = tree(&toolbox, json!({"pivot": pivot, "service": "mail"}));
+    let mail = tree(&toolbox, json!({"pivot": pivot, "entity": "mail"}));
     assert_eq!(mail["service"], "shop/Service/mail");
-    for list in ["critical_paths", "paths"] {
-        assert_eq!(texts(&mail[list], "path"), ["load → web → mail"], "{list}");
-    }
-    assert_eq!(mail["calls"]["total"], 1);
+    assert_eq!(texts(&mail["critical_paths"], "path"), ["load → web → mail"]);
+    assert_eq!(texts(&mail["paths"], "path"), ["load → web → mail → post"]);
+    assert_eq!(mail["calls"]["total"], 2);
     let second = tree(&toolbox, json!({"pivot": pivot, "limit": 1, "offset": 1}));
     assert_eq!(texts(&second["critical_paths"], "path"), ["load → web → mail"]);
     assert_eq!(second["critical_paths"]["left_out"], "1 more row: ask again with offset 2");
@@ -158,7 +170,7 @@ fn a_period_that_nobody_recorded_is_no_silence() {
 fn arguments_that_cannot_be_used_are_named() {
     let toolbox = shop().open();
     let cases = [
-        (json!({"service": "carts"}), "service: the snapshot knows no entity \"carts\"; "),
+        (json!({"entity": "carts"}), "entity: the snapshot knows no entity \"carts\"; "),
         (
             json!({"error_threshold": 120}),
             "error_threshold: 120 is no such share; give percent from 0 to 100",

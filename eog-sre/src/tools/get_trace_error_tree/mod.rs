@@ -37,7 +37,8 @@ const THRESHOLD: f64 = 10.0;
 pub struct GetTraceErrorTree {
     /// Only paths through this service, and its own calls: an entity such as `shop/Service/cart`,
     /// its bare name, or a workload that stands behind services.
-    pub service: Option<String>,
+    #[serde(alias = "service")]
+    pub entity: Option<String>,
     /// Where before and after meet, RFC 3339. Without it the strongest change that precedes an
     /// alert which it can have caused, else the earliest alert, else the middle of the traces.
     pub pivot: Option<Timestamp>,
@@ -186,7 +187,7 @@ pub fn get_trace_error_tree(
     let index = toolbox.signals().spans(snapshot, graph);
     let spans = &snapshot.spans;
     let judge = Judge::new(arguments.error_threshold, arguments.latency_threshold)?;
-    let asked = arguments.service.as_deref();
+    let asked = arguments.entity.as_deref();
     let asked = asked.map(|text| services(toolbox, text)).transpose()?.unwrap_or_default();
     let wanted = |service: &EntityId| asked.is_empty() || asked.contains(service);
 
@@ -277,7 +278,7 @@ fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolErr
         let callees = index.calls().map(|(_, callee, _)| callee);
         index.services().map(|(service, _)| service).chain(callees).collect()
     };
-    let found = entities::one(&traced, "service", text).cloned();
+    let found = entities::one(&traced, "entity", text).cloned();
     if let Ok(service) = found {
         return Ok(BTreeSet::from([service]));
     }
@@ -289,7 +290,7 @@ fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolErr
         return Ok(BTreeSet::from([service]));
     }
     let known = entities::known(snapshot, graph);
-    let backed: BTreeSet<EntityId> = entities::one(&known, "service", text)
+    let backed: BTreeSet<EntityId> = entities::one(&known, "entity", text)
         .ok()
         .into_iter()
         .flat_map(|workload| graph.topology().edges_at(workload).map(move |edge| (workload, edge)))
@@ -365,7 +366,7 @@ that requests took; and the critical paths, each ending at the service where err
 or where requests stopped, with every hop and what failed spans say.";
     const EXAMPLES: &'static [&'static str] = &[
         "{}",
-        r#"{"service": "cart", "pivot": "2026-01-01T10:00:00Z", "delta": "10m"}"#,
+        r#"{"entity": "cart", "pivot": "2026-01-01T10:00:00Z", "delta": "10m"}"#,
         r#"{"error_threshold": 1, "latency_threshold": 50, "limit": 10}"#,
     ];
     type Answer = TraceErrorTree;
