@@ -72,3 +72,92 @@ fn every_argument_is_described() {
         }
     }
 }
+
+#[test]
+fn no_tool_shows_a_secret() {
+    let secret = "Zq8rT1xWv5";
+    let mut recording = recording();
+    for (clock, value) in [("10:00:00", secret.to_owned()), ("10:05:00", format!("{secret}9"))] {
+        let env = json!({"name": "c", "env": [{"name": "DB_PASSWORD", "value": value}]});
+        recording.object(clock, workload("Deployment", "pay", env, json!([])));
+        recording.object(
+            clock,
+            json!({"kind": "Secret", "data": {"user": value},
+            "metadata": {"name": "login", "namespace": "shop"}}),
+        );
+        let text = format!("{{\"password\": \"{value}\"}}");
+        recording.object(
+            clock,
+            json!({"kind": "ConfigMap", "data": {"a.json": text},
+            "metadata": {"name": "conf", "namespace": "shop"}}),
+        );
+    }
+    recording.event(
+        "10:01:00",
+        json!({"reason": "Failed", "type": "Warning",
+        "metadata": {"uid": "1"}, "lastTimestamp": "2026-01-01T10:01:00Z",
+        "message": format!("cannot log in with password={secret}"),
+        "involvedObject": {"kind": "Pod", "name": "pay-1", "namespace": "shop"}}),
+    );
+    let labels = json!({"alertname": "Locked", "namespace": "shop", "service_name": "pay",
+        "api_token": secret});
+    recording.alert("10:05:00", labels, "2026-01-01T10:01:00Z");
+    let toolbox = toolbox(recording.open());
+    let mut calls: Vec<(&str, Value)> = vec![
+        ("alert_analysis", json!({"columns": "alert,labels.api_token"})),
+        ("k8s_spec_change_analysis", json!({"entity": "shop/*"})),
+    ];
+    for entity in ["Deployment/pay", "Secret/login", "ConfigMap/conf"] {
+        calls.push(("get_k8_spec", json!({"entity": entity, "all_observations": true})));
+    }
+    calls.extend(
+        ["alert_summary", "event_analysis", "build_topology"].map(|name| (name, json!({}))),
+    );
+    let mut masked = 0;
+    for (name, arguments) in calls {
+        let text = toolbox.call_text(name, arguments).unwrap();
+        assert!(!text.contains(secret), "{name}: {text}");
+        masked += usize::from(text.contains("[masked"));
+    }
+    assert!(masked >= 6, "{masked} answers show that something is masked");
+}
+
+#[cfg(feature = "schema")]
+#[test]
+fn odd_arguments_are_answered_or_refused() {
+    let toolbox = toolbox(recording().open());
+    let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+    let odd = [
+        Value::Null,
+        json!(true),
+        json!(-1),
+        json!(u64::MAX),
+        json!(1e300),
+        json!(""),
+        json!("*"),
+        json!("((((("),
+        json!("a=~("),
+        json!("\u{0}\u{202e}é"),
+        json!("x".repeat(100_000)),
+        json!([]),
+        json!([""]),
+        json!(["count", "count"]),
+        json!({}),
+        json!({"": ""}),
+        json!({"time": "<"}),
+        json!({"start": "2026-01-01T10:00:00Z"}),
+        deep,
+    ];
+    for tool in tools() {
+        let schema = tool.args_schema();
+        for name in schema["properties"].as_object().unwrap().keys() {
+            for value in &odd {
+                let mut arguments = json!({"entity": "Deployment/cart"});
+                arguments[name] = value.clone();
+                if let Err(error) = toolbox.call(tool.name, arguments) {
+                    assert!(error.to_string().chars().count() < 3000, "{} {name}", tool.name);
+                }
+            }
+        }
+    }
+}
