@@ -33,9 +33,14 @@ fn main() -> ExitCode {
         ["--phase", phase, folder, architecture] => run_phase(phase, folder, architecture),
         [] => match std::env::var("EOG_SCALE_SNAPSHOT") {
             Ok(folder) => report(&folder, ""),
-            Err(_) => Err("usage: scale SNAPSHOT [ARCHITECTURE], or set EOG_SCALE_SNAPSHOT; \
-                           make_scale_snapshot.py OUT makes a snapshot"
-                .into()),
+            // So that `cargo bench` over everything does not end here.
+            Err(_) => {
+                println!(
+                    "skipped: no snapshot. Give its folder, or set EOG_SCALE_SNAPSHOT; \
+                     make_scale_snapshot.py OUT makes one"
+                );
+                Ok(())
+            }
         },
         [folder] => report(folder, ""),
         [folder, architecture] => report(folder, architecture),
