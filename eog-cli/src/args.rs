@@ -1,5 +1,6 @@
 //! The command line.
 
+mod reading;
 mod stress;
 mod tool;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
+pub(crate) use reading::Reading;
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Call, Tool, ToolFormat};
 
@@ -107,6 +109,9 @@ pub(crate) struct Investigate {
     /// Application architecture (JSON) that goes with a snapshot.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
@@ -273,6 +278,9 @@ pub(crate) struct Resume {
     pub(crate) architecture: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    #[command(flatten)]
     pub(crate) running: Running,
 }
 
@@ -335,6 +343,9 @@ pub(crate) struct Fork {
     /// file be damaged.
     #[arg(long, requires = "journal")]
     pub(crate) no_fsync: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     #[command(flatten)]
     pub(crate) running: Running,

@@ -11,7 +11,8 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let (running, at) = (&arguments.running, arguments.at);
     let (policy, memory, progress) = investigate::prepare(running)?;
     let (ledger_path, ledger) = travel::read(&arguments.ledger)?;
-    let source = investigate::read(&progress, &arguments.path, arguments.architecture.as_deref())?;
+    let architecture = arguments.architecture.as_deref();
+    let source = investigate::read(&progress, &arguments.path, architecture, &arguments.reading)?;
     investigate::same_case(&source, &arguments.path, &ledger_path, &ledger)?;
     investigate::same_judge(running.names_policy(), &ledger, at)?;
     let unusable = |error: ForkError| CliError::Input {

@@ -9,7 +9,7 @@ use eog::{
 };
 use eog_evidence::EvidencePolicy;
 
-use crate::args::{Format, Investigate, PolicyChoice, Profile, Resume, Running};
+use crate::args::{Format, Investigate, PolicyChoice, Profile, Reading, Resume, Running};
 use crate::beside;
 use crate::error::{CliError, Exit};
 use crate::files;
@@ -22,7 +22,8 @@ use crate::source::{self, Source};
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let running = &arguments.running;
     let (policy, memory, progress) = prepare(running)?;
-    let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
+    let architecture = arguments.architecture.as_deref();
+    let source = read(&progress, &arguments.path, architecture, &arguments.reading)?;
     let case = source.case(&arguments.path, arguments.window)?;
     let config = Config {
         concurrency: Concurrency::Window(arguments.width),
@@ -42,7 +43,8 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
 pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let running = &arguments.running;
     let (policy, memory, progress) = prepare(running)?;
-    let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
+    let architecture = arguments.architecture.as_deref();
+    let source = read(&progress, &arguments.path, architecture, &arguments.reading)?;
     let (journal, recovered) = Journal::open(&arguments.journal)?;
     if let Some(cut) = &recovered.cut {
         eprintln!("eog: {}: {cut}", arguments.journal.display());
@@ -118,9 +120,10 @@ pub(crate) fn read(
     progress: &Progress,
     path: &Path,
     architecture: Option<&Path>,
+    reading: &Reading,
 ) -> Result<Source, CliError> {
     progress.say(&format!("reading {}", path.display()));
-    source::open(path, architecture)
+    source::open(path, architecture, reading, Some(progress.of_reading()))
 }
 
 /// Prints the result and writes the files.

@@ -24,6 +24,15 @@ impl Progress {
         self.0.set_message(clean(message).into_owned());
     }
 
+    /// Shows how far the reading of a snapshot has come.
+    pub(crate) fn of_reading(&self) -> eog_sre::Progress {
+        let bar = self.0.clone();
+        eog_sre::Progress::new(move |reading| {
+            let percent = reading.done.saturating_mul(100) / reading.total.max(1);
+            bar.set_message(format!("reading {} ({percent} %)", clean(reading.file)));
+        })
+    }
+
     /// Shows events until the engine has ended.
     pub(crate) async fn follow(&self, events: &mut EventStream) {
         let mut evaluations = 0_u64;

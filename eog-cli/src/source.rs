@@ -4,8 +4,9 @@ use std::path::Path;
 
 use eog::{Case, ContextContract, Window};
 use eog_evidence::{Bundle, BundleContext, Incident, open_case};
-use eog_sre::{ReadOptions, Snapshot, SnapshotContext, SnapshotError};
+use eog_sre::{CacheAt, Progress, ReadOptions, Snapshot, SnapshotContext, SnapshotError};
 
+use crate::args::Reading;
 use crate::error::CliError;
 
 /// An input that is ready to be investigated.
@@ -26,7 +27,12 @@ impl Source {
 }
 
 /// Reads a folder.
-pub(crate) fn open(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+pub(crate) fn open(
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: &Reading,
+    progress: Option<Progress>,
+) -> Result<Source, CliError> {
     let unusable =
         |reason: &str| CliError::Input { path: path.to_owned(), reason: reason.to_owned() };
     if !path.exists() {
@@ -49,7 +55,7 @@ pub(crate) fn open(path: &Path, architecture: Option<&Path>) -> Result<Source, C
         }
         open_bundle(path)
     } else {
-        open_snapshot(path, architecture)
+        Ok(open_snapshot(snapshot(path, architecture, reading, progress)?))
     }
 }
 
@@ -59,18 +65,27 @@ fn open_bundle(path: &Path) -> Result<Source, CliError> {
     Ok(Source { incident, contract: Box::new(BundleContext::new(bundle)) })
 }
 
-fn open_snapshot(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
-    let snapshot = snapshot(path, architecture)?;
+fn open_snapshot(snapshot: Snapshot) -> Source {
     let graph = snapshot.graph();
     let incident = snapshot.incident(&graph);
     let contract = Box::new(SnapshotContext::new(snapshot, graph));
-    Ok(Source { incident, contract })
+    Source { incident, contract }
 }
 
 /// Reads the folder of a snapshot.
-pub(crate) fn snapshot(path: &Path, architecture: Option<&Path>) -> Result<Snapshot, CliError> {
-    let options =
-        ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
+pub(crate) fn snapshot(
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: &Reading,
+    progress: Option<Progress>,
+) -> Result<Snapshot, CliError> {
+    let options = ReadOptions {
+        architecture: architecture.map(Path::to_owned),
+        cache: reading.cache.clone().map(CacheAt::Folder),
+        max_memory: reading.max_memory,
+        progress,
+        ..ReadOptions::default()
+    };
     Snapshot::open(path, &options).map_err(|error| match error {
         SnapshotError::NothingKnown { .. } => CliError::Input {
             path: path.to_owned(),

@@ -22,7 +22,8 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     }
     let policy = investigate::policy(&arguments.policy, &arguments.policy_arg)?;
     let progress = Progress::start(arguments.quiet);
-    let source = investigate::read(&progress, &arguments.path, arguments.architecture.as_deref())?;
+    let architecture = arguments.architecture.as_deref();
+    let source = investigate::read(&progress, &arguments.path, architecture, &arguments.reading)?;
     let case = source.case(&arguments.path, arguments.window)?;
     let config = investigate::config(arguments.profile, arguments.budget, !arguments.no_messages);
     let how = how(arguments);
@@ -123,11 +124,12 @@ pub(crate) mod tests {
     use eog_evidence::EvidencePolicy;
 
     use super::*;
+    use crate::args::Reading;
 
     /// A short stress test of the incident that ships with the project.
     pub(crate) fn of_the_shipped_incident() -> Report {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-        let source = crate::source::open(&path, None).unwrap();
+        let source = crate::source::open(&path, None, &Reading::default(), None).unwrap();
         let case = source.case(&path, None).unwrap();
         let how = Stress { runs: 4, delay_runs: 2, ..Stress::default() };
         let policy = EvidencePolicy::default();

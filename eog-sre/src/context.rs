@@ -1,12 +1,15 @@
 //! The context contract over a snapshot: bounded local evidence on one entity.
 
-use std::collections::BTreeMap;
+mod pages;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use eog_core::{
-    Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, EvidenceTime,
-    Failure, Finding, LocalContext, Signal, Timestamp, Window,
+    Anomaly, BoxFuture, ContextContract, ContextRequest, Direction, EntityId, EvidenceKind,
+    EvidenceTime, Failure, Finding, LocalContext, Neighbour, Signal, Timestamp, Window,
 };
-use eog_evidence::EffectMap;
+use eog_evidence::{EffectMap, open_case};
 
 use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
 use crate::graph::{OperationalGraph, WORKLOAD_KINDS};
@@ -14,8 +17,13 @@ use crate::incident::Records;
 use crate::names;
 use crate::snapshot::Snapshot;
 
+pub use pages::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS};
+
 /// Most findings on one page; the notes about effects come on top of the first page.
 pub const PAGE_FINDINGS: usize = 24;
+
+/// Most findings when all pages are asked for at once.
+pub const MAX_FINDINGS_AT_ONCE: usize = 240;
 
 /// Most pods of a workload whose evidence is part of the workload's context.
 const MAX_PODS: usize = 20;
@@ -26,10 +34,15 @@ const MAX_RELATIONS: usize = 6;
 /// Local evidence from a snapshot.
 ///
 /// A context holds, strongest first: the entity's own changes, its failure events, its alerts,
-/// shifts in what is measured (by how far they went), then restarts and other events. The context
-/// of a workload includes its pods, what its ReplicaSets were refused, and the load that it makes.
-/// The first page ends with the notes of [`EffectMap`]; further pages hold the findings that did
-/// not fit, and `omitted` says how many they are.
+/// shifts in what is measured (by how far they went), then restarts and other events; where there
+/// is none of these but its spans show that it does what it did before, that. The context of a
+/// workload includes its pods, what its ReplicaSets were refused, and the load that it makes.
+///
+/// Pages are counted from 1. Each holds at most [`PAGE_FINDINGS`] findings and as many as fit into
+/// the budget of [`ContextQuery::max_tokens`]. The first page ends with the notes of
+/// [`EffectMap`]. When the own findings have ended, further pages hold the changes and events of
+/// the entities whose effects reach this one. Page 0 is all of this at once, at most
+/// [`MAX_FINDINGS_AT_ONCE`] findings. `omitted` says what is left for other pages.
 ///
 /// ```
 /// use eog_core::{ContextContract, ContextRequest, EntityId, Window};
@@ -44,12 +57,14 @@ const MAX_RELATIONS: usize = 6;
 /// assert!(context.page(&EntityId::new("shop/Service/cart")?, window, 1).findings.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Debug)]
 pub struct SnapshotContext {
-    snapshot: Snapshot,
-    graph: OperationalGraph,
+    snapshot: Arc<Snapshot>,
+    graph: Arc<OperationalGraph>,
     /// Changes, events and alerts by entity.
     recorded: BTreeMap<EntityId, Vec<Finding>>,
     observed: Option<Window>,
+    usual_window: OnceLock<Option<Window>>,
     onsets: Vec<Timestamp>,
     /// Times of the changes that can have caused something, strongest first.
     causes: Vec<Timestamp>,
@@ -59,9 +74,24 @@ pub struct SnapshotContext {
     logs: LogIndex,
 }
 
+/// How much a snapshot holds of one entity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Spans that show what it serves, or sends if it serves nothing.
+    pub spans: usize,
+    /// Log lines.
+    pub log_lines: usize,
+    /// Series of metrics.
+    pub series: usize,
+}
+
 impl SnapshotContext {
     /// Prepares a snapshot for questions. Work in proportion to the snapshot's size.
-    pub fn new(snapshot: Snapshot, graph: OperationalGraph) -> Self {
+    pub fn new(
+        snapshot: impl Into<Arc<Snapshot>>,
+        graph: impl Into<Arc<OperationalGraph>>,
+    ) -> Self {
+        let (snapshot, graph) = (snapshot.into(), graph.into());
         let records = Records::new(&snapshot, &graph);
         let anomalies = &records.alerts.anomalies;
         let effects = EffectMap::new(graph.topology(), &records.changes, anomalies);
@@ -78,7 +108,19 @@ impl SnapshotContext {
         let metrics = MetricIndex::new(&snapshot.metrics, &graph.index);
         let logs = LogIndex::new(&snapshot.logs, &graph.index);
         let observed = snapshot.observed();
-        Self { snapshot, graph, recorded, observed, onsets, causes, effects, spans, metrics, logs }
+        Self {
+            snapshot,
+            graph,
+            recorded,
+            observed,
+            usual_window: OnceLock::new(),
+            onsets,
+            causes,
+            effects,
+            spans,
+            metrics,
+            logs,
+        }
     }
 
     /// The snapshot.
@@ -91,52 +133,81 @@ impl SnapshotContext {
         &self.graph
     }
 
-    /// One page of the local evidence on an entity, pages counted from 1.
-    pub fn page(&self, entity: &EntityId, window: Window, page: u32) -> LocalContext {
-        self.assemble(entity, window, page, &[])
+    /// The window that an investigation would choose, else all that was recorded. Nothing when
+    /// nothing was.
+    pub fn usual_window(&self) -> Option<Window> {
+        *self.usual_window.get_or_init(|| {
+            let incident = self.snapshot.incident(&self.graph);
+            open_case(&incident, None).ok().map(|case| case.window).or(self.observed)
+        })
     }
 
-    fn assemble(
-        &self,
-        entity: &EntityId,
-        window: Window,
-        page: u32,
-        changed: &[EntityId],
-    ) -> LocalContext {
-        let page = page.max(1) as usize;
-        let mut findings = self.collect(entity, window);
-        let total = findings.len();
-        let from = (page - 1).saturating_mul(PAGE_FINDINGS).min(total);
-        let to = (from + PAGE_FINDINGS).min(total);
-        let mut context = LocalContext {
-            findings: findings.drain(from..to).collect(),
-            ..LocalContext::default()
-        };
-        if to < total {
-            context.omitted.push(format!(
-                "{} weaker findings are left for page {} and later",
-                total - to,
-                page + 1
-            ));
+    /// How much was recorded of an entity itself.
+    pub fn recorded(&self, entity: &EntityId) -> Recorded {
+        Recorded {
+            spans: self.spans.count(entity),
+            log_lines: self.logs.count(entity),
+            series: self.metrics.count(entity),
         }
-        if page == 1 {
-            if let Some(compare) = self.compare(window).filter(|_| !changed.is_empty()) {
-                let spans = &self.snapshot.spans;
-                let neighbours = changed.iter().cloned();
-                let relations = self.spans.relations(spans, entity, neighbours, &compare);
-                let new = relations.into_iter().filter(|relation| {
-                    !context.findings.iter().any(|known| known.id() == relation.id())
-                });
-                let new: Vec<Finding> = new.take(MAX_RELATIONS).collect();
-                context.findings.extend(new);
-            }
-            context.findings.extend(self.effects.notes(entity));
+    }
+
+    /// One page of the local evidence on an entity, with the usual bounds.
+    pub fn page(&self, entity: &EntityId, window: Window, page: u32) -> LocalContext {
+        self.read(&ContextQuery { page, ..ContextQuery::new(entity.clone(), window) })
+    }
+
+    /// The local evidence that a query asks for. The context contract and the tool
+    /// `get_context_contract` are this function.
+    pub fn read(&self, query: &ContextQuery) -> LocalContext {
+        let (findings, left_out) = self.collect(&query.entity, query.window);
+        let dependencies = self.dependencies(&query.entity, query.window);
+        let mut context = pages::page(findings, dependencies, query);
+        if query.page <= 1 {
+            context.omitted.extend(left_out);
+            let new = self.relations(query).into_iter().filter(|relation| {
+                !context.findings.iter().any(|known| known.id() == relation.id())
+            });
+            let new: Vec<Finding> = new.take(MAX_RELATIONS).collect();
+            context.findings.extend(new);
+            context.findings.extend(self.effects.notes(&query.entity));
         }
         context
     }
 
-    /// Every finding on an entity in a window, strongest first.
-    fn collect(&self, entity: &EntityId, window: Window) -> Vec<Finding> {
+    /// The traffic with each neighbour whose message is new.
+    fn relations(&self, query: &ContextQuery) -> Vec<Finding> {
+        let changed = &query.changed_neighbours;
+        let Some(compare) = self.compare(query.window).filter(|_| !changed.is_empty()) else {
+            return Vec::new();
+        };
+        let spans = &self.snapshot.spans;
+        self.spans.relations(spans, &query.entity, changed.iter().cloned(), &compare)
+    }
+
+    /// Changes and events of the entities whose effects reach an entity, the strongest first.
+    fn dependencies(&self, entity: &EntityId, window: Window) -> Vec<Vec<Finding>> {
+        let neighbours = self.graph.topology().neighbours(entity);
+        let reaches = |neighbour: &Neighbour| {
+            matches!(neighbour.direction, Direction::Upstream | Direction::Both)
+        };
+        let upstream: BTreeSet<EntityId> =
+            neighbours.into_iter().filter(reaches).map(|neighbour| neighbour.entity).collect();
+        let recorded = upstream.iter().filter_map(|one| {
+            let findings = self.recorded.get(one)?.iter();
+            let mut found: Vec<Finding> = findings
+                .filter(|finding| finding.kind != EvidenceKind::Alert && overlaps(finding, window))
+                .cloned()
+                .collect();
+            strongest_first(&mut found);
+            (!found.is_empty()).then_some(found)
+        });
+        let mut dependencies: Vec<Vec<Finding>> = recorded.collect();
+        dependencies.sort_by_key(|findings| findings.first().map(rank));
+        dependencies
+    }
+
+    /// Every finding on an entity in a window, strongest first, and what is not looked at.
+    fn collect(&self, entity: &EntityId, window: Window) -> (Vec<Finding>, Option<String>) {
         let is_workload = WORKLOAD_KINDS.contains(&names::kind_of(entity));
         let owned = self.graph.owned_by(entity);
         let of_kind = |kinds: &'static [&str]| {
@@ -144,6 +215,9 @@ impl SnapshotContext {
             owned.iter().filter(wanted).cloned().collect::<Vec<_>>()
         };
         let mut pods = if is_workload { of_kind(&["Pod"]) } else { Vec::new() };
+        let left_out = pods.len().saturating_sub(MAX_PODS);
+        let left_out =
+            (left_out > 0).then(|| format!("{left_out} more pods than {MAX_PODS} are left out"));
         pods.truncate(MAX_PODS);
         // What fails to make pods is told by the object between a workload and its pods.
         let mut makers = if is_workload { of_kind(&["ReplicaSet"]) } else { Vec::new() };
@@ -166,7 +240,7 @@ impl SnapshotContext {
             findings.extend(recorded.filter(relevant).cloned());
         }
         if let Some(compare) = self.compare(window) {
-            let Snapshot { spans, metrics, logs, .. } = &self.snapshot;
+            let Snapshot { spans, metrics, logs, .. } = self.snapshot.as_ref();
             findings.extend(self.spans.findings(spans, entity, &compare));
             for service in self.graph.load_of(entity) {
                 let sent = self.spans.findings(spans, service, &compare).into_iter();
@@ -181,13 +255,13 @@ impl SnapshotContext {
                 findings.extend(self.metrics.replicas(metrics, entity, &pods, &compare));
             }
         }
-        findings.sort_by(|a, b| {
-            let ranks = rank(a).cmp(&rank(b));
-            let measured = magnitude(b).total_cmp(&magnitude(a));
-            ranks.then(measured).then(a.time.start().cmp(&b.time.start())).then(a.id().cmp(b.id()))
-        });
-        findings.dedup_by(|a, b| a.id() == b.id());
-        findings
+        if findings.is_empty()
+            && let Some(compare) = self.compare(window)
+        {
+            findings.extend(self.spans.steady(&self.snapshot.spans, entity, &compare));
+        }
+        strongest_first(&mut findings);
+        (findings, left_out)
     }
 
     /// The two periods to compare in a window.
@@ -205,8 +279,11 @@ impl ContextContract for SnapshotContext {
         &'a self,
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        let changed: Vec<EntityId> = request.changed_neighbours.iter().cloned().collect();
-        let context = self.assemble(&request.entity, request.window, request.page, &changed);
+        let context = self.read(&ContextQuery {
+            page: request.page,
+            changed_neighbours: request.changed_neighbours.clone(),
+            ..ContextQuery::new(request.entity.clone(), request.window)
+        });
         Box::pin(async move { Ok(context) })
     }
 }
@@ -218,6 +295,16 @@ fn overlaps(finding: &Finding, window: Window) -> bool {
             during.start() < window.end() && window.start() < during.end()
         }
     }
+}
+
+/// By rank, then by how far a value went, then by time; each finding once.
+fn strongest_first(findings: &mut Vec<Finding>) {
+    findings.sort_by(|a, b| {
+        let ranks = rank(a).cmp(&rank(b));
+        let measured = magnitude(b).total_cmp(&magnitude(a));
+        ranks.then(measured).then(a.time.start().cmp(&b.time.start())).then(a.id().cmp(b.id()))
+    });
+    findings.dedup_by(|a, b| a.id() == b.id());
 }
 
 /// What comes first in a context: smaller is stronger.

@@ -18,6 +18,7 @@
 //! any whose name begins with `ground_truth`, is ever opened.
 
 mod architecture;
+mod cache;
 mod context;
 mod evidence;
 mod graph;
@@ -33,13 +34,17 @@ pub mod tools;
 mod unfold;
 mod warnings;
 
-pub use context::{PAGE_FINDINGS, SnapshotContext};
+pub use cache::CacheAt;
+pub use context::{
+    ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS, Recorded,
+    SnapshotContext,
+};
 pub use graph::{OperationalGraph, relation};
 pub use mask::{MASK, mask_text};
 pub use names::EntityName;
 pub use read::{
     MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES, MAX_ROWS_PER_FILE,
-    MAX_SERIES, MAX_TEXT, ReadOptions, SnapshotError,
+    MAX_SERIES, MAX_TEXT, Progress, ReadOptions, Reading, SnapshotError,
 };
 pub use snapshot::Snapshot;
 pub use warnings::MAX_LINES_NAMED;

@@ -6,9 +6,10 @@ use eog_core::{Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::architecture::Architecture;
+use crate::cache::{Cache, Cached};
 use crate::read::{
     self, AlertRecord, EventRecord, Folder, Layout, LogRecord, MetricSeries, Objects, ReadOptions,
-    SnapshotError, SpanRecord,
+    Records, SnapshotError, SpanRecord,
 };
 use crate::warnings::Warnings;
 
@@ -43,6 +44,7 @@ pub struct Snapshot {
     pub(crate) architecture: Option<Architecture>,
     files: Vec<String>,
     warnings: Vec<String>,
+    from_cache: bool,
 }
 
 impl Snapshot {
@@ -50,8 +52,8 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`SnapshotError`] when the path is no directory, when it holds none of the known files,
-    /// when the table of events, objects, logs or traces lacks a needed column, or when the
-    /// architecture file cannot be used.
+    /// when it would not fit into memory, when the table of events, objects, logs or traces lacks a
+    /// needed column, or when the architecture file cannot be used.
     pub fn open(directory: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, SnapshotError> {
         let directory = directory.as_ref();
         let mut warnings = Warnings::default();
@@ -65,18 +67,44 @@ impl Snapshot {
             warnings.note(format!("the snapshot has no {kind}"));
         }
         let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
-        let rows = options.max_rows_per_file;
-        let alerts = read::read_alerts(&mut folder, &layout.alerts, &mut warnings);
-        let events = read::read_events(&mut folder, &layout.events, rows, &mut warnings)?;
-        let objects = read::read_objects(&mut folder, &layout.objects, rows, &mut warnings)?;
-        let logs = read::read_logs(&mut folder, &layout.logs, rows, &mut warnings)?;
-        let spans = read::read_traces(&mut folder, &layout.traces, rows, &mut warnings)?;
-        let metrics = read::read_metrics(&mut folder, &layout.metrics, rows, &mut warnings);
+        read::check_memory(&folder, &layout, options)?;
+        let find = |folder: &Folder, warnings: &Warnings| {
+            let at = options.cache.as_ref()?;
+            Some(Cache::find(at, folder, &layout, options, warnings))
+        };
+        let cache = find(&folder, &warnings);
+        if let Some(cached) = cache.as_ref().and_then(Cache::load) {
+            return Ok(Self::assemble(directory, architecture, cached, true));
+        }
+        if let Some(progress) = &options.progress {
+            folder.tell(progress, &layout);
+        }
+        let noted = warnings.clone();
+        let records = read::read_all(&mut folder, &layout, options, &mut warnings)?;
+        let cached =
+            Cached { records, files: folder.opened().to_vec(), warnings: warnings.into_lines() };
+        // What changed while it was read belongs to no state of the files, and is not kept.
+        let cache =
+            cache.filter(|cache| find(&folder, &noted).is_some_and(|now| now.is_same(cache)));
+        let stored = cache.map_or(Ok(()), |cache| cache.store(&cached));
+        let mut snapshot = Self::assemble(directory, architecture, cached, false);
+        snapshot.warnings.extend(stored.err());
+        Ok(snapshot)
+    }
+
+    fn assemble(
+        directory: &Path,
+        architecture: Option<Architecture>,
+        cached: Cached,
+        from_cache: bool,
+    ) -> Self {
+        let Cached { records, files, warnings } = cached;
+        let Records { alerts, events, objects, logs, spans, metrics } = records;
         let name = directory.file_name().map_or_else(
             || "snapshot".to_owned(),
             |name| eog_evidence::shorten(&name.to_string_lossy(), 100),
         );
-        Ok(Self {
+        Self {
             name,
             alerts,
             events,
@@ -85,9 +113,15 @@ impl Snapshot {
             spans,
             metrics,
             architecture,
-            files: folder.into_opened(),
-            warnings: warnings.into_lines(),
-        })
+            files,
+            warnings,
+            from_cache,
+        }
+    }
+
+    /// Whether the records come from the cache of [`ReadOptions::cache`].
+    pub fn is_from_cache(&self) -> bool {
+        self.from_cache
     }
 
     /// Every file that was opened, relative to the directory, in order.

@@ -7,13 +7,13 @@ pub const MAX_LINES_NAMED: usize = 3;
 const MAX_WARNINGS: usize = 500;
 
 /// Warnings in the order in which they first came up.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Warnings {
     entries: Vec<Entry>,
     dropped: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     file: String,
     reason: String,
@@ -44,6 +44,18 @@ impl Warnings {
         }
         let (file, reason) = (file.to_owned(), reason.to_owned());
         self.push(Entry { file, reason, lines: vec![line], count: 1 });
+    }
+
+    /// Takes over what another reader noted, as if it had been noted here.
+    pub(crate) fn append(&mut self, other: Self) {
+        for entry in other.entries {
+            if entry.file.is_empty() {
+                self.note(entry.reason);
+            } else {
+                self.push(entry);
+            }
+        }
+        self.dropped += other.dropped;
     }
 
     fn push(&mut self, entry: Entry) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use eog::Window;
 
-use super::{PolicyChoice, Profile, parse_policy, parse_seconds, parse_window};
+use super::{PolicyChoice, Profile, Reading, parse_policy, parse_seconds, parse_window};
 
 /// The longest delay that may be injected, in seconds.
 const MAX_DELAY: f64 = 60.0;
@@ -45,6 +45,9 @@ pub(crate) struct Stress {
     /// Application architecture (JSON) that goes with a snapshot.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
     #[arg(long, value_name = "START/END", value_parser = parse_window)]

@@ -8,6 +8,8 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum,
 use eog_sre::tools::{ToolInfo, tools};
 use serde_json::{Map, Value};
 
+use super::Reading;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    the answer was printed
@@ -41,6 +43,7 @@ pub(crate) struct Call {
     /// More of that, as JSON or as `@FILE`.
     pub(crate) json: Option<String>,
     pub(crate) architecture: Option<PathBuf>,
+    pub(crate) reading: Reading,
     pub(crate) format: ToolFormat,
     pub(crate) quiet: bool,
 }
@@ -85,6 +88,7 @@ impl FromArgMatches for Tool {
                 arguments: arguments(tool, matches),
                 json: text("json"),
                 architecture: path("architecture"),
+                reading: Reading::from_arg_matches(matches)?,
                 format: matches.get_one("format").copied().unwrap_or(ToolFormat::Json),
                 quiet: matches.get_flag("quiet"),
             }),
@@ -130,7 +134,7 @@ fn subcommand(tool: &'static ToolInfo) -> Command {
         .after_help(after_help(tool))
         .arg(snapshot);
     let command = flags(tool).into_iter().fold(command, |command, flag| command.arg(flag.arg()));
-    command.args([json, architecture, format, quiet])
+    Reading::augment_args(command.args([json, architecture])).args([format, quiet])
 }
 
 /// What a flag takes.

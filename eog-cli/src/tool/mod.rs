@@ -31,7 +31,12 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     let arguments = all_arguments(call)?;
     let progress = Progress::start(call.quiet);
     progress.say(&format!("reading {}", call.snapshot.display()));
-    let snapshot = source::snapshot(&call.snapshot, call.architecture.as_deref())?;
+    let snapshot = source::snapshot(
+        &call.snapshot,
+        call.architecture.as_deref(),
+        &call.reading,
+        Some(progress.of_reading()),
+    )?;
     let toolbox = Toolbox::new(Arc::new(snapshot));
     let answer = toolbox.call_text(call.tool.name, Value::Object(arguments))?;
     drop(progress);

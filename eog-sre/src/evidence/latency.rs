@@ -6,7 +6,8 @@ use eog_core::{Timestamp, Window};
 
 /// How much a counter grew within a window. A fall is a restart of the counter.
 ///
-/// The last sample before the window is the starting point, so that a slow scrape loses nothing.
+/// The points are in time order. The last sample before the window is the starting point, so that
+/// a slow scrape loses nothing.
 pub(crate) fn increase(points: &[(Timestamp, f64)], window: Window) -> f64 {
     growth(points, window).map_or(0.0, |(grown, _)| grown)
 }

@@ -1,15 +1,18 @@
 //! Findings from logs: patterns that are new or surge.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window};
+use eog_core::{
+    EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Timestamp, Trend, Window,
+};
 use eog_evidence::words;
 use jiff::SignedDuration;
 
 use super::{Compare, Draft, rounded, selector};
 use crate::graph::NameIndex;
 use crate::names;
-use crate::read::LogRecord;
+use crate::read::{LogRecord, Resource};
 
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 6;
@@ -32,27 +35,42 @@ pub(crate) const HOLE: &str = "<*>";
 /// The lines of a snapshot by entity: by service, else by pod.
 #[derive(Debug, Default)]
 pub(crate) struct LogIndex {
-    by_entity: BTreeMap<EntityId, Vec<usize>>,
+    by_entity: BTreeMap<EntityId, LogColumns>,
+}
+
+/// Lines in time order, column by column.
+#[derive(Debug, Default)]
+struct LogColumns {
+    at: Vec<Timestamp>,
+    /// Each line's pattern, by its place in `patterns`.
+    pattern: Vec<u32>,
+    /// Where the whole line is in the snapshot.
+    line: Vec<u32>,
+    patterns: Vec<Arc<str>>,
+    /// Look-ups alone.
+    known: HashMap<Arc<str>, u32>,
 }
 
 impl LogIndex {
+    /// Lines must be in time order, as a snapshot holds them.
     pub(crate) fn new(logs: &[LogRecord], names: &NameIndex) -> Self {
         let mut index = Self::default();
+        let mut entities: HashMap<*const Resource, Option<EntityId>> = HashMap::new();
         for (at, log) in logs.iter().enumerate() {
-            let sender = &log.sender;
-            let space = match sender.namespace.as_str() {
-                "" => names.namespace_of(&sender.service),
-                given => given.to_owned(),
-            };
-            let entity = match sender.service.is_empty() {
-                false => names.service(&space, &sender.service),
-                true => names::entity(&sender.namespace, "Pod", &sender.pod),
-            };
-            if let Some(entity) = entity {
-                index.by_entity.entry(entity).or_default().push(at);
+            let sender = Arc::as_ptr(&log.sender);
+            let entity = entities.entry(sender).or_insert_with(|| entity_of(&log.sender, names));
+            let Some(entity) = entity else { continue };
+            match index.by_entity.get_mut(entity) {
+                Some(columns) => columns.push(at, log),
+                None => index.by_entity.entry(entity.clone()).or_default().push(at, log),
             }
         }
         index
+    }
+
+    /// How many lines there are of an entity.
+    pub(crate) fn count(&self, entity: &EntityId) -> usize {
+        self.by_entity.get(entity).map_or(0, |columns| columns.at.len())
     }
 
     /// Patterns of an entity that are new or surge in the second period, worst first.
@@ -62,14 +80,8 @@ impl LogIndex {
         entity: &EntityId,
         compare: &Compare,
     ) -> Vec<Finding> {
-        let lines = self.by_entity.get(entity).into_iter().flatten();
-        let mut patterns: BTreeMap<&str, Pattern> = BTreeMap::new();
-        for log in lines.filter_map(|at| logs.get(*at)) {
-            let (before, after) = (compare.before.contains(log.at), compare.after.contains(log.at));
-            if before || after {
-                patterns.entry(&log.pattern).or_default().add(log, after);
-            }
-        }
+        let Some(columns) = self.by_entity.get(entity) else { return Vec::new() };
+        let patterns = columns.patterns(logs, compare);
         let mut worst: Vec<(&str, Pattern, f64)> = patterns
             .into_iter()
             .filter_map(|(text, pattern)| {
@@ -84,6 +96,57 @@ impl LogIndex {
         worst.truncate(MAX_FINDINGS);
         let found = worst.into_iter();
         found.filter_map(|(text, pattern, _)| pattern.finding(entity, text, compare)).collect()
+    }
+}
+
+fn entity_of(sender: &Resource, names: &NameIndex) -> Option<EntityId> {
+    if sender.service.is_empty() {
+        return names::entity(&sender.namespace, "Pod", &sender.pod);
+    }
+    match sender.namespace.as_str() {
+        "" => names.service(&names.namespace_of(&sender.service), &sender.service),
+        given => names.service(given, &sender.service),
+    }
+}
+
+impl LogColumns {
+    fn push(&mut self, at: usize, log: &LogRecord) {
+        let new = u32::try_from(self.patterns.len());
+        let (Ok(line), Ok(new)) = (u32::try_from(at), new) else { return };
+        let pattern = match self.known.get(&log.pattern) {
+            Some(known) => *known,
+            None => {
+                self.known.insert(log.pattern.clone(), new);
+                self.patterns.push(log.pattern.clone());
+                new
+            }
+        };
+        self.at.push(log.at);
+        self.pattern.push(pattern);
+        self.line.push(line);
+    }
+
+    /// The patterns that occur in either period, by their text.
+    fn patterns<'a>(
+        &'a self,
+        logs: &'a [LogRecord],
+        compare: &Compare,
+    ) -> BTreeMap<&'a str, Pattern<'a>> {
+        let mut counted: Vec<Option<Pattern<'a>>> = Vec::new();
+        counted.resize_with(self.patterns.len(), || None);
+        for (window, is_after) in [(compare.before, false), (compare.after, true)] {
+            let start = self.at.partition_point(|at| *at < window.start());
+            let end = self.at.partition_point(|at| *at < window.end());
+            for row in start..end {
+                let line = self.line.get(row).and_then(|line| logs.get(*line as usize));
+                let slot = self.pattern.get(row).and_then(|at| counted.get_mut(*at as usize));
+                if let (Some(slot), Some(line)) = (slot, line) {
+                    slot.get_or_insert_default().add(line, is_after);
+                }
+            }
+        }
+        let texts = self.patterns.iter().map(AsRef::as_ref);
+        texts.zip(counted).filter_map(|(text, pattern)| Some((text, pattern?))).collect()
     }
 }
 

@@ -41,6 +41,11 @@ impl MetricIndex {
         index
     }
 
+    /// How many series there are of an entity.
+    pub(crate) fn count(&self, entity: &EntityId) -> usize {
+        self.by_entity.get(entity).map_or(0, Vec::len)
+    }
+
     fn of<'a>(
         &self,
         series: &'a [MetricSeries],

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
-    Trend,
+    Trend, Window,
 };
 
 use super::{Compare, Draft, rounded, selector, trend};
@@ -41,6 +41,7 @@ pub(crate) struct SpanIndex {
 }
 
 impl SpanIndex {
+    /// Spans must be in time order, as a snapshot holds them.
     pub(crate) fn new(spans: &[SpanRecord], names: &NameIndex) -> Self {
         let mut index = Self::default();
         let mut sent: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
@@ -67,9 +68,6 @@ impl SpanIndex {
         for (entity, spans) in sent {
             index.served.entry(entity).or_insert(spans);
         }
-        let by_time = |list: &mut Vec<usize>| list.sort_by_key(|at| spans.get(*at).map(|s| s.at));
-        index.served.values_mut().for_each(by_time);
-        index.calls.values_mut().flat_map(BTreeMap::values_mut).for_each(by_time);
         index
     }
 
@@ -93,6 +91,11 @@ impl SpanIndex {
     fn add_call(&mut self, caller: EntityId, callee: EntityId, span: usize) {
         self.callers.entry(callee.clone()).or_default().insert(caller.clone());
         self.calls.entry(caller).or_default().entry(callee).or_default().push(span);
+    }
+
+    /// How many spans show what an entity serves.
+    pub(crate) fn count(&self, entity: &EntityId) -> usize {
+        self.served.get(entity).map_or(0, Vec::len)
     }
 
     /// What shifted for an entity between the two periods: what it serves, what each of its
@@ -132,6 +135,17 @@ impl SpanIndex {
             }
         }
         findings
+    }
+
+    /// That an entity does what it did before, where its spans show that. For those of whom
+    /// nothing else is known.
+    pub(crate) fn steady(
+        &self,
+        spans: &[SpanRecord],
+        entity: &EntityId,
+        compare: &Compare,
+    ) -> Option<Finding> {
+        View::of(spans, self.served.get(entity)?, compare, self.extent)?.steady(entity, compare)
     }
 
     /// How much each of some neighbours asked of an entity or was asked by it, shifted or not.
@@ -216,6 +230,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// `list` tells places in `spans`, in time order.
     pub(crate) fn of(
         spans: &'a [SpanRecord],
         list: &[usize],
@@ -223,29 +238,28 @@ impl<'a> View<'a> {
         extent: Option<(Timestamp, Timestamp)>,
     ) -> Option<Self> {
         let (first, last) = extent?;
-        let all: Vec<&SpanRecord> = list.iter().filter_map(|at| spans.get(*at)).collect();
-        let recorded = |start: Timestamp, end: Timestamp| {
-            end.min(last).duration_since(start.max(first)).as_secs_f64().max(0.0)
+        let recorded = |window: Window| {
+            let (start, end) = (window.start().max(first), window.end().min(last));
+            end.duration_since(start).as_secs_f64().max(0.0)
         };
-        let part = |holds: &dyn Fn(Timestamp) -> bool| {
-            all.iter().filter(|span| holds(span.at)).copied().collect::<Vec<_>>()
+        let place = |time: Timestamp| {
+            list.partition_point(|at| spans.get(*at).is_some_and(|span| span.at < time))
+        };
+        let part = |window: Window| -> Vec<&SpanRecord> {
+            let inside = list.get(place(window.start())..place(window.end())).unwrap_or_default();
+            inside.iter().filter_map(|at| spans.get(*at)).collect()
         };
         let view = Self {
-            before: part(&|at| compare.before.contains(at)),
-            after: part(&|at| compare.after.contains(at)),
-            seconds: (
-                recorded(compare.before.start(), compare.before.end()),
-                recorded(compare.after.start(), compare.after.end()),
-            ),
+            before: part(compare.before),
+            after: part(compare.after),
+            seconds: (recorded(compare.before), recorded(compare.after)),
         };
         (!view.before.is_empty() || !view.after.is_empty()).then_some(view)
     }
 
     fn errors(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
-        let failed = |list: &[&SpanRecord]| list.iter().filter(|span| span.failed).count();
         let (old, new) = (failed(&self.before), failed(&self.after));
-        let ratio = |failed: usize, all: usize| failed as f64 / all.max(1) as f64;
-        let (before, after) = (ratio(old, self.before.len()), ratio(new, self.after.len()));
+        let (before, after) = (ratio(old, &self.before), ratio(new, &self.after));
         if new < MIN_ERRORS || after - before < MIN_ERROR_RISE {
             return None;
         }
@@ -333,6 +347,31 @@ impl<'a> View<'a> {
         self.finding(entity, Signal::Traffic, peer, quantity, excerpt, compare)
     }
 
+    /// What is served at the same rate, with as many errors and as fast as before.
+    fn steady(&self, entity: &EntityId, compare: &Compare) -> Option<Finding> {
+        if self.before.len() < MIN_REQUESTS || self.after.len() < MIN_REQUESTS {
+            return None;
+        }
+        let (before, after) = self.rates()?;
+        if traffic_shifted(before, after) {
+            return None;
+        }
+        let errors = |spans: &[&SpanRecord]| ratio(failed(spans), spans);
+        let excerpt = format!(
+            "nothing shifted at {}: {} requests a second served, {} before; error ratio {}, {} \
+             before; 95th percentile {} ms, {} before",
+            compare.after.start(),
+            rounded(after),
+            rounded(before),
+            rounded(errors(&self.after)),
+            rounded(errors(&self.before)),
+            rounded(p95(&self.after)?),
+            rounded(p95(&self.before)?),
+        );
+        let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
+        self.finding(entity, Signal::Traffic, None, quantity, excerpt, compare)
+    }
+
     /// Requests a second, when both periods were recorded for a while.
     fn rates(&self) -> Option<(f64, f64)> {
         let (old, new) = self.seconds;
@@ -383,6 +422,14 @@ fn traffic_shifted(before: f64, after: f64) -> bool {
     before.max(after) >= before.min(after) * MIN_TRAFFIC_FACTOR
 }
 
+fn failed(spans: &[&SpanRecord]) -> usize {
+    spans.iter().filter(|span| span.failed).count()
+}
+
+fn ratio(failed: usize, spans: &[&SpanRecord]) -> f64 {
+    failed as f64 / spans.len().max(1) as f64
+}
+
 fn what(peer: Option<&Peer>) -> String {
     match peer {
         Some(Peer { role: PeerRole::Caller, entity }) => format!("requests from {entity}"),
@@ -399,7 +446,10 @@ fn p95(spans: &[&SpanRecord]) -> Option<f64> {
 pub(crate) fn duration_percentile(spans: &[&SpanRecord], percent: usize) -> Option<f64> {
     let mut durations: Vec<f64> =
         spans.iter().map(|span| span.duration_ms).filter(|ms| ms.is_finite()).collect();
-    durations.sort_by(f64::total_cmp);
-    let rank = (durations.len() * percent).div_ceil(100);
-    durations.get(rank.checked_sub(1)?).copied()
+    let rank = (durations.len() * percent).div_ceil(100).checked_sub(1)?;
+    if rank >= durations.len() {
+        return None;
+    }
+    let (_, value, _) = durations.select_nth_unstable_by(rank, f64::total_cmp);
+    Some(*value)
 }

@@ -7,7 +7,7 @@ use eog_evidence::shorten;
 use serde_json::Value;
 
 use super::tsv::Table;
-use super::{Folder, MAX_TEXT, SnapshotError};
+use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::graph::is_experiment_group;
 use crate::mask::mask_text;
 use crate::names::EntityName;
@@ -124,7 +124,9 @@ fn read_event(
         message: shorten(&mask_text(message), MAX_TEXT),
         count,
         is_experiment: version.is_some_and(is_experiment_group),
-        host: text(&["/source/host", "/deprecatedSource/host"]).unwrap_or_default().to_owned(),
+        host: bounded(
+            text(&["/source/host", "/deprecatedSource/host"]).unwrap_or_default().to_owned(),
+        ),
         file: file.to_owned(),
         entity,
     };

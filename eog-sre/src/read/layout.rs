@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::SnapshotError;
+use super::progress::{Meter, Progress, Source};
 use crate::warnings::Warnings;
 
 /// Most files that are looked at in one directory.
@@ -77,6 +79,12 @@ impl Layout {
         layout
     }
 
+    /// All files, by kind.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &String> {
+        let Self { events, objects, logs, traces, alerts, metrics } = self;
+        [alerts, events, objects, logs, traces, metrics].into_iter().flatten()
+    }
+
     /// The kinds of files of which there is none.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let kinds = [
@@ -107,6 +115,7 @@ fn join(base: &str, name: &str) -> String {
 pub(crate) struct Folder {
     root: PathBuf,
     opened: Vec<String>,
+    meter: Option<Arc<Meter>>,
 }
 
 impl Folder {
@@ -121,7 +130,7 @@ impl Folder {
         if !root.is_dir() {
             return Err(not_usable("it is not a directory".to_owned()));
         }
-        Ok(Self { root, opened: Vec::new() })
+        Ok(Self { root, opened: Vec::new(), meter: None })
     }
 
     /// The files directly in a directory, as relative paths, sorted. Nothing when there is none.
@@ -150,10 +159,32 @@ impl Folder {
         names
     }
 
+    /// The same directory for another thread, which notes what it opens by itself.
+    pub(crate) fn fork(&self) -> Self {
+        Self { root: self.root.clone(), opened: Vec::new(), meter: self.meter.clone() }
+    }
+
+    /// Tells from now on how far the reading of these files has come.
+    pub(crate) fn tell(&mut self, progress: &Progress, layout: &Layout) {
+        let total = layout.files().map(|file| self.size(file)).fold(0, u64::saturating_add);
+        self.meter = Some(Arc::new(Meter::new(progress.clone(), total)));
+    }
+
+    /// The size of a file in bytes; 0 for one that may not be opened.
+    pub(crate) fn size(&self, name: &str) -> u64 {
+        let path = self.locate(name).ok();
+        path.and_then(|path| fs::metadata(path).ok()).map_or(0, |found| found.len())
+    }
+
+    /// Takes over what a fork opened.
+    pub(crate) fn join(&mut self, fork: Self) {
+        self.opened.extend(fork.opened);
+    }
+
     /// Opens a file of the snapshot, or notes why not.
-    pub(crate) fn open(&mut self, name: &str, warnings: &mut Warnings) -> Option<File> {
+    pub(crate) fn open(&mut self, name: &str, warnings: &mut Warnings) -> Option<Source> {
         match self.try_open(name) {
-            Ok(file) => Some(file),
+            Ok(file) => Some(Source::new(file, name, self.meter.clone())),
             Err(reason) => {
                 warnings.note(format!("{name}: {reason}; it is not read"));
                 None
@@ -161,7 +192,22 @@ impl Folder {
         }
     }
 
+    /// The directory, with all links followed.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     fn try_open(&mut self, name: &str) -> Result<File, String> {
+        let file = File::open(self.locate(name)?).map_err(|error| error.to_string())?;
+        self.opened.push(name.to_owned());
+        Ok(file)
+    }
+
+    /// The real path of a file that may be opened.
+    ///
+    /// # Errors
+    /// Why it may not, for people.
+    pub(crate) fn locate(&self, name: &str) -> Result<PathBuf, String> {
         let path = fs::canonicalize(self.root.join(name)).map_err(|error| error.to_string())?;
         if !path.starts_with(&self.root) {
             return Err("a link that leads out of the snapshot".to_owned());
@@ -173,14 +219,12 @@ impl Folder {
         if !path.is_file() {
             return Err("not a regular file".to_owned());
         }
-        let file = File::open(&path).map_err(|error| error.to_string())?;
-        self.opened.push(name.to_owned());
-        Ok(file)
+        Ok(path)
     }
 
     /// Every file opened so far, in order.
-    pub(crate) fn into_opened(self) -> Vec<String> {
-        self.opened
+    pub(crate) fn opened(&self) -> &[String] {
+        &self.opened
     }
 }
 
@@ -193,7 +237,7 @@ pub(crate) fn is_forbidden(name: &str) -> bool {
 ///
 /// # Errors
 /// What is wrong with it, for people.
-pub(crate) fn read_json(file: File) -> Result<serde_json::Value, String> {
+pub(crate) fn read_json(file: impl Read) -> Result<serde_json::Value, String> {
     let mut bytes = Vec::new();
     let mut bounded = file.take(MAX_JSON_BYTES + 1);
     bounded.read_to_end(&mut bytes).map_err(|error| error.to_string())?;

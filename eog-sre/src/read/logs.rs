@@ -25,7 +25,7 @@ pub(crate) struct LogRecord {
     pub(crate) file: Arc<str>,
 }
 
-/// Reads log tables.
+/// Reads log tables; the result is in time order, equal times in the order of the files.
 ///
 /// # Errors
 /// [`SnapshotError`] when a table lacks a column or cannot be read.
@@ -70,6 +70,8 @@ pub(crate) fn read_logs(
             });
         }
     }
+    records.sort_by_key(|one| one.at);
+    records.shrink_to_fit();
     Ok(records)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eog_core::Timestamp;
 
 use super::tsv::Table;
-use super::{Folder, SnapshotError};
+use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::mask::mask_named;
 use crate::pydict;
 use crate::time;
@@ -58,55 +58,85 @@ pub(crate) struct MetricSeries {
     pub(crate) file: Arc<str>,
 }
 
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    subject: Subject,
-    texts: [String; 7],
+/// The series of one file, each with the key that tells it apart.
+#[derive(Default)]
+pub(crate) struct MetricFile {
+    series: Vec<(Box<[u8]>, MetricSeries)>,
+    /// Rows of series beyond [`MAX_SERIES`].
+    dropped: u64,
 }
 
-/// Reads metric files. A file that lacks a column is left out with a warning, since there are
-/// many and each stands alone.
-pub(crate) fn read_metrics(
+/// Reads a metric file. One that lacks a column is left out with a warning, since there are many
+/// and each stands alone.
+pub(crate) fn read_metric_file(
     folder: &mut Folder,
-    files: &[String],
+    file: &str,
     max_rows: usize,
     warnings: &mut Warnings,
-) -> Vec<MetricSeries> {
+) -> MetricFile {
     let mut store = Store::default();
-    for file in files {
-        let Some(source) = folder.open(file, warnings) else { continue };
-        let wanted = ["metric_name", "timestamp", "value", "namespace"];
-        match Table::open(file, source, &wanted, max_rows) {
-            Ok(Some(mut table)) => {
-                if let Err(error) = store.take(&mut table, warnings) {
-                    warnings.note(format!("{error}; the file is left out"));
-                }
+    let Some(source) = folder.open(file, warnings) else { return MetricFile::default() };
+    let wanted = ["metric_name", "timestamp", "value", "namespace"];
+    match Table::open(file, source, &wanted, max_rows) {
+        Ok(Some(mut table)) => {
+            if let Err(error) = store.take(&mut table, warnings) {
+                warnings.note(format!("{error}; the file is left out"));
             }
-            Ok(None) => warnings.note(format!("{file}: is empty")),
-            Err(error) => warnings.note(format!("{error}; the file is left out")),
+        }
+        Ok(None) => warnings.note(format!("{file}: is empty")),
+        Err(error) => warnings.note(format!("{error}; the file is left out")),
+    }
+    store.finish()
+}
+
+/// Brings the series of several files together, in the order of the files. A series that goes on
+/// in another file is one series.
+pub(crate) fn join_metrics(files: Vec<MetricFile>, warnings: &mut Warnings) -> Vec<MetricSeries> {
+    let mut all: Vec<MetricSeries> = Vec::new();
+    let mut index: HashMap<Box<[u8]>, usize> = HashMap::new();
+    let mut dropped = 0;
+    for file in files {
+        dropped += file.dropped;
+        for (key, series) in file.series {
+            if let Some(known) = index.get(&key).and_then(|at| all.get_mut(*at)) {
+                known.points.extend(series.points);
+            } else if all.len() >= MAX_SERIES {
+                dropped += 1;
+            } else {
+                index.insert(key, all.len());
+                all.push(series);
+            }
         }
     }
-    if store.dropped > 0 {
+    if dropped > 0 {
         warnings.note(format!("metrics: only the first {MAX_SERIES} series are used"));
     }
-    let mut series = store.series;
-    for one in &mut series {
+    for one in &mut all {
         one.points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         one.points.dedup();
+        one.points.shrink_to_fit();
     }
-    series
+    all
 }
 
 #[derive(Default)]
 struct Store {
     series: Vec<MetricSeries>,
-    /// Look-ups alone, never iterated.
-    index: HashMap<Key, usize>,
+    /// Look-ups alone, iterated only to be put in the order of the series.
+    index: HashMap<Box<[u8]>, usize>,
     labels: HashMap<String, Arc<BTreeMap<String, String>>>,
     dropped: u64,
 }
 
 impl Store {
+    fn finish(self) -> MetricFile {
+        let mut keys: Vec<(usize, Box<[u8]>)> =
+            self.index.into_iter().map(|(key, at)| (at, key)).collect();
+        keys.sort_by_key(|(at, _)| *at);
+        let keys = keys.into_iter().map(|(_, key)| key);
+        MetricFile { series: keys.zip(self.series).collect(), dropped: self.dropped }
+    }
+
     fn take<R: std::io::Read + std::io::Seek>(
         &mut self,
         table: &mut Table<R>,
@@ -130,6 +160,7 @@ impl Store {
         let [le, tags, kind, status] =
             ["bucket_le", "tags", "metric_type", "status_code"].map(|column| table.column(column));
         let file: Arc<str> = table.file().into();
+        let mut key = Vec::new();
         while table.next_row(warnings) {
             let Some(time) = time::parse(table.cell(at)) else {
                 table.reject("the timestamp is not a time", warnings);
@@ -141,10 +172,10 @@ impl Store {
                 table.reject("the value is not a finite number", warnings);
                 continue;
             };
-            let texts = [metric, name, namespace, le, tags, kind, status]
-                .map(|at| table.cell(at).to_owned());
-            let key = Key { subject, texts };
-            if let Some(known) = self.index.get(&key).and_then(|at| self.series.get_mut(*at)) {
+            let cells = [metric, name, namespace, le, tags, kind, status];
+            write_key(&mut key, subject, cells.map(|at| table.cell(at)));
+            let known = self.index.get(key.as_slice());
+            if let Some(known) = known.and_then(|at| self.series.get_mut(*at)) {
                 known.points.push((time, number));
                 continue;
             }
@@ -152,14 +183,17 @@ impl Store {
                 self.dropped += 1;
                 continue;
             }
-            let [metric, name, namespace, le, tags, kind, status] = key.texts.clone();
+            let [metric, name, namespace, le, tags, kind, status] =
+                cells.map(|at| table.cell(at).to_owned());
             let labels = self.labels(&tags);
             let le =
                 Some(le).filter(|le| !le.is_empty()).or_else(|| pydict::parse(&tags).remove("le"));
             let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
             let status =
                 Some(status).filter(|s| !s.is_empty()).unwrap_or_else(|| label("status_code"));
-            self.index.insert(key, self.series.len());
+            self.index.insert(key.as_slice().into(), self.series.len());
+            let [metric, name, namespace, kind, status] =
+                [metric, name, namespace, kind, status].map(bounded);
             self.series.push(MetricSeries {
                 subject,
                 namespace,
@@ -181,15 +215,26 @@ impl Store {
             return known.clone();
         }
         let mut labels = pydict::parse(tags);
-        labels.retain(|name, _| !SCRAPE_LABELS.contains(&name.as_str()));
+        labels.retain(|name, _| name.len() <= MAX_TEXT && !SCRAPE_LABELS.contains(&name.as_str()));
         for (name, value) in &mut labels {
-            *value = mask_named(name, value);
+            *value = bounded(mask_named(name, value));
         }
         let labels = Arc::new(labels);
         if self.labels.len() < MAX_SERIES {
             self.labels.insert(tags.to_owned(), labels.clone());
         }
         labels
+    }
+}
+
+/// Everything that tells a series apart, with the lengths of the texts, so that no two sets of
+/// texts give one key.
+fn write_key(key: &mut Vec<u8>, subject: Subject, texts: [&str; 7]) {
+    key.clear();
+    key.push(subject as u8);
+    for text in texts {
+        key.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        key.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -213,8 +258,8 @@ mod tests {
         std::fs::write(directory.path().join("pod_p_raw.tsv"), format!("{header}{rows}")).unwrap();
         let mut folder = Folder::new(directory.path()).unwrap();
         let mut warnings = Warnings::default();
-        let files = ["pod_p_raw.tsv".to_owned()];
-        let [series] = &read_metrics(&mut folder, &files, 100, &mut warnings)[..] else { panic!() };
+        let file = read_metric_file(&mut folder, "pod_p_raw.tsv", 100, &mut warnings);
+        let [series] = &join_metrics(vec![file], &mut warnings)[..] else { panic!() };
         let values: Vec<f64> = series.points.iter().map(|(_, value)| *value).collect();
         assert_eq!(values, [1.0, 2.0]);
         assert_eq!(warnings.into_lines().len(), 1);

@@ -1,35 +1,49 @@
 //! Readers: from the files of a snapshot to bounded records in memory.
 
 mod alerts;
+mod all;
 mod events;
 mod layout;
 mod logs;
+mod memory;
 mod metrics;
 mod objects;
+mod progress;
 mod resource;
 mod traces;
 mod tracked;
 mod tsv;
+mod workers;
 
 pub use layout::{MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES};
 pub use metrics::MAX_SERIES;
+pub use progress::{Progress, Reading};
 pub use tracked::MAX_RECORD_BYTES;
 pub use tsv::MAX_FIELD_BYTES;
 
 pub(crate) use alerts::{AlertRecord, read_alerts};
+pub(crate) use all::{Records, read_all};
 pub(crate) use events::{EventRecord, read_events};
 pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
 pub(crate) use logs::{LogRecord, read_logs};
-pub(crate) use metrics::{MetricSeries, Subject, read_metrics};
+pub(crate) use memory::check_memory;
+pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
 pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
-pub(crate) use resource::Resource;
+pub(crate) use resource::{Resource, WORKLOADS};
 pub(crate) use traces::{SpanKind, SpanRecord, read_traces};
+
+use crate::cache::CacheAt;
 
 /// Most rows used of one file, unless [`ReadOptions::max_rows_per_file`] says otherwise.
 pub const MAX_ROWS_PER_FILE: usize = 1_000_000;
 
 /// Longest text kept of a log line, message or description, in characters.
 pub const MAX_TEXT: usize = 400;
+
+/// A name as telemetry gives it, cut when it is too long for a name.
+fn bounded(text: String) -> String {
+    if text.len() > MAX_TEXT { eog_evidence::shorten(&text, MAX_TEXT) } else { text }
+}
 
 /// How a snapshot is read.
 ///
@@ -44,11 +58,26 @@ pub struct ReadOptions {
     pub architecture: Option<std::path::PathBuf>,
     /// Most rows used of one file; more are left out with a warning.
     pub max_rows_per_file: usize,
+    /// Where to keep what was read, so that the next reading is short. Nothing is kept unless this
+    /// is set.
+    pub cache: Option<CacheAt>,
+    /// Most memory that the snapshot may need, in bytes, by a cautious estimate from the sizes of
+    /// its files. Without it what the system says is free, where it says so. A snapshot that would
+    /// need more is refused before it is read.
+    pub max_memory: Option<u64>,
+    /// Who wants to know how far the reading has come.
+    pub progress: Option<Progress>,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { architecture: None, max_rows_per_file: MAX_ROWS_PER_FILE }
+        Self {
+            architecture: None,
+            max_rows_per_file: MAX_ROWS_PER_FILE,
+            cache: None,
+            max_memory: None,
+            progress: None,
+        }
     }
 }
 
@@ -92,6 +121,22 @@ pub enum SnapshotError {
         path: String,
         /// Why not.
         reason: String,
+    },
+    /// The snapshot would not fit into memory.
+    #[error(
+        "{path:?} may need {} MB of memory by an estimate from the sizes of its files, and {} MB \
+         are allowed or free; take parts of it away, free memory, or allow more (max_memory, \
+         --max-memory) if you know that it fits",
+        needed / 1_000_000,
+        allowed / 1_000_000
+    )]
+    TooLarge {
+        /// The directory.
+        path: String,
+        /// The estimate, in bytes.
+        needed: u64,
+        /// What may be used, in bytes.
+        allowed: u64,
     },
     /// The architecture file cannot be used.
     #[error("cannot use the architecture file {path:?}: {reason}")]

@@ -1,6 +1,6 @@
 //! Object dumps: every observation of every object, without what never matters and without secrets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use eog_core::{EntityId, Timestamp};
@@ -57,7 +57,9 @@ pub(crate) fn read_objects(
 ) -> Result<Objects, SnapshotError> {
     let mut masker = Masker::default();
     let mut objects = Objects::default();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<(Timestamp, Body)> = Vec::new();
+    // What each text of a body held, by its digest. Look-ups alone.
+    let mut bodies: HashMap<[u8; 32], Vec<Body>> = HashMap::new();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &["Timestamp", "Body"], max_rows)? else {
@@ -73,46 +75,57 @@ pub(crate) fn read_objects(
                 table.reject("the Timestamp is not a time", warnings);
                 continue;
             };
-            match read_body(table.cell(body), seen, &mut masker) {
-                Ok(found) => rows.extend(found),
-                Err(reason) => table.reject(reason, warnings),
-            }
+            // Most rows repeat an object that did not change since the dump before.
+            let digest = *blake3::hash(table.cell(body).as_bytes()).as_bytes();
+            let found = match bodies.get(&digest) {
+                Some(known) => known.clone(),
+                None => match read_body(table.cell(body), &mut masker) {
+                    Ok(found) => bodies.entry(digest).or_insert(found).clone(),
+                    Err(reason) => {
+                        table.reject(reason, warnings);
+                        continue;
+                    }
+                },
+            };
+            rows.extend(found.into_iter().map(|body| (seen, body)));
         }
     }
-    rows.sort_by_key(|row| row.seen);
-    for row in rows {
-        objects.add(row);
+    rows.sort_by_key(|(seen, _)| *seen);
+    for (seen, body) in rows {
+        objects.add(seen, body);
     }
     Ok(objects)
 }
 
-struct Row {
-    seen: Timestamp,
+/// An object as one row tells it.
+#[derive(Clone)]
+struct Body {
     entity: EntityId,
-    kind: String,
-    object: Value,
+    kind: Arc<str>,
+    object: Arc<Value>,
     deleted: bool,
 }
 
 impl Objects {
-    fn add(&mut self, row: Row) {
-        let Row { seen, entity, kind, object, deleted } = row;
-        self.dumps.entry(kind).or_default().push(seen);
+    fn add(&mut self, seen: Timestamp, body: Body) {
+        let Body { entity, kind, object, deleted } = body;
+        match self.dumps.get_mut(&*kind) {
+            Some(times) => times.push(seen),
+            None => drop(self.dumps.insert(kind.to_string(), vec![seen])),
+        }
         let history = self.histories.entry(entity).or_default();
         history.deleted = deleted.then_some(seen);
         match history.states.last_mut() {
-            Some(last) if *last.object == object => last.last_seen = seen,
-            _ => history.states.push(Observation {
-                first_seen: seen,
-                last_seen: seen,
-                object: Arc::new(object),
-            }),
+            Some(last) if Arc::ptr_eq(&last.object, &object) || last.object == object => {
+                last.last_seen = seen;
+            }
+            _ => history.states.push(Observation { first_seen: seen, last_seen: seen, object }),
         }
     }
 }
 
 /// The objects of one cell: a bare object, an `{object, type}` envelope, or a list of objects.
-fn read_body(body: &str, seen: Timestamp, masker: &mut Masker) -> Result<Vec<Row>, &'static str> {
+fn read_body(body: &str, masker: &mut Masker) -> Result<Vec<Body>, &'static str> {
     let mut value: Value = serde_json::from_str(body).map_err(|_| "the Body is not valid JSON")?;
     let mut deleted = false;
     if let Some(inner) = value.get_mut("object").filter(|inner| inner.get("kind").is_some()) {
@@ -131,16 +144,11 @@ fn read_body(body: &str, seen: Timestamp, masker: &mut Masker) -> Result<Vec<Row
         }
         None => vec![value],
     };
-    let rows = items.into_iter().map(|item| read_object(item, seen, deleted, masker));
+    let rows = items.into_iter().map(|item| read_object(item, deleted, masker));
     rows.collect::<Option<Vec<_>>>().ok_or("the object has no kind or no name")
 }
 
-fn read_object(
-    mut object: Value,
-    seen: Timestamp,
-    deleted: bool,
-    masker: &mut Masker,
-) -> Option<Row> {
+fn read_object(mut object: Value, deleted: bool, masker: &mut Masker) -> Option<Body> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let kind = text("/kind")?.to_owned();
     let name = EntityName::new(text("/metadata/namespace"), &kind, text("/metadata/name")?);
@@ -150,7 +158,7 @@ fn read_object(
         data.values_mut().for_each(unfold);
     }
     masker.mask(entity.as_str(), &kind, &mut object);
-    Some(Row { seen, entity, kind, object, deleted })
+    Some(Body { entity, kind: kind.into(), object: Arc::new(object), deleted })
 }
 
 /// Drops what only takes space: the field lists of managers, and the last applied copy of the

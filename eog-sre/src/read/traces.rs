@@ -64,7 +64,7 @@ const PEER_ATTRIBUTES: [&str; 8] = [
 const REQUIRED: [&str; 7] =
     ["Timestamp", "TraceId", "SpanId", "ParentSpanId", "SpanName", "ServiceName", "Duration"];
 
-/// Reads trace tables.
+/// Reads trace tables; the result is in time order, equal times in the order of the files.
 ///
 /// # Errors
 /// [`SnapshotError`] when a table lacks a column or cannot be read.
@@ -74,11 +74,10 @@ pub(crate) fn read_traces(
     max_rows: usize,
     warnings: &mut Warnings,
 ) -> Result<Vec<SpanRecord>, SnapshotError> {
-    let mut shared = Resources::default();
+    let (mut shared, mut messages) = (Resources::default(), Resources::default());
+    let empty: Arc<str> = "".into();
     let mut spans: Vec<SpanRecord> = Vec::new();
-    // Trace and span id to the span, and for each span its parent's ids. Look-ups alone.
-    let mut by_id: HashMap<(u64, u64), usize> = HashMap::new();
-    let mut parents: Vec<(u64, u64)> = Vec::new();
+    let mut ids: Vec<Ids> = Vec::new();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &REQUIRED, max_rows)? else {
@@ -106,18 +105,16 @@ pub(crate) fn read_traces(
             let calls_out = matches!(kind, SpanKind::Client | SpanKind::Producer);
             let peer = calls_out.then(|| peer_host(table.cell(attributes))).flatten();
             let trace_id = id(table.cell(trace));
-            by_id.entry((trace_id, id(table.cell(span)))).or_insert(spans.len());
-            parents.push((trace_id, id(table.cell(parent))));
-            let failed = table.cell(status).to_ascii_lowercase().ends_with("error");
-            let message = shorten(&mask_text(&shorten(table.cell(message), MAX_TEXT)), MAX_TEXT);
+            ids.push(Ids { own: id(table.cell(span)), parent: id(table.cell(parent)) });
+            let failed = ends_with_error(table.cell(status));
             spans.push(SpanRecord {
                 at,
                 sender: shared.resource(table.cell(service), table.cell(resource)),
-                name: shared.text(&shorten(&mask_text(table.cell(name)), 160)),
+                name: shared.converted(table.cell(name), |name| shorten(&mask_text(name), 160)),
                 kind,
                 duration_ms: nanoseconds / 1e6,
                 failed,
-                message: shared.text(&message),
+                message: messages.converted(table.cell(message), masked),
                 trace_id,
                 parent_at: None,
                 parent: None,
@@ -126,18 +123,40 @@ pub(crate) fn read_traces(
                 trace: if failed {
                     shared.text(&shorten(table.cell(trace), 64))
                 } else {
-                    "".into()
+                    empty.clone()
                 },
                 file: file.clone(),
             });
         }
     }
-    for (at, ids) in parents.iter().enumerate() {
-        if let Some(parent) = by_id.get(ids).filter(|_| ids.1 != 0) {
-            relate(&mut spans, *parent, at);
+    let mut rows: Vec<(SpanRecord, Ids)> = spans.into_iter().zip(ids).collect();
+    rows.sort_by_key(|(span, _)| span.at);
+    let (mut spans, ids): (Vec<SpanRecord>, Vec<Ids>) = rows.into_iter().unzip();
+    relate_all(&mut spans, &ids);
+    spans.shrink_to_fit();
+    Ok(spans)
+}
+
+/// The ids of a span and of its parent, as numbers; the parent's is 0 when there is none.
+#[derive(Clone, Copy)]
+struct Ids {
+    own: u64,
+    parent: u64,
+}
+
+/// Joins spans with their parents. Of spans that claim one id the first counts.
+fn relate_all(spans: &mut [SpanRecord], ids: &[Ids]) {
+    // Look-ups alone.
+    let mut by_id: HashMap<(u64, u64), usize> = HashMap::with_capacity(spans.len());
+    for (at, (span, ids)) in spans.iter().zip(ids).enumerate() {
+        by_id.entry((span.trace_id, ids.own)).or_insert(at);
+    }
+    for (at, ids) in ids.iter().enumerate().filter(|(_, ids)| ids.parent != 0) {
+        let Some(trace) = spans.get(at).map(|span| span.trace_id) else { continue };
+        if let Some(parent) = by_id.get(&(trace, ids.parent)) {
+            relate(spans, *parent, at);
         }
     }
-    Ok(spans)
 }
 
 /// Notes who sent the parent of a span, and for a client span who took its call.
@@ -155,15 +174,25 @@ fn relate(spans: &mut [SpanRecord], parent: usize, child: usize) {
     }
 }
 
+fn masked(message: &str) -> String {
+    shorten(&mask_text(&shorten(message, MAX_TEXT)), MAX_TEXT)
+}
+
+fn ends_with_error(status: &str) -> bool {
+    let end = status.len().checked_sub(5).and_then(|at| status.get(at..));
+    end.is_some_and(|end| end.eq_ignore_ascii_case("error"))
+}
+
 fn span_kind(text: &str) -> SpanKind {
-    let text = text.to_ascii_lowercase();
-    match text.rsplit('_').next().unwrap_or_default() {
-        "server" => SpanKind::Server,
-        "client" => SpanKind::Client,
-        "producer" => SpanKind::Producer,
-        "consumer" => SpanKind::Consumer,
-        _ => SpanKind::Internal,
-    }
+    const KINDS: [(&str, SpanKind); 4] = [
+        ("server", SpanKind::Server),
+        ("client", SpanKind::Client),
+        ("producer", SpanKind::Producer),
+        ("consumer", SpanKind::Consumer),
+    ];
+    let last = text.rsplit('_').next().unwrap_or_default();
+    let known = KINDS.iter().find(|(name, _)| last.eq_ignore_ascii_case(name));
+    known.map_or(SpanKind::Internal, |(_, kind)| *kind)
 }
 
 fn peer_host(attributes: &str) -> Option<String> {

@@ -88,6 +88,11 @@ impl<R: Read + Seek> Tracked<R> {
     }
 }
 
+/// Whether a part of a line holds nothing but carriage returns.
+fn is_blank(part: Option<&[u8]>) -> bool {
+    part.unwrap_or_default().iter().all(|byte| *byte == b'\r')
+}
+
 impl<R: Read> Read for Tracked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.offset.saturating_sub(self.record_start) > MAX_RECORD_BYTES {
@@ -96,18 +101,17 @@ impl<R: Read> Read for Tracked<R> {
         }
         let count = self.inner.read(buffer)?;
         self.ended |= count == 0 && !buffer.is_empty();
-        for (at, byte) in (self.offset..).zip(buffer.iter().take(count)) {
-            match byte {
-                b'\n' => {
-                    self.line_ends.push_back(LineEnd { offset: at, blank: self.blank });
-                    self.blank = true;
-                    continue;
-                }
-                b'"' => self.odd_quotes = !self.odd_quotes,
-                _ => {}
-            }
-            self.blank &= *byte == b'\r';
+        let bytes = buffer.get(..count).unwrap_or_default();
+        let quotes = memchr::memchr_iter(b'"', bytes).count();
+        self.odd_quotes ^= quotes % 2 == 1;
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            let blank = self.blank && is_blank(bytes.get(start..end));
+            self.line_ends.push_back(LineEnd { offset: self.offset + end as u64, blank });
+            self.blank = true;
+            start = end + 1;
         }
+        self.blank &= is_blank(bytes.get(start..));
         self.offset += count as u64;
         Ok(count)
     }

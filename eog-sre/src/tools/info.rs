@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetK8Spec, SpecChangeAnalysis,
-    ToolError, Toolbox, TopologyAnalysis,
+    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetK8Spec,
+    SpecChangeAnalysis, ToolError, Toolbox, TopologyAnalysis,
 };
 use super::{GetMetricAnomalies, GetTraceErrorTree, LogAnalysis, MetricAnalysis};
 
@@ -99,6 +99,7 @@ fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
 
 /// Every tool, in the order in which an investigation would use them.
 static TOOLS: &[ToolInfo] = &[
+    ToolInfo::of::<GetContextContract>(),
     ToolInfo::of::<AlertSummary>(),
     ToolInfo::of::<AlertAnalysis>(),
     ToolInfo::of::<EventAnalysis>(),

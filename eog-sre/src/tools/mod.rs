@@ -17,6 +17,7 @@ mod build_topology;
 mod entities;
 mod error;
 mod event_analysis;
+mod get_context_contract;
 mod get_k8_spec;
 mod get_metric_anomalies;
 mod get_trace_error_tree;
@@ -37,6 +38,7 @@ pub use build_topology::{
 };
 pub use error::ToolError;
 pub use event_analysis::{EventAnalysis, event_analysis};
+pub use get_context_contract::{GetContextContract, get_context_contract};
 pub use get_k8_spec::{GetK8Spec, SpecHistory, SpecObservation, get_k8_spec};
 pub use get_metric_anomalies::{
     GetMetricAnomalies, MeasureKind, MetricAnomalies, get_metric_anomalies,

@@ -1,16 +1,18 @@
 //! All tools over one snapshot.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use eog_core::LocalContext;
 use serde_json::Value;
 
 use super::info::{Tool, ToolInfo, tools};
 use super::query::near;
 use super::signals::Signals;
 use super::{
-    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetK8Spec, Page, SpecChangeAnalysis,
-    SpecHistory, ToolError, TopologyAnalysis, TopologyPage, TopologyView,
+    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetK8Spec, Page,
+    SpecChangeAnalysis, SpecHistory, ToolError, TopologyAnalysis, TopologyPage, TopologyView,
 };
+use crate::context::SnapshotContext;
 use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
@@ -39,13 +41,15 @@ pub struct Toolbox {
     snapshot: Arc<Snapshot>,
     graph: Arc<OperationalGraph>,
     signals: Arc<Signals>,
+    /// Made when it is first asked for, and shared by all copies of the toolbox.
+    context: Arc<OnceLock<SnapshotContext>>,
 }
 
 impl Toolbox {
     /// Prepares a snapshot for calls. Work in proportion to the snapshot's size.
     pub fn new(snapshot: Arc<Snapshot>) -> Self {
         let graph = Arc::new(snapshot.graph());
-        Self { snapshot, graph, signals: Arc::default() }
+        Self { snapshot, graph, signals: Arc::default(), context: Arc::default() }
     }
 
     /// The snapshot.
@@ -61,6 +65,11 @@ impl Toolbox {
     /// What the tools about traces, metrics and logs keep between calls.
     pub(crate) fn signals(&self) -> &Signals {
         &self.signals
+    }
+
+    /// The context contract over the snapshot. The first call indexes the whole snapshot.
+    pub fn context(&self) -> &SnapshotContext {
+        self.context.get_or_init(|| SnapshotContext::new(self.snapshot.clone(), self.graph.clone()))
     }
 
     /// Runs a tool by name; null stands for no arguments.
@@ -101,6 +110,18 @@ impl Toolbox {
     /// # Errors
     /// [`ToolError::Argument`].
     pub fn event_analysis(&self, arguments: &EventAnalysis) -> Result<Page, ToolError> {
+        arguments.run(self)
+    }
+
+    /// The local evidence on one entity; see
+    /// [`get_context_contract`](super::get_context_contract()).
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`].
+    pub fn get_context_contract(
+        &self,
+        arguments: &GetContextContract,
+    ) -> Result<LocalContext, ToolError> {
         arguments.run(self)
     }
 

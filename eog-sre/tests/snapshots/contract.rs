@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use eog_core::{ContextContract, ContextRequest, EvidenceKind, Finding, LocalContext, Signal};
+use eog_core::{
+    ContextContract, ContextRequest, EvidenceKind, Finding, LocalContext, Signal, Trend,
+};
 use eog_evidence::open_case;
-use eog_sre::{PAGE_FINDINGS, SnapshotContext};
-use serde_json::json;
+use eog_sre::tools::Toolbox;
+use eog_sre::{ContextQuery, PAGE_FINDINGS, SnapshotContext};
+use serde_json::{Value, json};
 
 use crate::support::{Recording, Span, config, id, lines, service, window, workload};
 
@@ -63,14 +67,20 @@ fn seeds_contexts_and_notes_agree_on_the_cause() {
     assert_eq!(symptom.findings[0].kind, EvidenceKind::Alert);
 }
 
+/// A warning about a pod.
+fn event(pod: &str, reason: &str, minute: usize) -> Value {
+    json!({"object": {"metadata": {"uid": format!("{pod}{minute}")}, "type": "Warning",
+        "reason": reason, "message": "m",
+        "involvedObject": {"kind": "Pod", "name": pod, "namespace": "shop"},
+        "lastTimestamp": format!("2026-01-01T10:{minute:02}:00Z")}})
+}
+
 #[test]
 fn pages_are_bounded_and_together_whole() {
     let mut recording = changed();
     for at in 0..40 {
-        let event = json!({"object": {"metadata": {"uid": format!("u{at}")}, "type": "Warning",
-            "reason": format!("Reason{at:02}"), "message": "m",
-            "involvedObject": {"kind": "ConfigMap", "name": "settings", "namespace": "shop"},
-            "lastTimestamp": format!("2026-01-01T10:{at:02}:00Z")}});
+        let mut event = event("settings", &format!("Reason{at:02}"), at);
+        event["object"]["involvedObject"]["kind"] = json!("ConfigMap");
         recording.event("10:50:00", event);
     }
     let context = recording.context();
@@ -84,7 +94,8 @@ fn pages_are_bounded_and_together_whole() {
     assert!(third.findings.is_empty());
     let ids: BTreeSet<_> = first.findings.iter().chain(&second.findings).map(Finding::id).collect();
     assert_eq!(ids.len(), 42);
-    assert_eq!(ask(&context, &request("shop/ConfigMap/settings", 0)), first);
+    let all = ask(&context, &request("shop/ConfigMap/settings", 0));
+    assert_eq!((all.findings.len(), all.omitted.len()), (42, 0));
 }
 
 #[test]
@@ -133,4 +144,105 @@ fn new_messages_ask_for_more_about_their_relation() {
     let [traffic] = more[..] else { panic!("{:#?}", lines(&after)) };
     assert_eq!(traffic.signal, Signal::Traffic);
     assert_eq!(traffic.peer.as_ref().unwrap().entity, id("shop/Service/edge"));
+}
+
+/// The findings of every page until one is empty.
+fn pages(context: &SnapshotContext, query: &ContextQuery) -> Vec<Vec<Finding>> {
+    let page = |page| context.read(&ContextQuery { page, ..query.clone() }).findings;
+    (1..).map(page).take_while(|findings| !findings.is_empty()).collect()
+}
+
+#[test]
+fn a_page_keeps_to_its_budget_and_loses_nothing() {
+    let mut recording = Recording::new();
+    for at in 0..40 {
+        recording.event("10:50:00", event("web", &format!("Reason{at:02}"), at));
+    }
+    let context = recording.context();
+    let wide = ContextQuery::new(id("shop/Pod/web"), window("10:00:00", "11:00:00"));
+    let narrow = ContextQuery { max_tokens: 600, ..wide.clone() };
+    let (wide, narrow) = (pages(&context, &wide), pages(&context, &narrow));
+    assert!(narrow.len() > wide.len(), "{} {}", narrow.len(), wide.len());
+    for page in &narrow {
+        let bytes: usize = page.iter().map(|one| serde_json::to_vec(one).unwrap().len()).sum();
+        assert!(bytes <= 3 * 600, "{bytes}");
+    }
+    assert_eq!(wide.concat(), narrow.concat());
+    let tiny = ContextQuery::new(id("shop/Pod/web"), window("10:00:00", "11:00:00"));
+    let tiny = pages(&context, &ContextQuery { max_tokens: 1, ..tiny });
+    assert_eq!(tiny.len(), 40);
+}
+
+#[test]
+fn what_is_known_of_dependencies_comes_behind_the_own_findings() {
+    let mut recording = changed();
+    for (at, name) in ["b", "c"].into_iter().enumerate() {
+        let volumes = json!([{"name": "v", "configMap": {"name": "settings"}}]);
+        recording.object("10:15:00", workload("Deployment", name, json!({"name": "c"}), volumes));
+        recording.event("10:20:00", event(name, "BackOff", at));
+    }
+    let context = recording.context();
+    let query = ContextQuery::new(id("shop/Deployment/web"), window("10:00:00", "11:00:00"));
+    let first = context.read(&query);
+    assert_eq!(first.omitted, ["changes and events of 1 dependency are left for page 2 and later"]);
+    let second = context.read(&ContextQuery { page: 2, ..query.clone() });
+    let entities: Vec<_> = second.findings.iter().map(|one| one.entity.as_str()).collect();
+    assert_eq!((entities, second.omitted.len()), (vec!["shop/ConfigMap/settings"], 0));
+    let third = context.read(&ContextQuery { page: 3, ..query });
+    assert!(third.findings.is_empty() && third.omitted.is_empty());
+}
+
+#[test]
+fn the_tool_gives_what_the_contract_gives() {
+    let recording = changed();
+    let context = recording.context();
+    let toolbox = Toolbox::new(Arc::new(recording.open()));
+    for (name, page) in [("shop/Service/web", 1), ("shop/ConfigMap/settings", 0)] {
+        let given = toolbox.call(
+            "get_context_contract",
+            json!({"entity": name, "page": page,
+                "window": "2026-01-01T10:00:00Z/2026-01-01T11:00:00Z"}),
+        );
+        let expected = ask(&context, &request(name, page));
+        assert!(!expected.findings.is_empty());
+        assert_eq!(given.unwrap(), serde_json::to_value(expected).unwrap());
+    }
+    let wrong = [
+        (json!({}), "an entity is needed"),
+        (json!({"entity": "shop/Service/wep"}), "shop/Service/web"),
+        (json!({"entity": "web", "deps_per_page": 0}), "deps_per_page"),
+        (json!({"entity": "shop/Service/web", "max_tokens": 0}), "max_tokens"),
+        (json!({"entity": "shop/Service/web", "window": "2027-01-01T10:00:00Z/"}), "window"),
+        (json!({"entity": "shop/Service/web", "pages": 1}), "page"),
+    ];
+    for (arguments, part) in wrong {
+        let error = toolbox.call("get_context_contract", arguments.clone()).unwrap_err();
+        assert!(error.to_string().contains(part), "{arguments}: {error}");
+    }
+}
+
+#[test]
+fn what_did_not_shift_is_told_when_nothing_else_is_known() {
+    let mut recording = Recording::new();
+    let labels = json!({"alertname": "ErrorRate", "service_name": "edge", "namespace": "shop"});
+    recording.alert("10:30:00", labels, "2026-01-01T10:15:00Z");
+    for second in 0..1800 {
+        recording.span(Span {
+            at: format!("10:{:02}:{:02}", second / 60, second % 60),
+            ids: ("t", format!("{second:x}"), String::new()),
+            name: "GET /",
+            kind: "Server",
+            service: "web",
+            ms: 5,
+            failed: false,
+            attributes: "{}",
+        });
+    }
+    let context = recording.context();
+    let page = ask(&context, &request("shop/Service/web", 1));
+    let [steady] = &page.findings[..] else { panic!("{:#?}", lines(&page)) };
+    assert_eq!((steady.signal, steady.trend), (Signal::Traffic, Trend::Steady));
+    assert!(steady.excerpt.contains("1 requests a second served, 1 before"), "{}", steady.excerpt);
+    let edge = ask(&context, &request("shop/Service/edge", 1));
+    assert!(edge.findings.iter().all(|one| one.kind == EvidenceKind::Alert), "{:#?}", lines(&edge));
 }

@@ -1,7 +1,9 @@
 //! Snapshots in every layout, whole and broken.
 
+use std::sync::{Arc, Mutex};
+
 use crate::support::{LOG_HEADER, Recording, at, config, id, table};
-use eog_sre::{ReadOptions, Snapshot, SnapshotError};
+use eog_sre::{Progress, ReadOptions, Snapshot, SnapshotError};
 use serde_json::json;
 
 const ALERT: &str = r#"{"labels": {"alertname": "ErrorRate", "service_name": "web",
@@ -176,4 +178,77 @@ fn row_limits_hold() {
     let snapshot = Snapshot::open(recording.path(), &options).unwrap();
     assert_eq!(snapshot.observed().unwrap().end(), at("10:03:01"));
     assert!(snapshot.warnings().join("\n").contains("only the first 4 rows"));
+}
+
+#[test]
+fn the_reading_tells_how_far_it_has_come() {
+    let mut recording = Recording::new();
+    recording.log("10:00:00", "web", "9", &"x".repeat(3_000_000));
+    recording.log("10:00:01", "web", "9", "short");
+    recording.write();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let progress = {
+        let told = told.clone();
+        Progress::new(move |reading| {
+            told.lock().unwrap().push((reading.file.to_owned(), reading.done, reading.total));
+        })
+    };
+    let options = ReadOptions { progress: Some(progress), ..ReadOptions::default() };
+    Snapshot::open(recording.path(), &options).unwrap();
+    let told = told.lock().unwrap();
+    let size = std::fs::metadata(recording.path().join("otel_logs_raw.tsv")).unwrap().len();
+    assert!(told.len() >= 2, "{told:?}");
+    assert!(told.iter().all(|(file, _, total)| file == "otel_logs_raw.tsv" && *total == size));
+    assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].1 && pair[1].1 <= size), "{told:?}");
+}
+
+#[test]
+fn a_snapshot_that_may_not_fit_is_refused_unless_allowed() {
+    let mut recording = Recording::new();
+    recording.log("10:00:00", "web", "9", &"x".repeat(100_000));
+    recording.write();
+    let open = |max_memory| {
+        let options = ReadOptions { max_memory: Some(max_memory), ..ReadOptions::default() };
+        Snapshot::open(recording.path(), &options)
+    };
+    let error = open(50_000).unwrap_err();
+    assert!(matches!(error, SnapshotError::TooLarge { needed: 100_000.., allowed: 50_000, .. }));
+    assert!(error.to_string().contains("--max-memory"), "{error}");
+    assert!(open(10_000_000).is_ok());
+    // Of a file only so many rows are kept, and of each only so much.
+    let few = ReadOptions { max_memory: Some(50_000), max_rows_per_file: 2, ..Default::default() };
+    assert!(Snapshot::open(recording.path(), &few).is_ok());
+}
+
+#[test]
+fn files_and_warnings_come_in_order_however_many_threads_read() {
+    let mut recording = Recording::new();
+    recording.log("10:00:00", "web", "9", "line");
+    recording.event("10:00:00", json!({"object": {}}));
+    recording.file("alerts/alerts_at_2026-01-01T10-00-00.json", "{}");
+    let header = ["metric_name", "timestamp", "value", "pod_name", "namespace", "tags"];
+    for (pod, second) in [("a", "20"), ("b", "10"), ("c", "30")] {
+        // Each file goes on with one series and has a broken row.
+        let at = format!("2026-01-01 10:00:{second}");
+        let good = ["up", &at, "1", "p", "shop", "{}"].map(str::to_owned).to_vec();
+        let bad = ["up", "never", "1", "p", "shop", "{}"].map(str::to_owned).to_vec();
+        let rows = vec![good, bad].into_iter();
+        recording.file(&format!("metrics/pod_{pod}_raw.tsv"), table(&header, rows));
+    }
+    for _ in 0..20 {
+        let snapshot = recording.open();
+        let metrics = ["a", "b", "c"].map(|pod| format!("metrics/pod_{pod}_raw.tsv"));
+        let [a, b, c] = metrics.each_ref().map(String::as_str);
+        let alerts = "alerts/alerts_at_2026-01-01T10-00-00.json";
+        let (events, logs) = ("k8s_events_raw.tsv", "otel_logs_raw.tsv");
+        assert_eq!(snapshot.files(), [alerts, events, logs, a, b, c]);
+        let about = snapshot.warnings().iter().filter(|line| !line.starts_with("the snapshot has"));
+        let about: Vec<&str> =
+            about.map(|line| line.split([' ', ':']).next().unwrap_or_default()).collect();
+        assert_eq!(about, [alerts, events, a, b, c]);
+        let stored = format!("{snapshot:?}");
+        let times = ["10:00:10Z, 1.0), (2026", "10:00:20Z, 1.0), (2026", "10:00:30Z, 1.0)]"];
+        assert!(times.iter().all(|time| stored.contains(time)), "{stored}");
+        assert_eq!(stored.matches("MetricSeries").count(), 1);
+    }
 }

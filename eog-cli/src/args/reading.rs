@@ -1,0 +1,60 @@
+//! How a snapshot is read.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Options that go with a snapshot, whatever is then done with it. A bundle needs none of them.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Reading {
+    /// Folder to keep what was read of a snapshot in, so that the next run begins at once. Made if
+    /// absent; any number of runs and snapshots may share it. A changed snapshot is read anew.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Most memory that a snapshot may need, such as 6G or 500M, by a cautious estimate from the
+    /// sizes of its files. Without it what the system says is free. A larger one is refused before
+    /// it is read.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_memory: Option<u64>,
+}
+
+/// Bytes, or thousands (K), millions (M) or thousand millions (G) of them.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.get(number.len()..).unwrap_or_default().to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" => 1_000,
+        "M" | "MB" => 1_000_000,
+        "G" | "GB" => 1_000_000_000,
+        _ => return Err("expected a size such as 6G, 500M or 1000000".to_owned()),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "expected a whole number, such as 6G, 500M or 1000000".to_owned())?;
+    number.checked_mul(unit).ok_or_else(|| "that is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        let cases = [
+            ("6G", Some(6_000_000_000)),
+            ("500mb", Some(500_000_000)),
+            ("1000", Some(1000)),
+            ("0", Some(0)),
+            ("", None),
+            ("1.5G", None),
+            ("6T", None),
+            ("-1", None),
+            ("99999999999G", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_size(text).ok(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Pages of a context: the own findings first, then what is known of dependencies.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use eog_core::{EntityId, Finding, LocalContext, Window};
+
+use super::{MAX_FINDINGS_AT_ONCE, PAGE_FINDINGS};
+
+/// How many dependencies share a page unless told otherwise.
+pub const DEPS_PER_PAGE: usize = 3;
+
+/// The budget of a page in tokens unless told otherwise.
+pub const MAX_TOKENS: usize = 8000;
+
+/// Bytes of JSON that count as one token. An estimate: English prose has about four bytes a token,
+/// names and numbers have fewer.
+const BYTES_PER_TOKEN: usize = 3;
+
+/// Which part of the local evidence on an entity is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextQuery {
+    /// The entity.
+    pub entity: EntityId,
+    /// The window under investigation.
+    pub window: Window,
+    /// Which page, counted from 1; 0 is all pages at once.
+    pub page: u32,
+    /// How many dependencies share one of the pages behind the entity's own; at least 1 counts.
+    pub deps_per_page: usize,
+    /// About how many tokens the findings of a page may have, estimated as three bytes of JSON for
+    /// each. A page holds at least one finding. Page 0 and the notes on the first page have bounds
+    /// of their own.
+    pub max_tokens: usize,
+    /// Neighbours of whose relations more is wanted.
+    pub changed_neighbours: BTreeSet<EntityId>,
+}
+
+impl ContextQuery {
+    /// The first page with the usual bounds.
+    pub fn new(entity: EntityId, window: Window) -> Self {
+        Self {
+            entity,
+            window,
+            page: 1,
+            deps_per_page: DEPS_PER_PAGE,
+            max_tokens: MAX_TOKENS,
+            changed_neighbours: BTreeSet::new(),
+        }
+    }
+}
+
+/// One page out of everything, each list strongest first.
+pub(super) fn page(
+    own: Vec<Finding>,
+    dependencies: Vec<Vec<Finding>>,
+    query: &ContextQuery,
+) -> LocalContext {
+    if query.page == 0 {
+        return everything(own, dependencies);
+    }
+    let wanted = query.page as usize;
+    let own_pages = pack(&own, query.max_tokens);
+    let first_of_dependencies = own_pages.len().max(1) + 1;
+    let mut context = LocalContext::default();
+    if wanted < first_of_dependencies {
+        let rows = own_pages.get(wanted - 1).cloned().unwrap_or(0..0);
+        let left = own.len() - rows.end;
+        context.findings = own.into_iter().skip(rows.start).take(rows.len()).collect();
+        if left > 0 {
+            context
+                .omitted
+                .push(format!("{left} weaker findings are left for page {} and later", wanted + 1));
+        }
+        tell_dependencies(&mut context, dependencies.len(), first_of_dependencies);
+        return context;
+    }
+    let each = query.deps_per_page.max(1);
+    let passed = (wanted - first_of_dependencies).saturating_mul(each);
+    let left = dependencies.len().saturating_sub(passed).saturating_sub(each);
+    let mut found: Vec<Finding> =
+        dependencies.into_iter().skip(passed).take(each).flatten().collect();
+    let fitting = pack(&found, query.max_tokens).first().map_or(0, |rows| rows.end);
+    let cut = found.len() - fitting;
+    found.truncate(fitting);
+    context.findings = found;
+    if cut > 0 {
+        context.omitted.push(format!(
+            "{cut} findings on these dependencies do not fit the page; ask for fewer dependencies \
+             a page, or for the dependency itself"
+        ));
+    }
+    tell_dependencies(&mut context, left, wanted + 1);
+    context
+}
+
+fn tell_dependencies(context: &mut LocalContext, left: usize, page: usize) {
+    if left > 0 {
+        let noun = if left == 1 { "dependency" } else { "dependencies" };
+        context.omitted.push(format!(
+            "changes and events of {left} {noun} are left for page {page} and later"
+        ));
+    }
+}
+
+fn everything(own: Vec<Finding>, dependencies: Vec<Vec<Finding>>) -> LocalContext {
+    let mut findings: Vec<Finding> =
+        own.into_iter().chain(dependencies.into_iter().flatten()).collect();
+    let cut = findings.len().saturating_sub(MAX_FINDINGS_AT_ONCE);
+    findings.truncate(MAX_FINDINGS_AT_ONCE);
+    let mut context = LocalContext { findings, ..LocalContext::default() };
+    if cut > 0 {
+        context.omitted.push(format!("{cut} findings are left out; ask for single pages"));
+    }
+    context
+}
+
+/// Cuts findings into pages that fit both bounds, in order, at least one finding on each.
+fn pack(findings: &[Finding], max_tokens: usize) -> Vec<Range<usize>> {
+    let mut pages: Vec<Range<usize>> = Vec::new();
+    let mut room = 0_usize;
+    for (at, finding) in findings.iter().enumerate() {
+        let tokens = tokens(finding);
+        match pages.last_mut() {
+            Some(page) if page.len() < PAGE_FINDINGS && tokens <= room => {
+                page.end = at + 1;
+                room -= tokens;
+            }
+            _ => {
+                pages.push(at..at + 1);
+                room = max_tokens.saturating_sub(tokens);
+            }
+        }
+    }
+    pages
+}
+
+/// About how many tokens a finding is.
+fn tokens(finding: &Finding) -> usize {
+    serde_json::to_vec(finding).map_or(0, |bytes| bytes.len().div_ceil(BYTES_PER_TOKEN))
+}
