@@ -42,6 +42,15 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn each_help_begins_with_what_the_tool_is_for() {
+    for tool in eog_sre::tools::tools() {
+        let help = eog().args(["tool", tool.name, "--help"]).output().unwrap();
+        let help = text(&help.stdout);
+        assert!(help.starts_with(tool.summary), "{}: {help}", tool.name);
+    }
+}
+
+#[test]
 fn without_a_name_the_tools_are_listed() {
     let output = eog().arg("tool").output().unwrap();
     let list = text(&output.stdout);

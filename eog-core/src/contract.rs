@@ -26,7 +26,7 @@ pub struct ContextRequest {
     pub entity: EntityId,
     /// The window under investigation.
     pub window: Window,
-    /// Which page of the context, counted from 1.
+    /// Which page of the context, counted from 1; 0 asks for all of them at once.
     pub page: u32,
     /// How often the entity is being visited, counted from 1.
     pub visit: u32,

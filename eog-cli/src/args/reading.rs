@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Options that go with a snapshot, whatever is then done with it. A bundle needs none of them.
+// Options that go with a snapshot, whatever is then done with it. A bundle needs none of them.
+// (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reading {
     /// Folder to keep what was read of a snapshot in, so that the next run begins at once. Made if
