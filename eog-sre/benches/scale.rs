@@ -1,7 +1,7 @@
 //! What a snapshot of real size costs: loading, the graph, contexts, a whole investigation, memory.
 //!
-//!     make_scale_snapshot.py /tmp/scale        # about 390 MB, in ../shared/tools beside the workspace
-//!     cargo bench -p eog-sre --bench scale -- /tmp/scale [ARCHITECTURE.json]
+//!     make_scale_snapshot.py scale        # about 390 MB, in ../shared/tools beside the workspace
+//!     cargo bench -p eog-sre --bench scale -- scale [ARCHITECTURE.json]
 //!
 //! Instead of the first argument `EOG_SCALE_SNAPSHOT` may name the folder. Any snapshot will do.
 //! Times are wall-clock; files are read once before, so that the disk is not measured. Each memory
