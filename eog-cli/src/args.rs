@@ -34,7 +34,10 @@ pub(crate) enum Command {
     /// Go on with an investigation that was interrupted, from its journal.
     ///
     /// What the journal holds is not asked again. Window, profile, budget and width are those it
-    /// began with.
+    /// began with, and so is who judges: give the --policy that it began with.
+    ///
+    /// Evidence is read anew from the folder, and only topology and alerts are compared with those
+    /// of the journal: keep the folder as it was.
     Resume(Box<Resume>),
     /// Take another course from an entry of a ledger on: another policy, budget or rule.
     ///
@@ -42,9 +45,12 @@ pub(crate) enum Command {
     /// again, and says what was changed there. What was under way at that entry is asked anew. The
     /// old ledger stays as it is; `eog diff` compares the two.
     ///
-    /// A ledger does not name the policy that made it. So --policy, where it is given, counts as a
-    /// change of who judges; where it is absent the built-in rules judge, and the fork says that
-    /// nobody else does. Name the policy if it was a program that made the ledger.
+    /// --policy counts as a change of who judges wherever it is given, since a program of the same
+    /// name may be another by now. Without it the built-in rules judge, which is refused if the
+    /// ledger names another policy.
+    ///
+    /// Evidence is read anew from the folder, and only topology and alerts are compared with those
+    /// of the ledger: keep the folder as it was.
     Fork(Box<Fork>),
     /// Rebuild an investigation from its ledger, without a single call, and print its report.
     ///
@@ -399,9 +405,9 @@ pub(crate) struct Explain {
     /// The entity.
     pub(crate) entity: String,
 
-    /// Who judges the last packet again without each finding and message in turn: `evidence`
-    /// (built-in rules), which is the default, or `command:PROGRAM`. Take the policy that made the
-    /// ledger.
+    /// Who judges the last packet again, whole and without each finding and message in turn:
+    /// `evidence` (built-in rules), which is the default, or `command:PROGRAM`. It must be the
+    /// policy that the ledger names, if it names one.
     #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
     pub(crate) policy: Option<PolicyChoice>,
 

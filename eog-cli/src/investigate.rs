@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let case = source.case(&arguments.path, arguments.window)?;
     let config = Config {
+        policy: Some(policy_name(running.policy(), &running.policy_arg)),
         concurrency: Concurrency::Window(arguments.width),
         ..config(arguments.profile, arguments.budget, !arguments.no_messages)
     };
@@ -48,7 +49,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
         eprintln!("eog: {}: {cut}", arguments.journal.display());
     }
     same_case(&source, &arguments.path, &arguments.journal, &recovered.ledger)?;
-    same_judge(running.names_policy(), &recovered.ledger, u64::MAX)?;
+    same_judge(running.policy(), &running.policy_arg, &recovered.ledger, u64::MAX)?;
     let engine = Engine::new(source.contract, policy);
     let engine = beside::go_on(engine, journal, &arguments.journal, !arguments.no_fsync)?;
     let finished = drive(running, &progress, engine, async |engine| {
@@ -89,13 +90,20 @@ pub(crate) fn same_case(
     )))
 }
 
-/// Refuses to let the built-in rules judge because nobody was named, where the ledger says that
-/// somebody else does after an entry.
-pub(crate) fn same_judge(named: bool, ledger: &Ledger, at: u64) -> Result<(), CliError> {
+/// Refuses to let somebody else judge than the ledger names, if it names anybody.
+pub(crate) fn same_judge(
+    choice: &PolicyChoice,
+    arguments: &[OsString],
+    ledger: &Ledger,
+    at: u64,
+) -> Result<(), CliError> {
+    let now = policy_name(choice, arguments);
     match report::judge_at(ledger, at) {
-        Some(judge) if judge != EVIDENCE && !named => Err(CliError::Usage(format!(
-            "the ledger is that of a fork in which {} judges; say with --policy who judges now",
-            report::clean(judge)
+        Some(judge) if judge != now => Err(CliError::Usage(format!(
+            "in this ledger {} judges, but now {} would; name the same with --policy (and its \
+             --policy-arg), or let another judge from an entry on with `eog fork`",
+            report::clean(judge),
+            report::clean(&now)
         ))),
         _ => Ok(()),
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use eog::Limits;
 use eog::stress::{Progress as Step, Report, Stress, Watch};
+use eog::{Config, Limits};
 
 use crate::args::{self, StressFormat};
 use crate::error::{CliError, Exit};
@@ -24,7 +24,11 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     let progress = Progress::start(arguments.quiet);
     let source = investigate::read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let case = source.case(&arguments.path, arguments.window)?;
-    let config = investigate::config(arguments.profile, arguments.budget, !arguments.no_messages);
+    let config = Config {
+        // As `eog investigate` names it, so that the baseline is its ledger.
+        policy: Some(investigate::policy_name(&arguments.policy, &arguments.policy_arg)),
+        ..investigate::config(arguments.profile, arguments.budget, !arguments.no_messages)
+    };
     let how = how(arguments);
     let (handle, controls) = eog::handle();
     let mut told = |step| progress.say(&words(step));
@@ -118,7 +122,6 @@ fn ledgers(folder: &Path) -> report::Ledgers {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use eog::Config;
     use eog::stress::DelayDefect;
     use eog_evidence::EvidencePolicy;
 

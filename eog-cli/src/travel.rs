@@ -37,8 +37,8 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let unusable = |reason: String| CliError::Input { path: path.clone(), reason };
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    investigate::same_judge(arguments.policy.is_some(), &ledger, u64::MAX)?;
     let choice = arguments.policy.as_ref().unwrap_or_default();
+    investigate::same_judge(choice, &arguments.policy_arg, &ledger, u64::MAX)?;
     let policy = investigate::policy(choice, &arguments.policy_arg)?;
     let explained =
         investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));

@@ -1,6 +1,6 @@
 //! Why an entity has its label, for a person at a terminal.
 
-use eog::travel::{Explanation, Part, Step};
+use eog::travel::{Again, Explanation, Part, Step};
 
 use super::clean::clean;
 use super::model::Report;
@@ -38,11 +38,7 @@ pub(crate) fn explanation(
     }
     page.title("WHAT IT HANGS ON");
     if explanation.hangs_on.is_empty() {
-        page.line(
-            "  ",
-            PLAIN,
-            "No single finding or message: without any one of them, the label stays.",
-        );
+        page.line("  ", PLAIN, &nothing_single(&explanation.again));
     }
     for dependence in &explanation.hangs_on {
         let without = match &dependence.without {
@@ -57,6 +53,27 @@ pub(crate) fn explanation(
         page.line("    it would be ", YELLOW, &then);
     }
     page.into_text()
+}
+
+/// Why nothing is named that the label hangs on.
+fn nothing_single(again: &Again) -> String {
+    match again {
+        Again::Same => "No single finding or message: without any one of them, the label stays.",
+        Again::NotAsked => {
+            "Not known: the last evaluation has no decision that could be asked for again."
+        }
+        Again::Other(label) => {
+            return format!(
+                "Not known: asked again with everything, the policy says {label} and not what is \
+                 recorded. It wavers, or is not the one that made the ledger: see --policy."
+            );
+        }
+        Again::Failed(reason) => {
+            let reason = clean(reason);
+            return format!("Not known: asked again with everything, the policy fails: {reason}");
+        }
+    }
+    .to_owned()
 }
 
 fn one_step(page: &mut Page, step: &Step) {

@@ -8,6 +8,7 @@ mod beside;
 mod common;
 mod fork;
 mod incident;
+mod judge;
 mod pace;
 
 use std::path::{Path, PathBuf};
