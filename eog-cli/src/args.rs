@@ -381,8 +381,23 @@ pub(crate) enum PolicyChoice {
     Command(OsString),
 }
 
+const REPLAY_CODES: &str = "\
+Exit codes:
+  0    an origin that explains at least one alert was found
+  1    output could not be written, or not a single evaluation led to a decision
+  2    wrong command line
+  3    inconclusive: no origin found
+  4    the ledger cannot be used: it cannot be read, was changed, or does not follow by the rules";
+
+const READING_CODES: &str = "\
+Exit codes:
+  0    said, whatever it was
+  1    output could not be written
+  2    wrong command line
+  4    a ledger cannot be used; the message names file, place and reason";
+
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = REPLAY_CODES)]
 pub(crate) struct Replay {
     /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,
@@ -398,6 +413,7 @@ pub(crate) struct Replay {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = READING_CODES)]
 pub(crate) struct Explain {
     /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,
@@ -417,6 +433,7 @@ pub(crate) struct Explain {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = READING_CODES)]
 pub(crate) struct Diff {
     /// The first ledger, or the folder of `--out` that holds one.
     pub(crate) first: PathBuf,

@@ -6,7 +6,7 @@ use eog::{JournalError, MemoryError, SideError};
 use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 
-use crate::report::clean;
+use crate::report::{clean, clean_line};
 
 /// How the command ends. Documented in `eog investigate --help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub(crate) enum CliError {
     Start { path: PathBuf, source: StartError, warnings: Vec<String> },
     #[error("{0}")]
     Journal(#[from] JournalError),
-    #[error("stopped, for the journal takes no more; what it holds is safe: {0}")]
-    JournalStopped(JournalError),
+    #[error("stopped, for the journal takes no more: {error}{}", as_command(onward.as_deref()))]
+    JournalStopped { error: JournalError, onward: Option<String> },
     #[error("{0}")]
     Side(#[from] SideError),
     #[error("{0}")]
@@ -58,7 +58,19 @@ fn as_notes(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("\n  note: {}", clean(warning))).collect()
 }
 
+/// The command to type, below what made it necessary.
+fn as_command(onward: Option<&str>) -> String {
+    onward.map_or_else(String::new, |command| format!("\n  then: {}", clean(command)))
+}
+
 impl CliError {
+    /// Says on standard error what went wrong.
+    pub(crate) fn say(&self) {
+        for line in format!("eog: {self}").lines() {
+            eprintln!("{}", clean_line(line));
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Input { .. }
@@ -69,7 +81,7 @@ impl CliError {
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
             Self::Usage(_) => Exit::BadUsage,
-            Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped(_) => Exit::Failed,
+            Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped { .. } => Exit::Failed,
         }
     }
 }

@@ -4,6 +4,7 @@ use eog::{Concurrency, Config, Controller, Engine, ForkChanges, ForkError, Ledge
 
 use crate::args::Fork;
 use crate::error::{CliError, Exit};
+use crate::onward::Onward;
 use crate::{beside, investigate, report, travel};
 
 /// `eog fork`.
@@ -33,7 +34,12 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     memory.tell(running.quiet);
-    investigate::tell(running, source.incident.name, finished)
+    let onward = Onward {
+        journal: arguments.journal.as_deref(),
+        path: &arguments.path,
+        architecture: arguments.architecture.as_deref(),
+    };
+    investigate::tell(running, source.incident.name, finished, onward)
 }
 
 /// What the command line changes, and nothing that it leaves as it was.

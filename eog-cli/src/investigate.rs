@@ -14,6 +14,7 @@ use crate::beside;
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::memory::Memory;
+use crate::onward::{self, Onward};
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::source::{self, Source};
@@ -36,7 +37,12 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     memory.tell(running.quiet);
-    tell(running, source.incident.name, finished)
+    let onward = Onward {
+        journal: arguments.journal.as_deref(),
+        path: &arguments.path,
+        architecture: arguments.architecture.as_deref(),
+    };
+    tell(running, source.incident.name, finished, onward)
 }
 
 /// `eog resume`.
@@ -45,9 +51,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let (policy, memory, progress) = prepare(running)?;
     let source = read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let (journal, recovered) = Journal::open(&arguments.journal)?;
-    if let Some(cut) = &recovered.cut {
-        eprintln!("eog: {}: {cut}", arguments.journal.display());
-    }
+    beside::say_cut(&arguments.journal, recovered.cut);
     same_case(&source, &arguments.path, &arguments.journal, &recovered.ledger)?;
     same_judge(running.policy(), &running.policy_arg, &recovered.ledger, u64::MAX)?;
     let engine = Engine::new(source.contract, policy);
@@ -60,7 +64,12 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     memory.tell(running.quiet);
-    tell(running, source.incident.name, finished)
+    let onward = Onward {
+        journal: Some(&arguments.journal),
+        path: &arguments.path,
+        architecture: arguments.architecture.as_deref(),
+    };
+    tell(running, source.incident.name, finished, onward)
 }
 
 /// Refuses to mix two incidents: the folder must hold what the ledger began with.
@@ -131,24 +140,39 @@ pub(crate) fn read(
     source::open(path, architecture)
 }
 
-/// Prints the result and writes the files.
-pub(crate) fn tell(running: &Running, name: String, finished: Finished) -> Result<Exit, CliError> {
+/// Prints the result, writes the files, and says how to go on where something is left to do.
+pub(crate) fn tell(
+    running: &Running,
+    name: String,
+    mut finished: Finished,
+    onward: Onward<'_>,
+) -> Result<Exit, CliError> {
     let report = Report::of_run(name, &finished);
-    // Printed first: a result that was paid for is not lost when a file cannot be written.
-    files::print(&render(&report, running.format))?;
+    let journal_error = finished.journal_error.take();
+    let next = match &journal_error {
+        Some(_) => onward.resume(running),
+        None => onward.after(&finished, running),
+    };
+    let journal = journal_error
+        .map_or(Ok(()), |error| Err(CliError::JournalStopped { error, onward: next.clone() }));
+    let is_stored = journal.is_ok();
+    let mut outputs = vec![journal, files::print(&render(&report, running.format))];
     if let Some(folder) = &running.out {
-        files::write(folder, "ledger.jsonl", &finished.ledger().to_json_lines())?;
-        files::write(folder, "agent_output.json", &report::agent_output(&report))?;
-        files::write(folder, "graph.dot", &report::dot(&report))?;
-        files::write(folder, "report.md", &report::markdown(&report))?;
+        let ledger = finished.ledger().to_json_lines();
+        outputs.push(files::write(folder, "ledger.jsonl", &ledger));
+        outputs.push(files::write(folder, "agent_output.json", &report::agent_output(&report)));
+        outputs.push(files::write(folder, "graph.dot", &report::dot(&report)));
+        outputs.push(files::write(folder, "report.md", &report::markdown(&report)));
     }
+    let outputs = files::all(outputs);
     if let Some(error) = &finished.side_error {
         let line = format!("eog: figures of this run are missing beside the journal: {error}");
         eprintln!("{}", report::clean_line(&line));
     }
-    if let Some(error) = finished.journal_error {
-        return Err(CliError::JournalStopped(error));
+    if let (true, false, Some(command)) = (is_stored, running.quiet, next) {
+        onward::say(&command);
     }
+    outputs?;
     Ok(match finished.stop {
         StopReason::Cancelled => Exit::Interrupted,
         _ if report.nothing_was_decided() => Exit::Failed,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eog::stress::{Progress as Step, Report, Stress, Watch};
+use eog::stress::{Progress as Step, Report, Side, Stress, Watch};
 use eog::{Config, Limits};
 
 use crate::args::{self, StressFormat};
@@ -85,18 +85,24 @@ fn words(step: Step) -> String {
 
 /// Prints the result and writes the ledgers of the pair.
 fn tell(arguments: &args::Stress, name: &str, found: &Report) -> Result<Exit, CliError> {
-    // Printed first: a result that was paid for is not lost when a file cannot be written.
-    files::print(&match arguments.format {
+    let mut outputs = vec![files::print(&match arguments.format {
         StressFormat::Text => {
             let ledgers = arguments.out.as_deref().map(ledgers);
             report::stress(name, found, ledgers.as_ref(), files::terminal_width())
         }
         StressFormat::Json => report::stress_json(name, found),
-    })?;
-    if let (Some(folder), Some(pair)) = (&arguments.out, &found.pair) {
-        files::write(folder, BASELINE, &found.baseline.ledger.to_json_lines())?;
-        files::write(folder, DIFFERING, &pair.differing.ledger.to_json_lines())?;
+    })];
+    if let Some(folder) = &arguments.out {
+        if let Some(pair) = &found.pair {
+            let ledger = |side: &Side| side.ledger.to_json_lines();
+            outputs.push(files::write(folder, BASELINE, &ledger(&found.baseline)));
+            outputs.push(files::write(folder, DIFFERING, &ledger(&pair.differing)));
+        } else {
+            // Those of an earlier test would be taken for a pair of this one.
+            outputs.extend([BASELINE, DIFFERING].map(|name| files::remove(folder, name)));
+        }
     }
+    files::all(outputs)?;
     Ok(exit(found))
 }
 

@@ -100,7 +100,8 @@ pub(crate) struct Stress {
     pub(crate) policy_timeout: Duration,
 
     /// Folder for baseline.jsonl and differing.jsonl, the ledgers of the smallest differing pair,
-    /// if there is one. Made if absent; files of these names are replaced.
+    /// if there is one. Made if absent; files of these names are replaced, and removed if
+    /// no run differs.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 

@@ -298,7 +298,7 @@ fn is_by_budget(stop: &StopReason) -> bool {
 }
 
 /// A word that a shell takes as one.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | ':' | '@');
     if word.chars().all(is_plain) && !word.is_empty() {

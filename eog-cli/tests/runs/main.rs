@@ -9,6 +9,8 @@ mod common;
 mod fork;
 mod incident;
 mod judge;
+mod onward;
+mod outputs;
 mod pace;
 
 use std::path::{Path, PathBuf};
