@@ -175,7 +175,9 @@ pub(crate) struct Running {
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
-    /// Longest time for the whole investigation, in seconds, once the input is read.
+    /// Time after which no new evaluation is begun, in seconds from when the input is read. Those
+    /// under way end first, which may take up to --policy-timeout. Each run, resumed or forked, has
+    /// a clock of its own.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
 
@@ -206,14 +208,10 @@ impl Running {
 
     /// How long things may take, how many may be under way, how often they are tried.
     pub(crate) fn limits(&self) -> Limits {
-        let attempts = NonZeroU32::MIN.saturating_add(self.pace.retries);
         Limits {
             policy_timeout: self.policy_timeout,
             deadline: self.deadline,
-            context_calls: self.pace.context_calls,
-            policy_calls: self.pace.policy_calls,
-            retry: Retry { attempts, ..Retry::default() },
-            ..Limits::default()
+            ..self.pace.calls.limits()
         }
     }
 
@@ -238,6 +236,13 @@ struct Pace {
     #[arg(long, value_name = "CALLS", default_value_t = 100, requires = "speculate")]
     max_waste: u64,
 
+    #[command(flatten)]
+    calls: Calls,
+}
+
+/// How many calls may be under way, and how often they are tried.
+#[derive(Debug, Args)]
+pub(crate) struct Calls {
     /// Most policy calls at once, for a service that takes no more. Unlimited if absent: as many
     /// as --width and --speculate need.
     #[arg(long, value_name = "N", value_parser = parse_count)]
@@ -251,6 +256,18 @@ struct Pace {
     /// growing waits in between. A time-out and other failures are not tried again.
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
+}
+
+impl Calls {
+    pub(crate) fn limits(&self) -> Limits {
+        let attempts = NonZeroU32::MIN.saturating_add(self.retries);
+        Limits {
+            context_calls: self.context_calls,
+            policy_calls: self.policy_calls,
+            retry: Retry { attempts, ..Retry::default() },
+            ..Limits::default()
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -482,10 +499,17 @@ fn parse_count(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
+/// The longest time that can be set.
+const MAX_SECONDS: Duration = Duration::from_secs(1_000_000_000);
+
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
+        Ok(duration) if duration.is_zero() => Err("expected more than 0 seconds".to_owned()),
+        Ok(duration) if duration <= MAX_SECONDS => Ok(duration),
+        _ if seconds > 0.0 => {
+            Err("expected at most 1000000000 seconds, which are 31 years".to_owned())
+        }
         _ => Err("expected more than 0 seconds".to_owned()),
     }
 }

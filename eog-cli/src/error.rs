@@ -37,10 +37,10 @@ pub(crate) enum CliError {
     Snapshot(#[from] SnapshotError),
     #[error("{}: {source}{}", path.display(), as_notes(warnings))]
     Start { path: PathBuf, source: StartError, warnings: Vec<String> },
-    #[error("{0}")]
+    #[error("{error}{hint}", error = .0, hint = about_ledgers(.0))]
     Journal(#[from] JournalError),
     #[error("stopped, for the journal takes no more: {error}{}", as_command(onward.as_deref()))]
-    JournalStopped { error: JournalError, onward: Option<String> },
+    JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("{0}")]
     Side(#[from] SideError),
     #[error("{0}")]
@@ -56,6 +56,17 @@ pub(crate) enum CliError {
 /// What the readers had to say, below the error that may follow from it.
 fn as_notes(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("\n  note: {}", clean(warning))).collect()
+}
+
+/// What to do with a file that is no journal.
+fn about_ledgers(error: &JournalError) -> &'static str {
+    match error {
+        JournalError::NotAJournal { .. } => {
+            "; a journal is the file that --journal named, while `eog fork` goes on with a ledger, \
+             such as ledger.jsonl of --out"
+        }
+        _ => "",
+    }
 }
 
 /// The command to type, below what made it necessary.

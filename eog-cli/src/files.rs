@@ -37,6 +37,12 @@ pub(crate) fn terminal_width() -> Option<usize> {
 
 /// Makes sure that files can be written to a folder, before anything is spent on the result.
 pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(CliError::Usage(format!(
+            "--out: {} is a file; name a folder",
+            folder.display()
+        )));
+    }
     let attempt = || {
         std::fs::create_dir_all(folder)?;
         let probe = folder.join(".eog-write-test");

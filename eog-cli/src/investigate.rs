@@ -126,7 +126,8 @@ pub(crate) fn prepare(
         files::prepare(folder)?;
     }
     let policy = policy(running.policy(), &running.policy_arg)?;
-    let (policy, memory) = Memory::before(policy, running)?;
+    let (policy, memory) =
+        Memory::before(policy, running.memory.as_deref(), running.policy(), &running.policy_arg)?;
     Ok((policy, memory, Progress::start(running.quiet)))
 }
 
@@ -153,8 +154,9 @@ pub(crate) fn tell(
         Some(_) => onward.resume(running),
         None => onward.after(&finished, running),
     };
-    let journal = journal_error
-        .map_or(Ok(()), |error| Err(CliError::JournalStopped { error, onward: next.clone() }));
+    let journal = journal_error.map_or(Ok(()), |error| {
+        Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
+    });
     let is_stored = journal.is_ok();
     let mut outputs = vec![journal, files::print(&render(&report, running.format))];
     if let Some(folder) = &running.out {

@@ -7,6 +7,7 @@ use eog::{Config, Limits};
 
 use crate::args::{self, StressFormat};
 use crate::error::{CliError, Exit};
+use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::{files, investigate, report};
 
@@ -21,6 +22,8 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
         files::prepare(folder)?;
     }
     let policy = investigate::policy(&arguments.policy, &arguments.policy_arg)?;
+    let (choice, folder) = (&arguments.policy, arguments.memory.as_deref());
+    let (policy, memory) = Memory::before(policy, folder, choice, &arguments.policy_arg)?;
     let progress = Progress::start(arguments.quiet);
     let source = investigate::read(&progress, &arguments.path, arguments.architecture.as_deref())?;
     let case = source.case(&arguments.path, arguments.window)?;
@@ -47,6 +50,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
         }
     });
     drop(progress);
+    memory.tell(arguments.quiet);
     match stressed {
         Some(report) => tell(arguments, &source.incident.name, &report),
         None => {
@@ -65,7 +69,7 @@ fn how(arguments: &args::Stress) -> Stress {
         widths: arguments.width.clone(),
         max_delay: arguments.max_delay,
         max_shrink_runs: arguments.shrink_runs,
-        limits: Limits { policy_timeout: arguments.policy_timeout, ..Limits::default() },
+        limits: Limits { policy_timeout: arguments.policy_timeout, ..arguments.calls.limits() },
         ..Stress::default()
     }
 }

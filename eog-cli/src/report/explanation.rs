@@ -3,6 +3,7 @@
 use eog::travel::{Again, Explanation, Part, Step};
 
 use super::clean::clean;
+use super::entries;
 use super::model::Report;
 use super::page::{BOLD, DIM, PLAIN, Page, YELLOW};
 use super::words;
@@ -84,10 +85,9 @@ fn one_step(page: &mut Page, step: &Step) {
     }
     let change = words::change(step.change);
     let line = format!(
-        "{}, {change} ({} by entry {}): {}",
+        "{}, {change} ({}): {}",
         step.belief.label,
-        step.reason,
-        step.activated_by,
+        entries::why(step.reason, step.activated_by),
         clean(&step.belief.summary)
     );
     page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
