@@ -4,7 +4,7 @@ mod diff;
 mod explain;
 
 pub use diff::{ChangedSetting, Difference, Parting, diff};
-pub use explain::{Dependence, Explanation, Heard, Part, Step, explain};
+pub use explain::{Again, Dependence, Explanation, Heard, Part, Step, explain};
 
 use eog_core::{
     ContextPacket, Controller, Digest, Entry, EntryBody, Input, Ledger, LocalContext, Output,

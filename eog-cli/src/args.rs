@@ -38,7 +38,10 @@ pub(crate) enum Command {
     /// Go on with an investigation that was interrupted, from its journal.
     ///
     /// What the journal holds is not asked again. Window, profile, budget and width are those it
-    /// began with.
+    /// began with, and so is who judges: give the --policy that it began with.
+    ///
+    /// Evidence is read anew from the folder, and only topology and alerts are compared with those
+    /// of the journal: keep the folder as it was.
     Resume(Box<Resume>),
     /// Take another course from an entry of a ledger on: another policy, budget or rule.
     ///
@@ -46,9 +49,12 @@ pub(crate) enum Command {
     /// again, and says what was changed there. What was under way at that entry is asked anew. The
     /// old ledger stays as it is; `eog diff` compares the two.
     ///
-    /// A ledger does not name the policy that made it. So --policy, where it is given, counts as a
-    /// change of who judges; where it is absent the built-in rules judge, and the fork says that
-    /// nobody else does. Name the policy if it was a program that made the ledger.
+    /// --policy counts as a change of who judges wherever it is given, since a program of the same
+    /// name may be another by now. Without it the built-in rules judge, which is refused if the
+    /// ledger names another policy.
+    ///
+    /// Evidence is read anew from the folder, and only topology and alerts are compared with those
+    /// of the ledger: keep the folder as it was.
     Fork(Box<Fork>),
     /// Rebuild an investigation from its ledger, without a single call, and print its report.
     ///
@@ -180,7 +186,9 @@ pub(crate) struct Running {
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
-    /// Longest time for the whole investigation, in seconds, once the input is read.
+    /// Time after which no new evaluation is begun, in seconds from when the input is read. Those
+    /// under way end first, which may take up to --policy-timeout. Each run, resumed or forked, has
+    /// a clock of its own.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
 
@@ -211,14 +219,10 @@ impl Running {
 
     /// How long things may take, how many may be under way, how often they are tried.
     pub(crate) fn limits(&self) -> Limits {
-        let attempts = NonZeroU32::MIN.saturating_add(self.pace.retries);
         Limits {
             policy_timeout: self.policy_timeout,
             deadline: self.deadline,
-            context_calls: self.pace.context_calls,
-            policy_calls: self.pace.policy_calls,
-            retry: Retry { attempts, ..Retry::default() },
-            ..Limits::default()
+            ..self.pace.calls.limits()
         }
     }
 
@@ -243,6 +247,13 @@ struct Pace {
     #[arg(long, value_name = "CALLS", default_value_t = 100, requires = "speculate")]
     max_waste: u64,
 
+    #[command(flatten)]
+    calls: Calls,
+}
+
+/// How many calls may be under way, and how often they are tried.
+#[derive(Debug, Args)]
+pub(crate) struct Calls {
     /// Most policy calls at once, for a service that takes no more. Unlimited if absent: as many
     /// as --width and --speculate need.
     #[arg(long, value_name = "N", value_parser = parse_count)]
@@ -256,6 +267,18 @@ struct Pace {
     /// growing waits in between. A time-out and other failures are not tried again.
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
+}
+
+impl Calls {
+    pub(crate) fn limits(&self) -> Limits {
+        let attempts = NonZeroU32::MIN.saturating_add(self.retries);
+        Limits {
+            context_calls: self.context_calls,
+            policy_calls: self.policy_calls,
+            retry: Retry { attempts, ..Retry::default() },
+            ..Limits::default()
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -392,8 +415,23 @@ pub(crate) enum PolicyChoice {
     Command(OsString),
 }
 
+const REPLAY_CODES: &str = "\
+Exit codes:
+  0    an origin that explains at least one alert was found
+  1    output could not be written, or not a single evaluation led to a decision
+  2    wrong command line
+  3    inconclusive: no origin found
+  4    the ledger cannot be used: it cannot be read, was changed, or does not follow by the rules";
+
+const READING_CODES: &str = "\
+Exit codes:
+  0    said, whatever it was
+  1    output could not be written
+  2    wrong command line
+  4    a ledger cannot be used; the message names file, place and reason";
+
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = REPLAY_CODES)]
 pub(crate) struct Replay {
     /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,
@@ -409,6 +447,7 @@ pub(crate) struct Replay {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = READING_CODES)]
 pub(crate) struct Explain {
     /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
     pub(crate) ledger: PathBuf,
@@ -416,9 +455,9 @@ pub(crate) struct Explain {
     /// The entity.
     pub(crate) entity: String,
 
-    /// Who judges the last packet again without each finding and message in turn: `evidence`
-    /// (built-in rules), which is the default, or `command:PROGRAM`. Take the policy that made the
-    /// ledger.
+    /// Who judges the last packet again, whole and without each finding and message in turn:
+    /// `evidence` (built-in rules), which is the default, or `command:PROGRAM`. It must be the
+    /// policy that the ledger names, if it names one.
     #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
     pub(crate) policy: Option<PolicyChoice>,
 
@@ -428,6 +467,7 @@ pub(crate) struct Explain {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = READING_CODES)]
 pub(crate) struct Diff {
     /// The first ledger, or the folder of `--out` that holds one.
     pub(crate) first: PathBuf,
@@ -476,10 +516,17 @@ fn parse_count(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
+/// The longest time that can be set.
+const MAX_SECONDS: Duration = Duration::from_secs(1_000_000_000);
+
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
+        Ok(duration) if duration.is_zero() => Err("expected more than 0 seconds".to_owned()),
+        Ok(duration) if duration <= MAX_SECONDS => Ok(duration),
+        _ if seconds > 0.0 => {
+            Err("expected at most 1000000000 seconds, which are 31 years".to_owned())
+        }
         _ => Err("expected more than 0 seconds".to_owned()),
     }
 }

@@ -1,8 +1,9 @@
 //! The journal of a run and the side file beside it.
 
+use std::fmt::Display;
 use std::path::Path;
 
-use eog::{CallRecorder, Journal, SideCut, SideFile, SideRecord, StopReason};
+use eog::{CallRecorder, Journal, SideFile, SideRecord, StopReason};
 
 use crate::error::CliError;
 use crate::investigate::AnyEngine;
@@ -67,7 +68,8 @@ pub(crate) fn last_stop(journal: &Path, entries: u64) -> Option<StopReason> {
     }
 }
 
-fn say_cut(path: &Path, cut: Option<SideCut>) {
+/// Says what an interrupted write cost.
+pub(crate) fn say_cut(path: &Path, cut: Option<impl Display>) {
     if let Some(cut) = cut {
         eprintln!("{}", report::clean_line(&format!("eog: {}: {cut}", path.display())));
     }

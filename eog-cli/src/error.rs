@@ -7,7 +7,7 @@ use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
 
-use crate::report::clean;
+use crate::report::{clean, clean_line};
 
 /// How the command ends. Documented in `eog investigate --help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,10 @@ pub(crate) enum CliError {
     Snapshot(#[from] SnapshotError),
     #[error("{}: {source}{}", path.display(), as_notes(warnings))]
     Start { path: PathBuf, source: StartError, warnings: Vec<String> },
-    #[error("{0}")]
+    #[error("{error}{hint}", error = .0, hint = about_ledgers(.0))]
     Journal(#[from] JournalError),
-    #[error("stopped, for the journal takes no more; what it holds is safe: {0}")]
-    JournalStopped(JournalError),
+    #[error("stopped, for the journal takes no more: {error}{}", as_command(onward.as_deref()))]
+    JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("{0}")]
     Side(#[from] SideError),
     #[error("{0}")]
@@ -61,7 +61,30 @@ fn as_notes(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("\n  note: {}", clean(warning))).collect()
 }
 
+/// What to do with a file that is no journal.
+fn about_ledgers(error: &JournalError) -> &'static str {
+    match error {
+        JournalError::NotAJournal { .. } => {
+            "; a journal is the file that --journal named, while `eog fork` goes on with a ledger, \
+             such as ledger.jsonl of --out"
+        }
+        _ => "",
+    }
+}
+
+/// The command to type, below what made it necessary.
+fn as_command(onward: Option<&str>) -> String {
+    onward.map_or_else(String::new, |command| format!("\n  then: {}", clean(command)))
+}
+
 impl CliError {
+    /// Says on standard error what went wrong.
+    pub(crate) fn say(&self) {
+        for line in format!("eog: {self}").lines() {
+            eprintln!("{}", clean_line(line));
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Input { .. }
@@ -72,7 +95,7 @@ impl CliError {
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
-            Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped(_) => Exit::Failed,
+            Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped { .. } => Exit::Failed,
         }
     }
 }

@@ -5,6 +5,18 @@ use std::path::Path;
 
 use crate::error::CliError;
 
+/// Whether all outputs were written. Each is tried, whatever becomes of the others: what was paid
+/// for is not lost with them. All failures but the last are said here, and the last is returned.
+pub(crate) fn all(outputs: Vec<Result<(), CliError>>) -> Result<(), CliError> {
+    let mut last = Ok(());
+    for failed in outputs.into_iter().filter(Result::is_err) {
+        if let Err(earlier) = std::mem::replace(&mut last, failed) {
+            earlier.say();
+        }
+    }
+    last
+}
+
 /// Prints text to standard output. A reader that has gone away is fine.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut output = anstream::stdout().lock();
@@ -31,6 +43,12 @@ pub(crate) fn full_width() -> Option<usize> {
 
 /// Makes sure that files can be written to a folder, before anything is spent on the result.
 pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(CliError::Usage(format!(
+            "--out: {} is a file; name a folder",
+            folder.display()
+        )));
+    }
     let attempt = || {
         std::fs::create_dir_all(folder)?;
         let probe = folder.join(".eog-write-test");
@@ -38,6 +56,17 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), CliError> {
         std::fs::remove_file(&probe)
     };
     attempt().map_err(|source| CliError::Write { path: folder.to_owned(), source })
+}
+
+/// Removes a file that an earlier run may have left.
+pub(crate) fn remove(folder: &Path, name: &str) -> Result<(), CliError> {
+    let path = folder.join(name);
+    match std::fs::remove_file(&path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(CliError::Write { path, source })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes a file whole or not at all: to a temporary name beside it, then renamed.

@@ -4,6 +4,7 @@ use eog::{Concurrency, Config, Controller, Engine, ForkChanges, ForkError, Ledge
 
 use crate::args::Fork;
 use crate::error::{CliError, Exit};
+use crate::onward::Onward;
 use crate::{beside, investigate, report, travel};
 
 /// `eog fork`.
@@ -14,7 +15,9 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let architecture = arguments.architecture.as_deref();
     let source = investigate::read(&progress, &arguments.path, architecture, &arguments.reading)?;
     investigate::same_case(&source, &arguments.path, &ledger_path, &ledger)?;
-    investigate::same_judge(running.names_policy(), &ledger, at)?;
+    if !running.names_policy() {
+        investigate::same_judge(running.policy(), &running.policy_arg, &ledger, at)?;
+    }
     let unusable = |error: ForkError| CliError::Input {
         path: ledger_path.clone(),
         reason: match error {
@@ -32,25 +35,35 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     memory.tell(running.quiet);
-    investigate::tell(running, source.incident.name, finished)
+    let onward = Onward {
+        journal: arguments.journal.as_deref(),
+        path: &arguments.path,
+        architecture: arguments.architecture.as_deref(),
+    };
+    investigate::tell(running, source.incident.name, finished, onward)
 }
 
 /// What the command line changes, and nothing that it leaves as it was.
 fn changes(arguments: &Fork, ledger: &Ledger) -> ForkChanges {
     let running = &arguments.running;
     let name = || investigate::policy_name(running.policy(), &running.policy_arg);
+    let policy = running.names_policy().then(name);
+    let judge = || report::judge_at(ledger, arguments.at).map(str::to_owned);
     let config = report::config_at(ledger, arguments.at)
-        .map(|before| (before, changed(arguments, before)))
+        .map(|before| (before, changed(arguments, policy.as_ref(), before)))
         .filter(|(before, after)| *before != after)
-        .map(|(_, after)| after);
-    ForkChanges { policy: running.names_policy().then(name), config }
+        .map(|(_, after)| Config { policy: policy.clone().or_else(judge), ..after });
+    ForkChanges { policy, config }
 }
 
-fn changed(arguments: &Fork, before: &Config) -> Config {
+fn changed(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config {
     let mut config = before.clone();
+    if policy.is_some() {
+        config.policy = policy.cloned();
+    }
     if let Some(profile) = arguments.profile {
-        let Config { budget, concurrency, broadcast, .. } = config;
-        config = Config { budget, concurrency, broadcast, ..profile.config() };
+        let Config { policy, budget, concurrency, broadcast, .. } = config;
+        config = Config { policy, budget, concurrency, broadcast, ..profile.config() };
     }
     if let Some(hops) = arguments.budget {
         config.budget.hops = Some(hops);

@@ -14,6 +14,7 @@ use crate::beside;
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::memory::Memory;
+use crate::onward::{self, Onward};
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::source::{self, Source};
@@ -26,6 +27,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let source = read(&progress, &arguments.path, architecture, &arguments.reading)?;
     let case = source.case(&arguments.path, arguments.window)?;
     let config = Config {
+        policy: Some(policy_name(running.policy(), &running.policy_arg)),
         concurrency: Concurrency::Window(arguments.width),
         ..config(arguments.profile, arguments.budget, !arguments.no_messages)
     };
@@ -36,7 +38,12 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     memory.tell(running.quiet);
-    tell(running, source.incident.name, finished)
+    let onward = Onward {
+        journal: arguments.journal.as_deref(),
+        path: &arguments.path,
+        architecture: arguments.architecture.as_deref(),
+    };
+    tell(running, source.incident.name, finished, onward)
 }
 
 /// `eog resume`.
@@ -46,11 +53,9 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let architecture = arguments.architecture.as_deref();
     let source = read(&progress, &arguments.path, architecture, &arguments.reading)?;
     let (journal, recovered) = Journal::open(&arguments.journal)?;
-    if let Some(cut) = &recovered.cut {
-        eprintln!("eog: {}: {cut}", arguments.journal.display());
-    }
+    beside::say_cut(&arguments.journal, recovered.cut);
     same_case(&source, &arguments.path, &arguments.journal, &recovered.ledger)?;
-    same_judge(running.names_policy(), &recovered.ledger, u64::MAX)?;
+    same_judge(running.policy(), &running.policy_arg, &recovered.ledger, u64::MAX)?;
     let engine = Engine::new(source.contract, policy);
     let engine = beside::go_on(engine, journal, &arguments.journal, !arguments.no_fsync)?;
     let finished = drive(running, &progress, engine, async |engine| {
@@ -61,7 +66,12 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     })?;
     drop(progress);
     memory.tell(running.quiet);
-    tell(running, source.incident.name, finished)
+    let onward = Onward {
+        journal: Some(&arguments.journal),
+        path: &arguments.path,
+        architecture: arguments.architecture.as_deref(),
+    };
+    tell(running, source.incident.name, finished, onward)
 }
 
 /// Refuses to mix two incidents: the folder must hold what the ledger began with.
@@ -91,13 +101,20 @@ pub(crate) fn same_case(
     )))
 }
 
-/// Refuses to let the built-in rules judge because nobody was named, where the ledger says that
-/// somebody else does after an entry.
-pub(crate) fn same_judge(named: bool, ledger: &Ledger, at: u64) -> Result<(), CliError> {
+/// Refuses to let somebody else judge than the ledger names, if it names anybody.
+pub(crate) fn same_judge(
+    choice: &PolicyChoice,
+    arguments: &[OsString],
+    ledger: &Ledger,
+    at: u64,
+) -> Result<(), CliError> {
+    let now = policy_name(choice, arguments);
     match report::judge_at(ledger, at) {
-        Some(judge) if judge != EVIDENCE && !named => Err(CliError::Usage(format!(
-            "the ledger is that of a fork in which {} judges; say with --policy who judges now",
-            report::clean(judge)
+        Some(judge) if judge != now => Err(CliError::Usage(format!(
+            "in this ledger {} judges, but now {} would; name the same with --policy (and its \
+             --policy-arg), or let another judge from an entry on with `eog fork`",
+            report::clean(judge),
+            report::clean(&now)
         ))),
         _ => Ok(()),
     }
@@ -111,7 +128,8 @@ pub(crate) fn prepare(
         files::prepare(folder)?;
     }
     let policy = policy(running.policy(), &running.policy_arg)?;
-    let (policy, memory) = Memory::before(policy, running)?;
+    let (policy, memory) =
+        Memory::before(policy, running.memory.as_deref(), running.policy(), &running.policy_arg)?;
     Ok((policy, memory, Progress::start(running.quiet)))
 }
 
@@ -126,24 +144,40 @@ pub(crate) fn read(
     source::open(path, architecture, reading, Some(progress.of_reading()))
 }
 
-/// Prints the result and writes the files.
-pub(crate) fn tell(running: &Running, name: String, finished: Finished) -> Result<Exit, CliError> {
+/// Prints the result, writes the files, and says how to go on where something is left to do.
+pub(crate) fn tell(
+    running: &Running,
+    name: String,
+    mut finished: Finished,
+    onward: Onward<'_>,
+) -> Result<Exit, CliError> {
     let report = Report::of_run(name, &finished);
-    // Printed first: a result that was paid for is not lost when a file cannot be written.
-    files::print(&render(&report, running.format))?;
+    let journal_error = finished.journal_error.take();
+    let next = match &journal_error {
+        Some(_) => onward.resume(running),
+        None => onward.after(&finished, running),
+    };
+    let journal = journal_error.map_or(Ok(()), |error| {
+        Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
+    });
+    let is_stored = journal.is_ok();
+    let mut outputs = vec![journal, files::print(&render(&report, running.format))];
     if let Some(folder) = &running.out {
-        files::write(folder, "ledger.jsonl", &finished.ledger().to_json_lines())?;
-        files::write(folder, "agent_output.json", &report::agent_output(&report))?;
-        files::write(folder, "graph.dot", &report::dot(&report))?;
-        files::write(folder, "report.md", &report::markdown(&report))?;
+        let ledger = finished.ledger().to_json_lines();
+        outputs.push(files::write(folder, "ledger.jsonl", &ledger));
+        outputs.push(files::write(folder, "agent_output.json", &report::agent_output(&report)));
+        outputs.push(files::write(folder, "graph.dot", &report::dot(&report)));
+        outputs.push(files::write(folder, "report.md", &report::markdown(&report)));
     }
+    let outputs = files::all(outputs);
     if let Some(error) = &finished.side_error {
         let line = format!("eog: figures of this run are missing beside the journal: {error}");
         eprintln!("{}", report::clean_line(&line));
     }
-    if let Some(error) = finished.journal_error {
-        return Err(CliError::JournalStopped(error));
+    if let (true, false, Some(command)) = (is_stored, running.quiet, next) {
+        onward::say(&command);
     }
+    outputs?;
     Ok(match finished.stop {
         StopReason::Cancelled => Exit::Interrupted,
         _ if report.nothing_was_decided() => Exit::Failed,

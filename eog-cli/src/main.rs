@@ -7,6 +7,7 @@ mod files;
 mod fork;
 mod investigate;
 mod memory;
+mod onward;
 mod progress;
 mod report;
 mod schema;
@@ -39,9 +40,7 @@ fn main() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(error) => {
-            for line in format!("eog: {error}").lines() {
-                eprintln!("{}", report::clean_line(line));
-            }
+            error.say();
             error.exit().into()
         }
     }

@@ -1,10 +1,11 @@
 //! `--memory`: decisions of earlier runs in front of the policy, and what they were good for.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use eog::{AbductivePolicy, DecisionMemory, MemoryFigures, Remembering, Usage, command_identity};
 
-use crate::args::{PolicyChoice, Running};
+use crate::args::PolicyChoice;
 use crate::error::CliError;
 use crate::report;
 
@@ -15,10 +16,12 @@ impl Memory {
     /// Puts the memory that the command line names in front of the policy.
     pub(crate) fn before(
         policy: Box<dyn AbductivePolicy>,
-        running: &Running,
+        folder: Option<&Path>,
+        choice: &PolicyChoice,
+        arguments: &[OsString],
     ) -> Result<(Box<dyn AbductivePolicy>, Self), CliError> {
-        let Some(folder) = &running.memory else { return Ok((policy, Self(None))) };
-        let identity = identity(running.policy(), &running.policy_arg)?;
+        let Some(folder) = folder else { return Ok((policy, Self(None))) };
+        let identity = identity(choice, arguments)?;
         let memory = DecisionMemory::open(folder)?;
         Ok((Box::new(Remembering::new(policy, memory.clone(), identity)), Self(Some(memory))))
     }

@@ -25,5 +25,5 @@ pub(crate) use json::json;
 pub(crate) use markdown::markdown;
 pub(crate) use model::Report;
 pub(crate) use page::paragraphs;
-pub(crate) use stress::{Ledgers, stress, stress_json};
+pub(crate) use stress::{Ledgers, quoted, stress, stress_json};
 pub(crate) use text::text;

@@ -36,7 +36,7 @@ pub(crate) fn open(
     let unusable =
         |reason: &str| CliError::Input { path: path.to_owned(), reason: reason.to_owned() };
     if !path.exists() {
-        return Err(unusable("there is no such folder"));
+        return Err(unusable("there is no such folder; name the one with the bundle or snapshot"));
     }
     if !path.is_dir() {
         return Err(unusable("this is a file; give the folder of a bundle or snapshot"));

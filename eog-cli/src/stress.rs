@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use eog::Limits;
-use eog::stress::{Progress as Step, Report, Stress, Watch};
+use eog::stress::{Progress as Step, Report, Side, Stress, Watch};
+use eog::{Config, Limits};
 
 use crate::args::{self, StressFormat};
 use crate::error::{CliError, Exit};
+use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::{files, investigate, report};
 
@@ -21,11 +22,17 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
         files::prepare(folder)?;
     }
     let policy = investigate::policy(&arguments.policy, &arguments.policy_arg)?;
+    let (choice, folder) = (&arguments.policy, arguments.memory.as_deref());
+    let (policy, memory) = Memory::before(policy, folder, choice, &arguments.policy_arg)?;
     let progress = Progress::start(arguments.quiet);
     let architecture = arguments.architecture.as_deref();
     let source = investigate::read(&progress, &arguments.path, architecture, &arguments.reading)?;
     let case = source.case(&arguments.path, arguments.window)?;
-    let config = investigate::config(arguments.profile, arguments.budget, !arguments.no_messages);
+    let config = Config {
+        // As `eog investigate` names it, so that the baseline is its ledger.
+        policy: Some(investigate::policy_name(&arguments.policy, &arguments.policy_arg)),
+        ..investigate::config(arguments.profile, arguments.budget, !arguments.no_messages)
+    };
     let how = how(arguments);
     let (handle, controls) = eog::handle();
     let mut told = |step| progress.say(&words(step));
@@ -44,6 +51,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
         }
     });
     drop(progress);
+    memory.tell(arguments.quiet);
     match stressed {
         Some(report) => tell(arguments, &source.incident.name, &report),
         None => {
@@ -62,7 +70,7 @@ fn how(arguments: &args::Stress) -> Stress {
         widths: arguments.width.clone(),
         max_delay: arguments.max_delay,
         max_shrink_runs: arguments.shrink_runs,
-        limits: Limits { policy_timeout: arguments.policy_timeout, ..Limits::default() },
+        limits: Limits { policy_timeout: arguments.policy_timeout, ..arguments.calls.limits() },
         ..Stress::default()
     }
 }
@@ -82,18 +90,24 @@ fn words(step: Step) -> String {
 
 /// Prints the result and writes the ledgers of the pair.
 fn tell(arguments: &args::Stress, name: &str, found: &Report) -> Result<Exit, CliError> {
-    // Printed first: a result that was paid for is not lost when a file cannot be written.
-    files::print(&match arguments.format {
+    let mut outputs = vec![files::print(&match arguments.format {
         StressFormat::Text => {
             let ledgers = arguments.out.as_deref().map(ledgers);
             report::stress(name, found, ledgers.as_ref(), files::terminal_width())
         }
         StressFormat::Json => report::stress_json(name, found),
-    })?;
-    if let (Some(folder), Some(pair)) = (&arguments.out, &found.pair) {
-        files::write(folder, BASELINE, &found.baseline.ledger.to_json_lines())?;
-        files::write(folder, DIFFERING, &pair.differing.ledger.to_json_lines())?;
+    })];
+    if let Some(folder) = &arguments.out {
+        if let Some(pair) = &found.pair {
+            let ledger = |side: &Side| side.ledger.to_json_lines();
+            outputs.push(files::write(folder, BASELINE, &ledger(&found.baseline)));
+            outputs.push(files::write(folder, DIFFERING, &ledger(&pair.differing)));
+        } else {
+            // Those of an earlier test would be taken for a pair of this one.
+            outputs.extend([BASELINE, DIFFERING].map(|name| files::remove(folder, name)));
+        }
     }
+    files::all(outputs)?;
     Ok(exit(found))
 }
 
@@ -119,7 +133,6 @@ fn ledgers(folder: &Path) -> report::Ledgers {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use eog::Config;
     use eog::stress::DelayDefect;
     use eog_evidence::EvidencePolicy;
 

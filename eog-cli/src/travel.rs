@@ -1,5 +1,7 @@
 //! `eog replay`, `eog explain`, `eog diff`: what a ledger tells.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use eog::travel::Parting;
@@ -18,7 +20,13 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
     let (path, ledger) = read(&arguments.ledger)?;
     let finished = restore(&path, &ledger)?;
     let report = Report::new(name_of(&path), &finished);
-    let exit = if report.is_diagnosed() { Exit::Diagnosed } else { Exit::Inconclusive };
+    let exit = if report.nothing_was_decided() {
+        Exit::Failed
+    } else if report.is_diagnosed() {
+        Exit::Diagnosed
+    } else {
+        Exit::Inconclusive
+    };
     if arguments.entries {
         files::print(&report::entries(&ledger, files::terminal_width()))?;
         return Ok(exit);
@@ -37,8 +45,8 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let unusable = |reason: String| CliError::Input { path: path.clone(), reason };
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    investigate::same_judge(arguments.policy.is_some(), &ledger, u64::MAX)?;
     let choice = arguments.policy.as_ref().unwrap_or_default();
+    investigate::same_judge(choice, &arguments.policy_arg, &ledger, u64::MAX)?;
     let policy = investigate::policy(choice, &arguments.policy_arg)?;
     let explained =
         investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));
@@ -141,21 +149,48 @@ fn describe(entry: &Entry) -> String {
     }
 }
 
-/// Reads a ledger, or the one in a folder.
+/// Reads a ledger, or the one in a folder. What a journal lacks at its end is said.
 pub(crate) fn read(path: &Path) -> Result<(PathBuf, Ledger), CliError> {
     let file = if path.is_dir() { path.join("ledger.jsonl") } else { path.to_owned() };
     let unusable = |reason: String| CliError::Input { path: file.clone(), reason };
-    let size = std::fs::metadata(&file).map_err(|error| unusable(error.to_string()))?.len();
-    if size > MAX_LEDGER_BYTES {
-        return Err(unusable(format!("a ledger of {size} bytes is too large to be read whole")));
+    // Opened once: a pipe gives what it holds to its first reader only.
+    let open = || File::open(&file).and_then(|file| Ok((file.metadata()?, file)));
+    let (about, opened) = open().map_err(|error| unusable(no_ledger(path, &error)))?;
+    let too_large = || unusable(format!("more than {MAX_LEDGER_BYTES} bytes are no ledger"));
+    if about.len() > MAX_LEDGER_BYTES {
+        return Err(too_large());
     }
-    if Journal::is_journal(&file) {
-        let ledger = Journal::read(&file)?.ledger;
-        return Ok((file, ledger));
+    if about.is_file() && Journal::is_journal(&file) {
+        let recovered = Journal::read(&file)?;
+        beside::say_cut(&file, recovered.cut);
+        return Ok((file, recovered.ledger));
     }
-    let text = std::fs::read_to_string(&file).map_err(|error| unusable(error.to_string()))?;
+    let mut bytes = Vec::new();
+    let read = opened.take(MAX_LEDGER_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unusable(error.to_string()))?;
+    if bytes.len() as u64 > MAX_LEDGER_BYTES {
+        return Err(too_large());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        unusable("not the text of a ledger; a journal must be a regular file".to_owned())
+    })?;
     let ledger = Ledger::from_json_lines(&text).map_err(|error| unusable(error.to_string()))?;
     Ok((file, ledger))
+}
+
+/// Why there is nothing to be read, and what to name.
+fn no_ledger(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound if path.is_dir() => {
+            "this folder holds no ledger; name one that --out wrote, or the file of --journal"
+        }
+        io::ErrorKind::NotFound => {
+            "there is no such file; name the ledger or the folder that --out wrote, or the file of \
+             --journal"
+        }
+        _ => return error.to_string(),
+    }
+    .to_owned()
 }
 
 /// The investigation that wrote a ledger, as it stood at the end.
@@ -171,8 +206,10 @@ fn restore(path: &Path, ledger: &Ledger) -> Result<Finished, CliError> {
     Ok(Finished::new(stop, controller))
 }
 
-/// The folder that a ledger stands in, as the name of its investigation.
+/// What an investigation is called by its ledger, which does not hold its name: as the folder of
+/// `--out`, or as the file.
 fn name_of(path: &Path) -> String {
-    let folder = path.parent().and_then(Path::file_name);
-    folder.or(path.file_name()).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    let is_out = path.file_name().is_some_and(|name| name == "ledger.jsonl");
+    let folder = path.parent().and_then(Path::file_name).filter(|_| is_out);
+    folder.or(path.file_stem()).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }

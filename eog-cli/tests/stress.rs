@@ -86,10 +86,26 @@ fn the_pair_is_written_and_told_apart_by_the_other_commands() {
 fn no_ledgers_are_written_where_all_runs_agree() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
+    // Those of an earlier test go, too.
+    for name in ["baseline.jsonl", "differing.jsonl"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
     let (code, text, _) = stress(&flash_sale(), &["--runs", "3", "--out", out]);
     assert_eq!(code, 0);
     assert!(text.contains("no run differs, so no ledgers were written"), "{text}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_second_test_with_the_same_memory_asks_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = folder.path().join("memory");
+    let arguments = ["--runs", "3", "--memory", memory.to_str().unwrap(), "--policy-calls", "1"];
+    let first = stress(&flash_sale(), &arguments);
+    let second = stress(&flash_sale(), &arguments);
+    assert_eq!((first.0, &first.1), (second.0, &second.1));
+    assert!(first.2.starts_with("memory: 0 of 10 decisions were known"), "{}", first.2);
+    assert!(second.2.starts_with("memory: 10 of 10 decisions were known"), "{}", second.2);
 }
 
 #[cfg(unix)]

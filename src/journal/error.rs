@@ -21,7 +21,7 @@ use super::frame::VERSION;
 #[non_exhaustive]
 pub enum JournalError {
     /// A journal is to be created where something is already.
-    #[error("{} exists already; open it to go on with it, or choose another path", path.display())]
+    #[error("{} exists already; go on with it by `eog resume`, or choose another path", path.display())]
     Exists {
         /// The path.
         path: PathBuf,
@@ -123,7 +123,7 @@ pub enum JournalError {
     /// Entries could not be stored. Those acknowledged before are safe.
     #[error(
         "cannot write to the journal {}: {source}; its first {entries} entries are safe: mend the \
-         cause and open it again",
+         cause and go on by `eog resume`",
         path.display()
     )]
     NotWritten {
@@ -137,7 +137,7 @@ pub enum JournalError {
     /// The file was removed, moved or replaced while it was open.
     #[error(
         "the journal {} was removed, moved or replaced while it was being written; nothing more is \
-         stored: put it back and open it again",
+         stored: put it back and go on by `eog resume`",
         path.display()
     )]
     Vanished {
@@ -147,7 +147,7 @@ pub enum JournalError {
     /// An earlier write failed, and the journal takes no more.
     #[error(
         "the journal {} takes nothing more after a failed write; its first {entries} entries were \
-         acknowledged: mend the cause and open it again",
+         acknowledged: mend the cause and go on by `eog resume`",
         path.display()
     )]
     Poisoned {

@@ -87,12 +87,17 @@ fn settings(a: &Opened, b: &Opened) -> Vec<ChangedSetting> {
         _ => serde_json::Map::new(),
     };
     let (a, b) = (fields(a), fields(b));
-    let differing = a.iter().filter(|(name, value)| b.get(*name) != Some(value));
+    // A setting may be absent from either, such as who judges.
+    let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
+    let differing = names.filter(|name| a.get(*name) != b.get(*name));
+    let value = |value: Option<&serde_json::Value>| {
+        value.map_or_else(|| "not recorded".to_owned(), ToString::to_string)
+    };
     differing
-        .map(|(name, value)| ChangedSetting {
+        .map(|name| ChangedSetting {
             name: name.clone(),
-            first: value.to_string(),
-            second: b.get(name).map(ToString::to_string).unwrap_or_default(),
+            first: value(a.get(name)),
+            second: value(b.get(name)),
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 
 use eog_core::{
     AbductivePolicy, Belief, ChangeCause, ContextPacket, Controller, EntityId, Evaluation,
-    EvidenceId, Label, Ledger, Reason, RestoreError,
+    EvidenceId, Label, Ledger, Reason, RecordedAnswer, RestoreError,
 };
 
 use super::packet_of;
@@ -17,9 +17,25 @@ pub struct Explanation {
     pub belief: Option<Belief>,
     /// Its evaluations, oldest first.
     pub steps: Vec<Step>,
-    /// What its last decision hangs on. Empty without a policy to ask, and where no single thing
-    /// decides.
+    /// What the policy says of its last packet now.
+    pub again: Again,
+    /// What its last decision hangs on. Empty unless `again` is [`Again::Same`], and where no single
+    /// thing decides.
     pub hangs_on: Vec<Dependence>,
+}
+
+/// What a policy says of the whole packet of a decision when it is asked again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// It was not asked: there is no policy, or no packet with a decision.
+    NotAsked,
+    /// The recorded label.
+    Same,
+    /// Another label than the recorded one. It is not the policy that decided, it wavers, or it was
+    /// changed since; what it says of parts of the packet explains nothing.
+    Other(Label),
+    /// Nothing: it failed, for this reason.
+    Failed(String),
 }
 
 /// One evaluation of the entity.
@@ -72,8 +88,9 @@ pub enum Part {
 
 /// Explains the label of an entity from a ledger.
 ///
-/// With a policy, its last packet is judged again without each finding and each message in turn,
-/// and those that decide the label are named. The policy is asked once for each of them.
+/// With a policy, its last packet is judged again: first whole, and if that gives the recorded label
+/// again, without each finding and each message in turn. Those that decide the label are named. The
+/// policy is asked once for each of them.
 ///
 /// # Errors
 /// [`RestoreError`] when the ledger does not follow by the rules of this program.
@@ -98,18 +115,37 @@ pub async fn explain(
             });
         }
     }
-    let mut hangs_on = Vec::new();
+    let (mut again, mut hangs_on) = (Again::NotAsked, Vec::new());
     if let (Some(policy), Some(last)) = (policy, steps.last())
+        && let Some(label) = decided(ledger, last.entry)
         && let Some(packet) = packet_of(ledger, last.entry)?
     {
-        hangs_on = dependences(&packet, last.belief.label, policy).await;
+        again = match policy.decide(&packet).await {
+            Ok(answer) if answer.decision.label == label => Again::Same,
+            Ok(answer) => Again::Other(answer.decision.label),
+            Err(failure) => Again::Failed(failure.to_string()),
+        };
+        if again == Again::Same {
+            hangs_on = dependences(&packet, label, policy).await;
+        }
     }
     Ok(Explanation {
         entity: entity.clone(),
         belief: controller.belief(entity).cloned(),
         steps,
+        again,
         hangs_on,
     })
+}
+
+/// The label that the policy gave in an evaluation, before the rules made a belief of it.
+fn decided(ledger: &Ledger, seq: u64) -> Option<Label> {
+    let entry = ledger.entries().iter().find(|entry| entry.seq == seq)?;
+    match &entry.evaluation()?.answer {
+        RecordedAnswer::Decided(decision) => Some(decision.label),
+        RecordedAnswer::Remembered { entry } if *entry < seq => decided(ledger, *entry),
+        _ => None,
+    }
 }
 
 fn step(entry: u64, evaluation: &Evaluation, heard: Vec<Heard>) -> Step {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use eog::Window;
 
-use super::{PolicyChoice, Profile, Reading, parse_policy, parse_seconds, parse_window};
+use super::{Calls, PolicyChoice, Profile, Reading, parse_policy, parse_seconds, parse_window};
 
 /// The longest delay that may be injected, in seconds.
 const MAX_DELAY: f64 = 60.0;
@@ -102,8 +102,17 @@ pub(crate) struct Stress {
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
     pub(crate) policy_timeout: Duration,
 
+    #[command(flatten)]
+    pub(crate) calls: Calls,
+
+    /// Folder to keep decisions in and to look them up in first, as that of `eog investigate`. Then
+    /// a policy that wavers is asked nothing that an earlier test was told.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) memory: Option<PathBuf>,
+
     /// Folder for baseline.jsonl and differing.jsonl, the ledgers of the smallest differing pair,
-    /// if there is one. Made if absent; files of these names are replaced.
+    /// if there is one. Made if absent; files of these names are replaced, and removed if
+    /// no run differs.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -111,7 +120,7 @@ pub(crate) struct Stress {
     #[arg(long, value_enum, default_value_t = StressFormat::Text)]
     pub(crate) format: StressFormat,
 
-    /// Print no progress.
+    /// Print no progress, and not what --memory knew.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -60,11 +60,16 @@ pub(crate) fn config_at(ledger: &Ledger, at: u64) -> Option<&Config> {
     })
 }
 
-/// Who judges after an entry, if a fork has said so.
+/// Who judges after an entry, if the ledger says so.
 pub(crate) fn judge_at(ledger: &Ledger, at: u64) -> Option<&str> {
     ledger.entries().iter().take_while(|entry| entry.seq <= at).fold(None, |before, entry| {
         match &entry.body {
-            EntryBody::Forked(forked) => forked.changes.policy.as_deref().or(before),
+            EntryBody::Opened(opened) => opened.config.policy.as_deref(),
+            EntryBody::Forked(forked) => {
+                let named =
+                    forked.changes.config.as_ref().and_then(|config| config.policy.as_deref());
+                forked.changes.policy.as_deref().or(named).or(before)
+            }
             _ => before,
         }
     })
@@ -108,9 +113,12 @@ fn value(value: &Value) -> String {
     }
 }
 
-/// The settings in which two configurations differ, by name.
+/// The settings in which two configurations differ, by name. Who judges is told apart from them.
 fn settings(before: &Config, after: &Config) -> Vec<ChangedSetting> {
-    let json = |config: &Config| serde_json::to_value(config).unwrap_or_default();
+    let json = |config: &Config| {
+        let rules = Config { policy: None, ..config.clone() };
+        serde_json::to_value(rules).unwrap_or_default()
+    };
     let mut changed = Vec::new();
     compare(String::new(), &json(before), &json(after), &mut changed);
     changed
@@ -143,6 +151,7 @@ mod tests {
             budget: Budget::hops(40),
             order: Order::Permuted { seed: 7 },
             broadcast: false,
+            policy: Some("command:./triage.py".to_owned()),
             ..before.clone()
         };
         let words: Vec<String> =

@@ -79,7 +79,8 @@ fn evaluated(evaluation: &Evaluation) -> String {
     joined(line, activations(&evaluation.activations))
 }
 
-fn why(reason: Reason, by: u64) -> String {
+/// Why an entity was judged.
+pub(super) fn why(reason: Reason, by: u64) -> String {
     match reason {
         Reason::Seed => "a start".to_owned(),
         Reason::Claim => format!("blamed in entry {by}"),

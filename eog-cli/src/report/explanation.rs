@@ -1,8 +1,9 @@
 //! Why an entity has its label, for a person at a terminal.
 
-use eog::travel::{Explanation, Part, Step};
+use eog::travel::{Again, Explanation, Part, Step};
 
 use super::clean::clean;
+use super::entries;
 use super::model::Report;
 use super::page::{BOLD, DIM, PLAIN, Page, YELLOW};
 use super::words;
@@ -38,11 +39,7 @@ pub(crate) fn explanation(
     }
     page.title("WHAT IT HANGS ON");
     if explanation.hangs_on.is_empty() {
-        page.line(
-            "  ",
-            PLAIN,
-            "No single finding or message: without any one of them, the label stays.",
-        );
+        page.line("  ", PLAIN, &nothing_single(&explanation.again));
     }
     for dependence in &explanation.hangs_on {
         let without = match &dependence.without {
@@ -59,6 +56,27 @@ pub(crate) fn explanation(
     page.into_text()
 }
 
+/// Why nothing is named that the label hangs on.
+fn nothing_single(again: &Again) -> String {
+    match again {
+        Again::Same => "No single finding or message: without any one of them, the label stays.",
+        Again::NotAsked => {
+            "Not known: the last evaluation has no decision that could be asked for again."
+        }
+        Again::Other(label) => {
+            return format!(
+                "Not known: asked again with everything, the policy says {label} and not what is \
+                 recorded. It wavers, or is not the one that made the ledger: see --policy."
+            );
+        }
+        Again::Failed(reason) => {
+            let reason = clean(reason);
+            return format!("Not known: asked again with everything, the policy fails: {reason}");
+        }
+    }
+    .to_owned()
+}
+
 fn one_step(page: &mut Page, step: &Step) {
     for heard in &step.heard {
         let heard =
@@ -67,10 +85,9 @@ fn one_step(page: &mut Page, step: &Step) {
     }
     let change = words::change(step.change);
     let line = format!(
-        "{}, {change} ({} by entry {}): {}",
+        "{}, {change} ({}): {}",
         step.belief.label,
-        step.reason,
-        step.activated_by,
+        entries::why(step.reason, step.activated_by),
         clean(&step.belief.summary)
     );
     page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);

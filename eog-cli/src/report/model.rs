@@ -16,6 +16,8 @@ pub(crate) struct Report {
     pub(crate) window: Window,
     pub(crate) window_reason: String,
     pub(crate) stop: StopReason,
+    /// Whether it stopped because its journal took no more.
+    pub(crate) is_unstored: bool,
     /// Where the ledger left those it was copied from.
     pub(crate) forks: Vec<Fork>,
     /// What the run did beside the result, unless this is a replay.
@@ -117,6 +119,7 @@ impl Report {
             window: window.unwrap_or_else(|| unreachable!("every ledger opens with its case")),
             window_reason,
             stop: finished.stop,
+            is_unstored: finished.journal_error.is_some(),
             forks: course::forks(controller.ledger()),
             run: None,
             spent: finished.spent(),

@@ -63,6 +63,9 @@ pub(crate) fn stress(
 fn verdict(page: &mut Page, report: &Report) {
     let (style, verdict) = if report.runs == 0 {
         (YELLOW, "no run was made to compare with the input as given".to_owned())
+    } else if report.same_outcome == report.runs && report.interrupted {
+        let runs = count(report.runs as usize, "run", "runs");
+        (YELLOW, format!("not settled: interrupted, but the first {runs} had no other result"))
     } else if report.same_outcome == report.runs {
         let runs = count(report.runs as usize, "run", "runs");
         (
@@ -298,7 +301,7 @@ fn is_by_budget(stop: &StopReason) -> bool {
 }
 
 /// A word that a shell takes as one.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | ':' | '@');
     if word.chars().all(is_plain) && !word.is_empty() {
@@ -381,6 +384,19 @@ mod tests {
         assert!(broken.contains("delays alone: 1 of 2 ledgers identical"), "{broken}");
         assert!(broken.contains("DEFECT: delays alone changed the course"), "{broken}");
         assert!(broken.contains("run 3: without its delays"), "{broken}");
+    }
+
+    #[test]
+    fn what_was_interrupted_is_not_settled() {
+        let mut found = crate::stress::tests::of_the_shipped_incident();
+        assert!(stress("x", &found, None, None).contains("the order does not matter"));
+        found.interrupted = true;
+        let text = stress("x", &found, None, None);
+        assert!(!text.contains("does not matter"), "{text}");
+        assert!(
+            text.contains("not settled: interrupted, but the first 4 runs had no other"),
+            "{text}"
+        );
     }
 
     #[test]

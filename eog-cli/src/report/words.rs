@@ -158,7 +158,12 @@ pub(super) fn cost(report: &Report) -> String {
     if usage.cost_micro_usd > 0 {
         parts.push(money(usage.cost_micro_usd));
     }
-    format!("{}; {}", parts.join(", "), stop(&report.stop))
+    let stop = if report.is_unstored {
+        "stopped: the journal took no more".to_owned()
+    } else {
+        stop(&report.stop)
+    };
+    format!("{}; {stop}", parts.join(", "))
 }
 
 /// What a run did beside the result, as far as there is something to tell.

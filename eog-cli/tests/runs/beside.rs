@@ -89,6 +89,8 @@ fn ctrl_c_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
     assert!(interrupt.unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    let onward = format!("eog: go on with: eog resume {} ", journal.display());
+    assert!(said(&output).starts_with(&onward), "{}", said(&output));
     assert_eq!(reasons(&journal), [StopReason::Cancelled]);
     assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), 3);
     assert!(text(&replay(&journal)).contains("interrupted while entities still wait"));

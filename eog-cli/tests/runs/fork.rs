@@ -138,16 +138,19 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
     let gone_on = |rest: &[&str]| {
         [
             run(&[&["resume", &journal, incident][..], rest].concat()),
-            run(&[&["fork", &journal, incident, "--at", "5"][..], rest].concat()),
             run(&[&["explain", &journal, "gateway"][..], rest].concat()),
+            run(&[&["fork", &journal, incident, "--at", "5"][..], rest].concat()),
         ]
     };
     for (code, _, errors) in gone_on(&[]) {
         assert_eq!(code, 2);
-        assert!(errors.contains("with 1 argument judges; say with --policy"), "{errors}");
+        let said = "with 1 argument judges, but now evidence would; name the same with --policy";
+        assert!(errors.contains(said), "{errors}");
     }
     let codes = gone_on(&["--policy", &policy]).map(|(code, ..)| code);
-    assert_eq!(codes, [3, 3, 0]);
+    assert_eq!(codes, [2, 2, 3], "without its argument it is another; a fork may change it");
+    let codes = gone_on(&["--policy", &policy, "--policy-arg", "secret"]).map(|(code, ..)| code);
+    assert_eq!(codes, [3, 0, 3]);
     // Before the fork it was nobody else.
     assert_eq!(run(&["fork", &journal, incident, "--at", "2"]).0, 0);
 }
@@ -163,7 +166,7 @@ fn only_what_differs_counts_as_changed() {
     let same = ["--profile", "default", "--budget", "200", "--width", "1", "--messages"];
     let fork = changed(&same);
     assert_eq!((&fork["policy"], &fork["settings"]), (&Value::Null, &json!([])));
-    // What the command line names counts, for a ledger does not say who made it.
+    // What the command line names counts: a program of the same name may be another by now.
     assert_eq!(changed(&["--policy", "evidence"])["policy"], "evidence");
     let settings = changed(&["--no-messages", "--width", "2"])["settings"].clone();
     let expected = json!([

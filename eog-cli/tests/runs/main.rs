@@ -8,6 +8,9 @@ mod beside;
 mod common;
 mod fork;
 mod incident;
+mod judge;
+mod onward;
+mod outputs;
 mod pace;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,44 @@
+//! What a run that ended before its time says of how to go on.
+
+use std::process::Command;
+
+use crate::incident::{HEALTHY, Incident, said};
+
+/// Runs what standard error says, as a shell would.
+fn go_on(errors: &str) -> std::process::Output {
+    let command = errors.lines().find_map(|line| line.strip_prefix("eog: go on with: eog "));
+    let command = command.unwrap_or_else(|| panic!("nothing is said: {errors}"));
+    let program = env!("CARGO_BIN_EXE_eog");
+    Command::new("sh").arg("-c").arg(format!("'{program}' {command}")).output().unwrap()
+}
+
+#[test]
+fn after_a_deadline_the_command_that_goes_on_is_said_and_works() {
+    let incident = Incident::judged_by(&format!("sleep 0.1; {HEALTHY}"));
+    let journal = incident.path("run.journal");
+    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+    let output = command.args(["--deadline", "0.3"]).output().unwrap();
+    let output = go_on(&said(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert_eq!(said(&output), "", "nothing is left to go on with");
+}
+
+#[test]
+fn after_the_budget_a_fork_with_more_of_it_is_said_and_works() {
+    let incident = Incident::judged_by(HEALTHY);
+    let journal = incident.path("run.journal");
+    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+    let output = command.args(["--budget", "5"]).output().unwrap();
+    assert!(said(&output).contains(" --at 5 --budget 10 --policy "), "{}", said(&output));
+    let output = go_on(&said(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("10 policy calls; converged"), "{text}");
+
+    // Without a journal there is nothing to go on with, and who wants quiet gets it.
+    let output = incident.investigate(&["--budget", "5"]).output().unwrap();
+    assert_eq!(said(&output), "");
+    let quiet = incident.path("quiet.journal");
+    let mut command = incident.investigate(&["--journal", quiet.to_str().unwrap(), "--quiet"]);
+    assert_eq!(said(&command.args(["--budget", "5"]).output().unwrap()), "");
+}
