@@ -31,6 +31,8 @@ pub(crate) struct Node {
     /// How many evaluations had been committed right after its own last one.
     pub(crate) last_commit: Option<u64>,
     pub(crate) inbox: BTreeMap<EntityId, Received>,
+    /// How many messages of the inbox are new: a conclusion asks every node.
+    pub(crate) unread: usize,
     pub(crate) last_broadcast: Option<Broadcast>,
     /// Local evidence ever cited.
     pub(crate) cited: BTreeSet<EvidenceId>,
@@ -72,11 +74,45 @@ impl Node {
     pub(crate) fn receive(&mut self, sender: &EntityId, broadcast: &Broadcast) {
         let read_label = self.inbox.get(sender).and_then(|earlier| earlier.read_label);
         let received = Received { broadcast: broadcast.clone(), new: true, read_label };
-        self.inbox.insert(sender.clone(), received);
+        self.put(sender.clone(), received);
+    }
+
+    /// Puts a message into the inbox as it is, and gives back the sender's earlier one.
+    pub(crate) fn put(&mut self, sender: EntityId, received: Received) -> Option<Received> {
+        self.unread += usize::from(received.new);
+        let earlier = self.inbox.insert(sender, received);
+        self.unread -= usize::from(earlier.as_ref().is_some_and(|earlier| earlier.new));
+        earlier
+    }
+
+    /// Takes the new-flags off and gives back the senders, each with the label read before.
+    pub(crate) fn read_inbox(&mut self) -> BTreeMap<EntityId, Option<Label>> {
+        let mut cleared = BTreeMap::new();
+        for (sender, received) in &mut self.inbox {
+            if received.new {
+                cleared.insert(sender.clone(), received.read_label);
+            }
+            received.new = false;
+            received.read_label = Some(received.broadcast.belief.label);
+        }
+        self.unread = 0;
+        cleared
+    }
+
+    /// Marks messages of a failed or discarded dispatch as new again.
+    pub(crate) fn unread_inbox(&mut self, cleared: &BTreeMap<EntityId, Option<Label>>) {
+        for (sender, read_label) in cleared {
+            if let Some(received) = self.inbox.get_mut(sender) {
+                self.unread += usize::from(!received.new);
+                received.new = true;
+                received.read_label = *read_label;
+            }
+        }
     }
 
     pub(crate) fn has_unread(&self) -> bool {
-        self.inbox.values().any(|message| message.new)
+        debug_assert_eq!(self.unread, self.inbox.values().filter(|message| message.new).count());
+        self.unread > 0
     }
 
     /// Takes note of the findings in the context of an entry.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::dispatch::{Answered, Seen, Slot, Stage, restore_flags};
+use super::dispatch::{Answered, Seen, Slot, Stage};
 use super::{AnsweredBy, Controller};
 use crate::active::Reason;
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
@@ -67,7 +67,7 @@ impl Controller {
         let (commits, seq) = (self.spent.evaluations, self.ledger.next_seq());
         let node = self.state.node(&entity);
         node.evaluated = Some(seq);
-        restore_flags(node, &slot.cleared);
+        node.unread_inbox(&slot.cleared);
         node.last_commit = Some(commits);
         node.stale = node.belief.is_some();
         let belief = node.belief.get_or_insert_with(|| {

@@ -201,16 +201,9 @@ impl Controller {
         node.visited = true;
         node.visits += 1;
         let visit = node.visits;
-        let mut cleared = BTreeMap::new();
-        let mut inbox = Vec::new();
-        for (sender, received) in &mut node.inbox {
-            if received.new {
-                cleared.insert(sender.clone(), received.read_label);
-            }
-            received.new = false;
-            received.read_label = Some(received.broadcast.belief.label);
-            inbox.push((sender.clone(), received.broadcast.clone()));
-        }
+        let cleared = node.read_inbox();
+        let inbox = node.inbox.iter().map(|(from, it)| (from.clone(), it.broadcast.clone()));
+        let inbox = inbox.collect();
         let neighbours = self.state.neighbours(&entity);
         let after = self.ledger.next_seq();
         self.launch(Dispatched { activation, visit, after, cleared, inbox, neighbours });
@@ -351,21 +344,11 @@ impl Controller {
             // An observation may have begun a new epoch meanwhile.
             node.visits = node.visits.saturating_sub(1);
             node.visited = node.last_commit.is_some();
-            restore_flags(node, &slot.cleared);
+            node.unread_inbox(&slot.cleared);
             self.dispatched -= 1;
             self.active.put_back(slot.activation);
         }
         discarded
-    }
-}
-
-/// Marks the messages of a failed or discarded dispatch as new again.
-pub(super) fn restore_flags(node: &mut Node, cleared: &BTreeMap<EntityId, Option<Label>>) {
-    for (sender, read_label) in cleared {
-        if let Some(received) = node.inbox.get_mut(sender) {
-            received.new = true;
-            received.read_label = *read_label;
-        }
     }
 }
 

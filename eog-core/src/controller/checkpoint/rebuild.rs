@@ -128,7 +128,7 @@ impl Rebuilding<'_, '_> {
         for &(entry, new, read_label) in &stored.inbox {
             let (sender, broadcast) = self.broadcast(entry)?;
             let received = Received { broadcast, new, read_label };
-            if node.inbox.insert(sender, received).is_some() {
+            if node.put(sender, received).is_some() {
                 return Err(format!("the inbox of {name} holds two messages of one sender"));
             }
         }
