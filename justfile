@@ -35,6 +35,12 @@ update-cases:
 simulate *ARGS:
     cargo run --release -p eog-testkit --example simulate -- {{ARGS}}
 
+# Everything of which `cargo test` runs a sample, whole: kills, orders of answers, simulated faults.
+full:
+    EOG_KILL_POINTS=200 cargo test -p eog-cli --test resume killed -- --nocapture
+    EOG_SEEDS=1000 cargo test --release -p eog --test concurrency -- --nocapture
+    cargo run --release -p eog-testkit --example simulate -- --seeds 1000
+
 # Write the golden ledgers that are missing; what is there stays.
 add-golden:
     EOG_UPDATE_GOLDEN=1 cargo test -p eog --test golden every_golden
