@@ -109,6 +109,36 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = INVESTIGATE_HELP)]
 pub(crate) struct Investigate {
+    #[command(flatten)]
+    pub(crate) start: Start,
+
+    /// Evaluations that are under way at once, each begun without waiting for those before it.
+    /// This is another order of evaluation, and the ledger records it: what neighbours say in the
+    /// meantime comes too late for those under way, so steps differ from width to width, and the
+    /// result may. The same width always gives the same ledger. To be faster and leave the result
+    /// alone, use --speculate.
+    #[arg(long, value_name = "W", default_value_t = NonZeroU32::MIN, value_parser = parse_count)]
+    pub(crate) width: NonZeroU32,
+
+    /// File to store every step in before the next one is taken, so that `eog resume` can go on
+    /// after a crash. Must not exist yet. What calls took and cost stands in FILE.side.jsonl.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
+    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
+    /// file be damaged.
+    #[arg(long, requires = "journal")]
+    pub(crate) no_fsync: bool,
+
+    #[command(flatten)]
+    pub(crate) running: Running,
+}
+
+// What an investigation begins with. (No documentation comment: clap would make it the description of
+// the command.)
+#[derive(Debug, Args)]
+pub(crate) struct Start {
     /// Folder with the incident: a bundle or a snapshot.
     pub(crate) path: PathBuf,
 
@@ -135,28 +165,6 @@ pub(crate) struct Investigate {
     /// Turn off belief messages between neighbours (the paper's ablation).
     #[arg(long)]
     pub(crate) no_messages: bool,
-
-    /// Evaluations that are under way at once, each begun without waiting for those before it.
-    /// This is another order of evaluation, and the ledger records it: what neighbours say in the
-    /// meantime comes too late for those under way, so steps differ from width to width, and the
-    /// result may. The same width always gives the same ledger. To be faster and leave the result
-    /// alone, use --speculate.
-    #[arg(long, value_name = "W", default_value_t = NonZeroU32::MIN, value_parser = parse_count)]
-    pub(crate) width: NonZeroU32,
-
-    /// File to store every step in before the next one is taken, so that `eog resume` can go on
-    /// after a crash. Must not exist yet. What calls took and cost stands in FILE.side.jsonl.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) journal: Option<PathBuf>,
-
-    /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
-    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
-    /// file be damaged.
-    #[arg(long, requires = "journal")]
-    pub(crate) no_fsync: bool,
-
-    #[command(flatten)]
-    pub(crate) running: Running,
 }
 
 /// What a run needs, new, resumed or forked.

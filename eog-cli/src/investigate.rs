@@ -4,12 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use eog::{
-    AbductivePolicy, Budget, CommandPolicy, Concurrency, Config, ContextContract, Engine,
+    AbductivePolicy, Budget, Case, CommandPolicy, Concurrency, Config, ContextContract, Engine,
     EntryBody, Finished, Journal, Ledger, StopReason,
 };
 use eog_evidence::EvidencePolicy;
 
-use crate::args::{Format, Investigate, PolicyChoice, Profile, Reading, Resume, Running};
+use crate::args::{Format, Investigate, PolicyChoice, Reading, Resume, Running, Start};
 use crate::beside;
 use crate::error::{CliError, Exit};
 use crate::files;
@@ -21,15 +21,13 @@ use crate::source::{self, Source};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
-    let running = &arguments.running;
+    let (running, start) = (&arguments.running, &arguments.start);
     let (policy, memory, progress) = prepare(running)?;
-    let architecture = arguments.architecture.as_deref();
-    let source = read(&progress, &arguments.path, architecture, &arguments.reading)?;
-    let case = source.case(&arguments.path, arguments.window)?;
+    let (source, case) = begin(&progress, start)?;
     let config = Config {
         policy: Some(policy_name(running.policy(), &running.policy_arg)),
         concurrency: Concurrency::Window(arguments.width),
-        ..config(arguments.profile, arguments.budget, !arguments.no_messages)
+        ..config(start)
     };
     let engine = Engine::new(source.contract, policy);
     let engine = beside::begin(engine, arguments.journal.as_deref(), !arguments.no_fsync)?;
@@ -40,10 +38,17 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     memory.tell(running.quiet);
     let onward = Onward {
         journal: arguments.journal.as_deref(),
-        path: &arguments.path,
-        architecture: arguments.architecture.as_deref(),
+        path: &start.path,
+        architecture: start.architecture.as_deref(),
     };
     tell(running, source.incident.name, finished, onward)
+}
+
+/// Reads the incident that an investigation begins with.
+pub(crate) fn begin(progress: &Progress, start: &Start) -> Result<(Source, Case), CliError> {
+    let source = read(progress, &start.path, start.architecture.as_deref(), &start.reading)?;
+    let case = source.case(&start.path, start.window)?;
+    Ok((source, case))
 }
 
 /// `eog resume`.
@@ -318,6 +323,7 @@ pub(crate) fn drive(
 }
 
 /// The rules that were chosen.
-pub(crate) fn config(profile: Profile, budget: u64, broadcast: bool) -> Config {
-    Config { budget: Budget::hops(budget), broadcast, ..profile.config() }
+pub(crate) fn config(start: &Start) -> Config {
+    let (budget, broadcast) = (Budget::hops(start.budget), !start.no_messages);
+    Config { budget, broadcast, ..start.profile.config() }
 }

@@ -25,13 +25,11 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     let (choice, folder) = (&arguments.policy, arguments.memory.as_deref());
     let (policy, memory) = Memory::before(policy, folder, choice, &arguments.policy_arg)?;
     let progress = Progress::start(arguments.quiet);
-    let architecture = arguments.architecture.as_deref();
-    let source = investigate::read(&progress, &arguments.path, architecture, &arguments.reading)?;
-    let case = source.case(&arguments.path, arguments.window)?;
+    let (source, case) = investigate::begin(&progress, &arguments.start)?;
     let config = Config {
         // As `eog investigate` names it, so that the baseline is its ledger.
         policy: Some(investigate::policy_name(&arguments.policy, &arguments.policy_arg)),
-        ..investigate::config(arguments.profile, arguments.budget, !arguments.no_messages)
+        ..investigate::config(&arguments.start)
     };
     let how = how(arguments);
     let (handle, controls) = eog::handle();

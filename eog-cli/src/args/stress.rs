@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use eog::Window;
 
-use super::{Calls, PolicyChoice, Profile, Reading, parse_policy, parse_seconds, parse_window};
+use super::{Calls, PolicyChoice, Start, parse_policy, parse_seconds};
 
 /// The longest delay that may be injected, in seconds.
 const MAX_DELAY: f64 = 60.0;
@@ -39,32 +38,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = STRESS_HELP)]
 pub(crate) struct Stress {
-    /// Folder with the incident: a bundle or a snapshot.
-    pub(crate) path: PathBuf,
-
-    /// Application architecture (JSON) that goes with a snapshot.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) architecture: Option<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
-    #[arg(long, value_name = "START/END", value_parser = parse_window)]
-    pub(crate) window: Option<Window>,
-
-    /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
-    #[arg(long, value_enum, default_value_t = Profile::Default)]
-    pub(crate) profile: Profile,
-
-    /// Most policy calls of one run, answers that are known from another run included.
-    #[arg(long, value_name = "CALLS", default_value_t = 200,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) budget: u64,
-
-    /// Turn off belief messages between neighbours (the paper's ablation).
-    #[arg(long)]
-    pub(crate) no_messages: bool,
+    pub(crate) start: Start,
 
     /// Runs with another order, besides the one as given.
     #[arg(long, value_name = "N", default_value_t = 40,
