@@ -7,7 +7,7 @@ use eog_evidence::{Periods, Shift, find_shift};
 use serde::{Deserialize, Serialize};
 
 use super::info::Tool;
-use super::query::{Cell, Column, Filters, Kind, Names, Page, Query, Row, Table, TimeRange};
+use super::query::{Cell, Column, Filters, Kind, Names, Page, Query, Row, TimeRange, Worked};
 use super::series::choose;
 use super::signals::{Pivot, readable, short};
 use super::{ToolError, Toolbox};
@@ -126,7 +126,8 @@ pub fn get_metric_anomalies(
         limit: arguments.limit,
         offset: arguments.offset,
     };
-    let Page { rows, total, offset, limit, left_out } = query.run(&Shifts { rows })?;
+    let Page { rows, total, offset, limit, left_out } =
+        query.run(&Worked { columns: &COLUMNS, rows })?;
     let (before, after) = (compare.map(|one| one.before), compare.map(|one| one.after));
     Ok(MetricAnomalies {
         pivot,
@@ -200,28 +201,6 @@ static COLUMNS: [Column; 14] = [
     Column::new("points", Kind::Number),
     Column::new("deviating", Kind::Number),
 ];
-
-struct Shifts {
-    rows: Vec<Vec<Cell<'static>>>,
-}
-
-impl Table for Shifts {
-    fn columns(&self) -> &[Column] {
-        &COLUMNS
-    }
-
-    fn rows(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
-        self.rows[row][column].clone()
-    }
-
-    fn time_column(&self) -> Option<usize> {
-        None
-    }
-}
 
 impl Tool for GetMetricAnomalies {
     const NAME: &'static str = "get_metric_anomalies";

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::info::Tool;
 use super::query::{
-    Cell, Column, Condition, Filters, Kind, Names, Page, Pattern, Query, Row, Table, TimeRange,
+    Cell, Column, Condition, Filters, Kind, Names, Page, Pattern, Query, Row, TimeRange, Worked,
     near, position,
 };
 use super::signals::short;
@@ -120,8 +120,7 @@ pub fn log_analysis(
     let mut rows: Vec<(&str, Said<'_>)> =
         found.into_iter().map(|((pattern, _), said)| (pattern, said)).collect();
     rows.sort_by(|a, b| b.1.lines.cmp(&a.1.lines).then(a.1.first().cmp(&b.1.first())));
-    let rows: Vec<[Cell<'_>; 8]> =
-        rows.iter().map(|(text, said)| said.cells(text, lines)).collect();
+    let rows = rows.iter().map(|(text, said)| said.cells(text, lines).to_vec()).collect();
     let nothing = Names::default();
     let query = Query {
         window: None,
@@ -133,7 +132,8 @@ pub fn log_analysis(
         limit: arguments.limit,
         offset: arguments.offset,
     };
-    let Page { rows, total, offset, limit, left_out } = query.run(&Patterns { rows })?;
+    let Page { rows, total, offset, limit, left_out } =
+        query.run(&Worked { columns: &PATTERN_COLUMNS, rows })?;
     Ok(LogPatternPage { lines, rows, total, offset, limit, left_out })
 }
 
@@ -383,28 +383,6 @@ static PATTERN_COLUMNS: [Column; 8] = [
     Column::new("last", Kind::Time),
     Column::new("example", Kind::Text),
 ];
-
-struct Patterns<'a> {
-    rows: Vec<[Cell<'a>; 8]>,
-}
-
-impl Table for Patterns<'_> {
-    fn columns(&self) -> &[Column] {
-        &PATTERN_COLUMNS
-    }
-
-    fn rows(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
-        self.rows[row][column].clone()
-    }
-
-    fn time_column(&self) -> Option<usize> {
-        None
-    }
-}
 
 impl Tool for LogAnalysis {
     const NAME: &'static str = "log_analysis";

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::info::Tool;
 use super::query::{
-    Cell, Column, Filters, Kind, Length, Names, Page, Pattern, Query, Table, TimeRange, near,
+    Cell, Column, Filters, Kind, Length, Names, Page, Pattern, Query, TimeRange, Worked, near,
 };
 use super::series::{Chosen, check_column, choose, metric_patterns};
 use super::signals::readable;
@@ -104,7 +104,7 @@ pub fn metric_analysis(
         limit: arguments.limit,
         offset: arguments.offset,
     };
-    query.run(&Rows { columns: question.columns(), rows })
+    query.run(&Worked { columns: &question.columns(), rows })
 }
 
 /// A question that can be answered.
@@ -364,29 +364,6 @@ fn range(given: Option<TimeRange>) -> Result<Window, ToolError> {
     let (start, end) = (given.start.unwrap_or(Timestamp::MIN), given.end.unwrap_or(Timestamp::MAX));
     let wrong = "give a window that ends after it starts";
     Window::new(start, end).map_err(|error| ToolError::argument("window", error.to_string(), wrong))
-}
-
-struct Rows {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Cell<'static>>>,
-}
-
-impl Table for Rows {
-    fn columns(&self) -> &[Column] {
-        &self.columns
-    }
-
-    fn rows(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
-        self.rows[row][column].clone()
-    }
-
-    fn time_column(&self) -> Option<usize> {
-        None
-    }
 }
 
 impl Tool for MetricAnalysis {

@@ -81,6 +81,31 @@ pub(crate) trait Table {
     fn time_column(&self) -> Option<usize>;
 }
 
+/// A table whose rows are worked out before they are asked for. It is not limited by a window: what
+/// lies outside was left out when they were.
+pub(crate) struct Worked<'t> {
+    pub(crate) columns: &'t [Column],
+    pub(crate) rows: Vec<Vec<Cell<'t>>>,
+}
+
+impl Table for Worked<'_> {
+    fn columns(&self) -> &[Column] {
+        self.columns
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        self.rows[row][column].clone()
+    }
+
+    fn time_column(&self) -> Option<usize> {
+        None
+    }
+}
+
 /// What is asked of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Query<'q> {
