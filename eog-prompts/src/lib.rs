@@ -1,0 +1,8 @@
+//! The abductive policy over a language model, and the phases around it.
+
+mod model;
+
+pub use model::{
+    AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse,
+    Finish, ModelInfo, Role, TokenUsage,
+};
