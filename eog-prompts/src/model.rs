@@ -237,11 +237,7 @@ pub struct ChatError {
 
 impl ChatError {
     /// An error that cost nothing.
-    pub fn new(
-        model: impl Into<String>,
-        kind: ChatErrorKind,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn new(model: impl Into<String>, kind: ChatErrorKind, message: impl Into<String>) -> Self {
         Self {
             model: model.into(),
             kind,

@@ -23,7 +23,6 @@ mod context;
 mod evidence;
 mod graph;
 mod incident;
-mod mask;
 mod masker;
 mod names;
 mod pydict;
@@ -40,7 +39,6 @@ pub use context::{
     SnapshotContext,
 };
 pub use graph::{OperationalGraph, relation};
-pub use mask::{MASK, mask_text};
 pub use names::EntityName;
 pub use read::{
     MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES, MAX_ROWS_PER_FILE,

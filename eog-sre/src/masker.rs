@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::mask::{is_secret_field, mask_text};
+use eog_evidence::{is_secret_field, mask_text};
 
 /// Masks objects, and still lets a changed secret be seen as changed.
 ///

@@ -7,9 +7,9 @@ use eog_evidence::shorten;
 use serde_json::Value;
 
 use super::{Folder, MAX_TEXT, read_json};
-use crate::mask::mask_named;
 use crate::time;
 use crate::warnings::Warnings;
+use eog_evidence::mask_named;
 
 /// Most alerts used of one file.
 const MAX_ALERTS_PER_FILE: usize = 20_000;

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::graph::is_experiment_group;
-use crate::mask::mask_text;
 use crate::names::EntityName;
 use crate::time;
 use crate::warnings::Warnings;
+use eog_evidence::mask_text;
 
 /// One event of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use super::resource::{Resource, Resources};
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
 use crate::evidence::template;
-use crate::mask::mask_text;
 use crate::time;
 use crate::warnings::Warnings;
+use eog_evidence::mask_text;
 
 /// One log line.
 #[derive(Clone, Debug)]

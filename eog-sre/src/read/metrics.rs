@@ -7,10 +7,10 @@ use eog_core::Timestamp;
 
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError, bounded};
-use crate::mask::mask_named;
 use crate::pydict;
 use crate::time;
 use crate::warnings::Warnings;
+use eog_evidence::mask_named;
 
 /// Most series of a snapshot.
 pub const MAX_SERIES: usize = 200_000;

@@ -9,10 +9,10 @@ use eog_evidence::shorten;
 use super::resource::{Resource, Resources};
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
-use crate::mask::mask_text;
 use crate::pydict;
 use crate::time;
 use crate::warnings::Warnings;
+use eog_evidence::mask_text;
 
 /// The role of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

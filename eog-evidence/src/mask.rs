@@ -6,7 +6,7 @@
 //! keys, and tokens with a well-known prefix. Numbers, durations and booleans under key-like names
 //! (`maxTokens: 100`) stay, since they are settings.
 
-use eog_evidence::words;
+use crate::text::words;
 
 /// What stands in place of a secret.
 pub const MASK: &str = "[masked]";
@@ -84,7 +84,7 @@ const TOKEN_PREFIXES: [&str; 14] = [
 const MIN_TOKEN: usize = 16;
 
 /// Whether a field of this name holds a secret.
-pub(crate) fn is_secret_name(name: &str) -> bool {
+fn is_secret_name(name: &str) -> bool {
     let words = words(name);
     if words.last().is_some_and(|last| REFERENCE_WORDS.contains(&last.as_str())) {
         return false;
@@ -127,7 +127,7 @@ fn is_secret_value(name: &str, value: &str) -> bool {
 /// Free text without its secrets.
 ///
 /// ```
-/// use eog_sre::mask_text;
+/// use eog_evidence::mask_text;
 /// assert_eq!(mask_text("login with password=hunter2 failed"), "login with password=[masked] failed");
 /// assert_eq!(mask_text("Authorization: Bearer abc.def"), "Authorization: Bearer [masked]");
 /// assert_eq!(mask_text("token bucket is empty"), "token bucket is empty");
@@ -227,12 +227,12 @@ fn mask_url_passwords(text: &str) -> String {
 }
 
 /// The value of a named field without its secrets: all of it when the name is key-like.
-pub(crate) fn mask_named(name: &str, value: &str) -> String {
+pub fn mask_named(name: &str, value: &str) -> String {
     if is_secret_field(name, value) { MASK.to_owned() } else { mask_text(value) }
 }
 
 /// Whether a named field holds a secret: by its name, or by a key's name and a random value.
-pub(crate) fn is_secret_field(name: &str, value: &str) -> bool {
+pub fn is_secret_field(name: &str, value: &str) -> bool {
     let named = is_secret_name(name) || (is_key_name(name) && is_random(value));
     named && is_secret_value(name, value)
 }
