@@ -11,7 +11,7 @@ use eog::{
 };
 use eog_testkit::{
     Call, Faulty, MemoryContext, Recorder, assert_that, finding, healthy, policy_fn, seeded,
-    symptom_of, topology,
+    symptom_of, topology, try_policy_fn,
 };
 use tokio::time::Instant;
 
@@ -207,6 +207,59 @@ async fn budgets_hold_over_a_resume() {
 
     let forgetful = Engine::new(MemoryContext::default(), &policy).resume(ended.ledger()).await;
     assert_that(&forgetful.expect("it follows")).converged();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_no_budget_allows_ends_the_run_and_is_asked_again_later() {
+    let allowed = std::sync::atomic::AtomicU64::new(2);
+    let usage = Usage { model_calls: 1, ..Usage::default() };
+    let policy = Recorder::new(try_policy_fn(|packet: &ContextPacket| {
+        use std::sync::atomic::Ordering::Relaxed;
+        let spend = |left: u64| left.checked_sub(1);
+        match allowed.fetch_update(Relaxed, Relaxed, spend) {
+            Ok(_) => Ok(Answer { usage, ..healthy(packet).into() }),
+            Err(_) => Err(Failure::policy("no money").for_want_of(eog::BudgetKind::Cost)),
+        }
+    }));
+    let case = || seeded(topology(""), ["a", "b", "c", "d", "e"]);
+    for width in [1, 3] {
+        allowed.store(2, std::sync::atomic::Ordering::Relaxed);
+        let config =
+            Config { concurrency: Concurrency::Window(number(width)), ..Config::default() };
+        let engine = || Engine::new(MemoryContext::default(), &policy);
+        let ended = engine().investigate(config.clone(), case()).await;
+        assert_eq!(ended.stop, StopReason::BudgetExhausted { which: eog::BudgetKind::Cost });
+        assert!(
+            ended
+                .ledger()
+                .entries()
+                .iter()
+                .filter_map(|e| e.evaluation())
+                .all(|evaluation| { matches!(evaluation.answer, eog::RecordedAnswer::Decided(_)) })
+        );
+        let committed = ended.ledger().entries().iter().filter_map(|e| e.evaluation()).count();
+        assert_eq!(committed, 2, "width {width}");
+
+        allowed.store(9, std::sync::atomic::Ordering::Relaxed);
+        let resumed = engine().resume(ended.ledger()).await.expect("it follows");
+        assert_that(&resumed).converged().evaluated(["a", "b", "c", "d", "e"]).is_intact();
+        if width == 1 {
+            let at_once = engine().investigate(config, case()).await;
+            assert_eq!(resumed.ledger(), at_once.ledger(), "the stop left no trace");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn model_calls_have_a_budget() {
+    let usage = Usage { model_calls: 2, ..Usage::default() };
+    let policy = Paid { usage, decide: healthy };
+    let budget = Budget { model_calls: Some(3), ..Budget::default() };
+    let config = Config { budget, ..Config::default() };
+    let case = seeded(topology(""), ["a", "b", "c"]);
+    let ended = Engine::new(MemoryContext::default(), policy).investigate(config, case).await;
+    let which = eog::BudgetKind::ModelCalls;
+    assert_that(&ended).evaluated(["a", "b"]).stopped(StopReason::BudgetExhausted { which });
 }
 
 #[tokio::test(start_paused = true)]

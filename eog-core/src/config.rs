@@ -175,6 +175,9 @@ pub enum Checks {
 pub struct Budget {
     /// Policy calls. A correction belongs to its call; answers from memory are free.
     pub hops: Option<u64>,
+    /// Calls of models: one policy call may take several, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_calls: Option<u64>,
     /// Tokens, in and out.
     pub tokens: Option<u64>,
     /// Cost in millionths of a US dollar.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::controller::BudgetKind;
 use crate::ids::EntityId;
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::time::Window;
@@ -167,6 +168,10 @@ pub struct Failure {
     /// Whether asking again may help, as when a service is busy. Operational, like the usage.
     #[serde(skip)]
     pub transient: bool,
+    /// The budget that does not allow to ask, if that is why: the investigation ends with what it
+    /// has found, and this question is asked again when it goes on with more. Operational.
+    #[serde(skip)]
+    pub exhausted: Option<BudgetKind>,
     /// How long to wait before asking again, if whoever failed said so.
     #[serde(skip)]
     pub retry_after: Option<Duration>,
@@ -180,6 +185,7 @@ impl Failure {
             message: message.into(),
             usage: Usage::default(),
             transient: false,
+            exhausted: None,
             retry_after: None,
         }
     }
@@ -196,6 +202,12 @@ impl Failure {
     #[must_use]
     pub fn transient(self) -> Self {
         Self { transient: true, ..self }
+    }
+
+    /// The same failure, for want of budget: the investigation ends with what it has found.
+    #[must_use]
+    pub fn for_want_of(self, budget: BudgetKind) -> Self {
+        Self { exhausted: Some(budget), ..self }
     }
 
     /// What belongs into the ledger: what failed and why, and nothing operational.

@@ -124,6 +124,8 @@ pub enum StopReason {
 pub enum BudgetKind {
     /// Policy calls.
     Hops,
+    /// Calls of models.
+    ModelCalls,
     /// Tokens.
     Tokens,
     /// Money.
@@ -258,6 +260,8 @@ pub struct Controller {
     next_ticket: u64,
     refused_wakes: u64,
     halt: Halt,
+    /// The budget that somebody outside did not want to exceed, once that has stopped it.
+    ran_out: Option<BudgetKind>,
 }
 
 impl Controller {
@@ -296,6 +300,7 @@ impl Controller {
             next_ticket: 0,
             refused_wakes: 0,
             halt: Halt::default(),
+            ran_out: None,
         }
     }
 
@@ -333,9 +338,18 @@ impl Controller {
             Input::Decision(ticket, decision, usage) => {
                 self.take_decision(ticket, decision, usage)?;
             }
-            Input::Failed(ticket, failure) => self.take_failure(ticket, failure)?,
+            Input::Failed(ticket, failure) => {
+                let exhausted = failure.exhausted;
+                self.take_failure(ticket, failure)?;
+                if let Some(which) = exhausted {
+                    self.run_out(which);
+                }
+            }
             Input::Observe(observation) => self.observe(observation)?,
-            Input::Cancel => self.cancel(),
+            Input::Cancel => {
+                self.ran_out = None;
+                self.cancel();
+            }
             Input::Deadline => self.halt.begin(HaltCause::Deadline),
             Input::Spent(usage) => self.spent.usage += usage,
             Input::Resume => self.resume(),
@@ -413,8 +427,13 @@ impl Controller {
             Some(StopReason::Converged { refused_wakes: self.refused_wakes })
         } else if let Some(cause) = self.halt.cause() {
             Some(match cause {
-                HaltCause::Cancelled => StopReason::Cancelled,
+                HaltCause::Cancelled => self
+                    .ran_out
+                    .map_or(StopReason::Cancelled, |which| StopReason::BudgetExhausted { which }),
                 HaltCause::Deadline => StopReason::Deadline,
+                HaltCause::ModelCalls => {
+                    StopReason::BudgetExhausted { which: BudgetKind::ModelCalls }
+                }
                 HaltCause::Tokens => StopReason::BudgetExhausted { which: BudgetKind::Tokens },
                 HaltCause::Cost => StopReason::BudgetExhausted { which: BudgetKind::Cost },
             })

@@ -99,6 +99,8 @@ pub enum EntryBody {
 pub enum HaltCause {
     /// Time was up.
     Deadline,
+    /// The budget of model calls was used up.
+    ModelCalls,
     /// The budget of tokens was used up.
     Tokens,
     /// The budget of money was used up.

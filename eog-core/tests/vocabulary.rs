@@ -197,7 +197,12 @@ fn what_an_investigation_begins_with() {
     is_strict(&Case { bootstrap, ..Case::from_anomalies(topology(), window(), vec![anomaly()]) });
     is_strict(&Config::default());
     is_strict(&Config::paper());
-    is_strict(&Budget { hops: Some(u64::MAX), tokens: Some(0), cost_micro_usd: None });
+    is_strict(&Budget {
+        hops: Some(u64::MAX),
+        model_calls: Some(9),
+        tokens: Some(0),
+        cost_micro_usd: None,
+    });
     survives(&Concurrency::Window(NonZeroU32::MAX));
     assert!(serde_json::from_str::<Concurrency>("{\"window\":0}").is_err());
 }
@@ -289,7 +294,7 @@ fn what_has_one_of_several_values() {
     all(&[Confidence::Inconclusive, Confidence::Likely, Confidence::Confirmed]);
     all(&[ChangeCause::First, ChangeCause::Signature, ChangeCause::NewEvidence, ChangeCause::Text]);
     all(&[Warning::Uncited, Warning::SymptomWithoutCause]);
-    all(&[BudgetKind::Hops, BudgetKind::Tokens, BudgetKind::Cost]);
+    all(&[BudgetKind::Hops, BudgetKind::ModelCalls, BudgetKind::Tokens, BudgetKind::Cost]);
     all(&[ActivationRefusal::Damped, ActivationRefusal::VisitLimit, ActivationRefusal::EntityCap]);
     all(&[ChangeRule::Substance, ChangeRule::Text]);
     all(&[Wake::Visited, Wake::All]);

@@ -131,6 +131,8 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
             };
             match &input {
                 Input::Cancel => desk.clear(),
+                // What else is under way was discarded with the question that may not be asked.
+                Input::Failed(_, failure) if failure.exhausted.is_some() => desk.clear(),
                 // What was asked ahead was asked of the world as it was.
                 Input::Observe(_) => desk.forget_early(),
                 _ => {}

@@ -127,6 +127,7 @@ fn some(names: &[&str]) -> String {
 fn halt(cause: HaltCause) -> &'static str {
     match cause {
         HaltCause::Deadline => "the deadline passed",
+        HaltCause::ModelCalls => "the budget of model calls was used up",
         HaltCause::Tokens => "the budget of tokens was used up",
         HaltCause::Cost => "the budget of money was used up",
         HaltCause::Cancelled => "interrupted",

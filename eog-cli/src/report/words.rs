@@ -126,6 +126,7 @@ pub(super) fn stop(stop: &StopReason) -> String {
             "stopped: the budget of {} is used up while entities still wait",
             match which {
                 BudgetKind::Hops => "policy calls",
+                BudgetKind::ModelCalls => "model calls",
                 BudgetKind::Tokens => "tokens",
                 BudgetKind::Cost => "money",
             }

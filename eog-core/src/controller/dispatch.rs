@@ -137,6 +137,8 @@ impl Controller {
         let budget = &self.config.budget;
         if budget.hops.is_some_and(|limit| reserved >= limit) {
             Some(BudgetKind::Hops)
+        } else if budget.model_calls.is_some_and(|limit| usage.model_calls >= limit) {
+            Some(BudgetKind::ModelCalls)
         } else if budget.tokens.is_some_and(|limit| tokens >= limit) {
             Some(BudgetKind::Tokens)
         } else if budget.cost_micro_usd.is_some_and(|limit| usage.cost_micro_usd >= limit) {
@@ -330,6 +332,13 @@ impl Controller {
         self.halt.discard(discarded);
     }
 
+    /// Stops because a question may not be asked for lack of budget. It was not answered, so it is
+    /// asked again when the investigation goes on.
+    pub(super) fn run_out(&mut self, which: BudgetKind) {
+        self.cancel();
+        self.ran_out = Some(which);
+    }
+
     /// Discards what is under way; its entities go back to the head of the line.
     pub(super) fn discard_in_flight(&mut self) -> Discarded {
         let mut discarded = Discarded::Nothing;
@@ -356,6 +365,7 @@ impl Controller {
 fn halt_of(exhausted: BudgetKind) -> Option<HaltCause> {
     match exhausted {
         BudgetKind::Hops => None,
+        BudgetKind::ModelCalls => Some(HaltCause::ModelCalls),
         BudgetKind::Tokens => Some(HaltCause::Tokens),
         BudgetKind::Cost => Some(HaltCause::Cost),
     }

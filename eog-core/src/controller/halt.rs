@@ -76,10 +76,11 @@ impl Controller {
 
     /// Goes on after a halt. One that left no trace is as if it had never been.
     pub(super) fn resume(&mut self) {
+        self.ran_out = None;
         if self.halt.discarded_older {
             self.record_halt();
         }
-        if matches!(self.exhausted_budget(), Some(BudgetKind::Tokens | BudgetKind::Cost)) {
+        if self.exhausted_budget().is_some_and(|which| which != BudgetKind::Hops) {
             // What a restore dispatched was not asked yet, and may not be.
             if self.in_flight.iter().all(|slot| !self.was_asked(slot.ticket)) {
                 let discarded = self.discard_in_flight();

@@ -263,6 +263,7 @@ fn stop_reason(stop: &StopReason) -> String {
         StopReason::BudgetExhausted { which } => {
             let which = match which {
                 BudgetKind::Hops => "hops",
+                BudgetKind::ModelCalls => "calls",
                 BudgetKind::Tokens => "tokens",
                 BudgetKind::Cost => "cost",
             };

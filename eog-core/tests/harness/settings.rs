@@ -32,6 +32,7 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
         "proposals" => config.max_proposals = limit(setting, value)?,
         "hops" => config.budget.hops = limit(setting, value)?,
         "tokens" => config.budget.tokens = limit(setting, value)?,
+        "calls" => config.budget.model_calls = limit(setting, value)?,
         "cost" => config.budget.cost_micro_usd = limit(setting, value)?,
         "width" => {
             let width = NonZeroU32::new(number(setting, value)?).ok_or("width must not be 0")?;

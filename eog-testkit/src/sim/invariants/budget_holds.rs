@@ -89,7 +89,16 @@ fn check_usage(plan: &Plan, life: &Life, number: usize, process: &Process) -> Ch
     let tokens = |usage: Usage| usage.tokens_in + usage.tokens_out;
     let budget = life.config.budget;
     let cost = |usage: Usage| usage.cost_micro_usd;
+    let model_calls = |usage: Usage| usage.model_calls;
     let (before, one) = (found.usage, OUTSIDE);
+    within(
+        "model calls",
+        budget.model_calls,
+        model_calls(before),
+        model_calls(accounted),
+        model_calls(DEAREST),
+        model_calls(one),
+    )?;
     within(
         "tokens",
         budget.tokens,

@@ -85,6 +85,7 @@ impl Plan {
         let truth = Arc::new(TruthGraph::generate(&spec, seed)?);
         let config = config(&mut seed.stream("configuration"));
         let mut crashes = seed.stream("crashes");
+        let mut calls = seed.stream("budget of model calls");
         let count = crashes.between(1, 6);
         let share =
             |most: f64, draw: &mut Stream| if draw.chance(0.2) { 0.0 } else { most * draw.share() };
@@ -94,6 +95,7 @@ impl Plan {
             config,
             rough_budget: Budget {
                 hops: None,
+                model_calls: calls.chance(0.2).then(|| calls.between(0, 20)),
                 tokens: draw.chance(0.3).then(|| draw.between(0, 4_000)),
                 cost_micro_usd: draw.chance(0.2).then(|| draw.between(0, 2_000)),
             },

@@ -1,0 +1,1 @@
+//! A context contract over the tools of MCP servers.

@@ -1,0 +1,1 @@
+//! Investigations and the tools over snapshots, offered to agents.
