@@ -1,0 +1,14 @@
+//! The end of an investigation: its result as a [`Narrative`], by rules or over a model.
+
+mod agent_output;
+mod material;
+mod narrative;
+mod rules;
+
+pub use agent_output::{AgentAlert, AgentEntity, AgentOutput, AgentPropagation};
+pub use material::Material;
+pub use narrative::{
+    AlertExplained, Author, Citation, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity,
+    Narrative, Propagation, Refused,
+};
+pub use rules::narrate;
