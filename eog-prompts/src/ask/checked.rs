@@ -26,12 +26,12 @@ pub(super) fn check<P: Phase>(
     let value = read(response).map_err(|problem| vec![problem])?;
     let misfits = misfits(schema, &value);
     if !misfits.is_empty() {
-        return Err(bounded(misfits));
+        return Err(bounded(&misfits));
     }
     let answer = serde_json::from_value(value)
-        .map_err(|error| bounded(vec![format!("the answer does not have the form: {error}")]))?;
+        .map_err(|error| bounded(&[format!("the answer does not have the form: {error}")]))?;
     let problems = P::problems(input, &answer);
-    if problems.is_empty() { Ok(answer) } else { Err(bounded(problems)) }
+    if problems.is_empty() { Ok(answer) } else { Err(bounded(&problems)) }
 }
 
 /// The answer as JSON, whatever it says.
@@ -90,7 +90,7 @@ fn misfits(schema: &Value, value: &Value) -> Vec<String> {
 }
 
 /// At most as many problems as can be read, each on one line.
-fn bounded(problems: Vec<String>) -> Vec<String> {
+fn bounded(problems: &[String]) -> Vec<String> {
     let more = problems.len().saturating_sub(MAX_PROBLEMS);
     let mut kept: Vec<String> = problems
         .iter()

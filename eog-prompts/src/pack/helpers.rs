@@ -64,7 +64,7 @@ fn name(
 }
 
 fn text_of<'rc>(helper: &'rc Helper<'rc>, called: &'static str) -> Result<&'rc str, RenderError> {
-    match helper.param(0).map(|param| param.value()) {
+    match helper.param(0).map(handlebars::PathAndJson::value) {
         Some(Value::String(text)) => Ok(text),
         _ => {
             Err(RenderErrorReason::Other(format!("{called}: the value is missing or no text"))
