@@ -154,9 +154,9 @@ impl Material {
             || self.seen.get(entity).is_some_and(|seen| seen.contains(finding.id()))
     }
 
-    /// Whether a live claim says that one entity explains another.
-    pub(super) fn claims_edge(&self, edge: &ClaimEdge) -> bool {
-        self.claims.iter().any(|claim| claim.edge() == *edge)
+    /// The live claim that one entity explains another, in the effect's own words if it has any.
+    pub(super) fn claim(&self, edge: &ClaimEdge) -> Option<&Claim> {
+        self.claims.iter().find(|claim| claim.edge() == *edge)
     }
 
     /// Everything that some entities reach over live claims, themselves included.

@@ -15,6 +15,8 @@ use crate::words;
 const MAX_MOMENTS: usize = 100;
 /// Names and steps told of a list that can be long.
 const MAX_TOLD: usize = 5;
+/// Why an origin of the frontier is no contributing factor.
+pub(super) const NOTHING_CHANGED: &str = "it cites nothing of its own that says what changed";
 
 /// Tells an investigation without a model: equal ledgers give equal narratives.
 ///
@@ -95,7 +97,7 @@ fn decisive<'m>(material: &'m Material, name: &EntityId) -> Option<&'m Finding> 
 }
 
 /// Whether findings of a kind say that something happened; alerts and notes speak of others.
-fn is_happening(kind: EvidenceKind) -> bool {
+pub(super) fn is_happening(kind: EvidenceKind) -> bool {
     !matches!(kind, EvidenceKind::Alert | EvidenceKind::Note)
 }
 
@@ -185,7 +187,7 @@ fn explanation(material: &Material, position: usize, by: &[&EntityId]) -> String
     text
 }
 
-fn propagations(material: &Material) -> Vec<Propagation> {
+pub(super) fn propagations(material: &Material) -> Vec<Propagation> {
     let steps = material.causal.iter().map(|claim| Propagation {
         source: claim.cause.clone(),
         target: claim.effect.clone(),
@@ -200,11 +202,10 @@ fn deviations(material: &Material, entities: &[NarratedEntity]) -> Vec<Deviation
     let demoted = entities
         .iter()
         .filter(|entity| !entity.contributing_factor && material.cause_of(&entity.name).is_some());
-    let reason = "it cites nothing of its own that says what changed";
     let demoted = demoted.map(|entity| Deviation {
         entity: entity.name.clone(),
         contributing_factor: false,
-        reason: reason.to_owned(),
+        reason: NOTHING_CHANGED.to_owned(),
     });
     demoted.collect()
 }
@@ -227,22 +228,32 @@ pub(super) fn summary(
     let factor = |name: &EntityId| {
         entities.iter().find(|entity| entity.name == *name && entity.contributing_factor)
     };
+    let told = |entity: &NarratedEntity| {
+        let what = entity.what_changed.as_deref().unwrap_or_default();
+        let when = entity.when.as_ref().map(words::time).unwrap_or_default();
+        format!("{}: {} ({when})", entity.name, words::clean(what))
+    };
     for group in material.causes() {
-        let told: Vec<String> = group
-            .origins
-            .iter()
-            .filter_map(factor)
-            .map(|entity| {
-                let what = entity.what_changed.as_deref().unwrap_or_default();
-                let when = entity.when.as_ref().map(words::time).unwrap_or_default();
-                format!("{}: {} ({when})", entity.name, words::clean(what))
-            })
-            .collect();
+        let told: Vec<String> = group.origins.iter().filter_map(factor).map(told).collect();
         if !told.is_empty() {
             let cause = words::cause(&material.conclusion, group);
             let told = some(&told, "origin", "origins");
             sentences.push(format!("{cause} ({}): {told}.", group.confidence));
         }
+    }
+    let others = entities
+        .iter()
+        .filter(|entity| entity.contributing_factor && material.cause_of(&entity.name).is_none());
+    let others: Vec<String> = others.map(told).collect();
+    if !others.is_empty() {
+        let what = match material.is_diagnosed() {
+            true => "Named by the model, not an origin of the frontier",
+            false => "Best guess, not a finding",
+        };
+        sentences.push(format!("{what}: {}.", some(&others, "entity", "entities")));
+    }
+    if sentences.is_empty() && material.is_diagnosed() {
+        return "No origin of the frontier is held for a contributing factor.".to_owned();
     }
     if sentences.is_empty() {
         sentences.push("No origin was found that explains an alert.".to_owned());
@@ -302,7 +313,7 @@ pub(super) fn moment(finding: &Finding) -> Moment {
 }
 
 /// What happened to some entities, with the alerts.
-fn timeline(
+pub(super) fn timeline(
     material: &Material,
     entities: &[NarratedEntity],
     left_out: &mut Vec<String>,
