@@ -51,6 +51,7 @@ pub struct Conclusion {
 /// How sure a finding is. There are no percentages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Confidence {
     /// Only a ranking: no origin was found that explains an anomaly.
     Inconclusive,

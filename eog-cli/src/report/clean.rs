@@ -1,27 +1,7 @@
 //! Telemetry is untrusted text: made harmless before a terminal, a page or a drawing shows it.
 
-use std::borrow::Cow;
-
-/// Longest piece of telemetry that a report shows, in characters.
-const MAX_CHARS: usize = 400;
-
-/// One line without control characters (escape sequences among them) or direction overrides.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_CHARS && !text.chars().any(is_harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut line: String =
-        text.chars().take(MAX_CHARS).map(|c| if is_harmful(c) { ' ' } else { c }).collect();
-    if text.chars().nth(MAX_CHARS).is_some() {
-        line.push('…');
-    }
-    Cow::Owned(line.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
+pub(crate) use eog_prompts::words::clean;
+use eog_prompts::words::{clean_up_to, is_harmful};
 
 /// Without control characters and direction overrides, whatever its length.
 pub(crate) fn clean_line(text: &str) -> String {
@@ -52,8 +32,17 @@ pub(super) fn clean_to(text: &str, limit: usize) -> String {
 
 /// Cleaned, and with the characters that mean something in Markdown made plain.
 pub(super) fn for_markdown(text: &str) -> String {
+    plain(&clean(text))
+}
+
+/// Like [`for_markdown`], of a text that may be longer than a piece of telemetry.
+pub(super) fn for_markdown_up_to(text: &str, limit: usize) -> String {
+    plain(&clean_up_to(text, limit))
+}
+
+fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for c in clean(text).chars() {
+    for c in text.chars() {
         match c {
             '<' => plain.push_str("&lt;"),
             '>' => plain.push_str("&gt;"),

@@ -3,11 +3,15 @@
 use std::fmt::Write as _;
 
 use eog::{EntityId, Finding};
+use eog_prompts::{Author, NarratedEntity};
 
-use super::clean::{for_markdown, for_markdown_code};
+use super::clean::{for_markdown, for_markdown_code, for_markdown_up_to};
 use super::graph::mermaid;
 use super::model::Report;
 use super::words;
+
+/// Characters shown of a summary, or of an answer to a question: several pieces of telemetry.
+const MAX_TEXT: usize = 2_000;
 
 /// Renders the report as Markdown.
 pub(crate) fn markdown(report: &Report) -> String {
@@ -29,14 +33,34 @@ pub(crate) fn markdown(report: &Report) -> String {
         );
     }
     let _ = writeln!(out, "- Cost: {}", words::cost(report));
+    author(&mut out, report);
+    let summary = for_markdown_up_to(&report.narrative.summary, MAX_TEXT);
+    let _ = writeln!(out, "\n## Summary\n\n{summary}");
     causes(&mut out, report);
+    further_factors(&mut out, report);
     ranking(&mut out, report);
+    timeline(&mut out, report);
     chain(&mut out, report);
     unlinked(&mut out, report);
     alerts(&mut out, report);
     beliefs(&mut out, report);
+    not_taken(&mut out, report);
     notes(&mut out, report);
     out
+}
+
+fn author(out: &mut String, report: &Report) {
+    let _ = match &report.narrative.author {
+        Author::Rules => Ok(()),
+        Author::Model { name } => {
+            writeln!(out, "- Told by {}, checked against the ledger", for_markdown(name))
+        }
+        Author::RulesAfterFailure { failure } => writeln!(
+            out,
+            "- Told by rules, since no model gave an answer that can be used: {}",
+            for_markdown_up_to(failure, MAX_TEXT)
+        ),
+    };
 }
 
 fn causes(out: &mut String, report: &Report) {
@@ -45,17 +69,106 @@ fn causes(out: &mut String, report: &Report) {
             let _ = writeln!(
                 out,
                 "\n## {}: {} ({})\n",
-                words::cause(report, group),
+                words::cause(&report.conclusion, group),
                 for_markdown(origin.as_str()),
                 group.confidence
             );
+            let told = report.narrative.entities.iter().find(|entity| entity.name == *origin);
+            if let Some(told) = told {
+                let _ = writeln!(out, "{}\n", for_markdown(&told.reasoning));
+                answers(out, told);
+            }
             let Some(belief) = report.beliefs.get(origin) else { continue };
-            let _ = writeln!(out, "{}\n", for_markdown(&belief.summary));
             evidence(out, &report.cited(belief));
             for doubt in &group.doubts {
                 let _ = writeln!(out, "\nNot confirmed: {}.", for_markdown(&doubt.to_string()));
             }
         }
+    }
+}
+
+/// What every contributing factor must answer.
+fn answers(out: &mut String, entity: &NarratedEntity) {
+    if let Some(what) = &entity.what_changed {
+        let _ = writeln!(out, "- What changed: {}", for_markdown_up_to(what, MAX_TEXT));
+    }
+    if let Some(when) = &entity.when {
+        let _ = writeln!(out, "- When: {}", words::time(when));
+    }
+    if let Some(how) = &entity.how_it_explains {
+        let _ =
+            writeln!(out, "- How it explains the rest: {}\n", for_markdown_up_to(how, MAX_TEXT));
+    }
+}
+
+/// Contributing factors that a model named and the frontier does not have.
+fn further_factors(out: &mut String, report: &Report) {
+    let factors = report.narrative.entities.iter().filter(|entity| entity.contributing_factor);
+    for entity in factors.filter(|entity| report.cause_of(&entity.name).is_none()) {
+        let what = match report.narrative.best_guess {
+            true => "Best guess, not a finding",
+            false => "Named by the model, not an origin of the frontier",
+        };
+        let name = for_markdown(entity.name.as_str());
+        let _ = writeln!(out, "\n## {what}: {name}\n\n{}\n", for_markdown(&entity.reasoning));
+        answers(out, entity);
+        let cited = entity.evidence.iter().map(|citation| &citation.id);
+        evidence(out, &report.lookup(cited));
+    }
+}
+
+fn timeline(out: &mut String, report: &Report) {
+    let moments = &report.narrative.timeline;
+    if moments.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n## Timeline\n\n| Time | Entity | What | Evidence | Query |\n|---|---|---|---|---|"
+    );
+    for moment in moments {
+        let query = match moment.query.as_str() {
+            "" => String::new(),
+            query => format!("`{}`", for_markdown_code(query).replace('|', "\\|")),
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {query} |",
+            words::time(&moment.time),
+            for_markdown(moment.entity.as_str()),
+            for_markdown(&moment.what),
+            moment.evidence.as_ref().map(ToString::to_string).unwrap_or_default()
+        );
+    }
+}
+
+/// Where the narrative differs from the frontier, from its author's words, or from all there is.
+fn not_taken(out: &mut String, report: &Report) {
+    let narrative = &report.narrative;
+    if !narrative.deviations.is_empty() {
+        let _ = writeln!(out, "\n## Where this differs from the frontier\n");
+    }
+    for deviation in &narrative.deviations {
+        let _ = writeln!(
+            out,
+            "- {} is {} contributing factor here: {}",
+            for_markdown(deviation.entity.as_str()),
+            if deviation.contributing_factor { "a" } else { "no" },
+            for_markdown(&deviation.reason)
+        );
+    }
+    if !narrative.refused.is_empty() {
+        let _ = writeln!(out, "\n## What the model said and was not taken\n");
+    }
+    for refused in &narrative.refused {
+        let (what, reason) = (for_markdown(&refused.what), for_markdown(&refused.reason));
+        let _ = writeln!(out, "- {what}: {reason}");
+    }
+    if !narrative.left_out.is_empty() {
+        let _ = writeln!(out, "\n## Left out\n");
+    }
+    for left_out in &narrative.left_out {
+        let _ = writeln!(out, "- {}", for_markdown(left_out));
     }
 }
 

@@ -47,7 +47,7 @@ fn head(page: &mut Page, report: &Report) {
     page.line("", BOLD, &clean(&report.name));
     let summary = format!(
         "{}, {}, window {}",
-        words::count(report.entities, "entity", "entities"),
+        words::count(report.topology.entities().len(), "entity", "entities"),
         words::count(report.anomalies.len(), "alert", "alerts"),
         words::window(&report.window)
     );
@@ -59,7 +59,11 @@ fn head(page: &mut Page, report: &Report) {
 
 fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
-    page.title(&format!("{} ({})", words::cause(report, group).to_uppercase(), group.confidence));
+    page.title(&format!(
+        "{} ({})",
+        words::cause(&report.conclusion, group).to_uppercase(),
+        group.confidence
+    ));
     for origin in &group.origins {
         page.line("  ", style, &clean(origin.as_str()));
         let Some(belief) = report.beliefs.get(origin) else { continue };

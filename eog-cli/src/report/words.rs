@@ -1,77 +1,14 @@
 //! Phrases that several forms of the report share.
 
-use eog::{
-    BudgetKind, ChangeCause, ClaimEdge, EntityId, EvidenceKind, EvidenceTime, Finding, OriginGroup,
-    Refusal, StopReason, Timestamp, Window,
-};
+use eog::{BudgetKind, ChangeCause, ClaimEdge, Finding, Refusal, StopReason};
 
 use super::model::{Report, RunFigures};
 
-/// What a group of the frontier is called: those that the smallest cover can do without are not
-/// told as if they were needed.
-pub(super) fn cause(report: &Report, group: &OriginGroup) -> &'static str {
-    let position = report.conclusion.frontier.iter().position(|other| other == group);
-    match (position.is_some_and(|p| report.conclusion.cover.contains(&p)), group.mutual) {
-        (true, false) => "Root cause",
-        (true, true) => "Root causes, each explaining the other",
-        (false, false) => "Also possible",
-        (false, true) => "Also possible, each explaining the other",
-    }
-}
-
-/// `1 alert`, `2 alerts`.
-pub(super) fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
-/// An instant to the second, in UTC.
-pub(super) fn instant(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
-}
-
-/// A window; the date is said once when it is the same.
-pub(super) fn window(window: &Window) -> String {
-    let end =
-        if window.start().strftime("%F").to_string() == window.end().strftime("%F").to_string() {
-            window.end().strftime("%H:%M:%SZ").to_string()
-        } else {
-            instant(window.end())
-        };
-    format!("{} to {end}", instant(window.start()))
-}
-
-/// When a finding holds.
-pub(super) fn time(time: &EvidenceTime) -> String {
-    match time {
-        EvidenceTime::At(at) => instant(*at),
-        EvidenceTime::During(during) => window(during),
-    }
-}
-
-/// A finding in one line: for a change from what to what, else its excerpt.
-pub(super) fn finding(finding: &Finding) -> String {
-    match &finding.change {
-        Some(change) if finding.kind == EvidenceKind::Change => {
-            let old = change.old.as_deref().unwrap_or("(absent)");
-            let new = change.new.as_deref().unwrap_or("(removed)");
-            format!("{} changed from {old} to {new}", change.path)
-        }
-        _ => finding.excerpt.clone(),
-    }
-}
+pub(super) use eog_prompts::words::{cause, count, finding, instant, list, time, window};
 
 /// The query that gives a finding again, with its source in front unless it says so itself.
 pub(super) fn query(finding: &Finding) -> String {
-    if finding.query.starts_with(&finding.source) {
-        finding.query.clone()
-    } else {
-        format!("{}: {}", finding.source, finding.query)
-    }
-}
-
-/// Entities by name, separated by commas.
-pub(super) fn list<'e>(entities: impl IntoIterator<Item = &'e EntityId>) -> String {
-    entities.into_iter().map(EntityId::as_str).collect::<Vec<_>>().join(", ")
+    eog_prompts::words::query(&finding.source, &finding.query)
 }
 
 /// A refusal that the author of a policy should know of. Proposals of entities that were visited

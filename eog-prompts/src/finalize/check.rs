@@ -1,0 +1,498 @@
+//! What of a model's answer is taken: nothing that the graph, the evidence or the frontier speaks
+//! against without a recorded reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::{ClaimEdge, EntityId, EvidenceId, EvidenceTime, Finding, Timestamp};
+use eog_evidence::mask_text;
+
+use super::clock::Clock;
+use super::material::Material;
+use super::narrative::{
+    AlertExplained, Author, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity, Narrative,
+    Propagation, Refused,
+};
+use super::rules;
+use crate::phases::finalize::{
+    FinalizeAnswer, FinalizeInput, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation,
+    ToldTime,
+};
+use crate::words;
+
+/// Longest summary that is taken, in characters; the rest is cut.
+const MAX_SUMMARY: usize = 1_500;
+/// Longest other text that is taken, in characters.
+const MAX_TEXT: usize = 600;
+/// Most of a model's statements that are quoted as refused.
+const MAX_REFUSED: usize = 100;
+/// Characters quoted of a refused statement.
+const MAX_QUOTED: usize = 160;
+
+/// The narrative that an answer gives, checked against the ledger.
+pub(super) fn take(
+    material: &Material,
+    input: &FinalizeInput,
+    answer: &FinalizeAnswer,
+    model: &str,
+) -> Narrative {
+    let mut check = Check::new(material, input);
+    let entities = check.entities(&answer.entities);
+    let factors = rules::factors(&entities);
+    let best_guess = !material.is_diagnosed() && !factors.is_empty();
+    let alerts = check.alerts(&answer.alerts, &factors, best_guess);
+    let propagations = check.propagations(&answer.propagations);
+    let mut left_out = rules::waiting(material);
+    left_out.extend(input.left_out.iter().cloned());
+    let timeline = check.timeline(&answer.timeline, &entities, &mut left_out);
+    let summary = match check.text("the summary", &answer.summary, MAX_SUMMARY) {
+        Some(summary) if best_guess => format!("Best guess, not a finding: {summary}"),
+        Some(summary) => summary,
+        None => rules::summary(material, &entities, &alerts),
+    };
+    Narrative {
+        version: NARRATIVE_VERSION,
+        author: Author::Model { name: words::clean(model).into_owned() },
+        confidence: material.conclusion.confidence,
+        best_guess,
+        summary,
+        timeline,
+        entities,
+        propagations,
+        alerts_explained: alerts,
+        refused: check.take_refused(),
+        deviations: check.deviations,
+        left_out,
+    }
+}
+
+/// The answers of one contributing factor.
+struct Answers {
+    what: Option<String>,
+    when: Option<EvidenceTime>,
+    how: Option<String>,
+    /// All that they cite.
+    cited: BTreeSet<EvidenceId>,
+}
+
+struct Check<'m> {
+    material: &'m Material,
+    input: &'m FinalizeInput,
+    clock: Clock,
+    refused: Vec<Refused>,
+    /// Refused statements beyond those that are kept.
+    more: usize,
+    deviations: Vec<Deviation>,
+}
+
+impl<'m> Check<'m> {
+    fn new(material: &'m Material, input: &'m FinalizeInput) -> Self {
+        let clock = known_times(material, input);
+        Self { material, input, clock, refused: Vec::new(), more: 0, deviations: Vec::new() }
+    }
+
+    fn refuse(&mut self, what: impl AsRef<str>, reason: impl Into<String>) {
+        if self.refused.len() < MAX_REFUSED {
+            let what = words::clean_up_to(&mask_text(what.as_ref()), MAX_QUOTED);
+            self.refused.push(Refused { what, reason: reason.into() });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn take_refused(&mut self) -> Vec<Refused> {
+        let mut refused = std::mem::take(&mut self.refused);
+        if self.more > 0 {
+            let what = words::count(self.more, "further statement", "further statements");
+            refused.push(Refused { what, reason: "there are too many to list".to_owned() });
+        }
+        refused
+    }
+
+    /// A text made harmless, unless it is empty or tells a time that nobody measured.
+    fn text(&mut self, what: &str, told: &str, limit: usize) -> Option<String> {
+        let text = words::clean_up_to(&mask_text(told), limit);
+        if text.is_empty() {
+            return None;
+        }
+        let Some(time) = self.clock.unknown_in(&text) else { return Some(text) };
+        let reason =
+            format!("it tells {time}, which is the time of no evidence; the ledger's words stand");
+        self.refuse(format!("{what}: {text}"), reason);
+        None
+    }
+
+    /// The findings behind numbers, without those that do not exist.
+    fn findings(&mut self, what: &str, numbers: &[u32]) -> Vec<&'m Finding> {
+        let mut findings = Vec::new();
+        for &number in numbers.iter().collect::<BTreeSet<_>>() {
+            let found = self.input.id(number).and_then(|id| self.material.findings.get(id));
+            match found {
+                Some(finding) => findings.push(finding),
+                None => self.refuse(
+                    format!("evidence {number} for {what}"),
+                    "there is no evidence of that number",
+                ),
+            }
+        }
+        findings
+    }
+
+    /// Who had a part: as told, as far as that stands, with everyone whom the model forgot.
+    fn entities(&mut self, told: &[ToldEntity]) -> Vec<NarratedEntity> {
+        let mut taken: BTreeMap<EntityId, NarratedEntity> = BTreeMap::new();
+        for told in told {
+            let Some(name) = self.material.entity(&told.name) else {
+                self.refuse(
+                    format!("entity {}", told.name),
+                    "it is no entity of this investigation",
+                );
+                continue;
+            };
+            if taken.contains_key(&name) {
+                self.refuse(format!("entity {name}, once more"), "it was told already");
+                continue;
+            }
+            let entity = self.entity(&name, told);
+            taken.insert(name, entity);
+        }
+        for name in self.material.involved() {
+            if !taken.contains_key(name) {
+                if self.material.cause_of(name).is_some() {
+                    let what = format!("nothing about {name}, an origin of the frontier");
+                    self.refuse(what, "it is told from the ledger");
+                }
+                let entity = rules::entity(self.material, name);
+                if !entity.contributing_factor && self.material.cause_of(name).is_some() {
+                    self.deviate(name, false, rules::NOTHING_CHANGED);
+                }
+                taken.insert(name.clone(), entity);
+            }
+        }
+        let (factors, others): (Vec<_>, Vec<_>) =
+            taken.into_values().partition(|entity| entity.contributing_factor);
+        factors.into_iter().chain(others).collect()
+    }
+
+    fn deviate(&mut self, name: &EntityId, contributing_factor: bool, reason: impl Into<String>) {
+        let (entity, reason) = (name.clone(), reason.into());
+        self.deviations.push(Deviation { entity, contributing_factor, reason });
+    }
+
+    /// One entity of the graph.
+    fn entity(&mut self, name: &EntityId, told: &ToldEntity) -> NarratedEntity {
+        let by_rules = rules::entity(self.material, name);
+        let about = format!("the reasoning on {name}");
+        let reasoning = self.text(&about, &told.reasoning, MAX_TEXT);
+        let mut cited: BTreeSet<EvidenceId> = self
+            .findings(&about, &told.evidence)
+            .into_iter()
+            .map(|finding| finding.id().clone())
+            .collect();
+        let answers = self.role(name, told, &by_rules);
+        let mut entity = NarratedEntity {
+            contributing_factor: answers.is_some(),
+            what_changed: None,
+            when: None,
+            how_it_explains: None,
+            ..by_rules
+        };
+        if let Some(answers) = answers {
+            cited.extend(answers.cited);
+            entity.what_changed = answers.what;
+            entity.when = answers.when;
+            entity.how_it_explains = answers.how;
+        }
+        if let Some(reasoning) = reasoning {
+            entity.reasoning = reasoning;
+        }
+        if !cited.is_empty() {
+            let findings = self.material.lookup(&cited);
+            entity.evidence = findings.into_iter().map(rules::citation).collect();
+        }
+        entity
+    }
+
+    /// The answers of a contributing factor; none if the entity is none.
+    fn role(
+        &mut self,
+        name: &EntityId,
+        told: &ToldEntity,
+        by_rules: &NarratedEntity,
+    ) -> Option<Answers> {
+        let about = format!("why {name} differs from the frontier");
+        let is_frontier = self.material.cause_of(name).is_some();
+        match (told.contributing_factor, is_frontier) {
+            (false, false) => None,
+            (false, true) => match self.text(&about, &told.differs_because, MAX_TEXT) {
+                Some(reason) => {
+                    self.deviate(name, false, reason);
+                    None
+                }
+                None => {
+                    let reason = "it is an origin of the frontier, and no reason is given; told from the ledger";
+                    self.refuse(format!("{name} is no contributing factor"), reason);
+                    self.answered(name, told, by_rules)
+                }
+            },
+            (true, true) => self.answered(name, told, by_rules),
+            (true, false) => {
+                let answers = self.answers(name, told);
+                let what = format!("{name} is a contributing factor");
+                if let Some(open) = open_question(&answers) {
+                    self.refuse(what, format!("demoted: {open}"));
+                    return None;
+                }
+                if !self.material.is_diagnosed() {
+                    return Some(answers);
+                }
+                let Some(reason) = self.text(&about, &told.differs_because, MAX_TEXT) else {
+                    let reason = "demoted: the frontier does not have it, and no reason is given";
+                    self.refuse(what, reason);
+                    return None;
+                };
+                self.deviate(name, true, reason);
+                Some(answers)
+            }
+        }
+    }
+
+    /// The answers of an origin of the frontier. The ledger answers what the model does not; where
+    /// it cannot, the origin is demoted.
+    fn answered(
+        &mut self,
+        name: &EntityId,
+        told: &ToldEntity,
+        by_rules: &NarratedEntity,
+    ) -> Option<Answers> {
+        let mut answers = self.answers(name, told);
+        if let Some(open) = open_question(&answers) {
+            if !by_rules.contributing_factor {
+                self.deviate(name, false, format!("demoted: {open}"));
+                return None;
+            }
+            self.refuse(format!("the answers on {name}"), format!("{open}; told from the ledger"));
+        }
+        // What changed and when belong together.
+        if answers.what.is_none() || answers.when.is_none() {
+            answers.what.clone_from(&by_rules.what_changed);
+            answers.when = by_rules.when;
+            answers.cited.extend(by_rules.evidence.iter().map(|citation| citation.id.clone()));
+        }
+        if answers.how.is_none() {
+            answers.how.clone_from(&by_rules.how_it_explains);
+        }
+        Some(answers)
+    }
+
+    /// The three answers, each only as far as it rests on evidence.
+    fn answers(&mut self, name: &EntityId, told: &ToldEntity) -> Answers {
+        let mut cited = BTreeSet::new();
+        let what = self.answer(name, "what changed at", &told.what_changed, true, &mut cited);
+        let when = self.when(name, &told.when, &mut cited);
+        let how =
+            self.answer(name, "how it explains, of", &told.how_it_explains, false, &mut cited);
+        Answers { what, when, how, cited }
+    }
+
+    fn answer(
+        &mut self,
+        name: &EntityId,
+        question: &str,
+        told: &ToldAnswer,
+        of_its_own: bool,
+        cited: &mut BTreeSet<EvidenceId>,
+    ) -> Option<String> {
+        let about = format!("{question} {name}");
+        let text = self.text(&about, &told.answer, MAX_TEXT);
+        let findings = self.findings(&about, &told.evidence);
+        let holds = |finding: &&Finding| {
+            !of_its_own
+                || (rules::is_happening(finding.kind) && self.material.is_own(name, finding))
+        };
+        if !findings.iter().any(holds) {
+            return None;
+        }
+        cited.extend(findings.iter().map(|finding| finding.id().clone()));
+        text
+    }
+
+    /// The time of the evidence, whatever the model makes of it.
+    fn when(
+        &mut self,
+        name: &EntityId,
+        told: &ToldTime,
+        cited: &mut BTreeSet<EvidenceId>,
+    ) -> Option<EvidenceTime> {
+        let about = format!("when {name} changed");
+        let mut findings = self.findings(&about, &told.evidence);
+        findings.retain(|finding| {
+            rules::is_happening(finding.kind) && self.material.is_own(name, finding)
+        });
+        findings.sort_by_key(|finding| (finding.kind, finding.time.start()));
+        let said = findings.iter().find(|finding| is_time_of(&told.time, &finding.time));
+        let finding = *said.or(findings.first())?;
+        if said.is_none() {
+            let reason = format!(
+                "the evidence cited has no such time; its time, {}, stands",
+                words::time(&finding.time)
+            );
+            self.refuse(format!("{about}: {}", told.time), reason);
+        }
+        cited.insert(finding.id().clone());
+        Some(finding.time)
+    }
+
+    /// The steps of the ledger in the model's words, and such live claims as it adds.
+    fn propagations(&mut self, told: &[ToldPropagation]) -> Vec<Propagation> {
+        let steps = rules::propagations(self.material).into_iter();
+        let mut steps: BTreeMap<ClaimEdge, Propagation> = steps
+            .map(|step| {
+                (ClaimEdge { cause: step.source.clone(), effect: step.target.clone() }, step)
+            })
+            .collect();
+        for told in told {
+            let what = format!("{} affects {}", told.source, told.target);
+            let ends = self.material.entity(&told.source).zip(self.material.entity(&told.target));
+            let Some((cause, effect)) = ends else {
+                self.refuse(what, "an end is no entity of this investigation");
+                continue;
+            };
+            let edge = ClaimEdge { cause, effect };
+            let Some(claim) = self.material.claim(&edge) else {
+                self.refuse(what, "no claim of the investigation says so");
+                continue;
+            };
+            let (source, target) = (edge.cause.clone(), edge.effect.clone());
+            let condition = self.text(&what, &told.condition, MAX_TEXT);
+            let effect = self.text(&what, &told.effect, MAX_TEXT);
+            let condition = condition.unwrap_or_else(|| claim.condition.clone());
+            let effect = effect.unwrap_or_else(|| claim.observed.clone());
+            steps.insert(edge, Propagation { source, target, condition, effect });
+        }
+        steps.into_values().collect()
+    }
+
+    /// Whether an alert is explained follows from the factors and claims; a model can only word it.
+    /// Of a guess it can also say that it does not explain an alert.
+    fn alerts(
+        &mut self,
+        told: &[ToldAlert],
+        factors: &BTreeSet<EntityId>,
+        best_guess: bool,
+    ) -> Vec<AlertExplained> {
+        let mut alerts = rules::alerts(self.material, factors);
+        let mut by_number: BTreeMap<usize, &ToldAlert> = BTreeMap::new();
+        for told in told {
+            match usize::try_from(told.alert).ok().and_then(|number| number.checked_sub(1)) {
+                Some(position) if position < alerts.len() => {
+                    by_number.entry(position).or_insert(told);
+                }
+                _ => {
+                    self.refuse(
+                        format!("alert {}", told.alert),
+                        "there is no alert of that number",
+                    );
+                }
+            }
+        }
+        for (position, alert) in alerts.iter_mut().enumerate() {
+            let told = by_number.get(&position);
+            if best_guess && alert.explained && !told.is_some_and(|told| told.explained) {
+                alert.explained = false;
+                alert.explanation =
+                    format!("fired on {}; the guess does not explain it", alert.entity);
+            }
+            let Some(told) = told else { continue };
+            let what = format!("the explanation of {} on {}", alert.alert, alert.entity);
+            if told.explained != alert.explained {
+                let reason = match alert.explained {
+                    true => "a contributing factor reaches it along claims",
+                    false => "no contributing factor reaches it along claims",
+                };
+                self.refuse(format!("{what}: {}", told.explanation), reason);
+            } else if let Some(text) = self.text(&what, &told.explanation, MAX_TEXT) {
+                alert.explanation = text;
+            }
+        }
+        alerts
+    }
+
+    /// The moments told, with those of the alerts and of the contributing factors.
+    fn timeline(
+        &mut self,
+        told: &[ToldMoment],
+        entities: &[NarratedEntity],
+        left_out: &mut Vec<String>,
+    ) -> Vec<Moment> {
+        let mut moments: BTreeMap<EvidenceId, (u8, Moment)> = BTreeMap::new();
+        for told in told {
+            let about = format!("the moment \"{}\"", words::clean_up_to(&told.what, 60));
+            for finding in self.findings(&about, &[told.evidence]) {
+                let mut moment = rules::moment(finding);
+                if let Some(what) = self.text(&about, &told.what, MAX_TEXT) {
+                    moment.what = what;
+                }
+                moments.entry(finding.id().clone()).or_insert((2, moment));
+            }
+        }
+        if moments.is_empty() {
+            return rules::timeline(self.material, entities, left_out);
+        }
+        let factors = entities.iter().filter(|entity| entity.contributing_factor);
+        for citation in factors.flat_map(|factor| &factor.evidence) {
+            let Some(finding) = self.material.findings.get(&citation.id) else { continue };
+            if rules::is_happening(finding.kind) {
+                moments
+                    .entry(citation.id.clone())
+                    .or_insert_with(|| (0, rules::moment(finding)))
+                    .0 = 0;
+            }
+        }
+        let onsets = rules::onsets(self.material).map(|moment| (1, moment));
+        rules::arrange(onsets.chain(moments.into_values()).collect(), left_out)
+    }
+}
+
+/// The first question without an answer.
+fn open_question(answers: &Answers) -> Option<&'static str> {
+    if answers.what.is_none() {
+        Some("what changed is not answered with evidence of its own")
+    } else if answers.when.is_none() {
+        Some("when is not answered with evidence of its own")
+    } else if answers.how.is_none() {
+        Some("how it explains the alerts is not answered with evidence")
+    } else {
+        None
+    }
+}
+
+/// Whether a model's word for a time is that of a finding, to the second.
+fn is_time_of(told: &str, time: &EvidenceTime) -> bool {
+    let told = told.trim();
+    if told == words::time(time) {
+        return true;
+    }
+    told.parse::<Timestamp>().is_ok_and(|at| at.as_second() == time.start().as_second())
+}
+
+/// Every time that the model was shown.
+fn known_times(material: &Material, input: &FinalizeInput) -> Clock {
+    let mut clock = Clock::default();
+    for at in material.anomalies.iter().flat_map(|a| a.onsets().chain(a.last_seen)) {
+        clock.note(at);
+    }
+    clock.note(material.window.start());
+    clock.note(material.window.end());
+    for line in &input.evidence {
+        clock.note_text(&line.time);
+        clock.note_text(&line.text);
+    }
+    for line in &input.entities {
+        clock.note_text(&line.summary);
+    }
+    for line in &input.claims {
+        clock.note_text(&line.condition);
+        clock.note_text(&line.observed);
+    }
+    clock
+}
