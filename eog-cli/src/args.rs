@@ -1,10 +1,11 @@
 //! The command line.
 
+mod judging;
+mod prompt;
 mod reading;
 mod stress;
 mod tool;
 
-use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
+pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
+pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Call, Tool, ToolFormat};
@@ -61,6 +64,9 @@ pub(crate) enum Command {
     /// Every entry is derived again by the rules and compared with the recorded one.
     Replay(Replay),
     /// Say why an entity got its label: its evaluations, what it heard, what the label hangs on.
+    ///
+    /// --policy judges the last packet again, whole and without each finding and message in turn. It
+    /// must be the policy that the ledger names, if it names one.
     Explain(Explain),
     /// Say where two runs part, and what each concluded.
     Diff(Diff),
@@ -73,6 +79,11 @@ pub(crate) enum Command {
     ///
     /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),
+    /// Show what language models are told: the templates of each phase, and their forms of answer.
+    #[command(subcommand)]
+    Prompt(Prompt),
+    /// Say what is set and what is missing for language models, without asking any.
+    Doctor(Doctor),
     /// Print the JSON Schema of what a command policy reads or writes.
     ///
     /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says
@@ -125,6 +136,12 @@ pub(crate) struct Investigate {
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
+    /// Ask nobody and write nothing: print the packets of the entities it would start from, the
+    /// first prompt of a language model with its exact number of tokens, and an upper bound for
+    /// everything after it.
+    #[arg(long, conflicts_with = "journal")]
+    pub(crate) dry_run: bool,
+
     /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
     /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
     /// file be damaged.
@@ -170,20 +187,13 @@ pub(crate) struct Start {
 /// What a run needs, new, resumed or forked.
 #[derive(Debug, Args)]
 pub(crate) struct Running {
-    /// Who judges the evidence: `evidence` (built-in rules, no model), which is the default, or
-    /// `command:PROGRAM`, which reads one packet as JSON on standard input and writes one decision
-    /// as JSON on standard output (see `eog schema`). A program that cannot answer now, but may
-    /// later, ends with code 75 (EX_TEMPFAIL): see --retries.
-    #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
-    policy: Option<PolicyChoice>,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 
-    /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
-    #[arg(long, value_name = "ARG", allow_hyphen_values = true, requires = "policy")]
-    pub(crate) policy_arg: Vec<OsString>,
-
-    /// Longest time for one attempt of a policy call, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
-    policy_timeout: Duration,
+    /// Longest time for one attempt of a policy call, in seconds: 120, or 900 for a language model,
+    /// whose requests have a time-out of their own (llm.timeout_s in eog.toml).
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    policy_timeout: Option<Duration>,
 
     #[command(flatten)]
     pace: Pace,
@@ -215,23 +225,9 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Who judges.
-    pub(crate) fn policy(&self) -> &PolicyChoice {
-        self.policy.as_ref().unwrap_or_default()
-    }
-
-    /// Whether the command line says who judges.
-    pub(crate) fn names_policy(&self) -> bool {
-        self.policy.is_some()
-    }
-
     /// How long things may take, how many may be under way, how often they are tried.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
-            policy_timeout: self.policy_timeout,
-            deadline: self.deadline,
-            ..self.pace.calls.limits()
-        }
+    pub(crate) fn limits(&self, policy: &PolicyChoice) -> Limits {
+        Limits { deadline: self.deadline, ..self.pace.calls.limits(policy, self.policy_timeout) }
     }
 
     /// How far to ask ahead, if at all.
@@ -272,22 +268,34 @@ pub(crate) struct Calls {
     context_calls: Option<NonZeroU32>,
 
     /// Further attempts after a failure that may pass, such as exit code 75 of a program, with
-    /// growing waits in between. A time-out and other failures are not tried again.
+    /// growing waits in between. A time-out and other failures are not tried again. For a language
+    /// model see llm.retries in eog.toml.
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
 }
 
 impl Calls {
-    pub(crate) fn limits(&self) -> Limits {
-        let attempts = NonZeroU32::MIN.saturating_add(self.retries);
+    pub(crate) fn limits(&self, policy: &PolicyChoice, policy_timeout: Option<Duration>) -> Limits {
+        // Requests to models are tried again one by one, where it is known what may be.
+        let (retries, timeout) = match policy {
+            PolicyChoice::Llm => (0, LLM_TIMEOUT),
+            PolicyChoice::Evidence | PolicyChoice::Command(_) => (self.retries, POLICY_TIMEOUT),
+        };
+        let attempts = NonZeroU32::MIN.saturating_add(retries);
         Limits {
             context_calls: self.context_calls,
             policy_calls: self.policy_calls,
+            policy_timeout: policy_timeout.unwrap_or(timeout),
             retry: Retry { attempts, ..Retry::default() },
             ..Limits::default()
         }
     }
 }
+
+/// Longest time for one attempt of a policy call.
+const POLICY_TIMEOUT: Duration = Duration::from_secs(120);
+/// The same with a language model: several requests, waits between them, a correction, fallbacks.
+const LLM_TIMEOUT: Duration = Duration::from_secs(900);
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
@@ -411,18 +419,6 @@ impl Profile {
     }
 }
 
-impl Default for &PolicyChoice {
-    fn default() -> Self {
-        &PolicyChoice::Evidence
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PolicyChoice {
-    Evidence,
-    Command(OsString),
-}
-
 const REPLAY_CODES: &str = "\
 Exit codes:
   0    an origin that explains at least one alert was found
@@ -463,15 +459,9 @@ pub(crate) struct Explain {
     /// The entity.
     pub(crate) entity: String,
 
-    /// Who judges the last packet again, whole and without each finding and message in turn:
-    /// `evidence` (built-in rules), which is the default, or `command:PROGRAM`. It must be the
-    /// policy that the ledger names, if it names one.
-    #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
-    pub(crate) policy: Option<PolicyChoice>,
-
-    /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
-    #[arg(long, value_name = "ARG", allow_hyphen_values = true, requires = "policy")]
-    pub(crate) policy_arg: Vec<OsString>,
+    // Who judges the last packet again, whole and without each finding and message in turn.
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 }
 
 #[derive(Debug, Args)]
@@ -498,15 +488,6 @@ pub(crate) enum SchemaName {
     CommandInput,
     /// What a command policy writes on standard output: one decision.
     Decision,
-}
-
-fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
-    match text.split_once(':') {
-        None if text == "evidence" => Ok(PolicyChoice::Evidence),
-        Some(("command", "")) => Err("name a program after `command:`".to_owned()),
-        Some(("command", program)) => Ok(PolicyChoice::Command(program.into())),
-        _ => Err("expected `evidence` or `command:PROGRAM`".to_owned()),
-    }
 }
 
 fn parse_window(text: &str) -> Result<Window, String> {

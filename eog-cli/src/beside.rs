@@ -3,47 +3,61 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use eog::{CallRecorder, Journal, SideFile, SideRecord, StopReason};
+use eog::{CallRecorder, Journal, SideFile, SideRecord, StopReason, Usage};
 
 use crate::error::CliError;
 use crate::investigate::AnyEngine;
 use crate::report;
 
-/// Begins a new journal, if one is asked for, and its side file.
-pub(crate) fn begin(
-    engine: AnyEngine,
-    path: Option<&Path>,
-    fsync: bool,
-) -> Result<AnyEngine, CliError> {
-    let Some(path) = path else { return Ok(engine) };
-    let side = SideFile::path_beside(path);
-    // Figures of another investigation would be taken for those of this one.
-    if !path.exists() && side.symlink_metadata().is_ok() {
-        return Err(CliError::Input {
-            path: side,
-            reason: format!(
-                "it is left over from a journal that is gone; remove it, or give --journal another \
-                 name than {}",
-                path.display()
-            ),
-        });
+/// Where a run leaves its traces, and what earlier runs have left.
+pub(crate) struct Beside {
+    journal: Option<Journal>,
+    /// Stores the answers of models before they are used.
+    pub(crate) recorder: CallRecorder,
+    /// What earlier runs have spent.
+    pub(crate) spent_before: Usage,
+}
+
+impl Beside {
+    /// Begins a new journal, if one is asked for, and its side file.
+    pub(crate) fn begin(path: Option<&Path>, fsync: bool) -> Result<Self, CliError> {
+        let Some(path) = path else {
+            let recorder = CallRecorder::in_memory();
+            return Ok(Self { journal: None, recorder, spent_before: Usage::default() });
+        };
+        let side = SideFile::path_beside(path);
+        // Figures of another investigation would be taken for those of this one.
+        if !path.exists() && side.symlink_metadata().is_ok() {
+            return Err(CliError::Input {
+                path: side,
+                reason: format!(
+                    "it is left over from a journal that is gone; remove it, or give --journal \
+                     another name than {}",
+                    path.display()
+                ),
+            });
+        }
+        Self::go_on(Journal::create(path)?, path, fsync)
     }
-    go_on(engine, Journal::create(path)?, path, fsync)
-}
 
-/// Goes on with a journal and its side file.
-pub(crate) fn go_on(
-    engine: AnyEngine,
-    journal: Journal,
-    path: &Path,
-    fsync: bool,
-) -> Result<AnyEngine, CliError> {
-    let (recorder, records) = CallRecorder::beside(path)?;
-    say_cut(path, records.cut);
-    let journal = if fsync { journal } else { journal.without_fsync() };
-    Ok(engine.with_journal(journal).with_recorder(recorder, records.usage_so_far()))
-}
+    /// Goes on with a journal and its side file.
+    pub(crate) fn go_on(journal: Journal, path: &Path, fsync: bool) -> Result<Self, CliError> {
+        let (recorder, records) = CallRecorder::beside(path)?;
+        say_cut(path, records.cut);
+        let journal = if fsync { journal } else { journal.without_fsync() };
+        let spent_before = records.usage_so_far();
+        Ok(Self { journal: Some(journal), recorder, spent_before })
+    }
 
+    /// Has an engine store what it does.
+    pub(crate) fn of_engine(self, engine: AnyEngine) -> AnyEngine {
+        let engine = engine.with_recorder(self.recorder, self.spent_before);
+        match self.journal {
+            Some(journal) => engine.with_journal(journal),
+            None => engine,
+        }
+    }
+}
 /// Why the last run of a journal ended, where its chain of so many entries cannot tell. Nothing if
 /// that run was killed, or has left no figures.
 pub(crate) fn last_stop(journal: &Path, entries: u64) -> Option<StopReason> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eog::{JournalError, MemoryError, SideError};
+use eog::{JournalError, MemoryError, RecordError, SideError};
 use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
@@ -42,6 +42,10 @@ pub(crate) enum CliError {
     Journal(#[from] JournalError),
     #[error("stopped, for the journal takes no more: {error}{}", as_command(onward.as_deref()))]
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
+    #[error("interrupted before the investigation began{}", as_command(onward.as_deref()))]
+    Interrupted { onward: Option<String> },
+    #[error("{0}")]
+    Unrecorded(RecordError),
     #[error("{0}")]
     Side(#[from] SideError),
     #[error("{0}")]
@@ -92,8 +96,10 @@ impl CliError {
             | Self::Snapshot(_)
             | Self::Journal(_)
             | Self::Side(_)
+            | Self::Unrecorded(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
+            Self::Interrupted { .. } => Exit::Interrupted,
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
             Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped { .. } => Exit::Failed,
         }

@@ -1,22 +1,26 @@
 //! `eog fork`: another course from an entry of a ledger on.
 
-use eog::{Concurrency, Config, Controller, Engine, ForkChanges, ForkError, Ledger};
+use eog::{Concurrency, Config, Controller, ForkChanges, ForkError, Ledger};
 
 use crate::args::Fork;
+use crate::beside::Beside;
 use crate::error::{CliError, Exit};
+use crate::investigate::{self, Work};
+use crate::judge::Judge;
 use crate::onward::Onward;
-use crate::{beside, investigate, report, travel};
+use crate::{report, travel};
 
 /// `eog fork`.
 pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let (running, at) = (&arguments.running, arguments.at);
-    let (policy, memory, progress) = investigate::prepare(running)?;
+    let judge = Judge::choose(&running.judging)?;
+    let progress = investigate::prepare(running)?;
     let (ledger_path, ledger) = travel::read(&arguments.ledger)?;
     let architecture = arguments.architecture.as_deref();
     let source = investigate::read(&progress, &arguments.path, architecture, &arguments.reading)?;
     investigate::same_case(&source, &arguments.path, &ledger_path, &ledger)?;
-    if !running.names_policy() {
-        investigate::same_judge(running.policy(), &running.policy_arg, &ledger, at)?;
+    if !judge.is_named() {
+        judge.must_be_that_of(&ledger, at)?;
     }
     let unusable = |error: ForkError| CliError::Input {
         path: ledger_path.clone(),
@@ -25,29 +29,22 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
             error => error.to_string(),
         },
     };
-    let changes = changes(arguments, &ledger);
+    let changes = changes(arguments, &judge, &ledger);
     // What cannot be forked must not leave a journal behind.
     Controller::fork(&ledger, at, changes.clone()).map_err(unusable)?;
-    let engine = Engine::new(source.contract, policy);
-    let engine = beside::begin(engine, arguments.journal.as_deref(), !arguments.no_fsync)?;
-    let finished = investigate::drive(running, &progress, engine, async |engine| {
+    let beside = Beside::begin(arguments.journal.as_deref(), !arguments.no_fsync)?;
+    let onward =
+        Onward { journal: arguments.journal.as_deref(), path: &arguments.path, architecture };
+    let case = investigate::case_of(&ledger, &ledger_path)?.clone();
+    let work = Work { running, judge: &judge, progress, onward };
+    work.drive(source, &case, beside, async |engine| {
         engine.fork(&ledger, at, changes).await.map_err(unusable)
-    })?;
-    drop(progress);
-    memory.tell(running.quiet);
-    let onward = Onward {
-        journal: arguments.journal.as_deref(),
-        path: &arguments.path,
-        architecture: arguments.architecture.as_deref(),
-    };
-    investigate::tell(running, source.incident.name, finished, onward)
+    })
 }
 
 /// What the command line changes, and nothing that it leaves as it was.
-fn changes(arguments: &Fork, ledger: &Ledger) -> ForkChanges {
-    let running = &arguments.running;
-    let name = || investigate::policy_name(running.policy(), &running.policy_arg);
-    let policy = running.names_policy().then(name);
+fn changes(arguments: &Fork, judge: &Judge, ledger: &Ledger) -> ForkChanges {
+    let policy = judge.is_named().then(|| judge.name());
     let judge = || report::judge_at(ledger, arguments.at).map(str::to_owned);
     let config = report::config_at(ledger, arguments.at)
         .map(|before| (before, changed(arguments, policy.as_ref(), before)))

@@ -1,18 +1,20 @@
 //! `eog investigate`: open the input, run the engine, write the result.
 
-use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use eog::{
-    AbductivePolicy, Budget, Case, CommandPolicy, Concurrency, Config, ContextContract, Engine,
-    EntryBody, Finished, Journal, Ledger, StopReason,
+    AbductivePolicy, Budget, CallRecorder, Case, Concurrency, Config, ContextContract, Engine,
+    EntryBody, Finished, Journal, Ledger, RecordError, StopReason, Usage, Window,
 };
-use eog_evidence::EvidencePolicy;
+use eog_prompts::{Finalizer, Material, Narrative, Opening};
+use serde::{Deserialize, Serialize};
 
-use crate::args::{Format, Investigate, PolicyChoice, Reading, Resume, Running, Start};
-use crate::beside;
+use crate::args::{Format, Investigate, Reading, Resume, Running, Start};
+use crate::beside::{self, Beside};
+use crate::dry_run;
 use crate::error::{CliError, Exit};
 use crate::files;
+use crate::judge::{Judge, Models};
 use crate::memory::Memory;
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
@@ -22,26 +24,29 @@ use crate::source::{self, Source};
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let (running, start) = (&arguments.running, &arguments.start);
-    let (policy, memory, progress) = prepare(running)?;
-    let (source, case) = begin(&progress, start)?;
-    let config = Config {
-        policy: Some(policy_name(running.policy(), &running.policy_arg)),
-        concurrency: Concurrency::Window(arguments.width),
-        ..config(start)
+    let judge = Judge::choose(&running.judging)?;
+    let progress = prepare(running)?;
+    let (source, by_rule) = begin(&progress, start)?;
+    if arguments.dry_run {
+        drop(progress);
+        return dry_run::run(&judge, &source, by_rule, start);
+    }
+    let began = Began {
+        config: Config {
+            policy: Some(judge.name()),
+            concurrency: Concurrency::Window(arguments.width),
+            ..config(start)
+        },
+        window: start.window,
     };
-    let engine = Engine::new(source.contract, policy);
-    let engine = beside::begin(engine, arguments.journal.as_deref(), !arguments.no_fsync)?;
-    let finished = drive(running, &progress, engine, async |engine| {
-        Ok(engine.investigate(config, case).await)
-    })?;
-    drop(progress);
-    memory.tell(running.quiet);
     let onward = Onward {
         journal: arguments.journal.as_deref(),
         path: &start.path,
         architecture: start.architecture.as_deref(),
     };
-    tell(running, source.incident.name, finished, onward)
+    let beside = Beside::begin(arguments.journal.as_deref(), !arguments.no_fsync)?;
+    let work = Work { running, judge: &judge, progress, onward };
+    work.begin(source, by_rule, beside, began)
 }
 
 /// Reads the incident that an investigation begins with.
@@ -54,29 +59,204 @@ pub(crate) fn begin(progress: &Progress, start: &Start) -> Result<(Source, Case)
 /// `eog resume`.
 pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let running = &arguments.running;
-    let (policy, memory, progress) = prepare(running)?;
+    let judge = Judge::choose(&running.judging)?;
+    let progress = prepare(running)?;
     let architecture = arguments.architecture.as_deref();
     let source = read(&progress, &arguments.path, architecture, &arguments.reading)?;
     let (journal, recovered) = Journal::open(&arguments.journal)?;
     beside::say_cut(&arguments.journal, recovered.cut);
-    same_case(&source, &arguments.path, &arguments.journal, &recovered.ledger)?;
-    same_judge(running.policy(), &running.policy_arg, &recovered.ledger, u64::MAX)?;
-    let engine = Engine::new(source.contract, policy);
-    let engine = beside::go_on(engine, journal, &arguments.journal, !arguments.no_fsync)?;
-    let finished = drive(running, &progress, engine, async |engine| {
-        engine.resume(&recovered.ledger).await.map_err(|error| CliError::Input {
+    let ledger = recovered.ledger;
+    let onward = Onward { journal: Some(&arguments.journal), path: &arguments.path, architecture };
+    let work = Work { running, judge: &judge, progress, onward };
+    if ledger.entries().is_empty() {
+        let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
+        let began = Began::recall(&beside.recorder, &arguments.journal)?;
+        work.must_judge(began.config.policy.as_deref())?;
+        let by_rule = source.case(&arguments.path, began.window)?;
+        return work.begin(source, by_rule, beside, began);
+    }
+    same_case(&source, &arguments.path, &arguments.journal, &ledger)?;
+    judge.must_be_that_of(&ledger, u64::MAX)?;
+    let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
+    let case = case_of(&ledger, &arguments.journal)?;
+    work.drive(source, case, beside, async |engine| {
+        engine.resume(&ledger).await.map_err(|error| CliError::Input {
             path: arguments.journal.clone(),
             reason: error.to_string(),
         })
-    })?;
-    drop(progress);
-    memory.tell(running.quiet);
-    let onward = Onward {
-        journal: Some(&arguments.journal),
-        path: &arguments.path,
-        architecture: arguments.architecture.as_deref(),
-    };
-    tell(running, source.incident.name, finished, onward)
+    })
+}
+
+/// What an investigation was begun with, before its first entry could be written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Began {
+    config: Config,
+    window: Option<Window>,
+}
+
+impl Began {
+    /// What it is called beside the journal.
+    const NAME: &'static str = "begin";
+
+    /// Stores it, so that a run which is killed before its first entry can be resumed.
+    async fn store(&self, recorder: &CallRecorder) -> Result<(), CliError> {
+        let stored = recorder
+            .call(Self::NAME, &(), async || Ok((self.clone(), Usage::default())))
+            .await;
+        stored.map(|_: Self| ()).map_err(unrecorded)
+    }
+
+    fn recall(recorder: &CallRecorder, journal: &Path) -> Result<Self, CliError> {
+        let absent = async || Err(eog::Failure::context("not recorded"));
+        runtime()?.block_on(recorder.call(Self::NAME, &(), absent)).map_err(|error| match error {
+            RecordError::Failed { .. } => nothing_yet(journal),
+            error => unrecorded(error),
+        })
+    }
+}
+
+fn unrecorded(error: RecordError) -> CliError {
+    match error {
+        RecordError::NotStored(error) => error.into(),
+        error => CliError::Unrecorded(error),
+    }
+}
+
+/// One investigation that is to be made, and everything around it.
+pub(crate) struct Work<'a> {
+    pub(crate) running: &'a Running,
+    pub(crate) judge: &'a Judge,
+    pub(crate) progress: Progress,
+    pub(crate) onward: Onward<'a>,
+}
+
+impl Work<'_> {
+    /// Begins with the first entry, where the model, if one is asked, and the rules choose.
+    fn begin(
+        self,
+        source: Source,
+        by_rule: Case,
+        beside: Beside,
+        began: Began,
+    ) -> Result<Exit, CliError> {
+        let models = self.judge.models(&beside.recorder, beside.spent_before, &self.progress)?;
+        let opening = self.judge.opening(models.as_ref());
+        let case = runtime()?.block_on(async {
+            began.store(&beside.recorder).await?;
+            match opening {
+                Some(opening) => self.open(&opening, &source, began.window).await,
+                None => Ok(by_rule),
+            }
+        })?;
+        self.drive_with(source, &case.clone(), beside, models, async |engine| {
+            Ok(engine.investigate(began.config, case).await)
+        })
+    }
+
+    /// Has a model choose the window and where to start.
+    async fn open(
+        &self,
+        opening: &Opening,
+        source: &Source,
+        window: Option<Window>,
+    ) -> Result<Case, CliError> {
+        tokio::select! {
+            opened = opening.open(&source.incident, window) => match opened {
+                Ok(opened) => Ok(opened.case),
+                Err(error) => Err(source.cannot_start(self.onward.path, error)),
+            },
+            () = interrupted() => {
+                let onward = self.onward.resume(self.running, self.judge);
+                Err(CliError::Interrupted { onward })
+            }
+        }
+    }
+
+    fn must_judge(&self, then: Option<&str>) -> Result<(), CliError> {
+        let now = self.judge.name();
+        match then {
+            Some(then) if then != now => Err(CliError::Usage(format!(
+                "this investigation began with {} as the judge, but now it would be {}; name the \
+                 same",
+                report::clean(then),
+                report::clean(&now)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Drives an engine to the end, has the result told, and prints it.
+    pub(crate) fn drive(
+        self,
+        source: Source,
+        case: &Case,
+        beside: Beside,
+        run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
+    ) -> Result<Exit, CliError> {
+        let models = self.judge.models(&beside.recorder, beside.spent_before, &self.progress)?;
+        self.drive_with(source, case, beside, models, run)
+    }
+
+    fn drive_with(
+        self,
+        source: Source,
+        case: &Case,
+        beside: Beside,
+        models: Option<Models>,
+        run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
+    ) -> Result<Exit, CliError> {
+        let policy = self.judge.policy(models.as_ref(), case);
+        let (policy, memory) =
+            Memory::before(policy, self.running.memory.as_deref(), || self.judge.identity(case))?;
+        let recorder = beside.recorder.clone();
+        let engine = beside.of_engine(Engine::new(source.contract, policy));
+        let finished = drive(self.running, self.judge, &self.progress, engine, run)?;
+        let finalizer = self.judge.finalizer(models.as_ref());
+        let told = finalizer.map(|finalizer| self.tell_by_model(&finalizer, &finished)).transpose()?;
+        let spent_after = recorder.take_usage();
+        drop(self.progress);
+        memory.tell(self.running.quiet);
+        let told = Told { narrative: told, spent_after };
+        tell(self.running, self.judge, source.incident.name, finished, told, self.onward)
+    }
+
+    /// Has a model tell the result. Whoever does not want to wait for it gets that of the rules.
+    fn tell_by_model(
+        &self,
+        finalizer: &Finalizer,
+        finished: &Finished,
+    ) -> Result<Narrative, CliError> {
+        let material = Material::of(&finished.controller);
+        Ok(runtime()?.block_on(async {
+            tokio::select! {
+                finalized = finalizer.finalize(&material) => finalized.narrative,
+                () = interrupted() => eog_prompts::narrate(&material),
+            }
+        }))
+    }
+}
+
+/// What was told of a result beyond what follows from it, and what that took.
+pub(crate) struct Told {
+    narrative: Option<Narrative>,
+    spent_after: Usage,
+}
+
+fn nothing_yet(journal: &Path) -> CliError {
+    CliError::Input {
+        path: journal.to_owned(),
+        reason: "it holds no entry yet, so there is nothing to go on with; remove it and \
+                 investigate anew"
+            .to_owned(),
+    }
+}
+
+/// What a ledger began with.
+pub(crate) fn case_of<'l>(ledger: &'l Ledger, path: &Path) -> Result<&'l Case, CliError> {
+    match ledger.entries().first().map(|entry| &entry.body) {
+        Some(EntryBody::Opened(opened)) => Ok(&opened.case),
+        _ => Err(nothing_yet(path)),
+    }
 }
 
 /// Refuses to mix two incidents: the folder must hold what the ledger began with.
@@ -88,12 +268,7 @@ pub(crate) fn same_case(
 ) -> Result<(), CliError> {
     let unusable =
         |reason: &str| CliError::Input { path: ledger_path.to_owned(), reason: reason.to_owned() };
-    let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|entry| &entry.body) else {
-        return Err(unusable(
-            "it holds no entry yet, so there is nothing to go on with; remove it and investigate anew",
-        ));
-    };
-    let began = &opened.case;
+    let began = case_of(ledger, ledger_path)?;
     // A folder in which nothing can be started in that window is another input, too.
     let now = source.case(folder, Some(began.window));
     if now.is_ok_and(|now| now.topology == began.topology && now.anomalies == began.anomalies) {
@@ -106,36 +281,15 @@ pub(crate) fn same_case(
     )))
 }
 
-/// Refuses to let somebody else judge than the ledger names, if it names anybody.
-pub(crate) fn same_judge(
-    choice: &PolicyChoice,
-    arguments: &[OsString],
-    ledger: &Ledger,
-    at: u64,
-) -> Result<(), CliError> {
-    let now = policy_name(choice, arguments);
-    match report::judge_at(ledger, at) {
-        Some(judge) if judge != now => Err(CliError::Usage(format!(
-            "in this ledger {} judges, but now {} would; name the same with --policy (and its \
-             --policy-arg), or let another judge from an entry on with `eog fork`",
-            report::clean(judge),
-            report::clean(&now)
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// Makes sure of what the command line names before anything is spent.
-pub(crate) fn prepare(
-    running: &Running,
-) -> Result<(Box<dyn AbductivePolicy>, Memory, Progress), CliError> {
+pub(crate) fn prepare(running: &Running) -> Result<Progress, CliError> {
     if let Some(folder) = &running.out {
         files::prepare(folder)?;
     }
-    let policy = policy(running.policy(), &running.policy_arg)?;
-    let (policy, memory) =
-        Memory::before(policy, running.memory.as_deref(), running.policy(), &running.policy_arg)?;
-    Ok((policy, memory, Progress::start(running.quiet)))
+    if let Some(folder) = &running.memory {
+        Memory::try_out(folder)?;
+    }
+    Ok(Progress::start(running.quiet))
 }
 
 /// Reads a folder, and says so.
@@ -152,15 +306,21 @@ pub(crate) fn read(
 /// Prints the result, writes the files, and says how to go on where something is left to do.
 pub(crate) fn tell(
     running: &Running,
+    judge: &Judge,
     name: String,
     mut finished: Finished,
+    told: Told,
     onward: Onward<'_>,
 ) -> Result<Exit, CliError> {
-    let report = Report::of_run(name, &finished);
+    let mut report = Report::of_run(name, &finished);
+    report.spent.usage += told.spent_after;
+    if let Some(narrative) = told.narrative {
+        report.narrative = narrative;
+    }
     let journal_error = finished.journal_error.take();
     let next = match &journal_error {
-        Some(_) => onward.resume(running),
-        None => onward.after(&finished, running),
+        Some(_) => onward.resume(running, judge),
+        None => onward.after(&finished, running, judge),
     };
     let journal = journal_error.map_or(Ok(()), |error| {
         Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
@@ -206,66 +366,6 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Runtime)
 }
 
-/// What a ledger calls the built-in rules.
-const EVIDENCE: &str = "evidence";
-
-/// What a ledger calls the policy that was chosen. Arguments may hold secrets, and a ledger is
-/// passed on.
-pub(crate) fn policy_name(choice: &PolicyChoice, arguments: &[OsString]) -> String {
-    match (choice, arguments.len()) {
-        (PolicyChoice::Evidence, _) => EVIDENCE.to_owned(),
-        (PolicyChoice::Command(program), 0) => format!("command:{}", program.display()),
-        (PolicyChoice::Command(program), given) => {
-            let arguments = if given == 1 { "argument" } else { "arguments" };
-            format!("command:{} with {given} {arguments}", program.display())
-        }
-    }
-}
-
-/// The policy that was chosen.
-pub(crate) fn policy(
-    choice: &PolicyChoice,
-    arguments: &[OsString],
-) -> Result<Box<dyn AbductivePolicy>, CliError> {
-    Ok(match choice {
-        PolicyChoice::Evidence => Box::new(EvidencePolicy::default()),
-        PolicyChoice::Command(program) => {
-            Box::new(arguments.iter().fold(command_policy(program)?, CommandPolicy::arg))
-        }
-    })
-}
-
-/// The policy that runs a program. One that is not there is a wrong command line, said at once
-/// rather than once for each entity.
-fn command_policy(program: &OsStr) -> Result<CommandPolicy, CliError> {
-    let path = Path::new(program);
-    let is_found = if path.components().count() > 1 {
-        is_executable(path)
-    } else {
-        let search = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&search).any(|folder| is_executable(&folder.join(path)))
-    };
-    if is_found {
-        Ok(CommandPolicy::new(program))
-    } else {
-        Err(CliError::Usage(format!(
-            "--policy: there is no executable program {}; give its path, such as \
-             command:./triage.py, and its arguments with --policy-arg",
-            path.display()
-        )))
-    }
-}
-
-fn is_executable(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    }
-    #[cfg(not(unix))]
-    path.is_file()
-}
-
 /// Resolves when the person or the system wants the program to end.
 pub(crate) async fn interrupted() {
     #[cfg(unix)]
@@ -294,13 +394,14 @@ pub(crate) type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePo
 /// Drives the engine; Ctrl-C cancels it, and what was found so far is still reported.
 pub(crate) fn drive(
     running: &Running,
+    judge: &Judge,
     progress: &Progress,
     engine: AnyEngine,
     run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
 ) -> Result<Finished, CliError> {
     let (events, mut stream) = eog::events();
     let (handle, controls) = eog::handle();
-    let engine = engine.with_limits(running.limits()).with_events(events).with_controls(controls);
+    let engine = engine.with_limits(running.limits(&judge.settings.policy)).with_events(events).with_controls(controls);
     let engine = match running.speculation() {
         Some(speculation) => engine.with_speculation(speculation),
         None => engine,

@@ -2,15 +2,20 @@
 
 mod args;
 mod beside;
+mod doctor;
+mod dry_run;
 mod error;
 mod files;
 mod fork;
 mod investigate;
+mod judge;
 mod memory;
 mod onward;
 mod progress;
+mod prompt;
 mod report;
 mod schema;
+mod settings;
 mod source;
 mod stress;
 mod tool;
@@ -35,6 +40,8 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => travel::diff(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
         Command::Tool(arguments) => tool::run(&arguments),
+        Command::Prompt(what) => prompt::run(&what),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
     match done {

@@ -1,11 +1,9 @@
 //! `--memory`: decisions of earlier runs in front of the policy, and what they were good for.
 
-use std::ffi::OsString;
 use std::path::Path;
 
-use eog::{AbductivePolicy, DecisionMemory, MemoryFigures, Remembering, Usage, command_identity};
+use eog::{AbductivePolicy, DecisionMemory, MemoryFigures, Remembering, Usage};
 
-use crate::args::PolicyChoice;
 use crate::error::CliError;
 use crate::report;
 
@@ -17,13 +15,18 @@ impl Memory {
     pub(crate) fn before(
         policy: Box<dyn AbductivePolicy>,
         folder: Option<&Path>,
-        choice: &PolicyChoice,
-        arguments: &[OsString],
+        identity: impl FnOnce() -> Result<String, CliError>,
     ) -> Result<(Box<dyn AbductivePolicy>, Self), CliError> {
         let Some(folder) = folder else { return Ok((policy, Self(None))) };
-        let identity = identity(choice, arguments)?;
+        let identity = identity()?;
         let memory = DecisionMemory::open(folder)?;
         Ok((Box::new(Remembering::new(policy, memory.clone(), identity)), Self(Some(memory))))
+    }
+
+    /// Makes sure that a folder can be used, before anything is spent.
+    pub(crate) fn try_out(folder: &Path) -> Result<(), CliError> {
+        DecisionMemory::open(folder)?;
+        Ok(())
     }
 
     /// Says on standard error what was known. What could not be stored is said even when quiet.
@@ -39,15 +42,6 @@ impl Memory {
             eprintln!("{}", report::clean_line(&line));
         }
     }
-}
-
-/// What decides the answers of a policy besides the packet.
-fn identity(choice: &PolicyChoice, arguments: &[OsString]) -> Result<String, CliError> {
-    Ok(match choice {
-        // The version of all crates of this project.
-        PolicyChoice::Evidence => concat!("evidence ", env!("CARGO_PKG_VERSION")).to_owned(),
-        PolicyChoice::Command(program) => command_identity(program, arguments)?,
-    })
 }
 
 fn in_one_line(figures: MemoryFigures) -> String {

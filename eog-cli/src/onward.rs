@@ -1,10 +1,11 @@
 //! How to go on with an investigation that ended before its time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eog::{BudgetKind, Finished, StopReason};
 
-use crate::args::{PolicyChoice, Running};
+use crate::args::{By, PolicyChoice, Running};
+use crate::judge::Judge;
 use crate::report::{clean_line, quoted};
 
 /// What an investigation was made from and is stored in.
@@ -17,37 +18,64 @@ pub(crate) struct Onward<'a> {
 
 impl Onward<'_> {
     /// The command that goes on, if the run stopped although something was left to do.
-    pub(crate) fn after(&self, finished: &Finished, running: &Running) -> Option<String> {
+    pub(crate) fn after(&self, finished: &Finished, running: &Running, judge: &Judge) -> Option<String> {
         let journal = self.journal?;
         match finished.stop {
-            StopReason::Cancelled | StopReason::Deadline => self.resume(running),
-            StopReason::BudgetExhausted { which: BudgetKind::Hops } => {
+            StopReason::Cancelled | StopReason::Deadline => self.resume(running, judge),
+            // The limits of models are not those of the ledger: with others it goes on.
+            StopReason::BudgetExhausted { which } if which != BudgetKind::Hops => {
+                let more = match which {
+                    BudgetKind::Tokens => " --max-tokens …".to_owned(),
+                    BudgetKind::Cost => " --max-usd …".to_owned(),
+                    _ => match judge.settings.llm.budget.calls {
+                        Some(calls) => format!(" --max-model-calls {}", calls.saturating_mul(2)),
+                        None => String::new(),
+                    },
+                };
+                Some(self.command("resume", journal, &more, running, judge))
+            }
+            StopReason::BudgetExhausted { .. } => {
                 let at = finished.ledger().next_seq().checked_sub(1)?;
                 let more = finished.controller.config().budget.hops?.saturating_mul(2);
                 let end = format!(" --at {at} --budget {more}");
-                Some(self.command("fork", journal, &end, running))
+                Some(self.command("fork", journal, &end, running, judge))
             }
             _ => None,
         }
     }
 
     /// The command that goes on with the journal.
-    pub(crate) fn resume(&self, running: &Running) -> Option<String> {
-        Some(self.command("resume", self.journal?, "", running))
+    pub(crate) fn resume(&self, running: &Running, judge: &Judge) -> Option<String> {
+        Some(self.command("resume", self.journal?, "", running, judge))
     }
 
-    fn command(&self, verb: &str, journal: &Path, options: &str, running: &Running) -> String {
+    fn command(&self, verb: &str, journal: &Path, options: &str, running: &Running, judge: &Judge) -> String {
         let word = |path: &Path| quoted(&path.display().to_string());
         let mut command = format!("eog {verb} {} {}{options}", word(journal), word(self.path));
         if let Some(architecture) = self.architecture {
             command += &format!(" --architecture {}", word(architecture));
         }
-        if let PolicyChoice::Command(program) = running.policy() {
-            command += " --policy ";
-            command += &quoted(&format!("command:{}", program.display()));
+        let mut add = |name: &str, value: Option<&str>| {
+            if let Some(value) = value {
+                command += &format!(" --{name} {}", quoted(value));
+            }
+        };
+        let of = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let judging = &running.judging;
+        if let PolicyChoice::Command(program) = &judge.settings.policy {
+            add("policy", Some(&format!("command:{}", program.display())));
+        }
+        add("config", of(&judging.config).as_deref());
+        add("model", judging.model.as_deref());
+        add("base-url", judging.base_url.as_deref());
+        add("finalize-model", judging.finalize_model.as_deref());
+        add("prompts", of(&judging.prompts).as_deref());
+        add("cassette", of(&judging.cassette).as_deref());
+        for (name, who) in [("bootstrap", judging.bootstrap), ("finalize", judging.finalize)] {
+            add(name, who.map(|by| if by == By::Model { "model" } else { "rules" }));
         }
         // They may hold secrets, and what is said here may be logged.
-        if !running.policy_arg.is_empty() {
+        if !running.judging.policy_arg.is_empty() {
             command += " --policy-arg …";
         }
         command

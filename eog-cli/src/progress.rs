@@ -1,8 +1,10 @@
 //! Live progress on standard error, when it is a terminal.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use eog::{Event, EventStream};
+use eog::{BoxFuture, Event, EventStream};
+use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::report::clean;
@@ -33,6 +35,11 @@ impl Progress {
         })
     }
 
+    /// Says when a model is asked, and for what.
+    pub(crate) fn of_model(&self, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
+        Arc::new(Announced { model, bar: self.0.clone() })
+    }
+
     /// Shows events until the engine has ended.
     pub(crate) async fn follow(&self, events: &mut EventStream) {
         let mut evaluations = 0_u64;
@@ -48,6 +55,30 @@ impl Progress {
                 _ => {}
             }
         }
+    }
+}
+
+/// A model whose calls are shown.
+struct Announced {
+    model: Arc<dyn ChatModel>,
+    bar: ProgressBar,
+}
+
+impl ChatModel for Announced {
+    fn info(&self) -> &ModelInfo {
+        self.model.info()
+    }
+
+    fn chat<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+        // Judging has a message of its own.
+        if request.phase != "explore" {
+            let name = &self.model.info().name;
+            self.bar.set_message(clean(&format!("asking {name}: {}", request.phase)).into_owned());
+        }
+        self.model.chat(request)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use eog::{Case, ContextContract, Window};
-use eog_evidence::{Bundle, BundleContext, Incident, open_case};
+use eog_evidence::{Bundle, BundleContext, Incident, StartError, open_case};
 use eog_sre::{CacheAt, Progress, ReadOptions, Snapshot, SnapshotContext, SnapshotError};
 
 use crate::args::Reading;
@@ -18,11 +18,16 @@ pub(crate) struct Source {
 impl Source {
     /// Chooses where to start.
     pub(crate) fn case(&self, path: &Path, window: Option<Window>) -> Result<Case, CliError> {
-        open_case(&self.incident, window).map_err(|source| CliError::Start {
+        open_case(&self.incident, window).map_err(|error| self.cannot_start(path, error))
+    }
+
+    /// The error that there is nothing to start from.
+    pub(crate) fn cannot_start(&self, path: &Path, source: StartError) -> CliError {
+        CliError::Start {
             path: path.to_owned(),
             source,
             warnings: self.incident.warnings.clone(),
-        })
+        }
     }
 }
 

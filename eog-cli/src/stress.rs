@@ -21,17 +21,20 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     if let Some(folder) = &arguments.out {
         files::prepare(folder)?;
     }
-    let policy = investigate::policy(&arguments.policy, &arguments.policy_arg)?;
-    let (choice, folder) = (&arguments.policy, arguments.memory.as_deref());
-    let (policy, memory) = Memory::before(policy, folder, choice, &arguments.policy_arg)?;
+    let judge = Judge::choose(&arguments.judging)?;
+    let folder = arguments.memory.as_deref();
+    folder.map(Memory::try_out).transpose()?;
     let progress = Progress::start(arguments.quiet);
     let (source, case) = investigate::begin(&progress, &arguments.start)?;
+    let models = judge.models(&CallRecorder::in_memory(), Usage::default(), &progress)?;
+    let policy = judge.policy(models.as_ref(), &case);
+    let (policy, memory) = Memory::before(policy, folder, || judge.identity(&case))?;
     let config = Config {
         // As `eog investigate` names it, so that the baseline is its ledger.
-        policy: Some(investigate::policy_name(&arguments.policy, &arguments.policy_arg)),
+        policy: Some(judge.name()),
         ..investigate::config(&arguments.start)
     };
-    let how = how(arguments);
+    let how = how(arguments, &judge);
     let (handle, controls) = eog::handle();
     let mut told = |step| progress.say(&words(step));
     let watch = Watch::default().with_progress(&mut told).with_controls(controls);
@@ -61,14 +64,15 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     }
 }
 
-fn how(arguments: &args::Stress) -> Stress {
+fn how(arguments: &args::Stress, judge: &Judge) -> Stress {
+    let policy = &judge.settings.policy;
     Stress {
         runs: arguments.runs,
         seed: arguments.seed,
         widths: arguments.width.clone(),
         max_delay: arguments.max_delay,
         max_shrink_runs: arguments.shrink_runs,
-        limits: Limits { policy_timeout: arguments.policy_timeout, ..arguments.calls.limits() },
+        limits: arguments.calls.limits(policy, arguments.policy_timeout),
         ..Stress::default()
     }
 }

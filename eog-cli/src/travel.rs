@@ -5,10 +5,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use eog::travel::Parting;
-use eog::{Controller, EntityId, Entry, EntryBody, Finished, Journal, Ledger, Output, StopReason};
+use eog::{
+    CallRecorder, Controller, EntityId, Entry, EntryBody, Finished, Journal, Ledger, Output,
+    StopReason, Usage,
+};
 
 use crate::args::{Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit};
+use crate::judge::Judge;
+use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::{beside, files, investigate};
 
@@ -45,9 +50,12 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let unusable = |reason: String| CliError::Input { path: path.clone(), reason };
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let choice = arguments.policy.as_ref().unwrap_or_default();
-    investigate::same_judge(choice, &arguments.policy_arg, &ledger, u64::MAX)?;
-    let policy = investigate::policy(choice, &arguments.policy_arg)?;
+    let judge = Judge::choose(&arguments.judging)?;
+    judge.must_be_that_of(&ledger, u64::MAX)?;
+    let case = investigate::case_of(&ledger, &path)?;
+    let recorder = CallRecorder::in_memory();
+    let models = judge.models(&recorder, Usage::default(), &Progress::start(true))?;
+    let policy = judge.policy(models.as_ref(), case);
     let explained =
         investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));
     let explanation = explained.map_err(|error| unusable(error.to_string()))?;

@@ -1,13 +1,12 @@
 //! The options of `eog stress`.
 
-use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{Calls, PolicyChoice, Start, parse_policy, parse_seconds};
+use super::{Calls, Judging, Start, parse_seconds};
 
 /// The longest delay that may be injected, in seconds.
 const MAX_DELAY: f64 = 60.0;
@@ -64,18 +63,12 @@ pub(crate) struct Stress {
           value_parser = clap::value_parser!(u32).range(..=100_000))]
     pub(crate) shrink_runs: u32,
 
-    /// Who judges the evidence: `evidence` (built-in rules, no model) or `command:PROGRAM` (see
-    /// `eog investigate --help`).
-    #[arg(long, value_name = "POLICY", default_value = "evidence", value_parser = parse_policy)]
-    pub(crate) policy: PolicyChoice,
-
-    /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
-    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
-    pub(crate) policy_arg: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 
     /// Longest time for one policy call, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = parse_seconds)]
-    pub(crate) policy_timeout: Duration,
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) policy_timeout: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) calls: Calls,

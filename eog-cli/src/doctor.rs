@@ -1,0 +1,79 @@
+//! `eog doctor`: what is set, and what is missing.
+
+use std::fmt::Write as _;
+
+use eog_llm::CheckStatus;
+
+use crate::args::{By, Doctor, PolicyChoice};
+use crate::error::{CliError, Exit};
+use crate::judge::{self, variables};
+use crate::settings::Settings;
+use crate::{files, report};
+
+/// Says what is set and what is missing. Asks nobody.
+pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
+    let settings = Settings::load(&arguments.judging)?;
+    let mut lines = Lines::default();
+    lines.good("version", concat!("eog ", env!("CARGO_PKG_VERSION")));
+    match &settings.file {
+        Some(path) => lines.good("settings", &path.display().to_string()),
+        None => lines.good("settings", "no eog.toml; options and variables alone"),
+    }
+    let who = |by| if by == By::Model { "the model" } else { "the built-in rules" };
+    let policy = match &settings.policy {
+        PolicyChoice::Evidence => "evidence: the built-in rules, no model".to_owned(),
+        PolicyChoice::Llm => settings.llm_name(),
+        PolicyChoice::Command(program) => format!("command:{}", program.display()),
+    };
+    lines.good("policy", &policy);
+    lines.good("bootstrap", who(settings.bootstrap));
+    lines.good("finalize", who(settings.finalize));
+    match judge::pack(settings.prompts.as_deref()) {
+        Ok(pack) => lines.good("prompts", pack.name()),
+        Err(error) => lines.add(Mark::Wrong, "prompts", &error.to_string()),
+    }
+    if settings.asks_models() || settings.llm.model.is_some() {
+        for check in settings.llm.check(&variables) {
+            let mark = match check.status {
+                CheckStatus::Ok => Mark::Good,
+                CheckStatus::Warning => Mark::Doubtful,
+                CheckStatus::Wrong => Mark::Wrong,
+            };
+            lines.add(mark, &check.what, &check.detail);
+        }
+    } else {
+        lines.good("models", "none is set, and none is needed: --model names one");
+    }
+    files::print(&lines.text)?;
+    Ok(if lines.is_wrong { Exit::BadInput } else { Exit::Diagnosed })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Good,
+    Doubtful,
+    Wrong,
+}
+
+#[derive(Default)]
+struct Lines {
+    text: String,
+    is_wrong: bool,
+}
+
+impl Lines {
+    fn good(&mut self, what: &str, detail: &str) {
+        self.add(Mark::Good, what, detail);
+    }
+
+    fn add(&mut self, mark: Mark, what: &str, detail: &str) {
+        let word = match mark {
+            Mark::Good => "ok     ",
+            Mark::Doubtful => "look at",
+            Mark::Wrong => "WRONG  ",
+        };
+        self.is_wrong |= mark == Mark::Wrong;
+        let (what, detail) = (report::clean(what), report::clean(detail));
+        let _ = writeln!(self.text, "{word}  {what}: {detail}");
+    }
+}

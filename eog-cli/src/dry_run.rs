@@ -1,0 +1,155 @@
+//! `--dry-run`: what would be asked, and what that may take at most.
+
+use std::fmt::Write as _;
+
+use eog::{Case, ContextPacket, ContextRequest, LocalContext, Neighbour};
+use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
+
+use crate::args::{By, PolicyChoice, Start};
+use crate::error::{CliError, Exit};
+use crate::judge::Judge;
+use crate::source::Source;
+use crate::{files, investigate};
+
+/// A model is shown its answer once, to mend it.
+const TRIES: u64 = 2;
+
+/// Prints packets and the first prompt. Nobody is asked.
+pub(crate) fn run(
+    judge: &Judge,
+    source: &Source,
+    case: Case,
+    start: &Start,
+) -> Result<Exit, CliError> {
+    let packets = packets(source, &case)?;
+    let mut text = String::from("Nothing is asked: this is a dry run.\n");
+    let _ = writeln!(
+        text,
+        "\nWindow {} to {}: {}\nIt would start from {} entities, chosen here by the built-in rules.",
+        case.window.start(),
+        case.window.end(),
+        crate::report::clean(&case.bootstrap.window_reason),
+        packets.len()
+    );
+    for (packet, seed) in packets.iter().zip(&case.seeds) {
+        let _ = writeln!(text, "\nPACKET {} ({})", packet.entity, crate::report::clean(&seed.reason));
+        let json = serde_json::to_string_pretty(packet).unwrap_or_default();
+        text += &crate::report::escape_json(&json);
+        text.push('\n');
+    }
+    if let Some(unarmed) = judge.unarmed()? {
+        let asks = judge.settings.policy == PolicyChoice::Llm;
+        if let (true, Some(packet)) = (asks, packets.first()) {
+            text += &first_prompt(&unarmed.explore, &case, packet)?;
+        }
+        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, &case);
+    }
+    files::print(&text)?;
+    Ok(Exit::Diagnosed)
+}
+
+/// The packets of the entities to start from, as they are before anybody was judged.
+fn packets(source: &Source, case: &Case) -> Result<Vec<ContextPacket>, CliError> {
+    let runtime = investigate::runtime()?;
+    let packet = |seed: &eog::Seed| {
+        let request = ContextRequest {
+            entity: seed.entity.clone(),
+            window: case.window,
+            page: 1,
+            visit: 1,
+            changed_neighbours: std::collections::BTreeSet::new(),
+        };
+        // A context that cannot be had is a recorded failure in a run, too.
+        let context = runtime.block_on(source.contract.get_context(&request));
+        ContextPacket {
+            entity: seed.entity.clone(),
+            window: case.window,
+            context: context.unwrap_or_else(|failure| LocalContext {
+                omitted: vec![failure.to_string()],
+                ..LocalContext::default()
+            }),
+            neighbours: neighbours(case, &seed.entity),
+            inbox: Vec::new(),
+        }
+    };
+    Ok(case.seeds.iter().map(packet).collect())
+}
+
+fn neighbours(case: &Case, entity: &eog::EntityId) -> Vec<Neighbour> {
+    case.topology.neighbours(entity)
+}
+
+fn first_prompt(
+    prompter: &Prompter,
+    case: &Case,
+    packet: &ContextPacket,
+) -> Result<String, CliError> {
+    let policy = LlmPolicy::new(prompter.clone()).for_case(case);
+    let request = policy.prompt(packet).map_err(|error| CliError::Usage(error.to_string()))?;
+    let Some(model) = prompter.models().first() else { return Ok(String::new()) };
+    let counter = TokenCounter::of(model.info());
+    let tokens = counter.request(&request);
+    let how = match counter.encoding() {
+        Some(encoding) => format!("counted with {encoding}"),
+        None => "estimated, for the tokenizer of the model is not known".to_owned(),
+    };
+    let mut text = format!("\nFIRST PROMPT to {}: {tokens} tokens, {how}\n", model.info().name);
+    write_request(&mut text, &request);
+    Ok(text)
+}
+
+fn write_request(text: &mut String, request: &ChatRequest) {
+    for message in &request.messages {
+        let who = match message.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        let _ = writeln!(text, "--- {who}");
+        for line in message.text.lines() {
+            let _ = writeln!(text, "{}", crate::report::clean(line));
+        }
+    }
+}
+
+/// What everything may take at most, whatever the models answer.
+fn bound(
+    judge: &Judge,
+    explore: &Prompter,
+    finalize: &Prompter,
+    start: &Start,
+    case: &Case,
+) -> String {
+    let chain = |prompter: &Prompter| prompter.models().len() as u64;
+    let visits = u64::from(investigate::config(start).max_visits.unwrap_or(u32::MAX));
+    let entities = case.topology.entities().count() as u64;
+    let judged = match judge.settings.policy {
+        PolicyChoice::Llm => start.budget.min(visits.saturating_mul(entities)),
+        PolicyChoice::Evidence | PolicyChoice::Command(_) => 0,
+    };
+    let finalized = u64::from(judge.settings.finalize == By::Model);
+    let questions = judged * chain(explore) + finalized * chain(finalize);
+    let calls = questions.saturating_mul(TRIES);
+    let most = [explore, finalize].map(|prompter| {
+        let limits = prompter.limits();
+        // The correction shows the model its answer.
+        u64::from(limits.max_prompt_tokens) + 2 * u64::from(limits.max_output_tokens)
+    });
+    let tokens = calls.saturating_mul(most[0].max(most[1]));
+    let budget = &judge.settings.llm.budget;
+    let mut text = format!(
+        "\nUPPER BOUND for all that follows: {judged} judgements of {entities} entities (--budget {}, \
+         at most {visits} visits each), {finalized} telling, {calls} requests with corrections and \
+         fallbacks, {tokens} tokens.\n",
+        start.budget
+    );
+    if judge.settings.bootstrap == By::Model {
+        text += "The model also chooses where to start: window, events and changes page by page.\n";
+    }
+    let mut limits = Vec::new();
+    limits.extend(budget.calls.map(|calls| format!("{calls} requests")));
+    limits.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
+    limits.extend(budget.usd.map(|usd| format!("{usd} USD")));
+    let _ = writeln!(text, "The limits set end it before that: {}.", limits.join(", "));
+    text
+}

@@ -1,0 +1,247 @@
+//! Who judges, opens and tells: the built-in rules, a program, or a language model.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use eog::{AbductivePolicy, BoxFuture, CallRecorder, Case, CommandPolicy, Digest, Usage, command_identity};
+use eog_evidence::EvidencePolicy;
+use eog_llm::{Amounts, ConfigError, Recorded};
+use eog_prompts::{
+    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, ModelInfo, LlmPolicy, Opening, Pack, Prompter,
+};
+
+use crate::args::{By, Judging, PolicyChoice};
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::report;
+use crate::settings::Settings;
+
+/// What a ledger calls the built-in rules.
+const EVIDENCE: &str = "evidence";
+
+/// Who judges, as far as the command line and the settings say. Nothing has been asked or started.
+pub(crate) struct Judge {
+    pub(crate) settings: Settings,
+    arguments: Vec<OsString>,
+    pack: Option<Arc<Pack>>,
+}
+
+/// The models, ready to be asked.
+pub(crate) struct Models {
+    explore: Prompter,
+    finalize: Prompter,
+}
+
+impl Judge {
+    /// Reads the settings and makes sure of what they name, before anything is spent.
+    pub(crate) fn choose(judging: &Judging) -> Result<Self, CliError> {
+        let judge = Self::outline(judging)?;
+        if judge.settings.asks_models() {
+            judge.settings.llm.build(&variables).map_err(unusable)?;
+        }
+        Ok(judge)
+    }
+
+    /// The same without keys: for what is shown and never sent.
+    pub(crate) fn outline(judging: &Judging) -> Result<Self, CliError> {
+        let settings = Settings::load(judging)?;
+        if let PolicyChoice::Command(program) = &settings.policy {
+            must_be_a_program(program)?;
+        }
+        let pack = match settings.asks_models() {
+            true => Some(Arc::new(pack(settings.prompts.as_deref())?)),
+            false => None,
+        };
+        Ok(Self { settings, arguments: judging.policy_arg.clone(), pack })
+    }
+
+    /// What a ledger calls whoever judges. Arguments may hold secrets, and a ledger is passed on.
+    pub(crate) fn name(&self) -> String {
+        match (&self.settings.policy, self.arguments.len()) {
+            (PolicyChoice::Evidence, _) => EVIDENCE.to_owned(),
+            (PolicyChoice::Llm, _) => self.settings.llm_name(),
+            (PolicyChoice::Command(program), 0) => format!("command:{}", program.display()),
+            (PolicyChoice::Command(program), given) => {
+                let arguments = if given == 1 { "argument" } else { "arguments" };
+                format!("command:{} with {given} {arguments}", program.display())
+            }
+        }
+    }
+
+    /// Whether anybody has said who judges.
+    pub(crate) fn is_named(&self) -> bool {
+        self.settings.names_policy
+    }
+
+    /// What decides the answers of the policy besides the packet.
+    pub(crate) fn identity(&self, case: &Case) -> Result<String, CliError> {
+        Ok(match &self.settings.policy {
+            // The version of all crates of this project.
+            PolicyChoice::Evidence => format!("{EVIDENCE} {}", env!("CARGO_PKG_VERSION")),
+            PolicyChoice::Llm => {
+                // The alerts stand in every prompt.
+                let frame = Digest::of(&(case.window, &case.anomalies));
+                let words = self.settings.prompts.as_deref().map(|path| path.display().to_string());
+                let version = env!("CARGO_PKG_VERSION");
+                format!("{} {version} {words:?} {frame}", self.settings.llm_name())
+            }
+            PolicyChoice::Command(program) => command_identity(program, &self.arguments)?,
+        })
+    }
+
+    /// The models, if any may be asked. Every answer is stored by the recorder before it is used;
+    /// what earlier runs have spent counts.
+    pub(crate) fn models(
+        &self,
+        recorder: &CallRecorder,
+        spent_before: Usage,
+        progress: &Progress,
+    ) -> Result<Option<Models>, CliError> {
+        let Some(pack) = &self.pack else { return Ok(None) };
+        let built = self.settings.llm.build(&variables).map_err(unusable)?;
+        built.meter.charge(Amounts {
+            calls: spent_before.model_calls,
+            tokens: spent_before.tokens_in.saturating_add(spent_before.tokens_out),
+            micro_usd: spent_before.cost_micro_usd,
+        });
+        let prompter = |models: Vec<Arc<dyn ChatModel>>| {
+            let recorded = models.into_iter().map(|model| {
+                let told = progress.of_model(model);
+                Arc::new(Recorded::new(told, recorder.clone())) as Arc<dyn ChatModel>
+            });
+            Prompter::new(Arc::clone(pack), recorded.collect())
+        };
+        Ok(Some(Models { explore: prompter(built.explore), finalize: prompter(built.finalize) }))
+    }
+
+    /// Who would ask, for prompts alone: none of its models can be called. None if nobody would.
+    pub(crate) fn unarmed(&self) -> Result<Option<Unarmed>, CliError> {
+        let Some(pack) = &self.pack else { return Ok(None) };
+        let llm = &self.settings.llm;
+        let prompter = |chain: Result<Vec<&str>, ConfigError>| {
+            let infos = chain?.into_iter().map(|name| llm.info(name));
+            let models = infos.map(|info| Ok(Arc::new(Unasked(info?)) as Arc<dyn ChatModel>));
+            Ok(Prompter::new(Arc::clone(pack), models.collect::<Result<_, ConfigError>>()?))
+        };
+        let (explore, finalize) = (llm.explore_chain(), llm.finalize_chain());
+        let explore = prompter(explore).map_err(unusable)?;
+        let finalize = prompter(finalize).map_err(unusable)?;
+        Ok(Some(Unarmed { explore, finalize }))
+    }
+
+    /// The policy.
+    pub(crate) fn policy(&self, models: Option<&Models>, case: &Case) -> Box<dyn AbductivePolicy> {
+        match (&self.settings.policy, models) {
+            (PolicyChoice::Llm, Some(models)) => {
+                Box::new(LlmPolicy::new(models.explore.clone()).for_case(case))
+            }
+            (PolicyChoice::Command(program), _) => {
+                Box::new(self.arguments.iter().fold(CommandPolicy::new(program), CommandPolicy::arg))
+            }
+            _ => Box::new(EvidencePolicy::default()),
+        }
+    }
+
+    /// Who chooses where to start, if a model does.
+    pub(crate) fn opening(&self, models: Option<&Models>) -> Option<Opening> {
+        let models = models.filter(|_| self.settings.bootstrap == By::Model)?;
+        Some(Opening::new(Arc::new(models.explore.clone())))
+    }
+
+    /// Who tells the result, if a model does.
+    pub(crate) fn finalizer(&self, models: Option<&Models>) -> Option<Finalizer> {
+        let models = models.filter(|_| self.settings.finalize == By::Model)?;
+        Some(Finalizer::new(models.finalize.clone()))
+    }
+
+    /// Refuses to let somebody else judge than the ledger names, if it names anybody.
+    pub(crate) fn must_be_that_of(&self, ledger: &eog::Ledger, at: u64) -> Result<(), CliError> {
+        let now = self.name();
+        match report::judge_at(ledger, at) {
+            Some(judge) if judge != now => Err(CliError::Usage(format!(
+                "in this ledger {} judges, but now {} would; name the same with --policy (and its \
+                 --policy-arg, or its --model), or let another judge from an entry on with \
+                 `eog fork`",
+                report::clean(judge),
+                report::clean(&now)
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Askers whose models cannot be called.
+pub(crate) struct Unarmed {
+    pub(crate) explore: Prompter,
+    pub(crate) finalize: Prompter,
+}
+
+/// A model that is never asked.
+struct Unasked(ModelInfo);
+
+impl ChatModel for Unasked {
+    fn info(&self) -> &ModelInfo {
+        &self.0
+    }
+
+    fn chat<'a>(
+        &'a self,
+        _request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+        let never = ChatError::new(&self.0.name, ChatErrorKind::NotRecorded, "nothing is sent");
+        Box::pin(std::future::ready(Err(never)))
+    }
+}
+
+/// The words of the prompts: a shipped pack, or a folder.
+pub(crate) fn pack(prompts: Option<&Path>) -> Result<Pack, CliError> {
+    let Some(prompts) = prompts else { return Ok(Pack::sre()) };
+    let name = prompts.to_str().filter(|name| !name.contains(['/', '\\']) && !prompts.is_dir());
+    let pack = match name {
+        Some(name) => Pack::named(name),
+        None => Pack::load(prompts),
+    };
+    pack.map_err(|error| CliError::Usage(format!("--prompts: {error}")))
+}
+
+/// Variables of the environment. Those that are empty count as absent.
+pub(crate) fn variables(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
+fn unusable(error: ConfigError) -> CliError {
+    CliError::Usage(format!("{error}; `eog doctor` says what is set"))
+}
+
+/// A program that is not there is a wrong command line, said at once rather than once for each
+/// entity.
+fn must_be_a_program(program: &OsStr) -> Result<(), CliError> {
+    let path = Path::new(program);
+    let is_found = if path.components().count() > 1 {
+        is_executable(path)
+    } else {
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&search).any(|folder| is_executable(&folder.join(path)))
+    };
+    if is_found {
+        Ok(())
+    } else {
+        Err(CliError::Usage(format!(
+            "--policy: there is no executable program {}; give its path, such as \
+             command:./triage.py, and its arguments with --policy-arg",
+            path.display()
+        )))
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}

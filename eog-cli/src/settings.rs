@@ -1,0 +1,201 @@
+//! `eog.toml` and the environment: settings that the command line does not give.
+
+use std::path::{Path, PathBuf};
+
+use eog_llm::LlmConfig;
+use serde::Deserialize;
+
+use crate::args::{By, Judging, PolicyChoice, parse_policy};
+use crate::error::CliError;
+
+/// Requests to models in one investigation, if nobody sets a limit.
+const DEFAULT_MODEL_CALLS: u64 = 500;
+/// The most bytes of a file with settings.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What is set, by whoever comes first: options, variables, the file.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The file that was read, if there was one.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) policy: PolicyChoice,
+    /// Whether anybody but the built-in default says who judges.
+    pub(crate) names_policy: bool,
+    pub(crate) bootstrap: By,
+    pub(crate) finalize: By,
+    /// The name of a pack, or a folder.
+    pub(crate) prompts: Option<PathBuf>,
+    pub(crate) llm: LlmConfig,
+}
+
+/// The file, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    policy: Option<String>,
+    bootstrap: Option<By>,
+    finalize: Option<By>,
+    prompts: Option<PathBuf>,
+    llm: LlmConfig,
+}
+
+impl Settings {
+    /// Reads the file and the variables, and puts the options before them.
+    pub(crate) fn load(options: &Judging) -> Result<Self, CliError> {
+        Self::with(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn with(options: &Judging, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, CliError> {
+        let path = find(options, env)?;
+        let file = path.as_deref().map(read).transpose()?.unwrap_or_default();
+        let named = |policy: String, place: &str| {
+            parse_policy(&policy).map_err(|reason| CliError::Usage(format!("{place}: {reason}")))
+        };
+        let policy = match (&options.policy, &options.model) {
+            (Some(policy), _) => Some(policy.clone()),
+            (None, Some(_)) => Some(PolicyChoice::Llm),
+            (None, None) => match (env("EOG_POLICY"), file.policy, &path) {
+                (Some(policy), ..) => Some(named(policy, "EOG_POLICY")?),
+                (None, Some(policy), Some(path)) => {
+                    Some(named(policy, &format!("{}: policy", path.display()))?)
+                }
+                _ => None,
+            },
+        };
+        let llm = models(options, env, file.llm);
+        let tells = llm.finalize_model.is_some().then_some(By::Model);
+        let judged_by_model = policy == Some(PolicyChoice::Llm);
+        let by_default = if judged_by_model { By::Model } else { By::Rules };
+        Ok(Self {
+            names_policy: policy.is_some(),
+            policy: policy.unwrap_or_default(),
+            bootstrap: options.bootstrap.or(file.bootstrap).unwrap_or(by_default),
+            finalize: options.finalize.or(file.finalize).or(tells).unwrap_or(By::Rules),
+            prompts: options.prompts.clone().or(file.prompts),
+            llm,
+            file: path,
+        })
+    }
+
+    /// What a ledger calls the models that judge.
+    pub(crate) fn llm_name(&self) -> String {
+        let chain = self.llm.explore_chain().unwrap_or_default();
+        format!("llm:{}", chain.join(","))
+    }
+
+    /// Whether any model may be asked.
+    pub(crate) fn asks_models(&self) -> bool {
+        self.policy == PolicyChoice::Llm
+            || self.bootstrap == By::Model
+            || self.finalize == By::Model
+    }
+}
+
+/// The section `[llm]`, with what options and variables say put before it.
+fn models(
+    options: &Judging,
+    env: &dyn Fn(&str) -> Option<String>,
+    mut llm: LlmConfig,
+) -> LlmConfig {
+    if let Some(model) = options.model.clone().or_else(|| env("EOG_MODEL")) {
+        llm.model = Some(model);
+    }
+    if let Some(model) = &options.finalize_model {
+        llm.finalize_model = Some(model.clone());
+    }
+    let url = options.base_url.clone().or_else(|| env("EOG_BASE_URL"));
+    if let (Some(url), Some(model)) = (url, llm.model.clone()) {
+        llm.models.entry(model).or_default().base_url = Some(url);
+    }
+    let budget = &mut llm.budget;
+    budget.calls = options.max_model_calls.or(budget.calls).or(Some(DEFAULT_MODEL_CALLS));
+    budget.tokens = options.max_tokens.or(budget.tokens);
+    budget.usd = options.max_usd.or(budget.usd);
+    if let Some(path) = &options.cassette {
+        let mode = llm.cassette.map_or(eog_llm::CassetteMode::Auto, |cassette| cassette.mode);
+        llm.cassette = Some(eog_llm::CassetteConfig { path: path.clone(), mode });
+    }
+    llm
+}
+
+/// The file to read, if there is one. One that is named must be there.
+fn find(
+    options: &Judging,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<PathBuf>, CliError> {
+    if let Some(path) = options.config.clone().or_else(|| env("EOG_CONFIG").map(PathBuf::from)) {
+        return Ok(Some(path));
+    }
+    let of_user = env("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env("HOME").map(|home| Path::new(&home).join(".config")))
+        .map(|folder| folder.join("eog/eog.toml"));
+    let places = std::iter::once(PathBuf::from("eog.toml")).chain(of_user);
+    Ok(places.into_iter().find(|path| path.is_file()))
+}
+
+fn read(path: &Path) -> Result<File, CliError> {
+    let unusable = |reason: String| CliError::Input { path: path.to_owned(), reason };
+    let size = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
+    if size > MAX_BYTES {
+        return Err(unusable(format!("it has {size} bytes, which are too many for settings")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    toml::from_str(&text).map_err(|error| unusable(error.to_string().trim_end().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(options: Judging, variables: &[(&str, &str)], file: &str) -> Settings {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("eog.toml");
+        std::fs::write(&path, file).expect("a file");
+        let options = Judging { config: options.config.clone().or(Some(path)), ..options };
+        let env = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Settings::with(&options, &env).expect("settings")
+    }
+
+    const FILE: &str = "policy = \"llm\"\n[llm]\nmodel = \"openai/of-file\"\nbudget = { calls = 7 }\n";
+
+    #[test]
+    fn options_come_before_variables_and_those_before_the_file() {
+        let of_file = settings(Judging::default(), &[], FILE);
+        assert_eq!(of_file.llm.model.as_deref(), Some("openai/of-file"));
+        assert_eq!((of_file.policy, of_file.bootstrap), (PolicyChoice::Llm, By::Model));
+        assert_eq!(of_file.llm.budget.calls, Some(7));
+
+        let variables = [("EOG_MODEL", "ollama/of-env"), ("EOG_POLICY", "evidence")];
+        let of_env = settings(Judging::default(), &variables, FILE);
+        assert_eq!(of_env.llm.model.as_deref(), Some("ollama/of-env"));
+        assert_eq!((of_env.policy, of_env.bootstrap), (PolicyChoice::Evidence, By::Rules));
+
+        let options = Judging {
+            model: Some("gemini/of-option".to_owned()),
+            max_model_calls: Some(3),
+            base_url: Some("http://localhost:1/v1".to_owned()),
+            ..Judging::default()
+        };
+        let of_option = settings(options, &variables, FILE);
+        assert_eq!(of_option.policy, PolicyChoice::Llm, "--model means a model");
+        assert_eq!(of_option.llm.budget.calls, Some(3));
+        let url = of_option.llm.models["gemini/of-option"].base_url.as_deref();
+        assert_eq!(url, Some("http://localhost:1/v1"));
+    }
+
+    #[test]
+    fn a_model_of_its_own_tells_the_result_and_calls_are_always_limited() {
+        let settings = settings(
+            Judging { finalize_model: Some("openai/large".to_owned()), ..Judging::default() },
+            &[],
+            "",
+        );
+        assert_eq!(settings.finalize, By::Model);
+        assert_eq!(settings.policy, PolicyChoice::Evidence);
+        assert!(settings.asks_models());
+        assert_eq!(settings.llm.budget.calls, Some(DEFAULT_MODEL_CALLS));
+    }
+}
