@@ -25,12 +25,12 @@ pub(crate) use alerts::{AlertRecord, read_alerts};
 pub(crate) use all::{Records, read_all};
 pub(crate) use events::{EventRecord, read_events};
 pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
-pub(crate) use logs::{LogRecord, read_logs};
+pub(crate) use logs::read_logs;
 pub(crate) use memory::check_memory;
 pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
 pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
 pub(crate) use resource::{Resource, WORKLOADS};
-pub(crate) use traces::{SpanKind, SpanRecord, read_traces};
+pub(crate) use traces::read_traces;
 
 use crate::cache::CacheAt;
 
