@@ -68,7 +68,7 @@ impl Snapshot {
             warnings.note(format!("the snapshot has no {kind}"));
         }
         let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
-        read::check_memory(&folder, &layout, options)?;
+        folder.set_budget(read::check_memory(&folder, &layout, options)?);
         let find = |folder: &Folder, warnings: &Warnings| {
             let at = options.cache.as_ref()?;
             Some(Cache::find(at, folder, &layout, options, warnings))

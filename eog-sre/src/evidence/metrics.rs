@@ -108,9 +108,11 @@ fn is_level(series: &MetricSeries) -> bool {
     !part_of_histogram && !is_request_counter(series)
 }
 
-/// Whether a series counts requests by their outcome.
+/// Whether a series counts requests by their outcome. A sum adds up what they took, not how many
+/// there were.
 pub(crate) fn is_request_counter(series: &MetricSeries) -> bool {
-    is_counter(&series.metric) && !series.status_code.is_empty()
+    let counts = is_counter(&series.metric) && !series.metric.ends_with("_sum");
+    counts && !series.status_code.is_empty()
 }
 
 pub(crate) fn is_counter(metric: &str) -> bool {

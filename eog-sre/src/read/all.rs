@@ -54,7 +54,7 @@ type ReadPart<'a> = Box<dyn FnOnce(&mut Folder, &mut Warnings) -> Part + Send + 
 ///
 /// # Errors
 /// [`SnapshotError`] when a table of events, objects, logs or traces lacks a column or cannot be
-/// read; of several the first in this order.
+/// read, of several the first in this order; and when the budget of the folder is spent.
 pub(crate) fn read_all(
     folder: &mut Folder,
     layout: &Layout,
@@ -63,6 +63,10 @@ pub(crate) fn read_all(
 ) -> Result<Records, SnapshotError> {
     let rows = options.max_rows_per_file;
     let mut done = run_all(tasks(folder, layout, rows));
+    if folder.budget().is_spent() {
+        let path = folder.root().display().to_string();
+        return Err(SnapshotError::OutOfMemory { path, allowed: folder.budget().allowed() });
+    }
     done.sort_by_key(|(part, _, _)| part.rank());
     let mut records = Records {
         alerts: Vec::new(),

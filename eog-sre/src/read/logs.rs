@@ -23,6 +23,7 @@ pub(crate) fn read_logs(
 ) -> Result<Logs, SnapshotError> {
     let (mut senders, mut texts) = (Senders::new(), Interner::of_texts());
     let mut logs = Logs::default();
+    let mut account = folder.budget().account();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &["Timestamp", "Body"], max_rows)? else {
@@ -57,6 +58,9 @@ pub(crate) fn read_logs(
                 text: texts.text(&text),
                 file,
             });
+            if !account.holds(logs.len() * Logs::ROW + texts.size() + senders.size()) {
+                return Ok(Logs::default());
+            }
         }
     }
     logs.senders = senders.into_values();
@@ -78,6 +82,31 @@ fn severity(number: &str, name: &str) -> u8 {
         "error" | "err" => 17,
         "warn" | "warning" => 13,
         "info" | "information" => 9,
+        "debug" => 5,
+        "trace" | "verbose" => 1,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_counts_and_else_the_text() {
+        let cases = [
+            ("17", "INFO", 17),
+            ("", "FATAL", 21),
+            ("0", "Error", 17),
+            ("0", "warn", 13),
+            ("", "Information", 9),
+            ("0", "DEBUG", 5),
+            ("", " trace ", 1),
+            ("-1", "", 0),
+            ("0", "odd", 0),
+        ];
+        for (number, name, expected) in cases {
+            assert_eq!(severity(number, name), expected, "{number:?} {name:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use eog_core::Timestamp;
 
+use super::budget::Account;
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::mask::mask_named;
@@ -14,6 +15,13 @@ use crate::warnings::Warnings;
 
 /// Most series of a snapshot.
 pub const MAX_SERIES: usize = 200_000;
+
+/// Bytes of a point, twice, since lists that grow hold a reserve.
+const POINT: usize = 2 * size_of::<(Timestamp, f64)>();
+
+/// About how many bytes a series needs besides its texts, which count four times: as key, as
+/// labels, as text whose labels are remembered, and for the pieces that they are cut into.
+const SERIES: usize = 1_000;
 
 /// Labels that tell who scraped a value and not what it measures.
 const SCRAPE_LABELS: [&str; 14] = [
@@ -76,10 +84,11 @@ pub(crate) fn read_metric_file(
 ) -> MetricFile {
     let mut store = Store::default();
     let Some(source) = folder.open(file, warnings) else { return MetricFile::default() };
+    let mut account = folder.budget().account();
     let wanted = ["metric_name", "timestamp", "value", "namespace"];
     match Table::open(file, source, &wanted, max_rows) {
         Ok(Some(mut table)) => {
-            if let Err(error) = store.take(&mut table, warnings) {
+            if let Err(error) = store.take(&mut table, &mut account, warnings) {
                 warnings.note(format!("{error}; the file is left out"));
             }
         }
@@ -126,6 +135,8 @@ struct Store {
     index: HashMap<Box<[u8]>, usize>,
     labels: HashMap<String, Arc<BTreeMap<String, String>>>,
     dropped: u64,
+    /// About how many bytes there are by now.
+    kept: usize,
 }
 
 impl Store {
@@ -140,6 +151,7 @@ impl Store {
     fn take<R: std::io::Read + std::io::Seek>(
         &mut self,
         table: &mut Table<R>,
+        account: &mut Account,
         warnings: &mut Warnings,
     ) -> Result<(), SnapshotError> {
         let (pod, service) = (table.column("pod_name"), table.column("service_name"));
@@ -177,6 +189,10 @@ impl Store {
             let known = self.index.get(key.as_slice());
             if let Some(known) = known.and_then(|at| self.series.get_mut(*at)) {
                 known.points.push((time, number));
+                self.kept += POINT;
+                if !account.holds(self.kept) {
+                    return Ok(());
+                }
                 continue;
             }
             if self.series.len() >= MAX_SERIES {
@@ -185,6 +201,7 @@ impl Store {
             }
             let [metric, name, namespace, le, tags, kind, status] =
                 cells.map(|at| table.cell(at).to_owned());
+            self.kept += SERIES + 4 * key.len();
             let labels = self.labels(&tags);
             let le =
                 Some(le).filter(|le| !le.is_empty()).or_else(|| pydict::parse(&tags).remove("le"));
@@ -206,6 +223,9 @@ impl Store {
                 points: vec![(time, number)],
                 file: file.clone(),
             });
+            if !account.holds(self.kept) {
+                return Ok(());
+            }
         }
         Ok(())
     }

@@ -67,6 +67,11 @@ impl Senders {
         number
     }
 
+    /// About how many bytes they hold by now.
+    pub(crate) fn size(&self) -> usize {
+        self.senders.size() + self.remembered
+    }
+
     /// The senders by their numbers.
     pub(crate) fn into_values(self) -> Vec<Arc<Resource>> {
         self.senders.into_values()
@@ -78,7 +83,8 @@ impl Senders {
 pub(crate) struct Conversions {
     /// Look-ups alone.
     known: HashMap<Box<str>, u32>,
-    remembered: usize,
+    /// How many bytes are remembered by now.
+    pub(crate) remembered: usize,
 }
 
 impl Conversions {

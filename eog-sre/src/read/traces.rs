@@ -44,6 +44,7 @@ pub(crate) fn read_traces(
     let (mut names, mut messages) = (Conversions::default(), Conversions::default());
     let mut spans = Spans::default();
     let mut ids = Ids::default();
+    let mut account = folder.budget().account();
     // Look-ups alone.
     let mut traces: HashMap<u64, u32> = HashMap::new();
     for file in files {
@@ -95,6 +96,10 @@ pub(crate) fn read_traces(
                 peer_host: texts.text(peer.as_deref().unwrap_or_default()),
                 file,
             });
+            let texts = texts.size() + senders.size() + names.remembered + messages.remembered;
+            if !account.holds(spans.len() * Spans::ROW + texts) {
+                return Ok(Spans::default());
+            }
         }
     }
     spans.senders = senders.into_values();

@@ -23,12 +23,16 @@ pub(crate) struct Interner<T: ?Sized> {
     values: Vec<Arc<T>>,
     /// Look-ups alone.
     known: HashMap<Arc<T>, u32>,
+    size: usize,
 }
+
+/// What a value needs besides its own bytes: pointers, counts, and its place in the look-up.
+const ENTRY: usize = 100;
 
 impl<T: ?Sized + Eq + Hash> Interner<T> {
     /// An empty dictionary.
     pub(crate) fn new() -> Self {
-        Self { values: Vec::new(), known: HashMap::new() }
+        Self { values: Vec::new(), known: HashMap::new(), size: 0 }
     }
 
     /// The number of a value, which is copied when it is new.
@@ -37,9 +41,15 @@ impl<T: ?Sized + Eq + Hash> Interner<T> {
             return *known;
         }
         let (new, shared) = (number(self.values.len()), copy(value));
+        self.size += ENTRY + size_of_val(value);
         self.values.push(Arc::clone(&shared));
         self.known.insert(shared, new);
         new
+    }
+
+    /// About how many bytes it holds by now.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     /// The values by their numbers.

@@ -33,6 +33,9 @@ pub(crate) struct NewLog {
 }
 
 impl Logs {
+    /// Bytes of a row, twice, since columns that grow hold a reserve.
+    pub(crate) const ROW: usize = 2 * (8 + 4 * 4 + 1);
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.at.len()

@@ -77,6 +77,9 @@ pub(crate) struct NewSpan {
 }
 
 impl Spans {
+    /// Bytes of a row, twice, since columns that grow hold a reserve, and of its ids.
+    pub(crate) const ROW: usize = 2 * (8 + 8 + 9 * 4 + 2) + 2 * 8 + 8;
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.at.len()

@@ -63,7 +63,7 @@ pub(super) fn measures(chosen: &[Chosen<'_>]) -> Vec<Measure> {
         let key = |without: &[&str]| (&one.entity, series.metric.as_str(), one.labels(without));
         if series.bucket.is_some() {
             histograms.entry(key(&[])).or_default().push(series);
-        } else if is_request_counter(series) && !series.metric.ends_with("_sum") {
+        } else if is_request_counter(series) {
             requests.entry(key(&["status_code"])).or_default().push(series);
         } else {
             let kind =
