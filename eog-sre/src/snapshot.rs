@@ -142,7 +142,8 @@ impl Snapshot {
     pub fn observed(&self) -> Option<Window> {
         let ends = [self.spans.at.extent(), self.logs.at.extent()];
         let ends = ends.into_iter().flatten().flat_map(|(first, last)| [first, last]);
-        let metrics = self.metrics.iter().flat_map(|series| &series.points).map(|point| point.0);
+        let metrics = self.metrics.iter().filter_map(|series| series.points.at.extent());
+        let metrics = metrics.flat_map(|(first, last)| [first, last]);
         let dumps = self.objects.dumps.values().flatten().copied();
         let alerts = self.alerts.iter().filter_map(|alert| alert.seen_at);
         let sampled = ends.chain(metrics).chain(dumps).chain(alerts);

@@ -6,7 +6,7 @@ use crate::read::{
     AlertRecord, EventRecord, MetricSeries, ObjectHistory, Objects, Observation, Records, Resource,
     Subject, WORKLOADS,
 };
-use crate::store::{Link, Logs, SpanKind, Spans, Texts, Times};
+use crate::store::{Link, Logs, Samples, SpanKind, Spans, Texts, Times};
 
 /// Writes and reads the named fields in order.
 macro_rules! stored {
@@ -46,6 +46,7 @@ stored! {
     MetricSeries {
         subject, namespace, name, metric, metric_type, status_code, bucket, labels, points, file,
     }
+    Samples { at, value }
     Resource { service, namespace, pod, workload, node }
 }
 

@@ -28,6 +28,7 @@ const SOURCES: &[&str] = &[
     include_str!("../store/dictionary.rs"),
     include_str!("../store/logs.rs"),
     include_str!("../store/mod.rs"),
+    include_str!("../store/samples.rs"),
     include_str!("../store/spans.rs"),
     include_str!("../store/times.rs"),
     include_str!("../evidence/logs.rs"),

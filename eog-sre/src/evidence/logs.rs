@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window,
-};
+use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window};
 use eog_evidence::words;
 use jiff::SignedDuration;
 
@@ -120,11 +118,7 @@ impl Lines {
     }
 
     /// The patterns that occur in either period, by their text.
-    fn patterns<'a>(
-        &self,
-        logs: &'a Logs,
-        compare: &Compare,
-    ) -> BTreeMap<&'a str, Pattern<'a>> {
+    fn patterns<'a>(&self, logs: &'a Logs, compare: &Compare) -> BTreeMap<&'a str, Pattern<'a>> {
         let mut counted: Vec<Option<Pattern<'a>>> = Vec::new();
         counted.resize_with(self.patterns.len(), || None);
         for (window, is_after) in [(compare.before, false), (compare.after, true)] {

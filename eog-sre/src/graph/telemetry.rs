@@ -21,7 +21,7 @@ impl Builder {
             named.insert((sender.namespace.clone(), sender.service.clone()));
         }
         for series in snapshot.metrics.iter().filter(|one| one.subject == Subject::Service) {
-            named.insert((series.namespace.clone(), series.name.clone()));
+            named.insert((series.namespace.to_string(), series.name.to_string()));
         }
         for alert in &snapshot.alerts {
             let (space, name) = (alert.label("namespace"), alert.label("service_name"));
@@ -254,7 +254,7 @@ fn calls(snapshot: &Snapshot) -> BTreeSet<Call> {
         let label = |name: &str| series.labels.get(name).map(String::as_str).unwrap_or_default();
         let is_client = label("span_kind").to_ascii_lowercase().ends_with("client");
         if let Some(cluster) = egress_cluster(label("span_name")).filter(|_| is_client) {
-            let caller = (series.namespace.clone(), series.name.clone());
+            let caller = (series.namespace.to_string(), series.name.to_string());
             let callee = (String::new(), cluster.to_owned());
             found.insert(Call { caller, relation: relation::CALLS, callee, by_host: false });
         }

@@ -2,9 +2,9 @@
 
 use super::workers::{Task, run_all};
 use super::{
-    AlertRecord, EventRecord, Folder, Layout, MetricFile, MetricSeries, Objects,
-    ReadOptions, SnapshotError, join_metrics, read_alerts, read_events, read_logs,
-    read_metric_file, read_objects, read_traces,
+    AlertRecord, EventRecord, Folder, Layout, MetricFile, MetricSeries, Objects, ReadOptions,
+    SnapshotError, join_metrics, read_alerts, read_events, read_logs, read_metric_file,
+    read_objects, read_traces,
 };
 use crate::store::{Logs, Spans};
 use crate::warnings::Warnings;

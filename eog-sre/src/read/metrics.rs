@@ -1,15 +1,14 @@
 //! Metric files: one series for each metric and label set.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-
-use eog_core::Timestamp;
 
 use super::budget::Account;
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::mask::mask_named;
 use crate::pydict;
+use crate::store::{Samples, nanoseconds};
 use crate::time;
 use crate::warnings::Warnings;
 
@@ -17,7 +16,7 @@ use crate::warnings::Warnings;
 pub const MAX_SERIES: usize = 200_000;
 
 /// Bytes of a point, twice, since lists that grow hold a reserve.
-const POINT: usize = 2 * size_of::<(Timestamp, f64)>();
+const POINT: usize = 2 * (8 + 8);
 
 /// About how many bytes a series needs besides its texts, which count four times: as key, as
 /// labels, as text whose labels are remembered, and for the pieces that they are cut into.
@@ -52,17 +51,17 @@ pub(crate) enum Subject {
 #[derive(Clone, Debug)]
 pub(crate) struct MetricSeries {
     pub(crate) subject: Subject,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) metric: String,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) metric: Arc<str>,
     /// `duration_p95`, `error_rate`, or empty.
-    pub(crate) metric_type: String,
-    pub(crate) status_code: String,
+    pub(crate) metric_type: Arc<str>,
+    pub(crate) status_code: Arc<str>,
     /// Upper bound of a histogram bucket.
     pub(crate) bucket: Option<f64>,
     pub(crate) labels: Arc<BTreeMap<String, String>>,
     /// Sorted by time, exact repeats taken out.
-    pub(crate) points: Vec<(Timestamp, f64)>,
+    pub(crate) points: Samples,
     pub(crate) file: Arc<str>,
 }
 
@@ -108,7 +107,7 @@ pub(crate) fn join_metrics(files: Vec<MetricFile>, warnings: &mut Warnings) -> V
         dropped += file.dropped;
         for (key, series) in file.series {
             if let Some(known) = index.get(&key).and_then(|at| all.get_mut(*at)) {
-                known.points.extend(series.points);
+                known.points.extend(&series.points);
             } else if all.len() >= MAX_SERIES {
                 dropped += 1;
             } else {
@@ -121,9 +120,7 @@ pub(crate) fn join_metrics(files: Vec<MetricFile>, warnings: &mut Warnings) -> V
         warnings.note(format!("metrics: only the first {MAX_SERIES} series are used"));
     }
     for one in &mut all {
-        one.points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        one.points.dedup();
-        one.points.shrink_to_fit();
+        one.points.tidy();
     }
     all
 }
@@ -134,6 +131,8 @@ struct Store {
     /// Look-ups alone, iterated only to be put in the order of the series.
     index: HashMap<Box<[u8]>, usize>,
     labels: HashMap<String, Arc<BTreeMap<String, String>>>,
+    /// Names that come up again.
+    texts: HashSet<Arc<str>>,
     dropped: u64,
     /// About how many bytes there are by now.
     kept: usize,
@@ -174,8 +173,8 @@ impl Store {
         let file: Arc<str> = table.file().into();
         let mut key = Vec::new();
         while table.next_row(warnings) {
-            let Some(time) = time::parse(table.cell(at)) else {
-                table.reject("the timestamp is not a time", warnings);
+            let Some(time) = time::parse(table.cell(at)).and_then(nanoseconds) else {
+                table.reject("the timestamp is not a time of the years 1678 to 2261", warnings);
                 continue;
             };
             let Some(number) =
@@ -188,7 +187,7 @@ impl Store {
             write_key(&mut key, subject, cells.map(|at| table.cell(at)));
             let known = self.index.get(key.as_slice());
             if let Some(known) = known.and_then(|at| self.series.get_mut(*at)) {
-                known.points.push((time, number));
+                known.points.push(time, number);
                 self.kept += POINT;
                 if !account.holds(self.kept) {
                     return Ok(());
@@ -209,18 +208,21 @@ impl Store {
             let status =
                 Some(status).filter(|s| !s.is_empty()).unwrap_or_else(|| label("status_code"));
             self.index.insert(key.as_slice().into(), self.series.len());
+            let bucket = le.filter(|_| metric.ends_with("_bucket")).and_then(|le| bound(&le));
             let [metric, name, namespace, kind, status] =
-                [metric, name, namespace, kind, status].map(bounded);
+                [metric, name, namespace, kind, status].map(|text| self.text(&bounded(text)));
+            let mut points = Samples::default();
+            points.push(time, number);
             self.series.push(MetricSeries {
                 subject,
                 namespace,
                 name,
-                bucket: le.filter(|_| metric.ends_with("_bucket")).and_then(|le| bound(&le)),
+                bucket,
                 metric,
                 metric_type: kind,
                 status_code: status,
                 labels,
-                points: vec![(time, number)],
+                points,
                 file: file.clone(),
             });
             if !account.holds(self.kept) {
@@ -228,6 +230,16 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// One shared copy of a text.
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return known.clone();
+        }
+        let shared: Arc<str> = text.into();
+        self.texts.insert(shared.clone());
+        shared
     }
 
     fn labels(&mut self, tags: &str) -> Arc<BTreeMap<String, String>> {
@@ -280,8 +292,7 @@ mod tests {
         let mut warnings = Warnings::default();
         let file = read_metric_file(&mut folder, "pod_p_raw.tsv", 100, &mut warnings);
         let [series] = &join_metrics(vec![file], &mut warnings)[..] else { panic!() };
-        let values: Vec<f64> = series.points.iter().map(|(_, value)| *value).collect();
-        assert_eq!(values, [1.0, 2.0]);
+        assert_eq!(series.points.value, [1.0, 2.0]);
         assert_eq!(warnings.into_lines().len(), 1);
     }
 }

@@ -85,9 +85,8 @@ pub(crate) fn read_traces(
                 at,
                 duration: nanoseconds.round() as u64,
                 sender: senders.number(table.cell(service), table.cell(resource)),
-                name: names.number(&mut texts, table.cell(name), |name| {
-                    shorten(&mask_text(name), 160)
-                }),
+                name: names
+                    .number(&mut texts, table.cell(name), |name| shorten(&mask_text(name), 160)),
                 kind,
                 failed,
                 message: messages.number(&mut texts, table.cell(message), masked),
@@ -157,8 +156,8 @@ fn by_trace(trace: &[u32], traces: usize) -> Vec<Vec<u32>> {
 fn relate(spans: &mut Spans, parent: u32, child: usize) {
     let taker = spans.get(number(child));
     let above = spans.get(parent);
-    let is_remote = !taker.sender().service.is_empty()
-        && taker.sender().service != above.sender().service;
+    let is_remote =
+        !taker.sender().service.is_empty() && taker.sender().service != above.sender().service;
     let callee = Link::to(taker.sender_number());
     let takes = above.kind() == SpanKind::Client && is_remote && above.callee_number().is_none();
     if let Some(slot) = spans.callee.get_mut(parent as usize).filter(|_| takes) {

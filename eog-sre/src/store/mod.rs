@@ -6,11 +6,13 @@
 
 mod dictionary;
 mod logs;
+mod samples;
 mod spans;
 mod times;
 
 pub(crate) use dictionary::{Interner, Texts};
 pub(crate) use logs::{LogRef, Logs, NewLog};
+pub(crate) use samples::Samples;
 pub(crate) use spans::{Link, NewSpan, SpanKind, SpanRef, Spans};
 pub(crate) use times::{Times, nanoseconds};
 

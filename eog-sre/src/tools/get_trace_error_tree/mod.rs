@@ -212,9 +212,8 @@ pub fn get_trace_error_tree(
         served.filter_map(|(service, list)| Some((service, view(list)?))).collect();
     served.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
     let calls = index.calls().filter(|(caller, callee, _)| wanted(caller) || wanted(callee));
-    let mut calls: Vec<((&EntityId, &EntityId), Compared)> = calls
-        .filter_map(|(caller, callee, list)| Some(((caller, callee), view(list)?)))
-        .collect();
+    let mut calls: Vec<((&EntityId, &EntityId), Compared)> =
+        calls.filter_map(|(caller, callee, list)| Some(((caller, callee), view(list)?))).collect();
     calls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
     let mut paths: Vec<TracePath> = tree
         .leaves()

@@ -144,7 +144,8 @@ impl Judge {
         after: &[u32],
         seconds: (f64, f64),
     ) -> Compared {
-        let (before, after) = (requests(spans, before, seconds.0), requests(spans, after, seconds.1));
+        let (before, after) =
+            (requests(spans, before, seconds.0), requests(spans, after, seconds.1));
         let mut compared = Compared { before, after, shifts: Vec::new() };
         let shifts = [
             (ShiftKind::Errors, self.has_errors(&compared)),

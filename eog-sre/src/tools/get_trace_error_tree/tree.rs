@@ -109,9 +109,8 @@ impl Grower<'_> {
         let above = span.parent().and_then(|parent| self.place(parent));
         let comes_in = above != Some(place);
         // Nobody recorded that the call was taken: the caller's span tells of it.
-        let untaken =
-            matches!(span.kind(), SpanKind::Client | SpanKind::Producer)
-                && span.callee_number().is_none();
+        let untaken = matches!(span.kind(), SpanKind::Client | SpanKind::Producer)
+            && span.callee_number().is_none();
         let callee = untaken.then(|| self.parties.callee(span)).flatten();
         let called = callee.map(|callee| self.child(place, callee)).filter(|node| *node != place);
         let mut record = |node: usize, is_request: bool| {

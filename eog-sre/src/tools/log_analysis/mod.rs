@@ -222,7 +222,8 @@ impl<'a> Chooser<'a> {
         let condition =
             |(column, condition): &(usize, Condition)| condition.holds(&line_cell(log, *column));
         self.window.is_none_or(|window| window.contains(log.at()))
-            && (self.severities.is_empty() || self.severities.contains(severity_name(log.severity())))
+            && (self.severities.is_empty()
+                || self.severities.contains(severity_name(log.severity())))
             && self.service.as_ref().is_none_or(|pattern| pattern.fits(&log.sender().service))
             && self.entity.as_ref().is_none_or(of_entity)
             && self.text.as_ref().is_none_or(|text| log.text().to_lowercase().contains(text))
@@ -251,10 +252,7 @@ fn key(sender: &Resource) -> SenderKey<'_> {
 }
 
 /// The entities that each sender stands for: its service, its pod, its workload.
-fn senders<'a>(
-    logs: &'a Logs,
-    graph: &OperationalGraph,
-) -> BTreeMap<SenderKey<'a>, Vec<EntityId>> {
+fn senders<'a>(logs: &'a Logs, graph: &OperationalGraph) -> BTreeMap<SenderKey<'a>, Vec<EntityId>> {
     let mut senders: BTreeMap<SenderKey<'a>, Vec<EntityId>> = BTreeMap::new();
     for sender in &logs.senders {
         senders.entry(key(sender)).or_insert_with(|| {
