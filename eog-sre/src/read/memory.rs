@@ -7,8 +7,8 @@ use super::budget::Budget;
 use super::resource::MAX_REMEMBERED;
 use super::{Folder, Layout, MAX_FIELD_BYTES, MAX_TEXT, ReadOptions, SnapshotError};
 
-/// What records of one kind need. Measured figures with what a margin adds are in the comments of
-/// [`NEEDS`]; a recording that needs more is found out while it is read, by its [`Budget`].
+/// What records of one kind need: two to four times of what was measured (the figures are in
+/// `docs/sre.md`). A recording that needs more is found out while it is read, by its [`Budget`].
 struct Need {
     /// Bytes of each row, with what growing columns hold in reserve.
     row: u64,

@@ -16,7 +16,7 @@ use super::{ToolError, Toolbox, entities};
 use crate::evidence::{Compare, View, recorded_seconds};
 use crate::graph::relation;
 use crate::names;
-use crate::store::Spans;
+use crate::store::{SpanRef, Spans};
 
 pub use requests::{Requests, SampleError, ShiftKind};
 
@@ -325,7 +325,7 @@ fn path_name(tree: &PathTree, node: usize) -> String {
 fn counts(spans: &Spans, window: Window) -> TraceCounts {
     let inside = || spans.rows(spans.at.rows(window));
     TraceCounts {
-        traces: inside().map(|span| span.trace_number()).collect::<BTreeSet<u32>>().len(),
+        traces: inside().map(SpanRef::trace_number).collect::<BTreeSet<u32>>().len(),
         spans: inside().len(),
         failed_spans: inside().filter(|span| span.failed()).count(),
     }
