@@ -93,6 +93,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_column_follows_the_order_of_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = ["otel_logs_a.tsv", "otel_logs_b.tsv"].map(str::to_owned);
+        let header = "Timestamp\tBody\tServiceName\tSeverityNumber\n";
+        for (file, row) in files.iter().zip([
+            "2026-01-01 10:00:01\tlate 2\tweb\t17\n",
+            "2026-01-01 10:00:00\tearly 1\tdb\t9\n",
+        ]) {
+            std::fs::write(directory.path().join(file), format!("{header}{row}")).unwrap();
+        }
+        let mut folder = Folder::new(directory.path()).unwrap();
+        let logs = read_logs(&mut folder, &files, 100, &mut Warnings::default()).unwrap();
+        let told: Vec<_> = logs
+            .iter()
+            .map(|log| {
+                let service = log.sender().service.as_str();
+                (
+                    log.at().as_second() % 60,
+                    service,
+                    log.severity(),
+                    log.text(),
+                    log.pattern(),
+                    log.file(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (0, "db", 9, "early 1", "early <*>", "otel_logs_b.tsv"),
+                (1, "web", 17, "late 2", "late <*>", "otel_logs_a.tsv"),
+            ]
+        );
+    }
+
+    #[test]
     fn the_number_counts_and_else_the_text() {
         let cases = [
             ("17", "INFO", 17),

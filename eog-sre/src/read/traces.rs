@@ -204,3 +204,82 @@ fn id(text: &str) -> u64 {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the same rows from files of one row each, in this order.
+    fn read(rows: &[&str]) -> Spans {
+        let directory = tempfile::tempdir().unwrap();
+        let header = "Timestamp\tTraceId\tSpanId\tParentSpanId\tSpanName\tServiceName\tDuration\t\
+                      SpanKind\tSpanAttributes\tStatusCode\tStatusMessage\n";
+        let files: Vec<String> =
+            (0..rows.len()).map(|at| format!("otel_traces_{at}.tsv")).collect();
+        for (file, row) in files.iter().zip(rows) {
+            std::fs::write(directory.path().join(file), format!("{header}{row}\n")).unwrap();
+        }
+        let mut folder = Folder::new(directory.path()).unwrap();
+        let mut warnings = Warnings::default();
+        let spans = read_traces(&mut folder, &files, 100, &mut warnings).unwrap();
+        assert!(warnings.into_lines().is_empty());
+        spans
+    }
+
+    /// All that readers can see of a span but its file.
+    fn told(spans: &Spans) -> Vec<String> {
+        let tell = |span: crate::store::SpanRef<'_>| {
+            let callee = span.callee_number().map(|number| &spans.sender(number).service);
+            format!(
+                "{} {} {} {:?} {} {} {:?} {} trace={} parent={:?} callee={callee:?} peer={:?}",
+                span.at(),
+                span.sender().service,
+                span.name(),
+                span.kind(),
+                span.duration_ms(),
+                span.failed(),
+                span.message(),
+                span.trace(),
+                span.trace_number() == spans.get(0).trace_number(),
+                span.parent().map(crate::store::SpanRef::name),
+                span.peer_host(),
+            )
+        };
+        spans.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn every_column_follows_the_order_of_time() {
+        let rows = [
+            "2026-01-01 10:00:00\tt1\t1\t\tcall\tweb\t1000000\tClient\t{'server.address': 'db'}\t\t",
+            "2026-01-01 10:00:01\tt1\t2\t1\tserve\tdb\t2000000\tServer\t{}\tError\trefused",
+            "2026-01-01 10:00:02\tt2\t3\t\tsend\tweb\t3000000\tProducer\t{'server.address': 'q'}\tOk\t",
+            // Claims an id that another span has already: the first is the parent.
+            "2026-01-01 10:00:03\tt1\t2\t1\tagain\tdb\t4000000\tServer\t{}\tError\tgone",
+            "2026-01-01 10:00:04\tt1\t4\t2\tinner\tdb\t5000000\tInternal\t{}\t\t",
+            // The same parent id in another trace.
+            "2026-01-01 10:00:05\tt2\t5\t1\talone\tdb\t6000000\tInternal\t{}\t\t",
+        ];
+        let sorted = told(&read(&rows));
+        assert_eq!(
+            sorted[..2],
+            [
+                "2026-01-01T10:00:00Z web call Client 1 false \"\"  trace=true parent=None \
+                 callee=Some(\"db\") peer=Some(\"db\")",
+                "2026-01-01T10:00:01Z db serve Server 2 true \"refused\" t1 trace=true \
+                 parent=Some(\"call\") callee=None peer=None",
+            ]
+        );
+        assert!(sorted[4].contains("parent=Some(\"serve\")"), "{}", sorted[4]);
+        assert!(sorted[5].contains("trace=false parent=None"), "{}", sorted[5]);
+        for order in [[5, 4, 3, 2, 1, 0], [2, 0, 5, 3, 1, 4]] {
+            let spans = read(&order.map(|at: usize| rows[at]));
+            assert_eq!(told(&spans), sorted);
+            let files: Vec<&str> = spans.iter().map(crate::store::SpanRef::file).collect();
+            let place = |row: usize| order.iter().position(|at| *at == row).unwrap();
+            let expected: Vec<String> =
+                (0..rows.len()).map(|row| format!("otel_traces_{}.tsv", place(row))).collect();
+            assert_eq!(files, expected);
+        }
+    }
+}

@@ -168,3 +168,21 @@ impl Toolbox {
         arguments.run(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::ReadOptions;
+
+    #[test]
+    fn context_and_tools_share_one_index_of_the_spans() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("alerts")).unwrap();
+        std::fs::write(directory.path().join("alerts/alerts_at_1.json"), "[]").unwrap();
+        let snapshot = Snapshot::open(directory.path(), &ReadOptions::default()).unwrap();
+        let toolbox = Toolbox::new(Arc::new(snapshot));
+        toolbox.context();
+        let spans = toolbox.signals().spans(toolbox.snapshot(), toolbox.graph());
+        assert_eq!(Arc::strong_count(spans), 2);
+    }
+}
