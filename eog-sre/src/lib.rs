@@ -28,6 +28,7 @@ mod names;
 mod pydict;
 mod read;
 mod snapshot;
+mod store;
 mod time;
 pub mod tools;
 mod unfold;

@@ -30,7 +30,10 @@ pub(crate) use logs::{HOLE, LogIndex, template};
 pub(crate) use metrics::{
     MetricIndex, is_counter, is_failure, is_request_counter, measured, unit_of,
 };
-pub(crate) use spans::{MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile};
+pub(crate) use spans::{
+    MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile, failed,
+    recorded_seconds,
+};
 pub(crate) use status::status_findings;
 
 /// How long before the pivot the period of comparison begins at most.

@@ -6,7 +6,7 @@ use eog_core::Timestamp;
 use eog_evidence::shorten;
 use serde_json::Value;
 
-use super::{Folder, MAX_TEXT, read_json};
+use super::{Folder, MAX_JSON_BYTES, MAX_TEXT, read_json};
 use crate::time;
 use crate::warnings::Warnings;
 use eog_evidence::mask_named;
@@ -34,6 +34,9 @@ impl AlertRecord {
     }
 }
 
+/// About how many times its text an alert needs as a tree and as a record.
+const TREE: usize = 4;
+
 /// Reads every alert dump. Files that hold something else are left out with a warning.
 pub(crate) fn read_alerts(
     folder: &mut Folder,
@@ -41,7 +44,14 @@ pub(crate) fn read_alerts(
     warnings: &mut Warnings,
 ) -> Vec<AlertRecord> {
     let mut records = Vec::new();
+    let mut account = folder.budget().account();
+    let mut kept = 0;
     for file in files {
+        let size = folder.size(file).min(MAX_JSON_BYTES);
+        kept += usize::try_from(size).unwrap_or(usize::MAX).saturating_mul(TREE);
+        if !account.holds(kept) {
+            return Vec::new();
+        }
         let Some(source) = folder.open(file, warnings) else { continue };
         match read_json(source) {
             Ok(value) => match list(&value) {

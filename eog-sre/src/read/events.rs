@@ -34,6 +34,9 @@ pub(crate) struct EventRecord {
     pub(crate) file: String,
 }
 
+/// About how many bytes a record needs, with its identity.
+const RECORD: usize = 1_000;
+
 /// Reads event tables; the result is sorted by time.
 ///
 /// # Errors
@@ -46,6 +49,7 @@ pub(crate) fn read_events(
 ) -> Result<Vec<EventRecord>, SnapshotError> {
     let mut seen = BTreeSet::new();
     let mut records = Vec::new();
+    let mut account = folder.budget().account();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &["Timestamp", "Body"], max_rows)? else {
@@ -59,6 +63,9 @@ pub(crate) fn read_events(
                 Ok((identity, record)) => {
                     if seen.insert(identity) {
                         records.push(record);
+                    }
+                    if !account.holds(records.len() * RECORD) {
+                        return Ok(Vec::new());
                     }
                 }
                 Err(reason) => table.reject(reason, warnings),
