@@ -9,16 +9,16 @@ mod memory;
 mod metrics;
 mod objects;
 mod progress;
+mod records;
 mod resource;
 mod traces;
-mod tracked;
 mod tsv;
 mod workers;
 
 pub use layout::{MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES};
 pub use metrics::MAX_SERIES;
 pub use progress::{Progress, Reading};
-pub use tracked::MAX_RECORD_BYTES;
+pub use records::MAX_RECORD_BYTES;
 pub use tsv::MAX_FIELD_BYTES;
 
 pub(crate) use alerts::{AlertRecord, read_alerts};
@@ -29,8 +29,12 @@ pub(crate) use logs::{LogRecord, read_logs};
 pub(crate) use memory::check_memory;
 pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
 pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use records::{Next, Record, Records as TableRecords};
 pub(crate) use resource::{Resource, WORKLOADS};
 pub(crate) use traces::{SpanKind, SpanRecord, read_traces};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use tsv::Table;
 
 use crate::cache::CacheAt;
 
