@@ -25,6 +25,7 @@ mod signs;
 mod spans;
 mod start;
 mod stats;
+mod template;
 mod text;
 
 pub use alerts::alert_findings;
@@ -43,4 +44,5 @@ pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanRecord, span_series};
 pub use start::{StartError, open_case};
+pub use template::{HOLE, template};
 pub use text::{rounded, shorten, words};

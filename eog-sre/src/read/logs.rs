@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use eog_core::Timestamp;
-use eog_evidence::shorten;
+use eog_evidence::{shorten, template};
 
 use super::resource::{Resource, Resources};
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
-use crate::evidence::template;
 use crate::mask::mask_text;
 use crate::time;
 use crate::warnings::Warnings;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use eog_core::{Timestamp, Window};
+use eog_evidence::template;
 use serde::Serialize;
 
 use super::super::ToolError;
 use super::super::signals::short;
 use super::tree::Node;
-use crate::evidence::{Compare, MIN_ERRORS, MIN_REQUESTS, View, duration_percentile, template};
+use crate::evidence::{Compare, MIN_ERRORS, MIN_REQUESTS, View, duration_percentile};
 use crate::read::SpanRecord;
 
 /// Durations that rise by less than this many milliseconds did not shift.
