@@ -4,7 +4,11 @@
 
 use std::io::{self, Read};
 
-use crate::read::{Next, Record, Table, TableRecords};
+use crate::masker::Masker;
+use crate::pydict;
+use crate::read::{
+    MAX_ALERTS_PER_FILE, Next, Record, Table, TableRecords, read_body, read_dump, read_event,
+};
 use crate::warnings::Warnings;
 
 /// Fields of records, as bytes, each record with its line.
@@ -23,6 +27,39 @@ pub fn table(bytes: &[u8]) {
         open = ends_open;
     }
     rows_of_table(bytes, &expected, open);
+}
+
+/// Cells that hold attributes, an event or an object are read within bounds, twice alike.
+///
+/// # Panics
+/// When they are not.
+pub fn body(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let attributes = pydict::parse(&text);
+    assert!(attributes.len() <= pydict::MAX_ENTRIES);
+    let length: usize = attributes.iter().map(|(key, value)| key.len() + value.len()).sum();
+    assert!(length <= text.len(), "more text than there was");
+    let quoted = |part: &str| format!("'{}'", part.replace('\\', "\\\\").replace('\'', "\\'"));
+    let pairs = attributes.iter().map(|(key, value)| format!("{}: {}", quoted(key), quoted(value)));
+    let written = format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "));
+    assert_eq!(pydict::parse(&written), attributes, "{written}");
+    assert_eq!(read_event(&text, None, "t.tsv"), read_event(&text, None, "t.tsv"));
+    let objects = || read_body(&text, &mut Masker::default());
+    assert_eq!(objects(), objects());
+}
+
+/// A dump of alerts gives alerts with names, so many at most, or a warning.
+///
+/// # Panics
+/// When it does not.
+pub fn alerts(bytes: &[u8]) {
+    let (mut records, mut warnings) = (Vec::new(), Warnings::default());
+    read_dump("a.json", bytes, &mut records, &mut warnings);
+    assert!(records.len() <= MAX_ALERTS_PER_FILE);
+    assert!(records.iter().all(|alert| !alert.name.is_empty()));
+    for line in warnings.into_lines() {
+        assert!(line.starts_with("a.json: "), "{line}");
+    }
 }
 
 /// A table gives the records that have a field for each column and are text.
@@ -92,5 +129,65 @@ impl Read for Dribble<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let some = buffer.len().min(1000);
         self.0.read(buffer.get_mut(..some).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    /// JSON, printed dictionaries, and what is left of them when a part is missing.
+    fn text() -> impl Strategy<Value = String> {
+        let parts = [
+            "{",
+            "}",
+            "[",
+            "]",
+            "(",
+            ":",
+            ",",
+            " ",
+            "'",
+            "\"",
+            "\\",
+            "\\'",
+            "\\n",
+            "null",
+            "1e999",
+            "é",
+            "'a': 'x'",
+            "\"kind\": \"Pod\"",
+            "\"metadata\": {\"name\": \"p\"}",
+            "\"object\": ",
+            "\"items\": [",
+            "\"kind\": \"ConfigMap\"",
+            "\"data\": {\"k\": \"a: 1\\n b: 2\"}",
+            "\"alerts\": [",
+            "{\"labels\": {\"alertname\": \"A\"}, \"activeAt\": \"2026-01-01T10:00:00Z\", \"value\": \"1\"}",
+            "\"lastTimestamp\": \"2026-01-01T10:00:00Z\"",
+            "\"count\": 18446744073709551615",
+            "\"involvedObject\": {\"kind\": \"Pod\", \"name\": \"p\"}",
+        ];
+        vec(select(parts.to_vec()), 0..24).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn bodies_are_read_within_bounds(text in text(), bytes in vec(any::<u8>(), 0..60)) {
+            super::body(text.as_bytes());
+            super::body(format!("{{{text}}}").as_bytes());
+            super::body(&bytes);
+        }
+
+        #[test]
+        fn dumps_of_alerts_are_read_within_bounds(text in text(), bytes in vec(any::<u8>(), 0..60)) {
+            super::alerts(text.as_bytes());
+            super::alerts(format!("[{text}]").as_bytes());
+            super::alerts(&bytes);
+        }
     }
 }
