@@ -21,6 +21,8 @@ mod architecture;
 mod cache;
 mod context;
 mod evidence;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod graph;
 mod incident;
 mod masker;

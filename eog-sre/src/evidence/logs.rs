@@ -15,9 +15,6 @@ use crate::store::{LogRef, Logs, number};
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 6;
 
-/// Longest pattern, in characters.
-const MAX_PATTERN: usize = 160;
-
 /// Severity number from which a line counts as an error.
 const ERROR: u8 = 17;
 
@@ -26,9 +23,6 @@ const MIN_LINES: usize = 3;
 
 /// How many times more frequent a pattern must become.
 const MIN_SURGE: f64 = 3.0;
-
-/// What stands for a part that differs from line to line.
-pub(crate) const HOLE: &str = "<*>";
 
 /// The lines of a snapshot by entity: by service, else by pod.
 #[derive(Debug, Default)]
@@ -223,68 +217,5 @@ impl<'a> Pattern<'a> {
             ),
         };
         Some(draft.finding())
-    }
-}
-
-/// The pattern of a line: what differs from line to line is replaced. Masked are quoted parts,
-/// and words that hold a digit (numbers, ids, addresses, times).
-pub(crate) fn template(text: &str) -> String {
-    let mut pattern = String::new();
-    let mut quote: Option<char> = None;
-    for word in text.split_whitespace() {
-        if let Some(open) = quote {
-            if word.trim_end_matches([',', '.', ':', ';', ')', ']', '}']).ends_with(open) {
-                quote = None;
-            }
-            continue;
-        }
-        let opens = word.chars().find(|c| c.is_alphanumeric() || *c == '"' || *c == '\'');
-        let quoted = opens.filter(|c| !c.is_alphanumeric());
-        let masked = quoted.is_some() || word.bytes().any(|b| b.is_ascii_digit());
-        if let Some(mark) = quoted
-            && word.matches(mark).count() % 2 == 1
-        {
-            quote = Some(mark);
-        }
-        let part = match (masked, word.split_once('=')) {
-            (true, Some((key, _)))
-                if !key.bytes().any(|b| b.is_ascii_digit()) && quoted.is_none() =>
-            {
-                format!("{key}={HOLE}")
-            }
-            (true, _) => HOLE.to_owned(),
-            (false, _) => word.to_owned(),
-        };
-        if part == HOLE && pattern.ends_with(HOLE) {
-            continue;
-        }
-        if !pattern.is_empty() {
-            pattern.push(' ');
-        }
-        pattern.push_str(&part);
-        if pattern.len() > MAX_PATTERN * 4 {
-            break;
-        }
-    }
-    eog_evidence::shorten(&pattern, MAX_PATTERN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_one_kind_have_one_pattern() {
-        let cases = [
-            ("order 4711 placed in 3ms", "order <*> placed in <*>"),
-            ("user \"ann lee\" logged in", "user <*> logged in"),
-            ("id=6f9a retry", "id=<*> retry"),
-            ("a 1 2 3 b", "a <*> b"),
-            ("plain words", "plain words"),
-            ("", ""),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(template(line), expected);
-        }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) use demand::mark_demand;
 pub(crate) use diff::ITEM_KEYS;
 pub(crate) use events::event_findings;
 pub(crate) use latency::{Buckets, growth};
-pub(crate) use logs::{HOLE, LogIndex, template};
+pub(crate) use logs::LogIndex;
 pub(crate) use metrics::{
     MetricIndex, is_counter, is_failure, is_request_counter, measured, unit_of,
 };

@@ -1,6 +1,7 @@
 //! Alert dumps: a bare array, or the answer of an alert manager's interface.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use eog_core::Timestamp;
 use eog_evidence::shorten;
@@ -12,7 +13,7 @@ use crate::warnings::Warnings;
 use eog_evidence::mask_named;
 
 /// Most alerts used of one file.
-const MAX_ALERTS_PER_FILE: usize = 20_000;
+pub(crate) const MAX_ALERTS_PER_FILE: usize = 20_000;
 
 /// One alert in one dump.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,15 +54,25 @@ pub(crate) fn read_alerts(
             return Vec::new();
         }
         let Some(source) = folder.open(file, warnings) else { continue };
-        match read_json(source) {
-            Ok(value) => match list(&value) {
-                Some(alerts) => collect(file, &value, alerts, &mut records, warnings),
-                None => warnings.note(format!("{file}: holds no list of alerts; it is left out")),
-            },
-            Err(reason) => warnings.note(format!("{file}: {reason}; it is left out")),
-        }
+        read_dump(file, source, &mut records, warnings);
     }
     records
+}
+
+/// Reads one alert dump.
+pub(crate) fn read_dump(
+    file: &str,
+    source: impl Read,
+    records: &mut Vec<AlertRecord>,
+    warnings: &mut Warnings,
+) {
+    match read_json(source) {
+        Ok(value) => match list(&value) {
+            Some(alerts) => collect(file, &value, alerts, records, warnings),
+            None => warnings.note(format!("{file}: holds no list of alerts; it is left out")),
+        },
+        Err(reason) => warnings.note(format!("{file}: {reason}; it is left out")),
+    }
 }
 
 /// The alerts in either form, or nothing when the file is about something else.

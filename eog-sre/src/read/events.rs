@@ -77,9 +77,10 @@ pub(crate) fn read_events(
 }
 
 /// What makes an occurrence one: the event's own id, its count and its time.
-type Identity = (String, u64, Timestamp);
+pub(crate) type Identity = (String, u64, Timestamp);
 
-fn read_event(
+/// The event in one cell; `row_time` when it has no time of its own.
+pub(crate) fn read_event(
     body: &str,
     row_time: Option<Timestamp>,
     file: &str,

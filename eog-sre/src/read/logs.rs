@@ -1,15 +1,13 @@
 //! Log lines, with the pattern of each.
 
-use eog_evidence::shorten;
+use eog_evidence::{mask_text, shorten, template};
 
 use super::resource::Senders;
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
-use crate::evidence::template;
 use crate::store::{Interner, Logs, MAX_ROWS, NewLog, nanoseconds, time_order};
 use crate::time;
 use crate::warnings::Warnings;
-use eog_evidence::mask_text;
 
 /// Reads log tables; the result is in time order, equal times in the order of the files.
 ///

@@ -147,7 +147,7 @@ impl Store {
         MetricFile { series: keys.zip(self.series).collect(), dropped: self.dropped }
     }
 
-    fn take<R: std::io::Read + std::io::Seek>(
+    fn take<R: std::io::Read>(
         &mut self,
         table: &mut Table<R>,
         account: &mut Account,

@@ -10,28 +10,38 @@ mod memory;
 mod metrics;
 mod objects;
 mod progress;
+mod records;
 mod resource;
 mod traces;
-mod tracked;
 mod tsv;
 mod workers;
 
 pub use layout::{MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES};
 pub use metrics::MAX_SERIES;
 pub use progress::{Progress, Reading};
-pub use tracked::MAX_RECORD_BYTES;
+pub use records::MAX_RECORD_BYTES;
 pub use tsv::MAX_FIELD_BYTES;
 
 pub(crate) use alerts::{AlertRecord, read_alerts};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use alerts::{MAX_ALERTS_PER_FILE, read_dump};
 pub(crate) use all::{Records, read_all};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use events::read_event;
 pub(crate) use events::{EventRecord, read_events};
 pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
 pub(crate) use logs::read_logs;
 pub(crate) use memory::check_memory;
 pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use objects::read_body;
 pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use records::{Next, Record, Records as TableRecords};
 pub(crate) use resource::{Resource, WORKLOADS};
 pub(crate) use traces::read_traces;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use tsv::Table;
 
 use crate::cache::CacheAt;
 

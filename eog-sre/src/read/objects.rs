@@ -113,9 +113,9 @@ pub(crate) fn read_objects(
 }
 
 /// An object as one row tells it.
-#[derive(Clone)]
-struct Body {
-    entity: EntityId,
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Body {
+    pub(crate) entity: EntityId,
     kind: Arc<str>,
     object: Arc<Value>,
     deleted: bool,
@@ -140,7 +140,7 @@ impl Objects {
 }
 
 /// The objects of one cell: a bare object, an `{object, type}` envelope, or a list of objects.
-fn read_body(body: &str, masker: &mut Masker) -> Result<Vec<Body>, &'static str> {
+pub(crate) fn read_body(body: &str, masker: &mut Masker) -> Result<Vec<Body>, &'static str> {
     let mut value: Value = serde_json::from_str(body).map_err(|_| "the Body is not valid JSON")?;
     let mut deleted = false;
     if let Some(inner) = value.get_mut("object").filter(|inner| inner.get("kind").is_some()) {

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use eog_core::Timestamp;
+use eog_evidence::template;
 use serde::Serialize;
 
 use super::super::ToolError;
 use super::super::signals::short;
 use super::tree::Node;
-use crate::evidence::{MIN_ERRORS, MIN_REQUESTS, View, duration_percentile, failed, template};
+use crate::evidence::{MIN_ERRORS, MIN_REQUESTS, View, duration_percentile, failed};
 use crate::store::{SpanRef, Spans};
 
 /// Durations that rise by less than this many milliseconds did not shift.
