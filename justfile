@@ -41,6 +41,16 @@ full:
     EOG_SEEDS=1000 cargo test --release -p eog --test concurrency -- --nocapture
     cargo run --release -p eog-testkit --example simulate -- --seeds 1000
 
+# Fuzz a reader until it breaks: table, body, alerts, snapshot, bundle, ledger, journal.
+# `just fuzz table -max_total_time=60`; needs nightly and cargo-fuzz.
+fuzz TARGET *ARGS:
+    mkdir -p eog-sre/fuzz/corpus/{{ TARGET }}
+    cd eog-sre && cargo +nightly fuzz run {{ TARGET }} fuzz/corpus/{{ TARGET }} fuzz/seeds/{{ TARGET }} -- {{ ARGS }}
+
+# Whether the fuzz targets still fit the crates; stable will do.
+check-fuzz:
+    cd eog-sre/fuzz && cargo check
+
 # Write the golden ledgers that are missing; what is there stays.
 add-golden:
     EOG_UPDATE_GOLDEN=1 cargo test -p eog --test golden every_golden

@@ -26,6 +26,7 @@ mod signs;
 mod spans;
 mod start;
 mod stats;
+mod template;
 mod text;
 
 pub use alerts::alert_findings;
@@ -45,4 +46,9 @@ pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanRecord, span_series};
 pub use start::{StartError, open_case};
+pub use template::{HOLE, template};
 pub use text::{rounded, shorten, words};
+
+/// The source of what masks texts. A cache of masked texts is stale when it changes.
+#[doc(hidden)]
+pub const TEXT_SOURCES: [&str; 2] = [include_str!("mask.rs"), include_str!("template.rs")];

@@ -69,7 +69,8 @@ pub struct SnapshotContext {
     /// Times of the changes that can have caused something, strongest first.
     causes: Vec<Timestamp>,
     effects: EffectMap,
-    spans: SpanIndex,
+    /// Shared with the tools.
+    spans: Arc<SpanIndex>,
     metrics: MetricIndex,
     logs: LogIndex,
 }
@@ -92,6 +93,16 @@ impl SnapshotContext {
         graph: impl Into<Arc<OperationalGraph>>,
     ) -> Self {
         let (snapshot, graph) = (snapshot.into(), graph.into());
+        let spans = Arc::new(SpanIndex::new(&snapshot.spans, &graph.index));
+        Self::with_spans(snapshot, graph, spans)
+    }
+
+    /// As [`SnapshotContext::new`], with the index of the spans, which was made for the tools.
+    pub(crate) fn with_spans(
+        snapshot: Arc<Snapshot>,
+        graph: Arc<OperationalGraph>,
+        spans: Arc<SpanIndex>,
+    ) -> Self {
         let records = Records::new(&snapshot, &graph);
         let anomalies = &records.alerts.anomalies;
         let effects = EffectMap::new(graph.topology(), &records.changes, anomalies);
@@ -104,7 +115,6 @@ impl SnapshotContext {
         {
             recorded.entry(finding.entity.clone()).or_default().push(finding);
         }
-        let spans = SpanIndex::new(&snapshot.spans, &graph.index);
         let metrics = MetricIndex::new(&snapshot.metrics, &graph.index);
         let logs = LogIndex::new(&snapshot.logs, &graph.index);
         let observed = snapshot.observed();

@@ -21,6 +21,8 @@ mod architecture;
 mod cache;
 mod context;
 mod evidence;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod graph;
 mod incident;
 mod masker;
@@ -28,6 +30,7 @@ mod names;
 mod pydict;
 mod read;
 mod snapshot;
+mod store;
 mod time;
 pub mod tools;
 mod unfold;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Most entries taken from one cell.
-const MAX_ENTRIES: usize = 256;
+pub(crate) const MAX_ENTRIES: usize = 256;
 
 /// Reads `{'a': 'x', "b": 'it\'s', 'c': 3}` into a sorted map.
 ///

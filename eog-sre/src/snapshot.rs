@@ -8,9 +8,10 @@ use jiff::SignedDuration;
 use crate::architecture::Architecture;
 use crate::cache::{Cache, Cached};
 use crate::read::{
-    self, AlertRecord, EventRecord, Folder, Layout, LogRecord, MetricSeries, Objects, ReadOptions,
-    Records, SnapshotError, SpanRecord,
+    self, AlertRecord, EventRecord, Folder, Layout, MetricSeries, Objects, ReadOptions, Records,
+    SnapshotError,
 };
+use crate::store::{Logs, Spans};
 use crate::warnings::Warnings;
 
 /// One recorded incident: alerts, events, objects, logs, traces and metrics, bounded, with secrets
@@ -38,8 +39,8 @@ pub struct Snapshot {
     pub(crate) alerts: Vec<AlertRecord>,
     pub(crate) events: Vec<EventRecord>,
     pub(crate) objects: Objects,
-    pub(crate) logs: Vec<LogRecord>,
-    pub(crate) spans: Vec<SpanRecord>,
+    pub(crate) logs: Logs,
+    pub(crate) spans: Spans,
     pub(crate) metrics: Vec<MetricSeries>,
     pub(crate) architecture: Option<Architecture>,
     files: Vec<String>,
@@ -67,7 +68,7 @@ impl Snapshot {
             warnings.note(format!("the snapshot has no {kind}"));
         }
         let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
-        read::check_memory(&folder, &layout, options)?;
+        folder.set_budget(read::check_memory(&folder, &layout, options)?);
         let find = |folder: &Folder, warnings: &Warnings| {
             let at = options.cache.as_ref()?;
             Some(Cache::find(at, folder, &layout, options, warnings))
@@ -139,12 +140,13 @@ impl Snapshot {
     /// Events and alerts may be older than the recording and do not count, unless nothing else
     /// was recorded.
     pub fn observed(&self) -> Option<Window> {
-        let spans = self.spans.iter().map(|span| span.at);
-        let logs = self.logs.iter().map(|log| log.at);
-        let metrics = self.metrics.iter().flat_map(|series| &series.points).map(|point| point.0);
+        let ends = [self.spans.at.extent(), self.logs.at.extent()];
+        let ends = ends.into_iter().flatten().flat_map(|(first, last)| [first, last]);
+        let metrics = self.metrics.iter().filter_map(|series| series.points.at.extent());
+        let metrics = metrics.flat_map(|(first, last)| [first, last]);
         let dumps = self.objects.dumps.values().flatten().copied();
         let alerts = self.alerts.iter().filter_map(|alert| alert.seen_at);
-        let sampled = spans.chain(logs).chain(metrics).chain(dumps).chain(alerts);
+        let sampled = ends.chain(metrics).chain(dumps).chain(alerts);
         extent(sampled).or_else(|| extent(self.events.iter().map(|event| event.at)))
     }
 }

@@ -13,9 +13,9 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 
-    /// Most memory that a snapshot may need, such as 6G or 500M, by a cautious estimate from the
-    /// sizes of its files. Without it what the system says is free. A larger one is refused before
-    /// it is read.
+    /// Most memory that a snapshot may need, such as 6G or 500M. Without it what the system says is
+    /// free. A snapshot that needs more by an estimate from its rows is refused before it is read,
+    /// and one that turns out to need more, while it is read.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
 }

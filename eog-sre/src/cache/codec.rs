@@ -126,6 +126,15 @@ impl Stored for u64 {
     }
 }
 
+impl Stored for u32 {
+    fn put(&self, to: &mut Writer) {
+        to.number(u64::from(*self));
+    }
+    fn get(from: &mut Reader<'_>) -> Option<Self> {
+        Self::try_from(from.number()?).ok()
+    }
+}
+
 impl Stored for usize {
     fn put(&self, to: &mut Writer) {
         to.number(*self as u64);

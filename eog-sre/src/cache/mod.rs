@@ -8,6 +8,7 @@
 mod codec;
 mod stamps;
 mod stored;
+mod version;
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,10 +20,6 @@ use stamps::stamp;
 
 use crate::read::{Folder, Layout, ReadOptions, Records};
 use crate::warnings::Warnings;
-
-/// The version of what readers make of files. To be raised whenever equal files give other
-/// records; a change of the records' fields is noticed without.
-const VERSION: u32 = 1;
 
 /// How the file begins.
 const MAGIC: &[u8; 8] = b"eogsnap\n";
@@ -86,7 +83,8 @@ impl Cache {
             }
         };
         let mut key = blake3::Hasher::new();
-        let program = (VERSION, env!("CARGO_PKG_VERSION"), rows);
+        key.update(version::version());
+        let program = (env!("CARGO_PKG_VERSION"), rows);
         key.update(format!("{program:?} {warnings:?} {layout:?}").as_bytes());
         key.update(stored::FIELDS.as_bytes());
         for file in layout.files() {

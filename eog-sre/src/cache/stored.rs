@@ -3,9 +3,10 @@
 use super::Cached;
 use super::codec::{Reader, Stored, Writer};
 use crate::read::{
-    AlertRecord, EventRecord, LogRecord, MetricSeries, ObjectHistory, Objects, Observation,
-    Records, Resource, SpanKind, SpanRecord, Subject, WORKLOADS,
+    AlertRecord, EventRecord, MetricSeries, ObjectHistory, Objects, Observation, Records, Resource,
+    Subject, WORKLOADS,
 };
+use crate::store::{Link, Logs, Samples, SpanKind, Spans, Texts, Times};
 
 /// Writes and reads the named fields in order.
 macro_rules! stored {
@@ -37,14 +38,15 @@ stored! {
     Objects { histories, dumps, file }
     ObjectHistory { states, deleted }
     Observation { first_seen, last_seen, object }
-    LogRecord { at, sender, severity, text, pattern, file }
-    SpanRecord {
-        at, sender, name, kind, duration_ms, failed, message, trace_id, parent_at, parent, callee,
-        peer_host, trace, file,
+    Logs { at, sender, severity, text, pattern, file, senders, texts }
+    Spans {
+        at, duration, sender, name, kind, failed, message, trace, trace_text, parent, callee,
+        peer_host, file, senders, texts,
     }
     MetricSeries {
         subject, namespace, name, metric, metric_type, status_code, bucket, labels, points, file,
     }
+    Samples { at, value }
     Resource { service, namespace, pod, workload, node }
 }
 
@@ -82,5 +84,61 @@ impl Stored for &'static str {
     fn get(from: &mut Reader<'_>) -> Option<Self> {
         let text = String::get(from)?;
         WORKLOADS.iter().map(|(_, kind)| *kind).find(|kind| *kind == text)
+    }
+}
+
+impl Stored for Link {
+    fn put(&self, to: &mut Writer) {
+        self.0.put(to);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Option<Self> {
+        u32::get(from).map(Self)
+    }
+}
+
+impl Stored for Texts {
+    fn put(&self, to: &mut Writer) {
+        self.0.put(to);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Option<Self> {
+        Vec::get(from).map(Self)
+    }
+}
+
+/// Each time as the step from the one before, which is short.
+impl Stored for Times {
+    fn put(&self, to: &mut Writer) {
+        self.0.len().put(to);
+        let mut last = 0;
+        for at in &self.0 {
+            Step(at.wrapping_sub(last)).put(to);
+            last = *at;
+        }
+    }
+
+    fn get(from: &mut Reader<'_>) -> Option<Self> {
+        let steps: Vec<Step> = Vec::get(from)?;
+        let mut last = 0_i64;
+        let times = steps.into_iter().map(|step| {
+            last = last.wrapping_add(step.0);
+            last
+        });
+        Some(Self(times.collect()))
+    }
+}
+
+/// A number that is near zero, on either side.
+struct Step(i64);
+
+impl Stored for Step {
+    fn put(&self, to: &mut Writer) {
+        ((self.0 << 1) ^ (self.0 >> 63)).cast_unsigned().put(to);
+    }
+
+    fn get(from: &mut Reader<'_>) -> Option<Self> {
+        let folded = u64::get(from)?;
+        Some(Self((folded >> 1).cast_signed() ^ -(folded & 1).cast_signed()))
     }
 }

@@ -1,14 +1,12 @@
 //! Changes of demand: a workload that only sends requests was changed, and then sent more.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use eog_core::{EntityId, EvidenceKind, Finding, FindingContent, Signal, Timestamp};
+use eog_core::{EntityId, EvidenceKind, Finding, FindingContent, Signal, Timestamp, Window};
 use jiff::SignedDuration;
 
 use super::BASELINE;
 use crate::graph::OperationalGraph;
-use crate::read::Resource;
 use crate::snapshot::Snapshot;
 
 /// How long after a change requests are counted.
@@ -52,26 +50,22 @@ fn rises(
     snapshot: &Snapshot,
     graph: &OperationalGraph,
 ) -> bool {
-    let (Some(first), Some(last)) = (
-        snapshot.spans.iter().map(|span| span.at).min(),
-        snapshot.spans.iter().map(|span| span.at).max(),
-    ) else {
-        return false;
-    };
+    let spans = &snapshot.spans;
+    let Some((first, last)) = spans.at.extent() else { return false };
     let start = change.checked_sub(BASELINE).unwrap_or(first).max(first);
     let end = change.checked_add(AFTER).unwrap_or(last).min(last);
-    let mut senders: BTreeMap<*const Resource, bool> = BTreeMap::new();
+    // By the sender's number.
+    let mut senders: BTreeMap<u32, bool> = BTreeMap::new();
     let (mut before, mut after) = (0_usize, 0_usize);
-    for span in &snapshot.spans {
-        if span.at < start || span.at > end {
-            continue;
-        }
-        let is_own = senders.entry(Arc::as_ptr(&span.sender)).or_insert_with(|| {
-            let sender = graph.index.service(&span.sender.namespace, &span.sender.service);
-            sender.as_ref() == Some(service)
+    let after_end = end.checked_add(SignedDuration::from_nanos(1)).unwrap_or(end);
+    let Ok(window) = Window::new(start, after_end) else { return false };
+    for span in spans.rows(spans.at.rows(window)) {
+        let is_own = senders.entry(span.sender_number()).or_insert_with(|| {
+            let sender = span.sender();
+            graph.index.service(&sender.namespace, &sender.service).as_ref() == Some(service)
         });
         if *is_own {
-            *(if span.at < change { &mut before } else { &mut after }) += 1;
+            *(if span.at() < change { &mut before } else { &mut after }) += 1;
         }
     }
     let old = change.duration_since(start).as_secs_f64();

@@ -2,29 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{Timestamp, Window};
+use eog_core::Window;
+
+use crate::store::Samples;
 
 /// How much a counter grew within a window. A fall is a restart of the counter.
 ///
 /// The points are in time order. The last sample before the window is the starting point, so that
 /// a slow scrape loses nothing.
-pub(crate) fn increase(points: &[(Timestamp, f64)], window: Window) -> f64 {
+pub(crate) fn increase(points: &Samples, window: Window) -> f64 {
     growth(points, window).map_or(0.0, |(grown, _)| grown)
 }
 
 /// How much a counter grew within a window, and in how many seconds, from the starting point to
 /// the last sample. Nothing without a sample in the window.
-pub(crate) fn growth(points: &[(Timestamp, f64)], window: Window) -> Option<(f64, f64)> {
-    let first = points.partition_point(|(at, _)| *at < window.start());
-    let end = points.partition_point(|(at, _)| *at < window.end());
-    if first >= end {
-        return None;
-    }
-    let within = points.get(first.saturating_sub(1)..end)?;
-    let seconds = within.last()?.0.duration_since(within.first()?.0).as_secs_f64();
-    let steps = within.windows(2).map(|pair| match pair {
-        [(_, old), (_, new)] if new >= old => new - old,
-        [_, (_, new)] => *new,
+pub(crate) fn growth(points: &Samples, window: Window) -> Option<(f64, f64)> {
+    let inside = points.at.rows(window);
+    let last = inside.end.checked_sub(1).filter(|last| inside.contains(last))?;
+    let first = inside.start.saturating_sub(1);
+    let seconds = points.at.get(last).duration_since(points.at.get(first)).as_secs_f64();
+    let steps = points.value.get(first..=last)?.windows(2).map(|pair| match pair {
+        [old, new] if new >= old => new - old,
+        [_, new] => *new,
         _ => 0.0,
     });
     Some((steps.sum(), seconds))
@@ -79,6 +78,7 @@ impl Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eog_core::Timestamp;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -86,7 +86,10 @@ mod tests {
 
     #[test]
     fn counters_grow_and_restart() {
-        let points = [(at(0), 5.0), (at(10), 7.0), (at(20), 10.0), (at(30), 1.0), (at(40), 4.0)];
+        let mut points = Samples::default();
+        for (second, value) in [(0, 5.0), (10, 7.0), (20, 10.0), (30, 1.0), (40, 4.0)] {
+            points.push(second * 1_000_000_000, value);
+        }
         let cases = [((5, 25), 5.0), ((5, 45), 9.0), ((0, 5), 0.0), ((50, 60), 0.0)];
         for ((start, end), expected) in cases {
             let window = Window::new(at(start), at(end)).unwrap();

@@ -1,24 +1,19 @@
 //! Findings from logs: patterns that are new or surge.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Timestamp, Trend, Window,
-};
+use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window};
 use eog_evidence::words;
 use jiff::SignedDuration;
 
 use super::{Compare, Draft, rounded, selector};
 use crate::graph::NameIndex;
 use crate::names;
-use crate::read::{LogRecord, Resource};
+use crate::read::Resource;
+use crate::store::{LogRef, Logs, number};
 
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 6;
-
-/// Longest pattern, in characters.
-const MAX_PATTERN: usize = 160;
 
 /// Severity number from which a line counts as an error.
 const ERROR: u8 = 17;
@@ -29,40 +24,36 @@ const MIN_LINES: usize = 3;
 /// How many times more frequent a pattern must become.
 const MIN_SURGE: f64 = 3.0;
 
-/// What stands for a part that differs from line to line.
-pub(crate) const HOLE: &str = "<*>";
-
 /// The lines of a snapshot by entity: by service, else by pod.
 #[derive(Debug, Default)]
 pub(crate) struct LogIndex {
-    by_entity: BTreeMap<EntityId, LogColumns>,
+    by_entity: BTreeMap<EntityId, Lines>,
 }
 
-/// Lines in time order, column by column.
+/// The lines of one entity in time order.
 #[derive(Debug, Default)]
-struct LogColumns {
-    at: Vec<Timestamp>,
+struct Lines {
+    rows: Vec<u32>,
     /// Each line's pattern, by its place in `patterns`.
     pattern: Vec<u32>,
-    /// Where the whole line is in the snapshot.
-    line: Vec<u32>,
-    patterns: Vec<Arc<str>>,
+    /// The patterns of this entity, by their numbers in the snapshot.
+    patterns: Vec<u32>,
     /// Look-ups alone.
-    known: HashMap<Arc<str>, u32>,
+    known: HashMap<u32, u32>,
 }
 
 impl LogIndex {
-    /// Lines must be in time order, as a snapshot holds them.
-    pub(crate) fn new(logs: &[LogRecord], names: &NameIndex) -> Self {
+    /// Says who is who by the names of a graph.
+    pub(crate) fn new(logs: &Logs, names: &NameIndex) -> Self {
         let mut index = Self::default();
-        let mut entities: HashMap<*const Resource, Option<EntityId>> = HashMap::new();
-        for (at, log) in logs.iter().enumerate() {
-            let sender = Arc::as_ptr(&log.sender);
-            let entity = entities.entry(sender).or_insert_with(|| entity_of(&log.sender, names));
+        let entities: Vec<Option<EntityId>> =
+            logs.senders.iter().map(|sender| entity_of(sender, names)).collect();
+        for log in logs.iter() {
+            let entity = entities.get(log.sender_number() as usize).and_then(Option::as_ref);
             let Some(entity) = entity else { continue };
             match index.by_entity.get_mut(entity) {
-                Some(columns) => columns.push(at, log),
-                None => index.by_entity.entry(entity.clone()).or_default().push(at, log),
+                Some(lines) => lines.push(log),
+                None => index.by_entity.entry(entity.clone()).or_default().push(log),
             }
         }
         index
@@ -70,18 +61,18 @@ impl LogIndex {
 
     /// How many lines there are of an entity.
     pub(crate) fn count(&self, entity: &EntityId) -> usize {
-        self.by_entity.get(entity).map_or(0, |columns| columns.at.len())
+        self.by_entity.get(entity).map_or(0, |lines| lines.rows.len())
     }
 
     /// Patterns of an entity that are new or surge in the second period, worst first.
     pub(crate) fn findings(
         &self,
-        logs: &[LogRecord],
+        logs: &Logs,
         entity: &EntityId,
         compare: &Compare,
     ) -> Vec<Finding> {
-        let Some(columns) = self.by_entity.get(entity) else { return Vec::new() };
-        let patterns = columns.patterns(logs, compare);
+        let Some(lines) = self.by_entity.get(entity) else { return Vec::new() };
+        let patterns = lines.patterns(logs, compare);
         let mut worst: Vec<(&str, Pattern, f64)> = patterns
             .into_iter()
             .filter_map(|(text, pattern)| {
@@ -109,43 +100,32 @@ fn entity_of(sender: &Resource, names: &NameIndex) -> Option<EntityId> {
     }
 }
 
-impl LogColumns {
-    fn push(&mut self, at: usize, log: &LogRecord) {
-        let new = u32::try_from(self.patterns.len());
-        let (Ok(line), Ok(new)) = (u32::try_from(at), new) else { return };
-        let pattern = match self.known.get(&log.pattern) {
-            Some(known) => *known,
-            None => {
-                self.known.insert(log.pattern.clone(), new);
-                self.patterns.push(log.pattern.clone());
-                new
-            }
-        };
-        self.at.push(log.at);
+impl Lines {
+    fn push(&mut self, log: LogRef<'_>) {
+        let (number, new) = (log.pattern_number(), number(self.patterns.len()));
+        let pattern = *self.known.entry(number).or_insert(new);
+        if pattern == new {
+            self.patterns.push(number);
+        }
         self.pattern.push(pattern);
-        self.line.push(line);
+        self.rows.push(log.row());
     }
 
     /// The patterns that occur in either period, by their text.
-    fn patterns<'a>(
-        &'a self,
-        logs: &'a [LogRecord],
-        compare: &Compare,
-    ) -> BTreeMap<&'a str, Pattern<'a>> {
+    fn patterns<'a>(&self, logs: &'a Logs, compare: &Compare) -> BTreeMap<&'a str, Pattern<'a>> {
         let mut counted: Vec<Option<Pattern<'a>>> = Vec::new();
         counted.resize_with(self.patterns.len(), || None);
         for (window, is_after) in [(compare.before, false), (compare.after, true)] {
-            let start = self.at.partition_point(|at| *at < window.start());
-            let end = self.at.partition_point(|at| *at < window.end());
-            for row in start..end {
-                let line = self.line.get(row).and_then(|line| logs.get(*line as usize));
-                let slot = self.pattern.get(row).and_then(|at| counted.get_mut(*at as usize));
-                if let (Some(slot), Some(line)) = (slot, line) {
-                    slot.get_or_insert_default().add(line, is_after);
+            let places = logs.at.places(&self.rows, window);
+            let rows = self.rows.get(places.clone()).unwrap_or_default();
+            let patterns = self.pattern.get(places).unwrap_or_default();
+            for (row, pattern) in rows.iter().zip(patterns) {
+                if let Some(slot) = counted.get_mut(*pattern as usize) {
+                    slot.get_or_insert_default().add(logs.get(*row), is_after);
                 }
             }
         }
-        let texts = self.patterns.iter().map(AsRef::as_ref);
+        let texts = self.patterns.iter().map(|number| logs.texts.get(*number));
         texts.zip(counted).filter_map(|(text, pattern)| Some((text, pattern?))).collect()
     }
 }
@@ -156,18 +136,18 @@ struct Pattern<'a> {
     after: usize,
     severity: u8,
     /// The first line in the second period.
-    example: Option<&'a LogRecord>,
+    example: Option<LogRef<'a>>,
 }
 
 impl<'a> Pattern<'a> {
-    fn add(&mut self, log: &'a LogRecord, is_after: bool) {
-        self.severity = self.severity.max(log.severity);
+    fn add(&mut self, log: LogRef<'a>, is_after: bool) {
+        self.severity = self.severity.max(log.severity());
         if !is_after {
             self.before += 1;
             return;
         }
         self.after += 1;
-        if self.example.is_none_or(|example| log.at < example.at) {
+        if self.example.is_none_or(|example| log.at() < example.at()) {
             self.example = Some(log);
         }
     }
@@ -186,7 +166,7 @@ impl<'a> Pattern<'a> {
             "unavailable",
         ];
         let says_error = || {
-            let text = self.example.map(|log| words(&log.text)).unwrap_or_default();
+            let text = self.example.map(|log| words(log.text())).unwrap_or_default();
             text.iter().any(|word| WORDS.contains(&word.as_str()))
         };
         // Information lines speak of errors as a topic; severity is trusted when it is given.
@@ -211,8 +191,8 @@ impl<'a> Pattern<'a> {
         let example = self.example?;
         let (before, after) = self.rates(compare);
         let news = if self.before == 0 { "new" } else { "surging" };
-        let end = example.at.checked_add(SignedDuration::from_secs(1)).ok()?;
-        let window = Window::new(example.at, compare.after.end().max(end)).ok()?;
+        let end = example.at().checked_add(SignedDuration::from_secs(1)).ok()?;
+        let window = Window::new(example.at(), compare.after.end().max(end)).ok()?;
         let draft = Draft {
             entity,
             kind: EvidenceKind::Log,
@@ -225,80 +205,17 @@ impl<'a> Pattern<'a> {
                 unit: "lines/min".into(),
             }),
             peer: None,
-            source: &example.file,
-            query: format!("{} {} pattern={text:?}", example.file, selector(entity)),
+            source: example.file(),
+            query: format!("{} {} pattern={text:?}", example.file(), selector(entity)),
             excerpt: format!(
                 "{news} log pattern, {} lines since {} ({} a minute, {} before): {}",
                 self.after,
-                example.at,
+                example.at(),
                 rounded(after),
                 rounded(before),
-                example.text
+                example.text()
             ),
         };
         Some(draft.finding())
-    }
-}
-
-/// The pattern of a line: what differs from line to line is replaced. Masked are quoted parts,
-/// and words that hold a digit (numbers, ids, addresses, times).
-pub(crate) fn template(text: &str) -> String {
-    let mut pattern = String::new();
-    let mut quote: Option<char> = None;
-    for word in text.split_whitespace() {
-        if let Some(open) = quote {
-            if word.trim_end_matches([',', '.', ':', ';', ')', ']', '}']).ends_with(open) {
-                quote = None;
-            }
-            continue;
-        }
-        let opens = word.chars().find(|c| c.is_alphanumeric() || *c == '"' || *c == '\'');
-        let quoted = opens.filter(|c| !c.is_alphanumeric());
-        let masked = quoted.is_some() || word.bytes().any(|b| b.is_ascii_digit());
-        if let Some(mark) = quoted
-            && word.matches(mark).count() % 2 == 1
-        {
-            quote = Some(mark);
-        }
-        let part = match (masked, word.split_once('=')) {
-            (true, Some((key, _)))
-                if !key.bytes().any(|b| b.is_ascii_digit()) && quoted.is_none() =>
-            {
-                format!("{key}={HOLE}")
-            }
-            (true, _) => HOLE.to_owned(),
-            (false, _) => word.to_owned(),
-        };
-        if part == HOLE && pattern.ends_with(HOLE) {
-            continue;
-        }
-        if !pattern.is_empty() {
-            pattern.push(' ');
-        }
-        pattern.push_str(&part);
-        if pattern.len() > MAX_PATTERN * 4 {
-            break;
-        }
-    }
-    eog_evidence::shorten(&pattern, MAX_PATTERN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_one_kind_have_one_pattern() {
-        let cases = [
-            ("order 4711 placed in 3ms", "order <*> placed in <*>"),
-            ("user \"ann lee\" logged in", "user <*> logged in"),
-            ("id=6f9a retry", "id=<*> retry"),
-            ("a 1 2 3 b", "a <*> b"),
-            ("plain words", "plain words"),
-            ("", ""),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(template(line), expected);
-        }
     }
 }

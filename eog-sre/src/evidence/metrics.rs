@@ -67,7 +67,7 @@ impl MetricIndex {
         let mut levels: BTreeMap<&str, Finding> = BTreeMap::new();
         for one in own.iter().filter(|one| is_level(one)) {
             let Some(finding) = shift(one, entity, compare) else { continue };
-            let known = levels.get(one.metric.as_str());
+            let known = levels.get(one.metric.as_ref());
             if known.is_none_or(|known| magnitude(known) < magnitude(&finding)) {
                 levels.insert(&one.metric, finding);
             }
@@ -108,9 +108,11 @@ fn is_level(series: &MetricSeries) -> bool {
     !part_of_histogram && !is_request_counter(series)
 }
 
-/// Whether a series counts requests by their outcome.
+/// Whether a series counts requests by their outcome. A sum adds up what they took, not how many
+/// there were.
 pub(crate) fn is_request_counter(series: &MetricSeries) -> bool {
-    is_counter(&series.metric) && !series.status_code.is_empty()
+    let counts = is_counter(&series.metric) && !series.metric.ends_with("_sum");
+    counts && !series.status_code.is_empty()
 }
 
 pub(crate) fn is_counter(metric: &str) -> bool {
@@ -120,20 +122,19 @@ pub(crate) fn is_counter(metric: &str) -> bool {
 /// The points of a series; for a counter its growth per second.
 pub(crate) fn measured(series: &MetricSeries) -> Vec<(Timestamp, f64)> {
     if !is_counter(&series.metric) {
-        return series.points.clone();
+        return series.points.iter().collect();
     }
-    let rate = |pair: &[(Timestamp, f64)]| {
-        let [(from, old), (to, new)] = pair else { return None };
-        let seconds = to.duration_since(*from).as_secs_f64();
-        (seconds > 0.0 && new >= old).then(|| (*to, (new - old) / seconds))
+    let rate = |[(from, old), (to, new)]: [(Timestamp, f64); 2]| {
+        let seconds = to.duration_since(from).as_secs_f64();
+        (seconds > 0.0 && new >= old).then(|| (to, (new - old) / seconds))
     };
-    series.points.windows(2).filter_map(rate).collect()
+    series.points.steps().filter_map(rate).collect()
 }
 
 fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<Finding> {
     let name = words(&series.metric);
     let has = |wanted: &[&str]| name.iter().any(|word| wanted.contains(&word.as_str()));
-    let signal = match series.metric_type.as_str() {
+    let signal = match series.metric_type.as_ref() {
         "error_rate" => Signal::Errors,
         "duration_p95" => Signal::Latency,
         _ if has(&["error", "errors", "failed", "failures"]) => Signal::Errors,
@@ -166,13 +167,13 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
         return None;
     }
     let unit = match signal {
-        Signal::Errors if series.metric_type == "error_rate" => "ratio",
+        Signal::Errors if *series.metric_type == *"error_rate" => "ratio",
         _ => unit_of(&series.metric, &name),
     };
     let shifted = Series {
         entity: entity.clone(),
         kind: EvidenceKind::Metric,
-        metric: series.metric.clone(),
+        metric: series.metric.to_string(),
         signal,
         unit: unit.into(),
         peer: None,

@@ -26,11 +26,14 @@ pub(crate) use demand::mark_demand;
 pub(crate) use diff::ITEM_KEYS;
 pub(crate) use events::event_findings;
 pub(crate) use latency::{Buckets, growth};
-pub(crate) use logs::{HOLE, LogIndex, template};
+pub(crate) use logs::LogIndex;
 pub(crate) use metrics::{
     MetricIndex, is_counter, is_failure, is_request_counter, measured, unit_of,
 };
-pub(crate) use spans::{MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile};
+pub(crate) use spans::{
+    MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile, failed,
+    recorded_seconds,
+};
 pub(crate) use status::status_findings;
 
 /// How long before the pivot the period of comparison begins at most.

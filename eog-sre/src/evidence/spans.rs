@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
-    Trend, Window,
+    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Trend, Window,
 };
 
 use super::{Compare, Draft, rounded, selector, trend};
 use crate::graph::{NameIndex, span_callee};
-use crate::read::{SpanKind, SpanRecord};
+use crate::read::Resource;
+use crate::store::{SpanKind, SpanRef, Spans};
 
 /// An error ratio must rise by this much …
 const MIN_ERROR_RISE: f64 = 0.02;
@@ -29,39 +29,36 @@ const MIN_TRAFFIC_FACTOR: f64 = 1.5;
 /// Fewest requests in each period for latency and traffic to be compared.
 pub(crate) const MIN_REQUESTS: usize = 20;
 
-/// The spans of a snapshot by entity and by relation, each list in time order.
+/// The rows of a snapshot's spans by entity and by relation, each list in time order.
 #[derive(Debug, Default)]
 pub(crate) struct SpanIndex {
-    served: BTreeMap<EntityId, Vec<usize>>,
+    served: BTreeMap<EntityId, Vec<u32>>,
     /// For each caller its callees, and the spans that show the calls.
-    calls: BTreeMap<EntityId, BTreeMap<EntityId, Vec<usize>>>,
+    calls: BTreeMap<EntityId, BTreeMap<EntityId, Vec<u32>>>,
     /// For each callee its callers.
     callers: BTreeMap<EntityId, BTreeSet<EntityId>>,
-    extent: Option<(Timestamp, Timestamp)>,
 }
 
 impl SpanIndex {
-    /// Spans must be in time order, as a snapshot holds them.
-    pub(crate) fn new(spans: &[SpanRecord], names: &NameIndex) -> Self {
+    /// Says who is who by the names of a graph.
+    pub(crate) fn new(spans: &Spans, names: &NameIndex) -> Self {
         let mut index = Self::default();
-        let mut sent: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
-        let mut parties = Parties::new(names);
-        for (at, span) in spans.iter().enumerate() {
-            let extent = index.extent.get_or_insert((span.at, span.at));
-            *extent = (extent.0.min(span.at), extent.1.max(span.at));
+        let mut sent: BTreeMap<EntityId, Vec<u32>> = BTreeMap::new();
+        let mut parties = Parties::new(spans, names);
+        for span in spans.iter() {
             let Some(own) = parties.sender(span) else { continue };
-            if matches!(span.kind, SpanKind::Server | SpanKind::Consumer) {
-                index.served.entry(own.clone()).or_default().push(at);
+            if matches!(span.kind(), SpanKind::Server | SpanKind::Consumer) {
+                index.served.entry(own.clone()).or_default().push(span.row());
             }
-            sent.entry(own.clone()).or_default().push(at);
+            sent.entry(own.clone()).or_default().push(span.row());
             // A call is told once: by the caller's own span where there is one, which also knows
             // of calls that nobody took, and of time lost on the way; else by the callee's.
             let (caller, callee) = (parties.caller(span), parties.callee(span));
             if let Some(caller) = caller.filter(|caller| *caller != own) {
-                index.add_call(caller, own.clone(), at);
+                index.add_call(caller, own.clone(), span.row());
             }
             if let Some(callee) = callee.filter(|callee| *callee != own) {
-                index.add_call(own, callee, at);
+                index.add_call(own, callee, span.row());
             }
         }
         // A service that serves nothing, such as a load generator, is told by all it sends.
@@ -72,23 +69,18 @@ impl SpanIndex {
     }
 
     /// The services that spans tell of, each with the spans of what it serves.
-    pub(crate) fn services(&self) -> impl Iterator<Item = (&EntityId, &[usize])> {
+    pub(crate) fn services(&self) -> impl Iterator<Item = (&EntityId, &[u32])> {
         self.served.iter().map(|(entity, spans)| (entity, spans.as_slice()))
     }
 
     /// The calls between services: caller, callee and the spans that show them.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = (&EntityId, &EntityId, &[usize])> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&EntityId, &EntityId, &[u32])> {
         self.calls.iter().flat_map(|(caller, callees)| {
             callees.iter().map(move |(callee, spans)| (caller, callee, spans.as_slice()))
         })
     }
 
-    /// The times of the first and the last span.
-    pub(crate) fn extent(&self) -> Option<(Timestamp, Timestamp)> {
-        self.extent
-    }
-
-    fn add_call(&mut self, caller: EntityId, callee: EntityId, span: usize) {
+    fn add_call(&mut self, caller: EntityId, callee: EntityId, span: u32) {
         self.callers.entry(callee.clone()).or_default().insert(caller.clone());
         self.calls.entry(caller).or_default().entry(callee).or_default().push(span);
     }
@@ -103,12 +95,12 @@ impl SpanIndex {
     /// fell silent).
     pub(crate) fn findings(
         &self,
-        spans: &[SpanRecord],
+        spans: &Spans,
         entity: &EntityId,
         compare: &Compare,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let view = |list: &[usize]| View::of(spans, list, compare, self.extent);
+        let view = |list| View::of(spans, list, compare);
         let served = self.served.get(entity).and_then(|list| view(list));
         // One that fell silent cannot say so itself: then its callers' errors are its own.
         let silent = served.as_ref().is_none_or(|view| view.after.is_empty());
@@ -141,17 +133,17 @@ impl SpanIndex {
     /// nothing else is known.
     pub(crate) fn steady(
         &self,
-        spans: &[SpanRecord],
+        spans: &Spans,
         entity: &EntityId,
         compare: &Compare,
     ) -> Option<Finding> {
-        View::of(spans, self.served.get(entity)?, compare, self.extent)?.steady(entity, compare)
+        View::of(spans, self.served.get(entity)?, compare)?.steady(entity, compare)
     }
 
     /// How much each of some neighbours asked of an entity or was asked by it, shifted or not.
     pub(crate) fn relations(
         &self,
-        spans: &[SpanRecord],
+        spans: &Spans,
         entity: &EntityId,
         neighbours: impl Iterator<Item = EntityId>,
         compare: &Compare,
@@ -162,7 +154,7 @@ impl SpanIndex {
                 [(&neighbour, entity, PeerRole::Caller), (entity, &neighbour, PeerRole::Callee)];
             for (caller, callee, role) in ways {
                 let list = self.calls.get(caller).and_then(|callees| callees.get(callee));
-                let view = list.and_then(|list| View::of(spans, list, compare, self.extent));
+                let view = list.and_then(|list| View::of(spans, list, compare));
                 let peer = Peer { entity: neighbour.clone(), role };
                 findings.extend(view.and_then(|view| view.rate(entity, Some(&peer), compare)));
             }
@@ -171,46 +163,55 @@ impl SpanIndex {
     }
 }
 
-/// Which services stand at the ends of a span. Remembers what each name stood for.
+/// Which services stand at the ends of a span. Remembers what each sender and address stood for.
 pub(crate) struct Parties<'a> {
     names: &'a NameIndex,
-    /// By namespace and name. Look-ups alone, never iterated.
-    known: HashMap<(&'a str, &'a str), Option<EntityId>>,
+    /// By the sender's number.
+    senders: Vec<Option<EntityId>>,
+    /// Who an address leads to. Look-ups alone, never iterated.
+    addressed: HashMap<(u32, u32, u32), Option<EntityId>>,
 }
 
 impl<'a> Parties<'a> {
-    pub(crate) fn new(names: &'a NameIndex) -> Self {
-        Self { names, known: HashMap::new() }
+    pub(crate) fn new(spans: &Spans, names: &'a NameIndex) -> Self {
+        let service = |sender: &Resource| find_service(names, &sender.namespace, &sender.service);
+        let senders = spans.senders.iter().map(|sender| service(sender)).collect();
+        Self { names, senders, addressed: HashMap::new() }
     }
 
     /// Who sent the span.
-    pub(crate) fn sender(&mut self, span: &'a SpanRecord) -> Option<EntityId> {
-        self.service(&span.sender.namespace, &span.sender.service)
+    pub(crate) fn sender(&self, span: SpanRef<'_>) -> Option<EntityId> {
+        self.service(span.sender_number())
     }
 
     /// Who sent the parent, unless the parent's own span tells the call.
-    fn caller(&mut self, span: &'a SpanRecord) -> Option<EntityId> {
-        let parent = span.parent.as_ref().filter(|(_, kind)| *kind != SpanKind::Client);
-        parent.and_then(|(parent, _)| self.service(&parent.namespace, &parent.service))
+    fn caller(&self, span: SpanRef<'_>) -> Option<EntityId> {
+        let parent = span.parent().filter(|parent| parent.kind() != SpanKind::Client)?;
+        self.sender(parent)
     }
 
     /// Who is called: who took the call, else who the span names and is known.
-    pub(crate) fn callee(&mut self, span: &'a SpanRecord) -> Option<EntityId> {
-        let taken = span.callee.as_ref();
-        let taken = taken.and_then(|callee| self.service(&callee.namespace, &callee.service));
-        taken.or_else(|| {
-            let ((space, name), by_host) = span_callee(span)?;
-            let space = if space.is_empty() { &span.sender.namespace } else { &space };
-            let known = !by_host || self.names.is_host(space, &name);
-            known.then(|| find_service(self.names, space, &name)).flatten()
-        })
+    pub(crate) fn callee(&mut self, span: SpanRef<'_>) -> Option<EntityId> {
+        let taken = span.callee_number().and_then(|callee| self.service(callee));
+        if taken.is_some() || span.kind() != SpanKind::Client {
+            return taken;
+        }
+        let names = self.names;
+        let address = self.addressed.entry(span.address());
+        address.or_insert_with(|| addressed(span, names)).clone()
     }
 
-    fn service(&mut self, namespace: &'a str, name: &'a str) -> Option<EntityId> {
-        let names = self.names;
-        let known = self.known.entry((namespace, name));
-        known.or_insert_with(|| find_service(names, namespace, name)).clone()
+    fn service(&self, sender: u32) -> Option<EntityId> {
+        self.senders.get(sender as usize)?.clone()
     }
+}
+
+/// The service that a span names as the one it talks to.
+fn addressed(span: SpanRef<'_>, names: &NameIndex) -> Option<EntityId> {
+    let ((space, name), by_host) = span_callee(span)?;
+    let space = if space.is_empty() { &span.sender().namespace } else { &space };
+    let known = !by_host || names.is_host(space, &name);
+    known.then(|| find_service(names, space, &name)).flatten()
 }
 
 fn find_service(names: &NameIndex, namespace: &str, name: &str) -> Option<EntityId> {
@@ -221,53 +222,34 @@ fn find_service(names: &NameIndex, namespace: &str, name: &str) -> Option<Entity
     Some(name).filter(|name| !name.is_empty()).and_then(|name| names.service(&space, name))
 }
 
-/// The spans of one entity or relation, cut into the two periods.
+/// The rows of one entity or relation, cut into the two periods.
 pub(crate) struct View<'a> {
-    pub(crate) before: Vec<&'a SpanRecord>,
-    pub(crate) after: Vec<&'a SpanRecord>,
+    spans: &'a Spans,
+    pub(crate) before: &'a [u32],
+    pub(crate) after: &'a [u32],
     /// Recorded seconds of each period.
     pub(crate) seconds: (f64, f64),
 }
 
 impl<'a> View<'a> {
-    /// `list` tells places in `spans`, in time order.
-    pub(crate) fn of(
-        spans: &'a [SpanRecord],
-        list: &[usize],
-        compare: &Compare,
-        extent: Option<(Timestamp, Timestamp)>,
-    ) -> Option<Self> {
-        let (first, last) = extent?;
-        let recorded = |window: Window| {
-            let (start, end) = (window.start().max(first), window.end().min(last));
-            end.duration_since(start).as_secs_f64().max(0.0)
-        };
-        let place = |time: Timestamp| {
-            list.partition_point(|at| spans.get(*at).is_some_and(|span| span.at < time))
-        };
-        let part = |window: Window| -> Vec<&SpanRecord> {
-            let inside = list.get(place(window.start())..place(window.end())).unwrap_or_default();
-            inside.iter().filter_map(|at| spans.get(*at)).collect()
-        };
-        let view = Self {
-            before: part(compare.before),
-            after: part(compare.after),
-            seconds: (recorded(compare.before), recorded(compare.after)),
-        };
-        (!view.before.is_empty() || !view.after.is_empty()).then_some(view)
+    /// `list` tells rows, in time order.
+    pub(crate) fn of(spans: &'a Spans, list: &'a [u32], compare: &Compare) -> Option<Self> {
+        let before = spans.at.among(list, compare.before);
+        let after = spans.at.among(list, compare.after);
+        let seconds = recorded_seconds(spans, compare);
+        (!before.is_empty() || !after.is_empty()).then_some(Self { spans, before, after, seconds })
     }
 
     fn errors(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
-        let (old, new) = (failed(&self.before), failed(&self.after));
-        let (before, after) = (ratio(old, &self.before), ratio(new, &self.after));
+        let (old, new) = (failed(self.spans, self.before), failed(self.spans, self.after));
+        let (before, after) = (ratio(old, self.before), ratio(new, self.after));
         if new < MIN_ERRORS || after - before < MIN_ERROR_RISE {
             return None;
         }
-        let sample = self
-            .after
-            .iter()
-            .filter(|span| span.failed)
-            .min_by_key(|span| (span.message.is_empty(), span.at))?;
+        let after_spans = self.after.iter().map(|row| self.spans.get(*row));
+        let sample = after_spans
+            .filter(|span| span.failed())
+            .min_by_key(|span| (span.message().is_empty(), span.at()))?;
         let excerpt = format!(
             "error ratio of {} from {} to {} ({old} of {} before {}, {new} of {} after); \
              {} {:?} trace {}",
@@ -277,9 +259,9 @@ impl<'a> View<'a> {
             self.before.len(),
             compare.after.start(),
             self.after.len(),
-            sample.name,
-            sample.message.as_ref(),
-            sample.trace,
+            sample.name(),
+            sample.message(),
+            sample.trace(),
         );
         let quantity = Quantity {
             observed: after,
@@ -298,7 +280,7 @@ impl<'a> View<'a> {
         if self.before.len() < MIN_REQUESTS || self.after.len() < MIN_REQUESTS {
             return None;
         }
-        let (before, after) = (p95(&self.before)?, p95(&self.after)?);
+        let (before, after) = (self.p95(self.before)?, self.p95(self.after)?);
         if after < before * MIN_LATENCY_FACTOR || after - before < MIN_LATENCY_RISE_MS {
             return None;
         }
@@ -356,20 +338,24 @@ impl<'a> View<'a> {
         if traffic_shifted(before, after) {
             return None;
         }
-        let errors = |spans: &[&SpanRecord]| ratio(failed(spans), spans);
+        let errors = |rows: &[u32]| ratio(failed(self.spans, rows), rows);
         let excerpt = format!(
             "nothing shifted at {}: {} requests a second served, {} before; error ratio {}, {} \
              before; 95th percentile {} ms, {} before",
             compare.after.start(),
             rounded(after),
             rounded(before),
-            rounded(errors(&self.after)),
-            rounded(errors(&self.before)),
-            rounded(p95(&self.after)?),
-            rounded(p95(&self.before)?),
+            rounded(errors(self.after)),
+            rounded(errors(self.before)),
+            rounded(self.p95(self.after)?),
+            rounded(self.p95(self.before)?),
         );
         let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
         self.finding(entity, Signal::Traffic, None, quantity, excerpt, compare)
+    }
+
+    fn p95(&self, rows: &[u32]) -> Option<f64> {
+        duration_percentile(self.spans, rows, 95)
     }
 
     /// Requests a second, when both periods were recorded for a while.
@@ -388,7 +374,7 @@ impl<'a> View<'a> {
         excerpt: String,
         compare: &Compare,
     ) -> Option<Finding> {
-        let source = self.after.first().or(self.before.first())?.file.as_ref();
+        let source = self.spans.get(*self.after.first().or(self.before.first())?).file();
         let baseline = quantity.baseline.unwrap_or(0.0);
         let is_noise = signal == Signal::Traffic && !traffic_shifted(baseline, quantity.observed);
         let relation = match peer {
@@ -422,12 +408,23 @@ fn traffic_shifted(before: f64, after: f64) -> bool {
     before.max(after) >= before.min(after) * MIN_TRAFFIC_FACTOR
 }
 
-fn failed(spans: &[&SpanRecord]) -> usize {
-    spans.iter().filter(|span| span.failed).count()
+/// How many of some rows failed.
+pub(crate) fn failed(spans: &Spans, rows: &[u32]) -> usize {
+    rows.iter().filter(|row| spans.get(**row).failed()).count()
 }
 
-fn ratio(failed: usize, spans: &[&SpanRecord]) -> f64 {
-    failed as f64 / spans.len().max(1) as f64
+fn ratio(failed: usize, rows: &[u32]) -> f64 {
+    failed as f64 / rows.len().max(1) as f64
+}
+
+/// Seconds of the two periods in which spans were recorded.
+pub(crate) fn recorded_seconds(spans: &Spans, compare: &Compare) -> (f64, f64) {
+    let Some((first, last)) = spans.at.extent() else { return (0.0, 0.0) };
+    let seconds = |window: Window| {
+        let (start, end) = (window.start().max(first), window.end().min(last));
+        end.duration_since(start).as_secs_f64().max(0.0)
+    };
+    (seconds(compare.before), seconds(compare.after))
 }
 
 fn what(peer: Option<&Peer>) -> String {
@@ -438,14 +435,9 @@ fn what(peer: Option<&Peer>) -> String {
     }
 }
 
-fn p95(spans: &[&SpanRecord]) -> Option<f64> {
-    duration_percentile(spans, 95)
-}
-
-/// The duration in milliseconds that a share of the spans does not exceed, in whole percent.
-pub(crate) fn duration_percentile(spans: &[&SpanRecord], percent: usize) -> Option<f64> {
-    let mut durations: Vec<f64> =
-        spans.iter().map(|span| span.duration_ms).filter(|ms| ms.is_finite()).collect();
+/// The duration in milliseconds that a share of some rows does not exceed, in whole percent.
+pub(crate) fn duration_percentile(spans: &Spans, rows: &[u32], percent: usize) -> Option<f64> {
+    let mut durations: Vec<f64> = rows.iter().map(|row| spans.get(*row).duration_ms()).collect();
     let rank = (durations.len() * percent).div_ceil(100).checked_sub(1)?;
     if rank >= durations.len() {
         return None;

@@ -9,8 +9,9 @@ use eog_core::{Edge, EntityId};
 use super::hosts::hosts;
 use super::{Builder, WORKLOAD_KINDS, relation};
 use crate::names;
-use crate::read::{Resource, SpanKind, SpanRecord, Subject};
+use crate::read::{Resource, Subject};
 use crate::snapshot::Snapshot;
+use crate::store::{SpanKind, SpanRef};
 
 impl Builder {
     /// Notes the service names that telemetry uses, with how often it does.
@@ -20,7 +21,7 @@ impl Builder {
             named.insert((sender.namespace.clone(), sender.service.clone()));
         }
         for series in snapshot.metrics.iter().filter(|one| one.subject == Subject::Service) {
-            named.insert((series.namespace.clone(), series.name.clone()));
+            named.insert((series.namespace.to_string(), series.name.to_string()));
         }
         for alert in &snapshot.alerts {
             let (space, name) = (alert.label("namespace"), alert.label("service_name"));
@@ -95,11 +96,12 @@ impl Builder {
         let mut senders: BTreeSet<EntityId> = BTreeSet::new();
         let mut servers: BTreeSet<EntityId> = BTreeSet::new();
         let mut seen = BTreeSet::new();
-        for span in &snapshot.spans {
-            let serves = matches!(span.kind, SpanKind::Server | SpanKind::Consumer);
-            if seen.insert((Arc::as_ptr(&span.sender), serves)) {
-                let service = self.index.service(&span.sender.namespace, &span.sender.service);
-                senders.extend(service.clone().filter(|_| !span.sender.service.is_empty()));
+        for span in snapshot.spans.iter() {
+            let serves = matches!(span.kind(), SpanKind::Server | SpanKind::Consumer);
+            if seen.insert((span.sender_number(), serves)) {
+                let sender = span.sender();
+                let service = self.index.service(&sender.namespace, &sender.service);
+                senders.extend(service.clone().filter(|_| !sender.service.is_empty()));
                 servers.extend(service.filter(|_| serves));
             }
         }
@@ -198,16 +200,13 @@ fn workload_stems(pod: &str) -> Vec<(&'static [&'static str], &str)> {
 
 /// Every distinct sender of spans and log lines.
 fn senders(snapshot: &Snapshot) -> Vec<Arc<Resource>> {
-    let spans = snapshot.spans.iter().map(|span| &span.sender);
-    let logs = snapshot.logs.iter().map(|log| &log.sender);
-    let mut seen = BTreeSet::new();
-    let new = spans.chain(logs).filter(|sender| seen.insert(Arc::as_ptr(sender)));
-    let mut senders: Vec<Arc<Resource>> = new.cloned().collect();
+    let senders = snapshot.spans.senders.iter().chain(&snapshot.logs.senders).cloned();
+    let mut senders: Vec<Arc<Resource>> = senders.collect();
     let key = |sender: &Arc<Resource>| {
-        let Resource { service, namespace, pod, node, .. } = sender.as_ref().clone();
-        (namespace, service, pod, node)
+        let Resource { service, namespace, pod, node, workload } = sender.as_ref().clone();
+        (namespace, service, pod, node, workload)
     };
-    senders.sort_by_key(key);
+    senders.sort_by_cached_key(key);
     senders.dedup();
     senders
 }
@@ -227,20 +226,27 @@ struct Call {
 fn calls(snapshot: &Snapshot) -> BTreeSet<Call> {
     let named = |sender: &Resource| (sender.namespace.clone(), sender.service.clone());
     let mut found = BTreeSet::new();
-    for span in snapshot.spans.iter().filter(|span| !span.sender.service.is_empty()) {
-        if let Some((parent, kind)) = &span.parent
-            && !parent.service.is_empty()
-            && parent.service != span.sender.service
-        {
-            let relation = match (kind, span.kind) {
+    // Most spans repeat a call of others.
+    let (mut taken, mut addressed) = (BTreeSet::new(), BTreeSet::new());
+    for span in snapshot.spans.iter().filter(|span| !span.sender().service.is_empty()) {
+        let parent = span.parent().filter(|parent| {
+            let service = &parent.sender().service;
+            let call = (parent.sender_number(), parent.kind(), span.sender_number(), span.kind());
+            !service.is_empty() && *service != span.sender().service && taken.insert(call)
+        });
+        if let Some(parent) = parent {
+            let relation = match (parent.kind(), span.kind()) {
                 (SpanKind::Producer, _) | (_, SpanKind::Consumer) => relation::SENDS_LOAD,
                 _ => relation::CALLS,
             };
-            let (caller, callee) = (named(parent), named(&span.sender));
+            let (caller, callee) = (named(parent.sender()), named(span.sender()));
             found.insert(Call { caller, relation, callee, by_host: false });
         }
-        if let Some((callee, by_host)) = span_callee(span) {
-            let caller = named(&span.sender);
+        if span.kind() == SpanKind::Client
+            && addressed.insert(span.address())
+            && let Some((callee, by_host)) = span_callee(span)
+        {
+            let caller = named(span.sender());
             found.insert(Call { caller, relation: relation::CALLS, callee, by_host });
         }
     }
@@ -248,7 +254,7 @@ fn calls(snapshot: &Snapshot) -> BTreeSet<Call> {
         let label = |name: &str| series.labels.get(name).map(String::as_str).unwrap_or_default();
         let is_client = label("span_kind").to_ascii_lowercase().ends_with("client");
         if let Some(cluster) = egress_cluster(label("span_name")).filter(|_| is_client) {
-            let caller = (series.namespace.clone(), series.name.clone());
+            let caller = (series.namespace.to_string(), series.name.to_string());
             let callee = (String::new(), cluster.to_owned());
             found.insert(Call { caller, relation: relation::CALLS, callee, by_host: false });
         }
@@ -258,16 +264,16 @@ fn calls(snapshot: &Snapshot) -> BTreeSet<Call> {
 
 /// The service that a client span says it talks to: by a proxy's span name, else by host name
 /// (then true).
-pub(crate) fn span_callee(span: &SpanRecord) -> Option<(Named, bool)> {
-    if span.kind != SpanKind::Client {
+pub(crate) fn span_callee(span: SpanRef<'_>) -> Option<(Named, bool)> {
+    if span.kind() != SpanKind::Client {
         return None;
     }
-    if let Some(cluster) = egress_cluster(&span.name) {
+    if let Some(cluster) = egress_cluster(span.name()) {
         return Some(((String::new(), cluster.to_owned()), false));
     }
-    let host = hosts(span.peer_host.as_deref()?).into_iter().next()?;
+    let host = hosts(span.peer_host()?).into_iter().next()?;
     let is_name = host.name.bytes().any(|b| b.is_ascii_alphabetic()) && host.name != "localhost";
-    let is_self = host.name == span.sender.service;
+    let is_self = host.name == span.sender().service;
     (is_name && !is_self).then(|| ((host.namespace.unwrap_or_default(), host.name), true))
 }
 

@@ -1,18 +1,19 @@
 //! Alert dumps: a bare array, or the answer of an alert manager's interface.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use eog_core::Timestamp;
 use eog_evidence::shorten;
 use serde_json::Value;
 
-use super::{Folder, MAX_TEXT, read_json};
+use super::{Folder, MAX_JSON_BYTES, MAX_TEXT, read_json};
 use crate::time;
 use crate::warnings::Warnings;
 use eog_evidence::mask_named;
 
 /// Most alerts used of one file.
-const MAX_ALERTS_PER_FILE: usize = 20_000;
+pub(crate) const MAX_ALERTS_PER_FILE: usize = 20_000;
 
 /// One alert in one dump.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,9 @@ impl AlertRecord {
     }
 }
 
+/// About how many times its text an alert needs as a tree and as a record.
+const TREE: usize = 4;
+
 /// Reads every alert dump. Files that hold something else are left out with a warning.
 pub(crate) fn read_alerts(
     folder: &mut Folder,
@@ -41,17 +45,34 @@ pub(crate) fn read_alerts(
     warnings: &mut Warnings,
 ) -> Vec<AlertRecord> {
     let mut records = Vec::new();
+    let mut account = folder.budget().account();
+    let mut kept = 0;
     for file in files {
-        let Some(source) = folder.open(file, warnings) else { continue };
-        match read_json(source) {
-            Ok(value) => match list(&value) {
-                Some(alerts) => collect(file, &value, alerts, &mut records, warnings),
-                None => warnings.note(format!("{file}: holds no list of alerts; it is left out")),
-            },
-            Err(reason) => warnings.note(format!("{file}: {reason}; it is left out")),
+        let size = folder.size(file).min(MAX_JSON_BYTES);
+        kept += usize::try_from(size).unwrap_or(usize::MAX).saturating_mul(TREE);
+        if !account.holds(kept) {
+            return Vec::new();
         }
+        let Some(source) = folder.open(file, warnings) else { continue };
+        read_dump(file, source, &mut records, warnings);
     }
     records
+}
+
+/// Reads one alert dump.
+pub(crate) fn read_dump(
+    file: &str,
+    source: impl Read,
+    records: &mut Vec<AlertRecord>,
+    warnings: &mut Warnings,
+) {
+    match read_json(source) {
+        Ok(value) => match list(&value) {
+            Some(alerts) => collect(file, &value, alerts, records, warnings),
+            None => warnings.note(format!("{file}: holds no list of alerts; it is left out")),
+        },
+        Err(reason) => warnings.note(format!("{file}: {reason}; it is left out")),
+    }
 }
 
 /// The alerts in either form, or nothing when the file is about something else.

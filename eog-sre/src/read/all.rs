@@ -2,10 +2,11 @@
 
 use super::workers::{Task, run_all};
 use super::{
-    AlertRecord, EventRecord, Folder, Layout, LogRecord, MetricFile, MetricSeries, Objects,
-    ReadOptions, SnapshotError, SpanRecord, join_metrics, read_alerts, read_events, read_logs,
-    read_metric_file, read_objects, read_traces,
+    AlertRecord, EventRecord, Folder, Layout, MetricFile, MetricSeries, Objects, ReadOptions,
+    SnapshotError, join_metrics, read_alerts, read_events, read_logs, read_metric_file,
+    read_objects, read_traces,
 };
+use crate::store::{Logs, Spans};
 use crate::warnings::Warnings;
 
 /// Everything that the files of a snapshot hold.
@@ -14,8 +15,8 @@ pub(crate) struct Records {
     pub(crate) alerts: Vec<AlertRecord>,
     pub(crate) events: Vec<EventRecord>,
     pub(crate) objects: Objects,
-    pub(crate) logs: Vec<LogRecord>,
-    pub(crate) spans: Vec<SpanRecord>,
+    pub(crate) logs: Logs,
+    pub(crate) spans: Spans,
     pub(crate) metrics: Vec<MetricSeries>,
 }
 
@@ -24,8 +25,8 @@ enum Part {
     Alerts(Vec<AlertRecord>),
     Events(Result<Vec<EventRecord>, SnapshotError>),
     Objects(Result<Objects, SnapshotError>),
-    Logs(Result<Vec<LogRecord>, SnapshotError>),
-    Spans(Result<Vec<SpanRecord>, SnapshotError>),
+    Logs(Result<Logs, SnapshotError>),
+    Spans(Result<Spans, SnapshotError>),
     Metrics(MetricFile),
 }
 
@@ -53,7 +54,7 @@ type ReadPart<'a> = Box<dyn FnOnce(&mut Folder, &mut Warnings) -> Part + Send + 
 ///
 /// # Errors
 /// [`SnapshotError`] when a table of events, objects, logs or traces lacks a column or cannot be
-/// read; of several the first in this order.
+/// read, of several the first in this order; and when the budget of the folder is spent.
 pub(crate) fn read_all(
     folder: &mut Folder,
     layout: &Layout,
@@ -62,13 +63,17 @@ pub(crate) fn read_all(
 ) -> Result<Records, SnapshotError> {
     let rows = options.max_rows_per_file;
     let mut done = run_all(tasks(folder, layout, rows));
+    if folder.budget().is_spent() {
+        let path = folder.root().display().to_string();
+        return Err(SnapshotError::OutOfMemory { path, allowed: folder.budget().allowed() });
+    }
     done.sort_by_key(|(part, _, _)| part.rank());
     let mut records = Records {
         alerts: Vec::new(),
         events: Vec::new(),
         objects: Objects::default(),
-        logs: Vec::new(),
-        spans: Vec::new(),
+        logs: Logs::default(),
+        spans: Spans::default(),
         metrics: Vec::new(),
     };
     let mut metrics = Vec::new();

@@ -34,6 +34,9 @@ pub(crate) struct EventRecord {
     pub(crate) file: String,
 }
 
+/// About how many bytes a record needs, with its identity.
+const RECORD: usize = 1_000;
+
 /// Reads event tables; the result is sorted by time.
 ///
 /// # Errors
@@ -46,6 +49,7 @@ pub(crate) fn read_events(
 ) -> Result<Vec<EventRecord>, SnapshotError> {
     let mut seen = BTreeSet::new();
     let mut records = Vec::new();
+    let mut account = folder.budget().account();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &["Timestamp", "Body"], max_rows)? else {
@@ -60,6 +64,9 @@ pub(crate) fn read_events(
                     if seen.insert(identity) {
                         records.push(record);
                     }
+                    if !account.holds(records.len() * RECORD) {
+                        return Ok(Vec::new());
+                    }
                 }
                 Err(reason) => table.reject(reason, warnings),
             }
@@ -70,9 +77,10 @@ pub(crate) fn read_events(
 }
 
 /// What makes an occurrence one: the event's own id, its count and its time.
-type Identity = (String, u64, Timestamp);
+pub(crate) type Identity = (String, u64, Timestamp);
 
-fn read_event(
+/// The event in one cell; `row_time` when it has no time of its own.
+pub(crate) fn read_event(
     body: &str,
     row_time: Option<Timestamp>,
     file: &str,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::SnapshotError;
+use super::budget::Budget;
 use super::progress::{Meter, Progress, Source};
 use crate::warnings::Warnings;
 
@@ -116,6 +117,7 @@ pub(crate) struct Folder {
     root: PathBuf,
     opened: Vec<String>,
     meter: Option<Arc<Meter>>,
+    budget: Budget,
 }
 
 impl Folder {
@@ -130,7 +132,7 @@ impl Folder {
         if !root.is_dir() {
             return Err(not_usable("it is not a directory".to_owned()));
         }
-        Ok(Self { root, opened: Vec::new(), meter: None })
+        Ok(Self { root, opened: Vec::new(), meter: None, budget: Budget::new(u64::MAX) })
     }
 
     /// The files directly in a directory, as relative paths, sorted. Nothing when there is none.
@@ -161,7 +163,18 @@ impl Folder {
 
     /// The same directory for another thread, which notes what it opens by itself.
     pub(crate) fn fork(&self) -> Self {
-        Self { root: self.root.clone(), opened: Vec::new(), meter: self.meter.clone() }
+        let (root, meter, budget) = (self.root.clone(), self.meter.clone(), self.budget.clone());
+        Self { root, opened: Vec::new(), meter, budget }
+    }
+
+    /// Bounds from now on what readers keep.
+    pub(crate) fn set_budget(&mut self, budget: Budget) {
+        self.budget = budget;
+    }
+
+    /// What readers may keep.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Tells from now on how far the reading of these files has come.

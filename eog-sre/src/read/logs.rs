@@ -1,29 +1,13 @@
-//! Log lines, each with the pattern that it is an instance of.
+//! Log lines, with the pattern of each.
 
-use std::sync::Arc;
+use eog_evidence::{mask_text, shorten, template};
 
-use eog_core::Timestamp;
-use eog_evidence::shorten;
-
-use super::resource::{Resource, Resources};
+use super::resource::Senders;
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
-use crate::evidence::template;
+use crate::store::{Interner, Logs, MAX_ROWS, NewLog, nanoseconds, time_order};
 use crate::time;
 use crate::warnings::Warnings;
-use eog_evidence::mask_text;
-
-/// One log line.
-#[derive(Clone, Debug)]
-pub(crate) struct LogRecord {
-    pub(crate) at: Timestamp,
-    pub(crate) sender: Arc<Resource>,
-    /// OpenTelemetry's severity number: 9 information, 13 warning, 17 error; 0 unknown.
-    pub(crate) severity: u8,
-    pub(crate) text: Arc<str>,
-    pub(crate) pattern: Arc<str>,
-    pub(crate) file: Arc<str>,
-}
 
 /// Reads log tables; the result is in time order, equal times in the order of the files.
 ///
@@ -34,9 +18,10 @@ pub(crate) fn read_logs(
     files: &[String],
     max_rows: usize,
     warnings: &mut Warnings,
-) -> Result<Vec<LogRecord>, SnapshotError> {
-    let mut shared = Resources::default();
-    let mut records = Vec::new();
+) -> Result<Logs, SnapshotError> {
+    let (mut senders, mut texts) = (Senders::new(), Interner::of_texts());
+    let mut logs = Logs::default();
+    let mut account = folder.budget().account();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &["Timestamp", "Body"], max_rows)? else {
@@ -52,27 +37,37 @@ pub(crate) fn read_logs(
             "SeverityText",
         ]
         .map(|column| table.column(column));
-        let file: Arc<str> = table.file().into();
+        let file = texts.text(table.file());
         while table.next_row(warnings) {
-            let Some(at) = time::parse(table.cell(at)) else {
-                table.reject("the Timestamp is not a time", warnings);
+            let Some(at) = time::parse(table.cell(at)).and_then(nanoseconds) else {
+                table.reject("the Timestamp is not a time of the years 1678 to 2261", warnings);
                 continue;
             };
+            if logs.len() >= MAX_ROWS {
+                warnings.note(format!("logs: only the first {MAX_ROWS} lines are used"));
+                break;
+            }
             let text = shorten(&mask_text(&shorten(table.cell(body), 4 * MAX_TEXT)), MAX_TEXT);
-            let pattern = shared.text(&template(&text));
-            records.push(LogRecord {
+            logs.push(&NewLog {
                 at,
-                sender: shared.resource(table.cell(service), table.cell(attributes)),
+                sender: senders.number(table.cell(service), table.cell(attributes)),
                 severity: severity(table.cell(number), table.cell(name)),
-                text: shared.text(&text),
-                pattern,
-                file: file.clone(),
+                pattern: texts.text(&template(&text)),
+                text: texts.text(&text),
+                file,
             });
+            if !account.holds(logs.len() * Logs::ROW + texts.size() + senders.size()) {
+                return Ok(Logs::default());
+            }
         }
     }
-    records.sort_by_key(|one| one.at);
-    records.shrink_to_fit();
-    Ok(records)
+    logs.senders = senders.into_values();
+    logs.texts = texts.into_texts();
+    if let Some(order) = time_order(&logs.at) {
+        logs.reorder(&order);
+    }
+    logs.shrink_to_fit();
+    Ok(logs)
 }
 
 fn severity(number: &str, name: &str) -> u8 {
@@ -85,6 +80,67 @@ fn severity(number: &str, name: &str) -> u8 {
         "error" | "err" => 17,
         "warn" | "warning" => 13,
         "info" | "information" => 9,
+        "debug" => 5,
+        "trace" | "verbose" => 1,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_follows_the_order_of_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = ["otel_logs_a.tsv", "otel_logs_b.tsv"].map(str::to_owned);
+        let header = "Timestamp\tBody\tServiceName\tSeverityNumber\n";
+        for (file, row) in files.iter().zip([
+            "2026-01-01 10:00:01\tlate 2\tweb\t17\n",
+            "2026-01-01 10:00:00\tearly 1\tdb\t9\n",
+        ]) {
+            std::fs::write(directory.path().join(file), format!("{header}{row}")).unwrap();
+        }
+        let mut folder = Folder::new(directory.path()).unwrap();
+        let logs = read_logs(&mut folder, &files, 100, &mut Warnings::default()).unwrap();
+        let told: Vec<_> = logs
+            .iter()
+            .map(|log| {
+                let service = log.sender().service.as_str();
+                (
+                    log.at().as_second() % 60,
+                    service,
+                    log.severity(),
+                    log.text(),
+                    log.pattern(),
+                    log.file(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (0, "db", 9, "early 1", "early <*>", "otel_logs_b.tsv"),
+                (1, "web", 17, "late 2", "late <*>", "otel_logs_a.tsv"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_number_counts_and_else_the_text() {
+        let cases = [
+            ("17", "INFO", 17),
+            ("", "FATAL", 21),
+            ("0", "Error", 17),
+            ("0", "warn", 13),
+            ("", "Information", 9),
+            ("0", "DEBUG", 5),
+            ("", " trace ", 1),
+            ("-1", "", 0),
+            ("0", "odd", 0),
+        ];
+        for (number, name, expected) in cases {
+            assert_eq!(severity(number, name), expected, "{number:?} {name:?}");
+        }
     }
 }

@@ -1,19 +1,26 @@
 //! Metric files: one series for each metric and label set.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use eog_core::Timestamp;
-
+use super::budget::Account;
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError, bounded};
 use crate::pydict;
+use crate::store::{Samples, nanoseconds};
 use crate::time;
 use crate::warnings::Warnings;
 use eog_evidence::mask_named;
 
 /// Most series of a snapshot.
 pub const MAX_SERIES: usize = 200_000;
+
+/// Bytes of a point, twice, since lists that grow hold a reserve.
+const POINT: usize = 2 * (8 + 8);
+
+/// About how many bytes a series needs besides its texts, which count four times: as key, as
+/// labels, as text whose labels are remembered, and for the pieces that they are cut into.
+const SERIES: usize = 1_000;
 
 /// Labels that tell who scraped a value and not what it measures.
 const SCRAPE_LABELS: [&str; 14] = [
@@ -44,17 +51,17 @@ pub(crate) enum Subject {
 #[derive(Clone, Debug)]
 pub(crate) struct MetricSeries {
     pub(crate) subject: Subject,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) metric: String,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) metric: Arc<str>,
     /// `duration_p95`, `error_rate`, or empty.
-    pub(crate) metric_type: String,
-    pub(crate) status_code: String,
+    pub(crate) metric_type: Arc<str>,
+    pub(crate) status_code: Arc<str>,
     /// Upper bound of a histogram bucket.
     pub(crate) bucket: Option<f64>,
     pub(crate) labels: Arc<BTreeMap<String, String>>,
     /// Sorted by time, exact repeats taken out.
-    pub(crate) points: Vec<(Timestamp, f64)>,
+    pub(crate) points: Samples,
     pub(crate) file: Arc<str>,
 }
 
@@ -76,10 +83,11 @@ pub(crate) fn read_metric_file(
 ) -> MetricFile {
     let mut store = Store::default();
     let Some(source) = folder.open(file, warnings) else { return MetricFile::default() };
+    let mut account = folder.budget().account();
     let wanted = ["metric_name", "timestamp", "value", "namespace"];
     match Table::open(file, source, &wanted, max_rows) {
         Ok(Some(mut table)) => {
-            if let Err(error) = store.take(&mut table, warnings) {
+            if let Err(error) = store.take(&mut table, &mut account, warnings) {
                 warnings.note(format!("{error}; the file is left out"));
             }
         }
@@ -99,7 +107,7 @@ pub(crate) fn join_metrics(files: Vec<MetricFile>, warnings: &mut Warnings) -> V
         dropped += file.dropped;
         for (key, series) in file.series {
             if let Some(known) = index.get(&key).and_then(|at| all.get_mut(*at)) {
-                known.points.extend(series.points);
+                known.points.extend(&series.points);
             } else if all.len() >= MAX_SERIES {
                 dropped += 1;
             } else {
@@ -112,9 +120,7 @@ pub(crate) fn join_metrics(files: Vec<MetricFile>, warnings: &mut Warnings) -> V
         warnings.note(format!("metrics: only the first {MAX_SERIES} series are used"));
     }
     for one in &mut all {
-        one.points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        one.points.dedup();
-        one.points.shrink_to_fit();
+        one.points.tidy();
     }
     all
 }
@@ -125,7 +131,11 @@ struct Store {
     /// Look-ups alone, iterated only to be put in the order of the series.
     index: HashMap<Box<[u8]>, usize>,
     labels: HashMap<String, Arc<BTreeMap<String, String>>>,
+    /// Names that come up again.
+    texts: HashSet<Arc<str>>,
     dropped: u64,
+    /// About how many bytes there are by now.
+    kept: usize,
 }
 
 impl Store {
@@ -137,9 +147,10 @@ impl Store {
         MetricFile { series: keys.zip(self.series).collect(), dropped: self.dropped }
     }
 
-    fn take<R: std::io::Read + std::io::Seek>(
+    fn take<R: std::io::Read>(
         &mut self,
         table: &mut Table<R>,
+        account: &mut Account,
         warnings: &mut Warnings,
     ) -> Result<(), SnapshotError> {
         let (pod, service) = (table.column("pod_name"), table.column("service_name"));
@@ -162,8 +173,8 @@ impl Store {
         let file: Arc<str> = table.file().into();
         let mut key = Vec::new();
         while table.next_row(warnings) {
-            let Some(time) = time::parse(table.cell(at)) else {
-                table.reject("the timestamp is not a time", warnings);
+            let Some(time) = time::parse(table.cell(at)).and_then(nanoseconds) else {
+                table.reject("the timestamp is not a time of the years 1678 to 2261", warnings);
                 continue;
             };
             let Some(number) =
@@ -176,7 +187,11 @@ impl Store {
             write_key(&mut key, subject, cells.map(|at| table.cell(at)));
             let known = self.index.get(key.as_slice());
             if let Some(known) = known.and_then(|at| self.series.get_mut(*at)) {
-                known.points.push((time, number));
+                known.points.push(time, number);
+                self.kept += POINT;
+                if !account.holds(self.kept) {
+                    return Ok(());
+                }
                 continue;
             }
             if self.series.len() >= MAX_SERIES {
@@ -185,6 +200,7 @@ impl Store {
             }
             let [metric, name, namespace, le, tags, kind, status] =
                 cells.map(|at| table.cell(at).to_owned());
+            self.kept += SERIES + 4 * key.len();
             let labels = self.labels(&tags);
             let le =
                 Some(le).filter(|le| !le.is_empty()).or_else(|| pydict::parse(&tags).remove("le"));
@@ -192,22 +208,38 @@ impl Store {
             let status =
                 Some(status).filter(|s| !s.is_empty()).unwrap_or_else(|| label("status_code"));
             self.index.insert(key.as_slice().into(), self.series.len());
+            let bucket = le.filter(|_| metric.ends_with("_bucket")).and_then(|le| bound(&le));
             let [metric, name, namespace, kind, status] =
-                [metric, name, namespace, kind, status].map(bounded);
+                [metric, name, namespace, kind, status].map(|text| self.text(&bounded(text)));
+            let mut points = Samples::default();
+            points.push(time, number);
             self.series.push(MetricSeries {
                 subject,
                 namespace,
                 name,
-                bucket: le.filter(|_| metric.ends_with("_bucket")).and_then(|le| bound(&le)),
+                bucket,
                 metric,
                 metric_type: kind,
                 status_code: status,
                 labels,
-                points: vec![(time, number)],
+                points,
                 file: file.clone(),
             });
+            if !account.holds(self.kept) {
+                return Ok(());
+            }
         }
         Ok(())
+    }
+
+    /// One shared copy of a text.
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return known.clone();
+        }
+        let shared: Arc<str> = text.into();
+        self.texts.insert(shared.clone());
+        shared
     }
 
     fn labels(&mut self, tags: &str) -> Arc<BTreeMap<String, String>> {
@@ -260,8 +292,7 @@ mod tests {
         let mut warnings = Warnings::default();
         let file = read_metric_file(&mut folder, "pod_p_raw.tsv", 100, &mut warnings);
         let [series] = &join_metrics(vec![file], &mut warnings)[..] else { panic!() };
-        let values: Vec<f64> = series.points.iter().map(|(_, value)| *value).collect();
-        assert_eq!(values, [1.0, 2.0]);
+        assert_eq!(series.points.value, [1.0, 2.0]);
         assert_eq!(warnings.into_lines().len(), 1);
     }
 }

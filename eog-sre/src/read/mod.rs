@@ -2,6 +2,7 @@
 
 mod alerts;
 mod all;
+mod budget;
 mod events;
 mod layout;
 mod logs;
@@ -9,28 +10,38 @@ mod memory;
 mod metrics;
 mod objects;
 mod progress;
+mod records;
 mod resource;
 mod traces;
-mod tracked;
 mod tsv;
 mod workers;
 
 pub use layout::{MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES};
 pub use metrics::MAX_SERIES;
 pub use progress::{Progress, Reading};
-pub use tracked::MAX_RECORD_BYTES;
+pub use records::MAX_RECORD_BYTES;
 pub use tsv::MAX_FIELD_BYTES;
 
 pub(crate) use alerts::{AlertRecord, read_alerts};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use alerts::{MAX_ALERTS_PER_FILE, read_dump};
 pub(crate) use all::{Records, read_all};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use events::read_event;
 pub(crate) use events::{EventRecord, read_events};
 pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
-pub(crate) use logs::{LogRecord, read_logs};
+pub(crate) use logs::read_logs;
 pub(crate) use memory::check_memory;
 pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use objects::read_body;
 pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use records::{Next, Record, Records as TableRecords};
 pub(crate) use resource::{Resource, WORKLOADS};
-pub(crate) use traces::{SpanKind, SpanRecord, read_traces};
+pub(crate) use traces::read_traces;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use tsv::Table;
 
 use crate::cache::CacheAt;
 
@@ -61,9 +72,9 @@ pub struct ReadOptions {
     /// Where to keep what was read, so that the next reading is short. Nothing is kept unless this
     /// is set.
     pub cache: Option<CacheAt>,
-    /// Most memory that the snapshot may need, in bytes, by a cautious estimate from the sizes of
-    /// its files. Without it what the system says is free, where it says so. A snapshot that would
-    /// need more is refused before it is read.
+    /// Most memory that the snapshot may need, in bytes. Without it what the system says is free,
+    /// where it says so. A snapshot that would need more by an estimate from its files is refused
+    /// before it is read, and one that turns out to need more while it is read.
     pub max_memory: Option<u64>,
     /// Who wants to know how far the reading has come.
     pub progress: Option<Progress>,
@@ -135,6 +146,19 @@ pub enum SnapshotError {
         path: String,
         /// The estimate, in bytes.
         needed: u64,
+        /// What may be used, in bytes.
+        allowed: u64,
+    },
+    /// The snapshot turned out not to fit into memory.
+    #[error(
+        "{path:?} needs more than the {} MB of memory that are allowed or free; the reading was \
+         stopped before they were used up; take parts of it away, free memory, or allow more \
+         (max_memory, --max-memory)",
+        allowed / 1_000_000
+    )]
+    OutOfMemory {
+        /// The directory.
+        path: String,
         /// What may be used, in bytes.
         allowed: u64,
     },

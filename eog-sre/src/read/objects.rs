@@ -45,6 +45,12 @@ pub(crate) struct Objects {
     pub(crate) file: String,
 }
 
+/// About how many bytes a row needs besides its object.
+const ROW: usize = 150;
+
+/// About how many times its text an object needs as a tree.
+const TREE: usize = 5;
+
 /// Reads object tables.
 ///
 /// # Errors
@@ -60,6 +66,8 @@ pub(crate) fn read_objects(
     let mut rows: Vec<(Timestamp, Body)> = Vec::new();
     // What each text of a body held, by its digest. Look-ups alone.
     let mut bodies: HashMap<[u8; 32], Vec<Body>> = HashMap::new();
+    let mut account = folder.budget().account();
+    let mut kept = 0;
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &["Timestamp", "Body"], max_rows)? else {
@@ -80,14 +88,21 @@ pub(crate) fn read_objects(
             let found = match bodies.get(&digest) {
                 Some(known) => known.clone(),
                 None => match read_body(table.cell(body), &mut masker) {
-                    Ok(found) => bodies.entry(digest).or_insert(found).clone(),
+                    Ok(found) => {
+                        kept += TREE * table.cell(body).len();
+                        bodies.entry(digest).or_insert(found).clone()
+                    }
                     Err(reason) => {
                         table.reject(reason, warnings);
                         continue;
                     }
                 },
             };
+            kept += ROW * found.len();
             rows.extend(found.into_iter().map(|body| (seen, body)));
+            if !account.holds(kept) {
+                return Ok(Objects::default());
+            }
         }
     }
     rows.sort_by_key(|(seen, _)| *seen);
@@ -98,9 +113,9 @@ pub(crate) fn read_objects(
 }
 
 /// An object as one row tells it.
-#[derive(Clone)]
-struct Body {
-    entity: EntityId,
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Body {
+    pub(crate) entity: EntityId,
     kind: Arc<str>,
     object: Arc<Value>,
     deleted: bool,
@@ -125,7 +140,7 @@ impl Objects {
 }
 
 /// The objects of one cell: a bare object, an `{object, type}` envelope, or a list of objects.
-fn read_body(body: &str, masker: &mut Masker) -> Result<Vec<Body>, &'static str> {
+pub(crate) fn read_body(body: &str, masker: &mut Masker) -> Result<Vec<Body>, &'static str> {
     let mut value: Value = serde_json::from_str(body).map_err(|_| "the Body is not valid JSON")?;
     let mut deleted = false;
     if let Some(inner) = value.get_mut("object").filter(|inner| inner.get("kind").is_some()) {

@@ -1,19 +1,20 @@
 //! Who sent a piece of telemetry: the resource attributes, read once for each distinct text.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::bounded;
 use crate::pydict;
+use crate::store::Interner;
 
-/// Most distinct texts that are remembered.
-const MAX_REMEMBERED: usize = 50_000;
+/// Most bytes of texts whose meaning is remembered, for each use.
+pub(crate) const MAX_REMEMBERED: usize = 32 * 1024 * 1024;
 
-/// Longest text whose conversion is remembered, in bytes.
-const MAX_CONVERTED: usize = 4096;
+/// What remembering a text needs besides its bytes, roughly.
+const ENTRY: usize = 100;
 
 /// The sender of a span or log line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Resource {
     pub(crate) service: String,
     pub(crate) namespace: String,
@@ -30,67 +31,95 @@ pub(crate) const WORKLOADS: [(&str, &str); 3] = [
     ("k8s.daemonset.name", "DaemonSet"),
 ];
 
-/// The service of a sender as it was given, and the sender.
-type Known = (Box<str>, Arc<Resource>);
+/// The service of a sender as it was given, and the sender's number.
+type Known = (Box<str>, u32);
 
-/// Remembers what each text meant. Used for look-ups alone, never iterated.
-#[derive(Default)]
-pub(crate) struct Resources {
-    /// By attributes, then by service, of which there is nearly always one.
+/// The senders of one kind of telemetry, each once, and what each text of attributes meant.
+pub(crate) struct Senders {
+    senders: Interner<Resource>,
+    /// By attributes, then by service, of which there is nearly always one. Look-ups alone.
     known: HashMap<Box<str>, Vec<Known>>,
-    resources: usize,
-    texts: HashSet<Arc<str>>,
-    conversions: HashMap<Box<str>, Arc<str>>,
+    remembered: usize,
 }
 
-impl Resources {
-    pub(crate) fn resource(&mut self, service: &str, attributes: &str) -> Arc<Resource> {
+impl Senders {
+    pub(crate) fn new() -> Self {
+        Self { senders: Interner::new(), known: HashMap::new(), remembered: 0 }
+    }
+
+    /// The number of a sender.
+    pub(crate) fn number(&mut self, service: &str, attributes: &str) -> u32 {
         let mut known = self.known.get(attributes).into_iter().flatten();
-        if let Some((_, resource)) = known.find(|(of, _)| **of == *service) {
-            return resource.clone();
+        if let Some((_, number)) = known.find(|(of, _)| **of == *service) {
+            return *number;
         }
-        let resource = Arc::new(Resource::read(service, &pydict::parse(attributes)));
-        if self.resources < MAX_REMEMBERED {
-            self.resources += 1;
-            let new = (service.into(), resource.clone());
+        let sender = Resource::read(service, &pydict::parse(attributes));
+        let number = self.senders.number(&sender, |sender| Arc::new(sender.clone()));
+        let size = service.len() + attributes.len() + ENTRY;
+        if self.remembered + size <= MAX_REMEMBERED {
+            self.remembered += size;
+            let new = (service.into(), number);
             match self.known.get_mut(attributes) {
                 Some(known) => known.push(new),
                 None => drop(self.known.insert(attributes.into(), vec![new])),
             }
         }
-        resource
+        number
     }
 
-    /// One shared copy of a text that comes up often.
-    pub(crate) fn text(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.texts.get(text) {
-            return known.clone();
-        }
-        let shared: Arc<str> = text.into();
-        if self.texts.len() < MAX_REMEMBERED {
-            self.texts.insert(shared.clone());
-        }
-        shared
+    /// About how many bytes they hold by now.
+    pub(crate) fn size(&self) -> usize {
+        self.senders.size() + self.remembered
     }
 
-    /// What a text of limited variety becomes, worked out once for each text.
-    pub(crate) fn converted(
+    /// The senders by their numbers.
+    pub(crate) fn into_values(self) -> Vec<Arc<Resource>> {
+        self.senders.into_values()
+    }
+}
+
+/// What texts of limited variety become, worked out once for each text.
+#[derive(Default)]
+pub(crate) struct Conversions {
+    /// Look-ups alone.
+    known: HashMap<Box<str>, u32>,
+    /// How many bytes are remembered by now.
+    pub(crate) remembered: usize,
+}
+
+impl Conversions {
+    /// The number, in a dictionary, of what a text becomes.
+    pub(crate) fn number(
         &mut self,
+        texts: &mut Interner<str>,
         text: &str,
         convert: impl FnOnce(&str) -> String,
-    ) -> Arc<str> {
-        if let Some(known) = self.conversions.get(text) {
-            return known.clone();
+    ) -> u32 {
+        if let Some(known) = self.known.get(text) {
+            return *known;
         }
-        let shared = self.text(&convert(text));
-        if self.conversions.len() < MAX_REMEMBERED && text.len() <= MAX_CONVERTED {
-            self.conversions.insert(text.into(), shared.clone());
+        let number = texts.text(&convert(text));
+        let size = text.len() + ENTRY;
+        if self.remembered + size <= MAX_REMEMBERED {
+            self.remembered += size;
+            self.known.insert(text.into(), number);
         }
-        shared
+        number
     }
 }
 
 impl Resource {
+    /// One that says nothing about itself.
+    pub(crate) const fn nobody() -> Self {
+        Self {
+            service: String::new(),
+            namespace: String::new(),
+            pod: String::new(),
+            workload: None,
+            node: String::new(),
+        }
+    }
+
     fn read(service: &str, attributes: &BTreeMap<String, String>) -> Self {
         let get = |name: &str| bounded(attributes.get(name).cloned().unwrap_or_default());
         let service = match service.trim().is_empty() {

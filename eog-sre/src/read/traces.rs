@@ -1,53 +1,19 @@
 //! Spans, with who called whom where the trace says so.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use eog_core::Timestamp;
 use eog_evidence::shorten;
 
-use super::resource::{Resource, Resources};
+use super::resource::{Conversions, Senders};
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
 use crate::pydict;
+use crate::store::{
+    Interner, Link, MAX_ROWS, NewSpan, SpanKind, Spans, nanoseconds, number, reorder, time_order,
+};
 use crate::time;
 use crate::warnings::Warnings;
 use eog_evidence::mask_text;
-
-/// The role of a span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SpanKind {
-    Server,
-    Client,
-    Producer,
-    Consumer,
-    Internal,
-}
-
-/// One span.
-#[derive(Clone, Debug)]
-pub(crate) struct SpanRecord {
-    pub(crate) at: Timestamp,
-    pub(crate) sender: Arc<Resource>,
-    pub(crate) name: Arc<str>,
-    pub(crate) kind: SpanKind,
-    pub(crate) duration_ms: f64,
-    pub(crate) failed: bool,
-    pub(crate) message: Arc<str>,
-    /// The trace, as a number to compare.
-    pub(crate) trace_id: u64,
-    /// The parent span, when that is in the recording, as its place in the list of all spans.
-    pub(crate) parent_at: Option<usize>,
-    /// The sender of the parent span, when that is in the recording.
-    pub(crate) parent: Option<(Arc<Resource>, SpanKind)>,
-    /// Of a client span the sender of a span that took the call, when that is another service.
-    pub(crate) callee: Option<Arc<Resource>>,
-    /// The host that a client span says it talks to, without port.
-    pub(crate) peer_host: Option<Arc<str>>,
-    /// The trace, for people who look it up.
-    pub(crate) trace: Arc<str>,
-    pub(crate) file: Arc<str>,
-}
 
 /// Attributes that name the other side of a client span, best first.
 const PEER_ATTRIBUTES: [&str; 8] = [
@@ -73,11 +39,14 @@ pub(crate) fn read_traces(
     files: &[String],
     max_rows: usize,
     warnings: &mut Warnings,
-) -> Result<Vec<SpanRecord>, SnapshotError> {
-    let (mut shared, mut messages) = (Resources::default(), Resources::default());
-    let empty: Arc<str> = "".into();
-    let mut spans: Vec<SpanRecord> = Vec::new();
-    let mut ids: Vec<Ids> = Vec::new();
+) -> Result<Spans, SnapshotError> {
+    let (mut senders, mut texts) = (Senders::new(), Interner::of_texts());
+    let (mut names, mut messages) = (Conversions::default(), Conversions::default());
+    let mut spans = Spans::default();
+    let mut ids = Ids::default();
+    let mut account = folder.budget().account();
+    // Look-ups alone.
+    let mut traces: HashMap<u64, u32> = HashMap::new();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
         let Some(mut table) = Table::open(file, source, &REQUIRED, max_rows)? else {
@@ -90,10 +59,10 @@ pub(crate) fn read_traces(
             ["SpanKind", "ResourceAttributes", "SpanAttributes", "StatusCode", "StatusMessage"];
         let [kind, resource, attributes, status, message] =
             optional.map(|column| table.column(column));
-        let file: Arc<str> = table.file().into();
+        let file = texts.text(table.file());
         while table.next_row(warnings) {
-            let Some(at) = time::parse(table.cell(at)) else {
-                table.reject("the Timestamp is not a time", warnings);
+            let Some(at) = time::parse(table.cell(at)).and_then(nanoseconds) else {
+                table.reject("the Timestamp is not a time of the years 1678 to 2261", warnings);
                 continue;
             };
             let nanoseconds = table.cell(duration).trim().parse::<f64>().ok();
@@ -101,76 +70,101 @@ pub(crate) fn read_traces(
                 table.reject("the Duration is not a number of nanoseconds", warnings);
                 continue;
             };
+            if spans.len() >= MAX_ROWS {
+                warnings.note(format!("traces: only the first {MAX_ROWS} spans are used"));
+                break;
+            }
             let kind = span_kind(table.cell(kind));
             let calls_out = matches!(kind, SpanKind::Client | SpanKind::Producer);
             let peer = calls_out.then(|| peer_host(table.cell(attributes))).flatten();
-            let trace_id = id(table.cell(trace));
-            ids.push(Ids { own: id(table.cell(span)), parent: id(table.cell(parent)) });
             let failed = ends_with_error(table.cell(status));
-            spans.push(SpanRecord {
+            ids.own.push(id(table.cell(span)));
+            ids.parent.push(id(table.cell(parent)));
+            let fresh = number(traces.len());
+            spans.push(&NewSpan {
                 at,
-                sender: shared.resource(table.cell(service), table.cell(resource)),
-                name: shared.converted(table.cell(name), |name| shorten(&mask_text(name), 160)),
+                duration: nanoseconds.round() as u64,
+                sender: senders.number(table.cell(service), table.cell(resource)),
+                name: names
+                    .number(&mut texts, table.cell(name), |name| shorten(&mask_text(name), 160)),
                 kind,
-                duration_ms: nanoseconds / 1e6,
                 failed,
-                message: messages.converted(table.cell(message), masked),
-                trace_id,
-                parent_at: None,
-                parent: None,
-                callee: None,
-                peer_host: peer.map(|host| shared.text(&host)),
-                trace: if failed {
-                    shared.text(&shorten(table.cell(trace), 64))
-                } else {
-                    empty.clone()
-                },
-                file: file.clone(),
+                message: messages.number(&mut texts, table.cell(message), masked),
+                trace: *traces.entry(id(table.cell(trace))).or_insert(fresh),
+                trace_text: if failed { texts.text(&shorten(table.cell(trace), 64)) } else { 0 },
+                peer_host: texts.text(peer.as_deref().unwrap_or_default()),
+                file,
             });
+            let texts = texts.size() + senders.size() + names.remembered + messages.remembered;
+            if !account.holds(spans.len() * Spans::ROW + texts) {
+                return Ok(Spans::default());
+            }
         }
     }
-    let mut rows: Vec<(SpanRecord, Ids)> = spans.into_iter().zip(ids).collect();
-    rows.sort_by_key(|(span, _)| span.at);
-    let (mut spans, ids): (Vec<SpanRecord>, Vec<Ids>) = rows.into_iter().unzip();
-    relate_all(&mut spans, &ids);
+    spans.senders = senders.into_values();
+    spans.texts = texts.into_texts();
+    drop((names, messages));
+    if let Some(order) = time_order(&spans.at) {
+        spans.reorder(&order);
+        reorder(&mut ids.own, &order);
+        reorder(&mut ids.parent, &order);
+    }
     spans.shrink_to_fit();
+    relate_all(&mut spans, &ids, traces.len());
     Ok(spans)
 }
 
-/// The ids of a span and of its parent, as numbers; the parent's is 0 when there is none.
-#[derive(Clone, Copy)]
+/// The ids of spans and of their parents, as numbers; the parent's is 0 when there is none.
+#[derive(Default)]
 struct Ids {
-    own: u64,
-    parent: u64,
+    own: Vec<u64>,
+    parent: Vec<u64>,
 }
 
-/// Joins spans with their parents. Of spans that claim one id the first counts.
-fn relate_all(spans: &mut [SpanRecord], ids: &[Ids]) {
-    // Look-ups alone.
-    let mut by_id: HashMap<(u64, u64), usize> = HashMap::with_capacity(spans.len());
-    for (at, (span, ids)) in spans.iter().zip(ids).enumerate() {
-        by_id.entry((span.trace_id, ids.own)).or_insert(at);
+/// Joins spans with their parents, which belong to the same trace. Of spans that claim one id the
+/// first counts.
+fn relate_all(spans: &mut Spans, ids: &Ids, traces: usize) {
+    spans.parent = vec![Link::default(); spans.len()];
+    spans.callee = vec![Link::default(); spans.len()];
+    let own = |row: u32| ids.own.get(row as usize).copied().unwrap_or_default();
+    let mut by_trace = by_trace(&spans.trace, traces);
+    for rows in &mut by_trace {
+        rows.sort_unstable_by_key(|row| (own(*row), *row));
     }
-    for (at, ids) in ids.iter().enumerate().filter(|(_, ids)| ids.parent != 0) {
-        let Some(trace) = spans.get(at).map(|span| span.trace_id) else { continue };
-        if let Some(parent) = by_id.get(&(trace, ids.parent)) {
-            relate(spans, *parent, at);
+    for (child, parent) in ids.parent.iter().enumerate().filter(|(_, parent)| **parent != 0) {
+        let trace = spans.trace.get(child).and_then(|trace| by_trace.get(*trace as usize));
+        let rows = trace.map(Vec::as_slice).unwrap_or_default();
+        let first = rows.partition_point(|row| own(*row) < *parent);
+        if let Some(above) = rows.get(first).filter(|row| own(**row) == *parent) {
+            relate(spans, *above, child);
         }
     }
 }
 
-/// Notes who sent the parent of a span, and for a client span who took its call.
-fn relate(spans: &mut [SpanRecord], parent: usize, child: usize) {
-    let Some(sender) = spans.get(child).map(|span| span.sender.clone()) else { return };
-    let Some(above) = spans.get_mut(parent) else { return };
-    let is_remote = !sender.service.is_empty() && sender.service != above.sender.service;
-    if above.kind == SpanKind::Client && is_remote && above.callee.is_none() {
-        above.callee = Some(sender);
+/// The rows of each trace.
+fn by_trace(trace: &[u32], traces: usize) -> Vec<Vec<u32>> {
+    let mut groups: Vec<Vec<u32>> = vec![Vec::new(); traces];
+    for (row, trace) in trace.iter().enumerate() {
+        if let Some(group) = groups.get_mut(*trace as usize) {
+            group.push(number(row));
+        }
     }
-    let parent_sender = Some((above.sender.clone(), above.kind));
-    if let Some(span) = spans.get_mut(child) {
-        span.parent = parent_sender;
-        span.parent_at = Some(parent);
+    groups
+}
+
+/// Notes a span's parent, and for a client span who took its call.
+fn relate(spans: &mut Spans, parent: u32, child: usize) {
+    let taker = spans.get(number(child));
+    let above = spans.get(parent);
+    let is_remote =
+        !taker.sender().service.is_empty() && taker.sender().service != above.sender().service;
+    let callee = Link::to(taker.sender_number());
+    let takes = above.kind() == SpanKind::Client && is_remote && above.callee_number().is_none();
+    if let Some(slot) = spans.callee.get_mut(parent as usize).filter(|_| takes) {
+        *slot = callee;
+    }
+    if let Some(slot) = spans.parent.get_mut(child) {
+        *slot = Link::to(parent);
     }
 }
 
@@ -209,4 +203,83 @@ fn id(text: &str) -> u64 {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the same rows from files of one row each, in this order.
+    fn read(rows: &[&str]) -> Spans {
+        let directory = tempfile::tempdir().unwrap();
+        let header = "Timestamp\tTraceId\tSpanId\tParentSpanId\tSpanName\tServiceName\tDuration\t\
+                      SpanKind\tSpanAttributes\tStatusCode\tStatusMessage\n";
+        let files: Vec<String> =
+            (0..rows.len()).map(|at| format!("otel_traces_{at}.tsv")).collect();
+        for (file, row) in files.iter().zip(rows) {
+            std::fs::write(directory.path().join(file), format!("{header}{row}\n")).unwrap();
+        }
+        let mut folder = Folder::new(directory.path()).unwrap();
+        let mut warnings = Warnings::default();
+        let spans = read_traces(&mut folder, &files, 100, &mut warnings).unwrap();
+        assert!(warnings.into_lines().is_empty());
+        spans
+    }
+
+    /// All that readers can see of a span but its file.
+    fn told(spans: &Spans) -> Vec<String> {
+        let tell = |span: crate::store::SpanRef<'_>| {
+            let callee = span.callee_number().map(|number| &spans.sender(number).service);
+            format!(
+                "{} {} {} {:?} {} {} {:?} {} trace={} parent={:?} callee={callee:?} peer={:?}",
+                span.at(),
+                span.sender().service,
+                span.name(),
+                span.kind(),
+                span.duration_ms(),
+                span.failed(),
+                span.message(),
+                span.trace(),
+                span.trace_number() == spans.get(0).trace_number(),
+                span.parent().map(crate::store::SpanRef::name),
+                span.peer_host(),
+            )
+        };
+        spans.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn every_column_follows_the_order_of_time() {
+        let rows = [
+            "2026-01-01 10:00:00\tt1\t1\t\tcall\tweb\t1000000\tClient\t{'server.address': 'db'}\t\t",
+            "2026-01-01 10:00:01\tt1\t2\t1\tserve\tdb\t2000000\tServer\t{}\tError\trefused",
+            "2026-01-01 10:00:02\tt2\t3\t\tsend\tweb\t3000000\tProducer\t{'server.address': 'q'}\tOk\t",
+            // Claims an id that another span has already: the first is the parent.
+            "2026-01-01 10:00:03\tt1\t2\t1\tagain\tdb\t4000000\tServer\t{}\tError\tgone",
+            "2026-01-01 10:00:04\tt1\t4\t2\tinner\tdb\t5000000\tInternal\t{}\t\t",
+            // The same parent id in another trace.
+            "2026-01-01 10:00:05\tt2\t5\t1\talone\tdb\t6000000\tInternal\t{}\t\t",
+        ];
+        let sorted = told(&read(&rows));
+        assert_eq!(
+            sorted[..2],
+            [
+                "2026-01-01T10:00:00Z web call Client 1 false \"\"  trace=true parent=None \
+                 callee=Some(\"db\") peer=Some(\"db\")",
+                "2026-01-01T10:00:01Z db serve Server 2 true \"refused\" t1 trace=true \
+                 parent=Some(\"call\") callee=None peer=None",
+            ]
+        );
+        assert!(sorted[4].contains("parent=Some(\"serve\")"), "{}", sorted[4]);
+        assert!(sorted[5].contains("trace=false parent=None"), "{}", sorted[5]);
+        for order in [[5, 4, 3, 2, 1, 0], [2, 0, 5, 3, 1, 4]] {
+            let spans = read(&order.map(|at: usize| rows[at]));
+            assert_eq!(told(&spans), sorted);
+            let files: Vec<&str> = spans.iter().map(crate::store::SpanRef::file).collect();
+            let place = |row: usize| order.iter().position(|at| *at == row).unwrap();
+            let expected: Vec<String> =
+                (0..rows.len()).map(|row| format!("otel_traces_{}.tsv", place(row))).collect();
+            assert_eq!(files, expected);
+        }
+    }
 }

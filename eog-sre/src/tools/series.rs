@@ -52,8 +52,8 @@ impl Chosen<'_> {
         let own = own.map(|(name, value)| (name.as_str(), value.as_str()));
         let has = |name: &str| self.series.labels.contains_key(name);
         let more = [
-            ("metric_type", self.series.metric_type.as_str()),
-            ("status_code", self.series.status_code.as_str()),
+            ("metric_type", self.series.metric_type.as_ref()),
+            ("status_code", self.series.status_code.as_ref()),
         ];
         let more = more.into_iter().filter(|(name, value)| !value.is_empty() && !has(name));
         let mut all: Vec<(&str, &str)> = own.chain(more).collect();
@@ -133,7 +133,7 @@ pub(crate) fn metric_patterns<'n>(
     let each = names.map(|name| {
         if !name.contains(['*', '?']) {
             let known =
-                known.get_or_insert_with(|| all.iter().map(|one| one.metric.as_str()).collect());
+                known.get_or_insert_with(|| all.iter().map(|one| one.metric.as_ref()).collect());
             if !known.contains(name) {
                 let reason = format!("there is no metric {name:?}");
                 let hint = near(name, known.iter().copied(), "metrics");

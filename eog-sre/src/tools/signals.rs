@@ -1,6 +1,6 @@
 //! What the tools about traces, metrics and logs keep between calls.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use eog_core::{Anomaly, Timestamp, Window};
 use eog_evidence::EffectMap;
@@ -20,7 +20,8 @@ use crate::snapshot::Snapshot;
 /// Indexes that are made when they are first asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
-    spans: OnceLock<SpanIndex>,
+    /// Shared with the context.
+    spans: OnceLock<Arc<SpanIndex>>,
     beginnings: OnceLock<Beginnings>,
 }
 
@@ -35,8 +36,8 @@ struct Beginnings {
 
 impl Signals {
     /// The spans by service and by call, as the evidence counts them.
-    pub(crate) fn spans(&self, snapshot: &Snapshot, graph: &OperationalGraph) -> &SpanIndex {
-        self.spans.get_or_init(|| SpanIndex::new(&snapshot.spans, &graph.index))
+    pub(crate) fn spans(&self, snapshot: &Snapshot, graph: &OperationalGraph) -> &Arc<SpanIndex> {
+        self.spans.get_or_init(|| Arc::new(SpanIndex::new(&snapshot.spans, &graph.index)))
     }
 
     /// Where before and after meet, within what was measured.
@@ -165,5 +166,23 @@ impl Toolbox {
         arguments: &GetMetricAnomalies,
     ) -> Result<MetricAnomalies, ToolError> {
         arguments.run(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::ReadOptions;
+
+    #[test]
+    fn context_and_tools_share_one_index_of_the_spans() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("alerts")).unwrap();
+        std::fs::write(directory.path().join("alerts/alerts_at_1.json"), "[]").unwrap();
+        let snapshot = Snapshot::open(directory.path(), &ReadOptions::default()).unwrap();
+        let toolbox = Toolbox::new(Arc::new(snapshot));
+        toolbox.context();
+        let spans = toolbox.signals().spans(toolbox.snapshot(), toolbox.graph());
+        assert_eq!(Arc::strong_count(spans), 2);
     }
 }

@@ -69,7 +69,10 @@ impl Toolbox {
 
     /// The context contract over the snapshot. The first call indexes the whole snapshot.
     pub fn context(&self) -> &SnapshotContext {
-        self.context.get_or_init(|| SnapshotContext::new(self.snapshot.clone(), self.graph.clone()))
+        self.context.get_or_init(|| {
+            let spans = Arc::clone(self.signals.spans(&self.snapshot, &self.graph));
+            SnapshotContext::with_spans(self.snapshot.clone(), self.graph.clone(), spans)
+        })
     }
 
     /// Runs a tool by name; null stands for no arguments.

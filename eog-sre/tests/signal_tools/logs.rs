@@ -1,5 +1,6 @@
 //! `log_analysis`.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use eog_sre::tools::Toolbox;
@@ -138,13 +139,21 @@ fn secrets_stay_masked() {
     assert!(!answer.contains("hunter2"), "{answer}");
 }
 
-/// What the reference tool said about one call, as pattern, lines and first line.
-fn reference(number: &str) -> Option<Vec<(String, u64, String, String)>> {
+/// The answer of the reference tool to one call.
+fn answer_of(number: &str) -> Option<Value> {
     let name = format!("upstream_tool_outputs/{number}_log_analysis.json");
     let file: Value = serde_json::from_slice(&fs::read(recordings()?.join(name)).unwrap()).unwrap();
     let output: Value = serde_json::from_str(file["output"].as_str().unwrap()).unwrap();
-    let answer: Value = serde_json::from_str(output[0]["text"].as_str().unwrap()).unwrap();
-    let patterns = answer["patterns"].as_array().unwrap();
+    Some(serde_json::from_str(output[0]["text"].as_str().unwrap()).unwrap())
+}
+
+fn patterns_of(answer: &Value) -> Vec<Value> {
+    answer["patterns"].as_array().unwrap().clone()
+}
+
+/// What the reference tool said about one call, as pattern, lines and first line.
+fn reference(number: &str) -> Option<Vec<(String, u64, String, String)>> {
+    let patterns = patterns_of(&answer_of(number)?);
     let row = |row: &Value| {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let severity = row["example"]["severity"].as_str().unwrap();
@@ -197,6 +206,53 @@ fn patterns_are_as_many_as_the_reference_finds_or_fewer() {
         assert_eq!(reference(number).unwrap().len(), theirs);
         let answer = mine(&recording.open(), json!({"limit": 0}));
         assert_eq!(answer["total"], ours, "{number}: {:#?}", counts(&answer));
+    }
+}
+
+/// Every line that the reference shows as an example, once, under its service and severity.
+fn shown() -> Option<Recording> {
+    let mut recording = Recording::new();
+    let mut known = BTreeSet::new();
+    for number in ["04", "15", "17", "30", "31", "32", "35"] {
+        for row in patterns_of(&answer_of(number)?) {
+            let example = &row["example"];
+            let text = |name: &str| example[name].as_str().unwrap().replace("nan", "");
+            let body = text("body").trim().replace(['\t', '\n', '\r'], " ");
+            let line = (text("service"), text("severity"), body);
+            if known.insert(line.clone()) {
+                recording.log("10:00:00", &line.0, &line.1, &line.2);
+            }
+        }
+    }
+    Some(recording)
+}
+
+#[test]
+fn calls_choose_the_lines_that_the_reference_chooses() {
+    // Number of the call, and the call in our words.
+    let calls = [
+        ("16", json!({"text": "cartFailure"})),
+        ("24", json!({"severity": "error"})),
+        ("25", json!({"severity": "warning"})),
+        ("28", json!({"service": "ad", "text": "error"})),
+        ("29", json!({"service": "ad"})),
+    ];
+    for (number, arguments) in calls {
+        let (Some(recording), Some(theirs)) = (shown(), answer_of(number)) else { return };
+        let ours = mine(&recording.open(), arguments);
+        let rows = |rows: &[Value], bodies: fn(&Value) -> &Value| {
+            let body = |row: &Value| bodies(row).as_str().unwrap().trim().to_owned();
+            rows.iter().map(body).collect::<BTreeSet<String>>()
+        };
+        assert_eq!(
+            rows(ours["rows"].as_array().unwrap(), |row| &row["example"]),
+            rows(&patterns_of(&theirs), |row| &row["example"]["body"]),
+            "{number}"
+        );
+        let none = theirs["total_count"] == 0;
+        assert_eq!(ours["lines"] == 0, none, "{number}");
+        // One line of each pattern is at hand.
+        assert_eq!(ours["total"], theirs["pattern_count"].as_u64().unwrap_or(0), "{number}");
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod cache;
 mod contract;
+mod everything;
 mod findings;
 mod fuzz;
 mod graph;

@@ -202,22 +202,70 @@ fn the_reading_tells_how_far_it_has_come() {
     assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].1 && pair[1].1 <= size), "{told:?}");
 }
 
+/// Opens a snapshot that may use so much memory.
+fn open_within(recording: &Recording, max_memory: u64) -> Result<Snapshot, SnapshotError> {
+    let options = ReadOptions { max_memory: Some(max_memory), ..ReadOptions::default() };
+    Snapshot::open(recording.path(), &options)
+}
+
 #[test]
 fn a_snapshot_that_may_not_fit_is_refused_unless_allowed() {
     let mut recording = Recording::new();
-    recording.log("10:00:00", "web", "9", &"x".repeat(100_000));
+    for second in 0..60 {
+        recording.log(&format!("10:00:{second:02}"), "web", "9", &format!("line {second}"));
+    }
     recording.write();
-    let open = |max_memory| {
-        let options = ReadOptions { max_memory: Some(max_memory), ..ReadOptions::default() };
-        Snapshot::open(recording.path(), &options)
-    };
-    let error = open(50_000).unwrap_err();
-    assert!(matches!(error, SnapshotError::TooLarge { needed: 100_000.., allowed: 50_000, .. }));
-    assert!(error.to_string().contains("--max-memory"), "{error}");
-    assert!(open(10_000_000).is_ok());
+    let refused = open_within(&recording, 1).unwrap_err();
+    let SnapshotError::TooLarge { needed, allowed: 1, .. } = refused else { panic!("{refused}") };
+    assert!(refused.to_string().contains("--max-memory"), "{refused}");
+    let refused = open_within(&recording, needed - 1).unwrap_err();
+    assert!(matches!(refused, SnapshotError::TooLarge { .. }), "{refused}");
+    assert!(open_within(&recording, needed).is_ok());
     // Of a file only so many rows are kept, and of each only so much.
-    let few = ReadOptions { max_memory: Some(50_000), max_rows_per_file: 2, ..Default::default() };
+    let few = ReadOptions {
+        max_memory: Some(needed / 2),
+        max_rows_per_file: 2,
+        ..ReadOptions::default()
+    };
     assert!(Snapshot::open(recording.path(), &few).is_ok());
+}
+
+#[test]
+fn a_snapshot_three_times_as_large_as_the_memory_is_read_when_its_records_fit() {
+    let recording = Recording::new();
+    let header = ["Timestamp", "TraceId", "SpanId", "ParentSpanId", "SpanName", "ServiceName"];
+    let header: Vec<&str> = header.into_iter().chain(["ResourceAttributes", "Duration"]).collect();
+    let attributes = format!("{{'k8s.namespace.name': 'shop', 'pad': '{}'}}", "p".repeat(2_000));
+    let rows = (0..2_000).map(|at| {
+        let time = format!("2026-01-01 10:{:02}:{:02}", at / 60, at % 60);
+        let id = format!("{at:016x}");
+        let row = [&time, &id, &id, "", "GET /", "web", &attributes, "1000"];
+        row.map(str::to_owned).to_vec()
+    });
+    recording.file("otel_traces_raw.tsv", table(&header, rows));
+    let size = std::fs::metadata(recording.path().join("otel_traces_raw.tsv")).unwrap().len();
+    let snapshot = open_within(&recording, size / 3).unwrap();
+    assert!(snapshot.warnings().iter().all(|line| line.contains("has no")));
+    let refused = open_within(&recording, size / 10).unwrap_err();
+    assert!(matches!(refused, SnapshotError::TooLarge { .. }), "{refused}");
+}
+
+#[test]
+fn reading_stops_when_the_records_need_more_than_the_files_let_expect() {
+    let recording = Recording::new();
+    let header = ["metric_name", "timestamp", "value", "pod_name", "namespace", "tags"];
+    // Usually many rows are points of one series. Here each is a series of its own.
+    let rows = (0..2_000).map(|at| {
+        let tags = format!("{{'a': '{at}'}}");
+        ["up", "2026-01-01 10:00:00", "1", "p", "shop", &tags].map(str::to_owned).to_vec()
+    });
+    recording.file("metrics/pod_p_raw.tsv", table(&header, rows));
+    let refused = open_within(&recording, 1).unwrap_err();
+    let SnapshotError::TooLarge { needed, .. } = refused else { panic!("{refused}") };
+    let stopped = open_within(&recording, needed).unwrap_err();
+    assert!(matches!(stopped, SnapshotError::OutOfMemory { .. }), "{stopped}");
+    assert!(stopped.to_string().contains("--max-memory"), "{stopped}");
+    assert!(open_within(&recording, 100 * needed).is_ok());
 }
 
 #[test]
@@ -247,8 +295,8 @@ fn files_and_warnings_come_in_order_however_many_threads_read() {
             about.map(|line| line.split([' ', ':']).next().unwrap_or_default()).collect();
         assert_eq!(about, [alerts, events, a, b, c]);
         let stored = format!("{snapshot:?}");
-        let times = ["10:00:10Z, 1.0), (2026", "10:00:20Z, 1.0), (2026", "10:00:30Z, 1.0)]"];
-        assert!(times.iter().all(|time| stored.contains(time)), "{stored}");
+        let nanoseconds = [10, 20, 30].map(|second| (1_767_261_600 + second) * 1_000_000_000_i64);
+        assert!(stored.contains(&format!("at: Times({nanoseconds:?})")), "{stored}");
         assert_eq!(stored.matches("MetricSeries").count(), 1);
     }
 }

@@ -97,6 +97,9 @@ fn histograms_counters_and_gauges_are_each_compared_in_their_way() {
         add("duration_milliseconds_bucket", all - late * 50, "10.0", "duration_p95", "");
         add("duration_milliseconds_bucket", all, "500.0", "duration_p95", "");
         add("duration_milliseconds_bucket", all, "+Inf", "duration_p95", "");
+        // How long requests took is no number of requests.
+        add("duration_milliseconds_sum", all + late * 900, "", "", "STATUS_CODE_UNSET");
+        add("duration_milliseconds_sum", late * 300, "", "", "STATUS_CODE_ERROR");
     }
     recording.file("metrics/service_web_raw.tsv", table(&header, rows.into_iter()));
     let window = window("10:00:00", "10:20:00");

@@ -60,10 +60,10 @@ pub(super) fn measures(chosen: &[Chosen<'_>]) -> Vec<Measure> {
     let mut requests: Groups<'_> = BTreeMap::new();
     for one in chosen {
         let series = one.series;
-        let key = |without: &[&str]| (&one.entity, series.metric.as_str(), one.labels(without));
+        let key = |without: &[&str]| (&one.entity, series.metric.as_ref(), one.labels(without));
         if series.bucket.is_some() {
             histograms.entry(key(&[])).or_default().push(series);
-        } else if is_request_counter(series) && !series.metric.ends_with("_sum") {
+        } else if is_request_counter(series) {
             requests.entry(key(&["status_code"])).or_default().push(series);
         } else {
             let kind =
@@ -101,9 +101,8 @@ fn measure(key: Key<'_>, kind: MeasureKind, points: Line) -> Measure {
 /// Growth and seconds of a counter in each step. What a restart lost is left out.
 fn steps(series: &MetricSeries) -> BTreeMap<i64, (f64, f64)> {
     let mut steps: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
-    for pair in series.points.windows(2) {
-        let [(from, old), (to, new)] = pair else { continue };
-        let seconds = to.duration_since(*from).as_secs_f64();
+    for [(from, old), (to, new)] in series.points.steps() {
+        let seconds = to.duration_since(from).as_secs_f64();
         if new >= old && seconds > 0.0 {
             let step = steps.entry(to.as_second().div_euclid(SPAN_BUCKET_SECONDS)).or_default();
             step.0 += new - old;

@@ -149,10 +149,13 @@ fn bad_window(reason: &str) -> ToolError {
 
 /// From the first to just after the last point.
 fn extent(metrics: &[MetricSeries]) -> Option<Window> {
-    let first = metrics.iter().filter_map(|series| series.points.first()).map(|point| point.0);
-    let last = metrics.iter().filter_map(|series| series.points.last()).map(|point| point.0);
-    let end = last.max()?.checked_add(jiff::SignedDuration::from_secs(1)).ok()?;
-    Window::new(first.min()?, end).ok()
+    let extents = || metrics.iter().filter_map(|series| series.points.at.extent());
+    let end = extents()
+        .map(|(_, last)| last)
+        .max()?
+        .checked_add(jiff::SignedDuration::from_secs(1))
+        .ok()?;
+    Window::new(extents().map(|(first, _)| first).min()?, end).ok()
 }
 
 /// Whether there are points enough for a baseline, and any to compare with it.

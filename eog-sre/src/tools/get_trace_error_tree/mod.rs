@@ -13,14 +13,14 @@ use super::info::Tool;
 use super::query::{Length, Page};
 use super::signals::{Pivot, page, short};
 use super::{ToolError, Toolbox, entities};
-use crate::evidence::{Compare, View};
+use crate::evidence::{Compare, View, recorded_seconds};
 use crate::graph::relation;
 use crate::names;
-use crate::read::SpanRecord;
+use crate::store::{SpanRef, Spans};
 
 pub use requests::{Requests, SampleError, ShiftKind};
 
-use requests::{Compared, Judge, recorded, sample_errors};
+use requests::{Compared, Judge, sample_errors};
 use shifts::critical_nodes;
 use tree::{MAX_HOPS, MAX_NODES, PathTree};
 
@@ -191,15 +191,15 @@ pub fn get_trace_error_tree(
     let asked = asked.map(|text| services(toolbox, text)).transpose()?.unwrap_or_default();
     let wanted = |service: &EntityId| asked.is_empty() || asked.contains(service);
 
-    let measured = index.extent().and_then(|(first, last)| Window::new(first, last).ok());
+    let measured = spans.at.extent().and_then(|(first, last)| Window::new(first, last).ok());
     let unmeasured = Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX);
     let measured = measured.or(unmeasured.ok()).ok_or_else(|| too_far("pivot"))?;
     let pivot = toolbox.signals().pivot(snapshot, graph, arguments.pivot, measured);
     let compare = around(pivot.at, arguments.delta.unwrap_or(DELTA))?;
-    let view = |list: &[usize]| View::of(spans, list, &compare, index.extent());
+    let view = |list| Some(judge.view(spans, &View::of(spans, list, &compare)?));
 
     let tree = PathTree::new(spans, &graph.index, &compare);
-    let seconds = recorded(index.extent(), &compare);
+    let seconds = recorded_seconds(spans, &compare);
     let compared = |node: usize| judge.node(spans, tree.nodes.get(node), seconds);
     let on_path = |node: usize| {
         let path = tree.path(node);
@@ -209,12 +209,11 @@ pub fn get_trace_error_tree(
 
     let served = index.services().filter(|(service, _)| wanted(service));
     let mut served: Vec<(&EntityId, Compared)> =
-        served.filter_map(|(service, list)| Some((service, judge.view(&view(list)?)))).collect();
+        served.filter_map(|(service, list)| Some((service, view(list)?))).collect();
     served.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
     let calls = index.calls().filter(|(caller, callee, _)| wanted(caller) || wanted(callee));
-    let mut calls: Vec<((&EntityId, &EntityId), Compared)> = calls
-        .filter_map(|(caller, callee, list)| Some(((caller, callee), judge.view(&view(list)?))))
-        .collect();
+    let mut calls: Vec<((&EntityId, &EntityId), Compared)> =
+        calls.filter_map(|(caller, callee, list)| Some(((caller, callee), view(list)?))).collect();
     calls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
     let mut paths: Vec<TracePath> = tree
         .leaves()
@@ -323,12 +322,12 @@ fn path_name(tree: &PathTree, node: usize) -> String {
     entities.map(names::bare).collect::<Vec<_>>().join(" → ")
 }
 
-fn counts(spans: &[SpanRecord], window: Window) -> TraceCounts {
-    let inside = || spans.iter().filter(|span| window.contains(span.at));
+fn counts(spans: &Spans, window: Window) -> TraceCounts {
+    let inside = || spans.rows(spans.at.rows(window));
     TraceCounts {
-        traces: inside().map(|span| span.trace_id).collect::<BTreeSet<u64>>().len(),
-        spans: inside().count(),
-        failed_spans: inside().filter(|span| span.failed).count(),
+        traces: inside().map(SpanRef::trace_number).collect::<BTreeSet<u32>>().len(),
+        spans: inside().len(),
+        failed_spans: inside().filter(|span| span.failed()).count(),
     }
 }
 

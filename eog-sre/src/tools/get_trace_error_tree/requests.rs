@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{Timestamp, Window};
+use eog_core::Timestamp;
+use eog_evidence::template;
 use serde::Serialize;
 
 use super::super::ToolError;
 use super::super::signals::short;
 use super::tree::Node;
-use crate::evidence::{Compare, MIN_ERRORS, MIN_REQUESTS, View, duration_percentile, template};
-use crate::read::SpanRecord;
+use crate::evidence::{MIN_ERRORS, MIN_REQUESTS, View, duration_percentile, failed};
+use crate::store::{SpanRef, Spans};
 
 /// Durations that rise by less than this many milliseconds did not shift.
 const MIN_RISE_MS: f64 = 1.0;
@@ -122,29 +123,30 @@ impl Judge {
     }
 
     /// Judges the spans of a service or call.
-    pub(super) fn view(&self, view: &View<'_>) -> Compared {
-        self.compared(&view.before, &view.after, view.seconds)
+    pub(super) fn view(&self, spans: &Spans, view: &View<'_>) -> Compared {
+        self.compared(spans, view.before, view.after, view.seconds)
     }
 
     /// Judges the requests that came to a node.
     pub(super) fn node(
         &self,
-        spans: &[SpanRecord],
+        spans: &Spans,
         node: Option<&Node>,
         seconds: (f64, f64),
     ) -> Option<Compared> {
         let node = node?;
-        let of = |list: &[usize]| list.iter().filter_map(|at| spans.get(*at)).collect::<Vec<_>>();
-        Some(self.compared(&of(&node.before.requests), &of(&node.after.requests), seconds))
+        Some(self.compared(spans, &node.before.requests, &node.after.requests, seconds))
     }
 
     fn compared(
         &self,
-        before: &[&SpanRecord],
-        after: &[&SpanRecord],
+        spans: &Spans,
+        before: &[u32],
+        after: &[u32],
         seconds: (f64, f64),
     ) -> Compared {
-        let (before, after) = (requests(before, seconds.0), requests(after, seconds.1));
+        let (before, after) =
+            (requests(spans, before, seconds.0), requests(spans, after, seconds.1));
         let mut compared = Compared { before, after, shifts: Vec::new() };
         let shifts = [
             (ShiftKind::Errors, self.has_errors(&compared)),
@@ -169,26 +171,16 @@ impl Judge {
     }
 }
 
-/// Recorded seconds of both periods.
-pub(super) fn recorded(extent: Option<(Timestamp, Timestamp)>, compare: &Compare) -> (f64, f64) {
-    let Some((first, last)) = extent else { return (0.0, 0.0) };
-    let seconds = |window: Window| {
-        let (start, end) = (window.start().max(first), window.end().min(last));
-        end.duration_since(start).as_secs_f64().max(0.0)
-    };
-    (seconds(compare.before), seconds(compare.after))
-}
-
 /// Whether there are no requests in the second of two periods, although some were expected.
 fn is_gone(first: &Requests, second: &Requests, seconds: (f64, f64)) -> bool {
     let expected = first.requests as f64 * (seconds.1 / seconds.0).min(1.0);
     second.requests == 0 && seconds.1 > 0.0 && expected >= MIN_EXPECTED
 }
 
-fn requests(spans: &[&SpanRecord], seconds: f64) -> Requests {
-    let failed = spans.iter().filter(|span| span.failed).count();
-    let percentile = |percent| duration_percentile(spans, percent).map(short);
-    let all = spans.len();
+fn requests(spans: &Spans, rows: &[u32], seconds: f64) -> Requests {
+    let failed = failed(spans, rows);
+    let percentile = |percent| duration_percentile(spans, rows, percent).map(short);
+    let all = rows.len();
     Requests {
         requests: all,
         per_second: if seconds > 0.0 { short(all as f64 / seconds) } else { 0.0 },
@@ -201,23 +193,23 @@ fn requests(spans: &[&SpanRecord], seconds: f64) -> Requests {
 }
 
 /// What failed spans say, put together by name and pattern of message, the most frequent first.
-pub(super) fn sample_errors(spans: &[SpanRecord], failed: &[usize]) -> Vec<SampleError> {
-    let mut kinds: BTreeMap<(&str, String), (usize, &SpanRecord)> = BTreeMap::new();
-    for span in failed.iter().filter_map(|at| spans.get(*at)) {
-        let kind = kinds.entry((&span.name, template(&span.message))).or_insert((0, span));
+pub(super) fn sample_errors(spans: &Spans, failed: &[u32]) -> Vec<SampleError> {
+    let mut kinds: BTreeMap<(&str, String), (usize, SpanRef<'_>)> = BTreeMap::new();
+    for span in failed.iter().map(|row| spans.get(*row)) {
+        let kind = kinds.entry((span.name(), template(span.message()))).or_insert((0, span));
         kind.0 += 1;
-        if span.at < kind.1.at {
+        if span.at() < kind.1.at() {
             kind.1 = span;
         }
     }
-    let mut kinds: Vec<(usize, &SpanRecord)> = kinds.into_values().collect();
+    let mut kinds: Vec<(usize, SpanRef<'_>)> = kinds.into_values().collect();
     // Those that say something first; then stable by name and pattern.
-    kinds.sort_by_key(|(count, span)| (span.message.is_empty(), std::cmp::Reverse(*count)));
-    let sample = |(count, span): (usize, &SpanRecord)| SampleError {
-        span: span.name.to_string(),
-        message: span.message.to_string(),
-        trace: span.trace.to_string(),
-        at: span.at,
+    kinds.sort_by_key(|(count, span)| (span.message().is_empty(), std::cmp::Reverse(*count)));
+    let sample = |(count, span): (usize, SpanRef<'_>)| SampleError {
+        span: span.name().to_owned(),
+        message: span.message().to_owned(),
+        trace: span.trace().to_owned(),
+        at: span.at(),
         count,
     };
     kinds.into_iter().take(MAX_SAMPLES).map(sample).collect()

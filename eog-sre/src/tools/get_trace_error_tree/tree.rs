@@ -6,7 +6,7 @@ use eog_core::EntityId;
 
 use crate::evidence::{Compare, Parties};
 use crate::graph::NameIndex;
-use crate::read::{SpanKind, SpanRecord};
+use crate::store::{SpanKind, SpanRef, Spans};
 
 /// Most nodes; what would need more counts for the service that called.
 pub(super) const MAX_NODES: usize = 20_000;
@@ -33,9 +33,9 @@ pub(super) struct Node {
 #[derive(Default)]
 pub(super) struct Side {
     /// Spans with which a request came in.
-    pub(super) requests: Vec<usize>,
+    pub(super) requests: Vec<u32>,
     /// Failed spans, also those inside of the service.
-    pub(super) failed: Vec<usize>,
+    pub(super) failed: Vec<u32>,
 }
 
 /// All paths of the spans of two periods.
@@ -47,20 +47,18 @@ pub(super) struct PathTree {
 
 impl PathTree {
     /// Follows every span of the two periods up to the first span of its trace that was recorded.
-    pub(super) fn new(spans: &[SpanRecord], names: &NameIndex, compare: &Compare) -> Self {
+    pub(super) fn new(spans: &Spans, names: &NameIndex, compare: &Compare) -> Self {
         let mut grower = Grower {
             spans,
-            parties: Parties::new(names),
+            parties: Parties::new(spans, names),
             places: vec![None; spans.len()],
             tree: Self { nodes: vec![Node::new(None, 0, 0)], cut: 0 },
         };
-        for (at, span) in spans.iter().enumerate() {
-            let is_after = match (compare.before.contains(span.at), compare.after.contains(span.at))
-            {
-                (false, false) => continue,
-                (_, is_after) => is_after,
-            };
-            grower.add(at, span, is_after);
+        // The periods meet, and all spans are in time order.
+        for (window, is_after) in [(compare.before, false), (compare.after, true)] {
+            for span in spans.rows(spans.at.rows(window)) {
+                grower.add(span, is_after);
+            }
         }
         grower.tree
     }
@@ -98,31 +96,31 @@ impl Node {
 }
 
 struct Grower<'a> {
-    spans: &'a [SpanRecord],
+    spans: &'a Spans,
     parties: Parties<'a>,
     /// The node of each span that was looked at.
     places: Vec<Option<usize>>,
     tree: PathTree,
 }
 
-impl<'a> Grower<'a> {
-    fn add(&mut self, at: usize, span: &'a SpanRecord, is_after: bool) {
-        let Some(place) = self.place(at) else { return };
-        let above = span.parent_at.and_then(|parent| self.place(parent));
+impl Grower<'_> {
+    fn add(&mut self, span: SpanRef<'_>, is_after: bool) {
+        let Some(place) = self.place(span) else { return };
+        let above = span.parent().and_then(|parent| self.place(parent));
         let comes_in = above != Some(place);
         // Nobody recorded that the call was taken: the caller's span tells of it.
-        let untaken =
-            matches!(span.kind, SpanKind::Client | SpanKind::Producer) && span.callee.is_none();
+        let untaken = matches!(span.kind(), SpanKind::Client | SpanKind::Producer)
+            && span.callee_number().is_none();
         let callee = untaken.then(|| self.parties.callee(span)).flatten();
         let called = callee.map(|callee| self.child(place, callee)).filter(|node| *node != place);
         let mut record = |node: usize, is_request: bool| {
             let Some(node) = self.tree.nodes.get_mut(node) else { return };
             let side = node.side(is_after);
             if is_request {
-                side.requests.push(at);
+                side.requests.push(span.row());
             }
-            if span.failed {
-                side.failed.push(at);
+            if span.failed() {
+                side.failed.push(span.row());
             }
         };
         record(place, comes_in);
@@ -132,18 +130,18 @@ impl<'a> Grower<'a> {
     }
 
     /// The node of a span.
-    fn place(&mut self, span: usize) -> Option<usize> {
+    fn place(&mut self, span: SpanRef<'_>) -> Option<usize> {
         // Up to a span whose node is known, then down again. Broken recordings may go in circles.
-        let mut chain = vec![span];
+        let mut chain = vec![span.row()];
         let mut node = 0;
         loop {
             let top = *chain.last()?;
-            if let Some(known) = self.places.get(top).copied().flatten() {
+            if let Some(known) = self.places.get(top as usize).copied().flatten() {
                 node = known;
                 chain.pop();
                 break;
             }
-            match self.spans.get(top)?.parent_at {
+            match self.spans.get(top).parent().map(SpanRef::row) {
                 Some(parent) if chain.len() < MAX_ANCESTORS && !chain.contains(&parent) => {
                     chain.push(parent);
                 }
@@ -151,11 +149,10 @@ impl<'a> Grower<'a> {
             }
         }
         for at in chain.into_iter().rev() {
-            let sender = self.spans.get(at).and_then(|span| self.parties.sender(span));
-            if let Some(sender) = sender {
+            if let Some(sender) = self.parties.sender(self.spans.get(at)) {
                 node = self.child(node, sender);
             }
-            if let Some(place) = self.places.get_mut(at) {
+            if let Some(place) = self.places.get_mut(at as usize) {
                 *place = Some(node);
             }
         }

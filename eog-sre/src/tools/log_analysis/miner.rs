@@ -1,6 +1,6 @@
 //! Patterns of log lines: templates that say the same are merged, after Drain.
 //!
-//! Masking is that of the evidence (`evidence::template`), so that a pattern here and in a finding
+//! Masking is that of the evidence (`eog_evidence::template`), so that a pattern here and in a finding
 //! are one. What follows is the grouping step of Drain (He et al., 2017): templates of one length
 //! and one first word belong together when enough of their words are equal; words that differ
 //! become holes. Templates are grouped and not lines, and always in one order, so that the result
@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::evidence::HOLE;
+use eog_evidence::HOLE;
 
 /// Fewest words in common: short messages differ in the word that matters.
 const MIN_EQUAL_WORDS: usize = 3;

@@ -16,8 +16,9 @@ use super::signals::short;
 use super::{ToolError, Toolbox, entities};
 use crate::graph::OperationalGraph;
 use crate::names;
-use crate::read::{LogRecord, Resource};
+use crate::read::Resource;
 use crate::snapshot::Snapshot;
+use crate::store::{LogRef, Logs};
 
 use miner::{Template, patterns};
 
@@ -108,7 +109,7 @@ pub fn log_analysis(
     }
     let chosen = Chooser::new(snapshot, graph, arguments)?.lines();
     let lines = chosen.len();
-    let templates = chosen.iter().map(|log| template_of(log));
+    let templates = chosen.iter().copied().map(template_of);
     let merged = patterns(templates, similarity);
     let mut found: BTreeMap<(&str, u8), Said<'_>> = BTreeMap::new();
     for log in chosen {
@@ -137,13 +138,13 @@ pub fn log_analysis(
     Ok(LogPatternPage { lines, rows, total, offset, limit, left_out })
 }
 
-fn template_of(log: &LogRecord) -> Template<'_> {
-    let gravity = match log.severity {
+fn template_of(log: LogRef<'_>) -> Template<'_> {
+    let gravity = match log.severity() {
         17.. => 2,
         13..=16 => 1,
         _ => 0,
     };
-    Template { gravity, text: &log.pattern }
+    Template { gravity, text: log.pattern() }
 }
 
 fn severity_name(severity: u8) -> &'static str {
@@ -153,7 +154,7 @@ fn severity_name(severity: u8) -> &'static str {
 
 /// Chooses lines.
 struct Chooser<'a> {
-    logs: &'a [LogRecord],
+    logs: &'a Logs,
     window: Option<TimeRange>,
     text: Option<String>,
     severities: BTreeSet<&'static str>,
@@ -209,38 +210,39 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    fn lines(&self) -> Vec<&'a LogRecord> {
-        self.logs.iter().filter(|log| self.fits(log)).collect()
+    fn lines(&self) -> Vec<LogRef<'a>> {
+        self.logs.iter().filter(|log| self.fits(*log)).collect()
     }
 
-    fn fits(&self, log: &LogRecord) -> bool {
+    fn fits(&self, log: LogRef<'_>) -> bool {
         let of_entity = |pattern: &Pattern| {
-            let sender = self.senders.get(&key(&log.sender)).into_iter().flatten();
+            let sender = self.senders.get(&key(log.sender())).into_iter().flatten();
             sender.into_iter().any(|entity| pattern.fits(entity.as_str()))
         };
         let condition =
             |(column, condition): &(usize, Condition)| condition.holds(&line_cell(log, *column));
-        self.window.is_none_or(|window| window.contains(log.at))
-            && (self.severities.is_empty() || self.severities.contains(severity_name(log.severity)))
-            && self.service.as_ref().is_none_or(|pattern| pattern.fits(&log.sender.service))
+        self.window.is_none_or(|window| window.contains(log.at()))
+            && (self.severities.is_empty()
+                || self.severities.contains(severity_name(log.severity())))
+            && self.service.as_ref().is_none_or(|pattern| pattern.fits(&log.sender().service))
             && self.entity.as_ref().is_none_or(of_entity)
-            && self.text.as_ref().is_none_or(|text| log.text.to_lowercase().contains(text))
+            && self.text.as_ref().is_none_or(|text| log.text().to_lowercase().contains(text))
             && self.conditions.iter().all(condition)
     }
 }
 
-fn line_cell(log: &LogRecord, column: usize) -> Cell<'_> {
+fn line_cell(log: LogRef<'_>, column: usize) -> Cell<'_> {
     match LINE_COLUMNS.get(column).map(|column| column.name.as_ref()) {
-        Some("time") => Cell::Time(log.at),
-        Some("service") => Cell::text(&log.sender.service),
-        Some("namespace") => Cell::text(&log.sender.namespace),
-        Some("pod") => Cell::text(&log.sender.pod),
+        Some("time") => Cell::Time(log.at()),
+        Some("service") => Cell::text(&log.sender().service),
+        Some("namespace") => Cell::text(&log.sender().namespace),
+        Some("pod") => Cell::text(&log.sender().pod),
         Some("workload") => {
-            let workload = log.sender.workload.as_ref();
+            let workload = log.sender().workload.as_ref();
             workload.map_or(Cell::Nothing, |(_, name)| Cell::text(name))
         }
-        Some("severity") => Cell::text(severity_name(log.severity)),
-        _ => Cell::text(&log.text),
+        Some("severity") => Cell::text(severity_name(log.severity())),
+        _ => Cell::text(log.text()),
     }
 }
 
@@ -250,12 +252,9 @@ fn key(sender: &Resource) -> SenderKey<'_> {
 }
 
 /// The entities that each sender stands for: its service, its pod, its workload.
-fn senders<'a>(
-    logs: &'a [LogRecord],
-    graph: &OperationalGraph,
-) -> BTreeMap<SenderKey<'a>, Vec<EntityId>> {
+fn senders<'a>(logs: &'a Logs, graph: &OperationalGraph) -> BTreeMap<SenderKey<'a>, Vec<EntityId>> {
     let mut senders: BTreeMap<SenderKey<'a>, Vec<EntityId>> = BTreeMap::new();
-    for sender in logs.iter().map(|log| &log.sender) {
+    for sender in &logs.senders {
         senders.entry(key(sender)).or_insert_with(|| {
             let space = match sender.namespace.as_str() {
                 "" => graph.index.namespace_of(&sender.service),
@@ -276,8 +275,8 @@ fn senders<'a>(
 }
 
 /// The service that an argument names, which some line must have unless it is a pattern.
-fn service(logs: &[LogRecord], text: &str) -> Result<Pattern, ToolError> {
-    let services: BTreeSet<&str> = logs.iter().map(|log| log.sender.service.as_str()).collect();
+fn service(logs: &Logs, text: &str) -> Result<Pattern, ToolError> {
+    let services: BTreeSet<&str> = logs.senders.iter().map(|one| one.service.as_str()).collect();
     if !text.contains(['*', '?']) && !services.contains(text) {
         let reason = format!("no line is from a service {text:?}");
         let hint = near(text, services.iter().copied(), "services");
@@ -313,27 +312,27 @@ struct Said<'a> {
     severities: BTreeMap<u8, usize>,
     services: BTreeMap<&'a str, usize>,
     /// The earliest line.
-    example: Option<&'a LogRecord>,
+    example: Option<LogRef<'a>>,
     last: Option<Timestamp>,
 }
 
 impl<'a> Said<'a> {
-    fn add(&mut self, log: &'a LogRecord) {
+    fn add(&mut self, log: LogRef<'a>) {
         self.lines += 1;
-        *self.severities.entry(log.severity).or_default() += 1;
-        let sender = match log.sender.service.as_str() {
-            "" => log.sender.pod.as_str(),
+        *self.severities.entry(log.severity()).or_default() += 1;
+        let sender = match log.sender().service.as_str() {
+            "" => log.sender().pod.as_str(),
             service => service,
         };
         *self.services.entry(sender).or_default() += 1;
-        if self.example.is_none_or(|example| log.at < example.at) {
+        if self.example.is_none_or(|example| log.at() < example.at()) {
             self.example = Some(log);
         }
-        self.last = self.last.max(Some(log.at));
+        self.last = self.last.max(Some(log.at()));
     }
 
     fn first(&self) -> Option<Timestamp> {
-        self.example.map(|log| log.at)
+        self.example.map(LogRef::at)
     }
 
     /// The cells in the order of [`PATTERN_COLUMNS`].
@@ -358,7 +357,7 @@ impl<'a> Said<'a> {
             Cell::Text(counted(&services).into()),
             time(self.first()),
             time(self.last),
-            self.example.map_or(Cell::Nothing, |log| Cell::text(&log.text)),
+            self.example.map_or(Cell::Nothing, |log| Cell::text(log.text())),
         ]
     }
 }

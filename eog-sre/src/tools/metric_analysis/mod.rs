@@ -251,8 +251,8 @@ impl Question {
 
     /// The windows in which some series has points.
     fn windows(&self, members: &[&Chosen<'_>]) -> Vec<Window> {
-        let points = members.iter().flat_map(|one| &one.series.points);
-        let mut inside = points.map(|(at, _)| *at).filter(|at| self.range.contains(*at));
+        let points = members.iter().flat_map(|one| one.series.points.within(self.range));
+        let mut inside = points.map(|(at, _)| at);
         let Some(length) = self.bucket else {
             return inside.next().map(|_| self.range).into_iter().collect();
         };

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use eog_core::{Timestamp, Window};
+use eog_core::Window;
 
 use crate::evidence::{Buckets, growth};
 use crate::read::MetricSeries;
@@ -129,18 +129,11 @@ impl<'a> Points<'a> {
         }
     }
 
-    fn inside(&self, series: &'a MetricSeries) -> &'a [(Timestamp, f64)] {
-        let points = &series.points;
-        let first = points.partition_point(|(at, _)| *at < self.window.start());
-        let end = points.partition_point(|(at, _)| *at < self.window.end());
-        points.get(first..end).unwrap_or_default()
-    }
-
     /// All values, sorted.
     fn values(&self) -> &[f64] {
         self.sorted.get_or_init(|| {
-            let points = self.series.iter().flat_map(|series| self.inside(series));
-            let mut values: Vec<f64> = points.map(|(_, value)| *value).collect();
+            let values = self.series.iter().flat_map(|series| series.points.values(self.window));
+            let mut values: Vec<f64> = values.copied().collect();
             values.sort_by(f64::total_cmp);
             values
         })
@@ -148,9 +141,10 @@ impl<'a> Points<'a> {
 
     /// The newest value; of several series that end at once the greatest.
     fn last(&self) -> Option<f64> {
-        let ends = self.series.iter().filter_map(|series| self.inside(series).last());
+        let ends =
+            self.series.iter().filter_map(|series| series.points.within(self.window).next_back());
         let newest = ends.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        newest.map(|(_, value)| *value)
+        newest.map(|(_, value)| value)
     }
 
     /// Growth of all counters, and growth a second.

@@ -1,0 +1,6 @@
+//! A tab-separated file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| eog_sre::fuzzing::table(bytes));

@@ -1,0 +1,45 @@
+//! Telemetry in columns: one list for each field, rows in time order.
+//!
+//! Texts and senders are numbers into a dictionary that holds each of them once, times are
+//! nanoseconds, and what one row says of another is the row's number. A row is read through a
+//! small view, so that readers look as if there were records.
+
+mod dictionary;
+mod logs;
+mod samples;
+mod spans;
+mod times;
+
+pub(crate) use dictionary::{Interner, Texts};
+pub(crate) use logs::{LogRef, Logs, NewLog};
+pub(crate) use samples::Samples;
+pub(crate) use spans::{Link, NewSpan, SpanKind, SpanRef, Spans};
+pub(crate) use times::{Times, nanoseconds};
+
+/// Most rows of one store: row numbers, and those of the few texts of each row, have four bytes.
+pub(crate) const MAX_ROWS: usize = 1 << 29;
+
+/// A cell; the default where there is none.
+fn cell<T: Copy + Default>(column: &[T], row: usize) -> T {
+    column.get(row).copied().unwrap_or_default()
+}
+
+/// The number of four bytes of a place in a list that [`MAX_ROWS`] bounds.
+pub(crate) fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+/// Puts a column into another order.
+pub(crate) fn reorder<T: Copy + Default>(column: &mut Vec<T>, order: &[u32]) {
+    *column = order.iter().map(|row| cell(column, *row as usize)).collect();
+}
+
+/// The order that sorts rows by time, equal times as they came; nothing when they are sorted.
+pub(crate) fn time_order(at: &Times) -> Option<Vec<u32>> {
+    if at.0.is_sorted() {
+        return None;
+    }
+    let mut order: Vec<u32> = (0..number(at.len())).collect();
+    order.sort_by_key(|row| cell(&at.0, *row as usize));
+    Some(order)
+}
