@@ -1,6 +1,6 @@
 //! The last question to a model: what an investigation found, told as a narrative.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::{Claim, EntityId, EvidenceId, EvidenceKind, Finding};
 use schemars::JsonSchema;
@@ -164,6 +164,16 @@ impl FinalizeInput {
             numbered.map(|(position, _)| position + 1).collect()
         };
         let line = |text: &str| words::clean(text).into_owned();
+        let numbered: BTreeMap<String, usize> = cited
+            .iter()
+            .zip(1..)
+            .map(|(finding, number)| (line(&words::finding(finding)), number))
+            .collect();
+        // A claim often says what a finding says: the number is shorter.
+        let line_or_number = |text: &str| {
+            let text = line(text);
+            numbered.get(&text).map_or(text, |number| format!("[{number}]"))
+        };
         let frontier = material.causes().map(|group| GroupLine {
             origins: group.origins.clone(),
             confidence: group.confidence.to_string(),
@@ -191,8 +201,8 @@ impl FinalizeInput {
         let claims = claims.iter().map(|claim| ClaimLine {
             cause: claim.cause.clone(),
             effect: claim.effect.clone(),
-            condition: line(&claim.condition),
-            observed: line(&claim.observed),
+            condition: line_or_number(&claim.condition),
+            observed: line_or_number(&claim.observed),
             evidence: numbers(&claim.evidence),
         });
         let evidence = cited.iter().zip(1..).map(|(finding, number)| EvidenceLine {
