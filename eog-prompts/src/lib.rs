@@ -1,8 +1,10 @@
 //! The abductive policy over a language model, and the phases around it.
 
 mod model;
+mod tokens;
 
 pub use model::{
     AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse,
     Finish, ModelInfo, Role, TokenUsage,
 };
+pub use tokens::TokenCounter;
