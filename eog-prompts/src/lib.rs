@@ -6,6 +6,8 @@ mod mock;
 mod model;
 mod pack;
 mod phase;
+pub mod phases;
+mod policy;
 mod reduce;
 mod schema;
 mod tokens;
@@ -18,6 +20,7 @@ pub use model::{
 };
 pub use pack::{MAX_TEMPLATE_BYTES, Pack, PackError, PromptError};
 pub use phase::Phase;
+pub use policy::LlmPolicy;
 pub use reduce::{PacketCut, Unfit, chunk_ranges, fit_packet};
 pub use schema::{answer_form, not_strict};
 pub use tokens::TokenCounter;

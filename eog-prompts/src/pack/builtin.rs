@@ -14,6 +14,8 @@ pub(super) const TEMPLATES: &[Named] = templates!(
     "templates":
     "correction",
     "data_rules",
+    "explore.system",
+    "explore.user",
 );
 
 /// The domains, the default first. Each has the same partials.
