@@ -64,9 +64,7 @@ impl PacketCut {
                 Unit::Mention(at) => cut.mentions.push(at),
             }
         }
-        for kept in
-            [&mut cut.findings, &mut cut.neighbours, &mut cut.messages, &mut cut.mentions]
-        {
+        for kept in [&mut cut.findings, &mut cut.neighbours, &mut cut.messages, &mut cut.mentions] {
             kept.sort_unstable();
         }
         cut.omitted = remarks(packet, &cut);

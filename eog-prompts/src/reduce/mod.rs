@@ -8,7 +8,7 @@ mod rounds;
 mod variety;
 
 pub use chunk::chunk_ranges;
-pub use fit::{PacketCut, Unfit, fit_packet};
 pub(crate) use fit::largest_fitting;
+pub use fit::{PacketCut, Unfit, fit_packet};
 pub(crate) use rounds::{next_cap, pages};
 pub(crate) use variety::{Family, families};

@@ -53,10 +53,7 @@ fn shape(finding: &Finding) -> Shape {
 /// The first words of a text that hold no digit: what is left differs by meaning, not by name.
 fn telling_words(text: &str) -> Vec<String> {
     let whole = words(text).into_iter();
-    whole
-        .filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit()))
-        .take(SHAPE_WORDS)
-        .collect()
+    whole.filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit())).take(SHAPE_WORDS).collect()
 }
 
 #[cfg(test)]
@@ -87,11 +84,7 @@ mod tests {
     fn change(entity: &str, new: &str) -> Finding {
         let detail = ChangeDetail { path: "image".into(), old: None, new: Some(new.into()) };
         let content = event(entity, "").content().clone();
-        Finding::new(FindingContent {
-            kind: EvidenceKind::Change,
-            change: Some(detail),
-            ..content
-        })
+        Finding::new(FindingContent { kind: EvidenceKind::Change, change: Some(detail), ..content })
     }
 
     #[test]

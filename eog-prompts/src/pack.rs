@@ -1,0 +1,282 @@
+//! Packs: the templates of all phases, and the words of one domain.
+//!
+//! Each phase has two templates, `PHASE.system.hbs` and `PHASE.user.hbs`; they know no domain.
+//! What a domain calls things stands in small partials that the templates include.
+
+mod builtin;
+mod check;
+mod helpers;
+
+use std::path::{Path, PathBuf};
+
+use handlebars::Handlebars;
+use serde_json::{Value, json};
+
+use crate::data::template_data;
+use crate::schema::{notation, whole_schema};
+use crate::{ChatMessage, Phase};
+use builtin::{DOMAINS, TEMPLATES};
+
+/// Longest template file that is read, in bytes.
+pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
+
+/// The templates of all phases with the words of one domain.
+///
+/// ```
+/// use eog_prompts::Pack;
+/// assert_eq!(Pack::sre().name(), "sre");
+/// assert_eq!(Pack::named("plant")?.name(), "plant");
+/// let error = Pack::named("cooking").unwrap_err().to_string();
+/// assert!(error.contains("sre"), "{error}");
+/// # Ok::<(), eog_prompts::PackError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pack {
+    name: String,
+    templates: Handlebars<'static>,
+}
+
+/// Why a pack cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackError {
+    /// There is no shipped pack of this name.
+    #[error("there is no pack {name:?}; the packs are: {known}")]
+    UnknownPack {
+        /// The name.
+        name: String,
+        /// The shipped packs.
+        known: String,
+    },
+    /// A file of the folder is not the name of a template.
+    #[error("{}: not the name of a template; rename or move it. The templates are: {known}", path.display())]
+    UnknownTemplate {
+        /// The file.
+        path: PathBuf,
+        /// The names of all templates.
+        known: String,
+    },
+    /// A folder or file cannot be read.
+    #[error("{}: {reason}", path.display())]
+    Unreadable {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A template is not one.
+    #[error("template {name}: {reason}")]
+    BadTemplate {
+        /// The template.
+        name: String,
+        /// Where and why.
+        reason: String,
+    },
+}
+
+/// Why there is no prompt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PromptError {
+    /// The pack has no such template, or it asks for data that the phase does not give.
+    #[error("pack {pack}, template {template}: {reason}")]
+    Template {
+        /// The pack.
+        pack: String,
+        /// The template.
+        template: String,
+        /// Where and why.
+        reason: String,
+    },
+    /// The input of a phase is no object of named fields.
+    #[error("phase {phase}: its input is no data for a template: {reason}")]
+    Input {
+        /// The phase.
+        phase: String,
+        /// Why.
+        reason: String,
+    },
+    /// The prompt leaves no room in the model's window.
+    #[error(
+        "phase {phase}: the prompt has {tokens} tokens; {model} takes {limit}. Give less evidence, \
+         or use a model with a larger window"
+    )]
+    TooLong {
+        /// The phase.
+        phase: String,
+        /// The model.
+        model: String,
+        /// What the prompt has.
+        tokens: u64,
+        /// What the model takes, its answer left aside.
+        limit: u64,
+    },
+}
+
+impl Pack {
+    /// The default pack: distributed software systems.
+    pub fn sre() -> Self {
+        Self::shipped(0)
+    }
+
+    /// A shipped pack by its name.
+    ///
+    /// # Errors
+    /// [`PackError::UnknownPack`], which lists those there are.
+    pub fn named(name: &str) -> Result<Self, PackError> {
+        match DOMAINS.iter().position(|(domain, _)| *domain == name) {
+            Some(index) => Ok(Self::shipped(index)),
+            None => Err(PackError::UnknownPack { name: name.to_owned(), known: Self::names() }),
+        }
+    }
+
+    /// The names of the shipped packs.
+    pub fn names() -> String {
+        DOMAINS.map(|(name, _)| name).join(", ")
+    }
+
+    /// The default pack with the templates of a folder in place of its own.
+    ///
+    /// # Errors
+    /// As [`with_folder`](Self::with_folder).
+    pub fn load(folder: &Path) -> Result<Self, PackError> {
+        Self::sre().with_folder(folder)
+    }
+
+    /// This pack with the templates of a folder in place of its own, under the folder's name. A
+    /// folder with all partials of a domain is a pack of its own.
+    ///
+    /// # Errors
+    /// [`PackError`] when the folder or a file cannot be read, when a `.hbs` file has not the name
+    /// of a template, or when a template has an error. Files with other endings are not read.
+    pub fn with_folder(mut self, folder: &Path) -> Result<Self, PackError> {
+        let unreadable = |reason: std::io::Error| PackError::Unreadable {
+            path: folder.to_owned(),
+            reason: reason.to_string(),
+        };
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|ending| ending == "hbs") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        for path in paths {
+            let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            if !self.templates.has_template(name) {
+                return Err(PackError::UnknownTemplate { known: self.template_names(), path });
+            }
+            let text = read_template(&path)?;
+            self.add(name, &text).map_err(|reason| PackError::Unreadable {
+                path: path.clone(),
+                reason: format!("not a template: {reason}"),
+            })?;
+        }
+        check::includes(&self.templates)?;
+        if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
+            self.name = name.to_owned();
+        }
+        Ok(self)
+    }
+
+    /// This pack with one more template, or another in place of its own: for phases of your own.
+    ///
+    /// # Errors
+    /// [`PackError::BadTemplate`].
+    pub fn with_template(mut self, name: &str, text: &str) -> Result<Self, PackError> {
+        self.add(name, text)
+            .map_err(|reason| PackError::BadTemplate { name: name.to_owned(), reason })?;
+        check::includes(&self.templates)?;
+        Ok(self)
+    }
+
+    /// Its name, for cassettes and reports.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of all templates and partials that a folder can replace.
+    pub fn template_names(&self) -> String {
+        let mut names: Vec<&String> = self.templates.get_templates().keys().collect();
+        names.sort();
+        names.iter().map(|name| format!("{name}.hbs")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The conversation that asks a phase's question: what is the same for every question of the
+    /// phase first.
+    ///
+    /// # Errors
+    /// [`PromptError`] when a template is missing or does not fit the input.
+    pub fn messages<P: Phase>(&self, input: &P::Input) -> Result<Vec<ChatMessage>, PromptError> {
+        let form = json!({ "answer_form": notation(&whole_schema::<P::Answer>()) });
+        let bad_input = |reason: String| PromptError::Input { phase: P::NAME.to_owned(), reason };
+        let data = template_data(input).map_err(|error| bad_input(error.to_string()))?;
+        if !data.is_object() {
+            return Err(bad_input("it is not an object".to_owned()));
+        }
+        Ok(vec![
+            ChatMessage::system(self.render(&format!("{}.system", P::NAME), &form)?),
+            ChatMessage::user(self.render(&format!("{}.user", P::NAME), &data)?),
+        ])
+    }
+
+    /// The message that shows a model what is wrong with its answer.
+    pub(crate) fn correction(&self, problems: &[String]) -> Result<ChatMessage, PromptError> {
+        let problems: Vec<Value> = problems
+            .iter()
+            .enumerate()
+            .map(|(index, problem)| json!({ "number": index + 1, "text": problem }))
+            .collect();
+        let bad_input = |error: serde_json::Error| PromptError::Input {
+            phase: "correction".to_owned(),
+            reason: error.to_string(),
+        };
+        let data = template_data(&json!({ "problems": problems })).map_err(bad_input)?;
+        self.render("correction", &data).map(ChatMessage::user)
+    }
+
+    /// Renders a template over data that is already clean.
+    fn render(&self, template: &str, data: &Value) -> Result<String, PromptError> {
+        let text = self.templates.render(template, data);
+        text.map(|text| text.trim().to_owned()).map_err(|error| PromptError::Template {
+            pack: self.name.clone(),
+            template: template.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+
+    fn shipped(index: usize) -> Self {
+        let (name, partials) = DOMAINS[index];
+        let mut templates = Handlebars::new();
+        templates.set_strict_mode(true);
+        templates.register_escape_fn(handlebars::no_escape);
+        helpers::register(&mut templates);
+        let mut pack = Self { name: name.to_owned(), templates };
+        for (name, text) in TEMPLATES.iter().chain(partials) {
+            pack.add(name, text).expect("the shipped templates are tested");
+        }
+        pack
+    }
+
+    fn add(&mut self, name: &str, text: &str) -> Result<(), String> {
+        self.templates.register_template_string(name, text).map_err(|error| error.to_string())
+    }
+}
+
+fn read_template(path: &Path) -> Result<String, PackError> {
+    use std::io::Read;
+    let unreadable = |reason: String| PackError::Unreadable { path: path.to_owned(), reason };
+    let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    let mut text = String::new();
+    file.take(MAX_TEMPLATE_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| unreadable(error.to_string()))?;
+    if text.len() as u64 > MAX_TEMPLATE_BYTES {
+        return Err(unreadable(format!("longer than {MAX_TEMPLATE_BYTES} bytes; shorten it")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! The shipped templates, and the words of the shipped domains.
+
+/// Name and text of a template or partial.
+type Named = (&'static str, &'static str);
+
+macro_rules! templates {
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../", $folder, "/", $name, ".hbs")))),*]
+    };
+}
+
+/// Templates of all phases, and partials that know no domain.
+pub(super) const TEMPLATES: &[Named] = templates!(
+    "templates":
+    "correction",
+    "data_rules",
+);
+
+/// The domains, the default first. Each has the same partials.
+pub(super) const DOMAINS: [(&str, &[Named]); 2] = [
+    ("sre", templates!("packs/sre": "changes", "events", "naming", "noise", "role", "signals")),
+    ("plant", templates!("packs/plant": "changes", "events", "naming", "noise", "role", "signals")),
+];
