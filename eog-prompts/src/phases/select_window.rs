@@ -121,7 +121,7 @@ fn anchor_problems(alerts: &AlertList, anchors: &[String], window: Option<Window
             problems.push(format!("anchors: {id} is named twice"));
         }
         if any_golden && !is_golden(alert.signal) {
-            problems.push(format!("anchors: {id} is not of a golden signal, and others are"));
+            problems.push(format!("anchors: {id} is of no leading signal, and others are"));
         }
         if window.is_some_and(|window| !is_active(alert, window)) {
             problems.push(format!("anchors: {id} is not active in the window"));
@@ -224,7 +224,7 @@ mod tests {
             (answer(&[], good_start, good_end), "at least one alert"),
             (answer(&["A3"], good_start, good_end), "no alert \"A3\""),
             (answer(&["A2", "A2"], good_start, good_end), "A2 is named twice"),
-            (answer(&["A1"], good_start, good_end), "A1 is not of a golden signal"),
+            (answer(&["A1"], good_start, good_end), "A1 is of no leading signal"),
             (answer(&["A2"], "1970-01-01T02:10:00Z", good_end), "A2 is not active"),
         ];
         for (answer, problem) in cases {
