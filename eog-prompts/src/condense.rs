@@ -2,9 +2,9 @@
 
 use eog_core::{ContextPacket, Usage};
 
-use crate::phases::{ClassifyEvidence, FilterInput, Frame, ItemLine};
+use crate::phases::{ClassifyEvidence, FilterInput, ItemLine, Scope};
 use crate::sift::{Sift, SiftBounds};
-use crate::{Prompter, TokenCounter};
+use crate::Prompter;
 
 /// Contexts of more tokens than this are read in chunks, also by models that take more at once:
 /// beyond it models overlook what is in the middle.
@@ -60,14 +60,14 @@ pub async fn condense_packet(
     if packet.context.findings.is_empty() {
         return Condensed { packet, usage: Usage::default() };
     }
-    let frame = Frame::new(packet.window, &[]);
-    let line = |finding| ItemLine::new(finding, &frame.times, String::new(), String::new());
+    let scope = Scope::new(packet.window, &[]);
+    let line = |finding| ItemLine::new(finding, &scope.times, String::new(), String::new());
     let lines: Vec<ItemLine> = packet.context.findings.iter().map(line).collect();
     let page_tokens = chunk_tokens.min(room(prompter)).max(1);
     let sift = Sift {
         prompter,
         page: FilterInput {
-            frame,
+            scope,
             entity: Some(packet.entity.to_string()),
             page: 0,
             pages: 0,
@@ -100,23 +100,7 @@ pub async fn condense_packet(
 }
 
 /// What the lines of a chunk may take of the first model's window: two thirds, since the rest of
-/// the prompt and the answer come on top.
+/// the prompt comes on top.
 pub(crate) fn room(prompter: &Prompter) -> u64 {
-    let most = u64::from(prompter.limits().max_prompt_tokens);
-    let window = prompter.models().first().map(|model| {
-        let info = model.info();
-        let answer = prompter.limits().max_output_tokens.min(info.max_output_tokens);
-        u64::from(info.context_tokens.saturating_sub(answer))
-    });
-    most.min(window.unwrap_or(most)) / 3 * 2
-}
-
-/// The tokens that the findings of a packet take, by the first model's tokenizer.
-pub fn finding_tokens(prompter: &Prompter, packet: &ContextPacket) -> u64 {
-    let tokenizer = prompter.models().first().map(|model| model.info().tokenizer.clone());
-    let counter = TokenCounter::new(&tokenizer.unwrap_or_default());
-    let times = crate::times::Times::default();
-    let findings = packet.context.findings.iter();
-    let line = |finding| ItemLine::new(finding, &times, String::new(), String::new());
-    findings.map(|finding| counter.text(&line(finding).words())).sum()
+    prompter.room() / 3 * 2
 }

@@ -9,6 +9,7 @@ mod opening;
 mod pack;
 mod phase;
 pub mod phases;
+mod policy;
 mod reduce;
 mod schema;
 mod sift;
@@ -16,7 +17,7 @@ mod times;
 mod tokens;
 
 pub use ask::{AskLimits, Asked, Prompter};
-pub use condense::{CHUNK_TOKENS, Condensed, condense_packet, finding_tokens};
+pub use condense::{CHUNK_TOKENS, Condensed, condense_packet};
 pub use mock::{MockModel, Reply};
 pub use model::{
     AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse,
@@ -25,6 +26,7 @@ pub use model::{
 pub use opening::{Fallback, Opened, Opening, OpeningLimits};
 pub use pack::{MAX_TEMPLATE_BYTES, Pack, PackError, PromptError};
 pub use phase::Phase;
+pub use policy::LlmPolicy;
 pub use reduce::{PacketCut, Unfit, chunk_ranges, fit_packet};
 pub use schema::{answer_form, not_strict};
 pub use tokens::TokenCounter;

@@ -10,8 +10,8 @@ use eog_evidence::{Incident, StartError, open_case, shorten};
 
 use crate::condense::room;
 use crate::phases::{
-    Candidate, ChooseSeeds, FilterAnswer, FilterChanges, FilterEvents, FilterInput, Frame,
-    MAX_CANDIDATES, SeedFacts, SeedsAnswer, SeedsInput, SelectWindow, WindowAnswer, WindowInput,
+    Candidate, ChooseSeeds, FilterAnswer, FilterChanges, FilterEvents, FilterInput, MAX_CANDIDATES,
+    Scope, SeedFacts, SeedsAnswer, SeedsInput, SelectWindow, WindowAnswer, WindowInput,
 };
 use crate::reduce::largest_fitting;
 use crate::sift::{Sift, SiftBounds};
@@ -150,11 +150,11 @@ impl Opening {
         if base.anomalies.is_empty() {
             return Ok(run.finish(base));
         }
-        let frame = Frame::new(base.window, &base.anomalies);
-        let ranking = Ranking::new(incident, base.window, &frame);
-        let events = run.filter::<FilterEvents>(&frame, ranking.events(), "events").await;
-        let changes = run.filter::<FilterChanges>(&frame, ranking.changes(), "changes").await;
-        let case = run.choose_seeds(incident, base, frame, changes, events).await;
+        let scope = Scope::new(base.window, &base.anomalies);
+        let ranking = Ranking::new(incident, base.window, &scope);
+        let events = run.filter::<FilterEvents>(&scope, ranking.events(), "events").await;
+        let changes = run.filter::<FilterChanges>(&scope, ranking.changes(), "changes").await;
+        let case = run.choose_seeds(incident, base, scope, changes, events).await;
         Ok(run.finish(case))
     }
 }
@@ -194,7 +194,7 @@ impl Run<'_> {
     }
 
     /// What a filter keeps.
-    async fn filter<P>(&mut self, frame: &Frame, ranked: Ranked, noun: &'static str) -> Ranked
+    async fn filter<P>(&mut self, scope: &Scope, ranked: Ranked, noun: &'static str) -> Ranked
     where
         P: Phase<Input = FilterInput, Answer = FilterAnswer>,
     {
@@ -204,7 +204,7 @@ impl Run<'_> {
         let limits = self.opening.limits;
         let room = room(self.prompter());
         let page = FilterInput {
-            frame: frame.clone(),
+            scope: scope.clone(),
             entity: None,
             page: 0,
             pages: 0,
@@ -234,7 +234,7 @@ impl Run<'_> {
         &mut self,
         incident: &Incident,
         base: Case,
-        frame: Frame,
+        scope: Scope,
         changes: Ranked,
         events: Ranked,
     ) -> Case {
@@ -244,7 +244,7 @@ impl Run<'_> {
             events: events.groups.clone(),
         };
         let whole = SeedsInput {
-            frame,
+            scope,
             changes: numbered("C", changes),
             events: numbered("E", events),
             left_out: Vec::new(),
@@ -391,7 +391,7 @@ fn set_aside<'a>(
     let mut alerts = Vec::new();
     for item in &answer.ignored {
         let reason = shorten(&item.reason, MAX_REASON);
-        if let Some(alert) = input.frame.alerts.find(&item.item) {
+        if let Some(alert) = input.scope.alerts.find(&item.item) {
             ignored.push(format!("{} on {}: {reason}", shorten(&alert.name, 80), alert.entity));
             alerts.push(alert);
         } else if let Some(finding) = input.findings(&item.item).and_then(<[_]>::first) {
@@ -410,7 +410,7 @@ fn cited(input: &SeedsInput, candidate: &Candidate, entity: &EntityId) -> Vec<Fi
 }
 
 fn seed_reason(input: &SeedsInput, candidate: &Candidate) -> String {
-    let explained = candidate.explains.iter().filter_map(|id| input.frame.alerts.find(id));
+    let explained = candidate.explains.iter().filter_map(|id| input.scope.alerts.find(id));
     let names: BTreeSet<String> = explained.map(|alert| shorten(&alert.name, 80)).collect();
     let named: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
     let strength = candidate.strength.words();
@@ -432,6 +432,3 @@ fn alerting(anomalies: &[Anomaly], seeds: &[Seed]) -> Vec<Seed> {
     }
     more
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use eog_core::{Anomaly, Direction, EntityId, Finding, Signal, Timestamp, Topology, Window};
 use eog_evidence::{EffectMap, Incident, MAX_PATH_HOPS};
 
-use crate::phases::{Frame, ItemLine};
+use crate::phases::{ItemLine, Scope};
 use crate::reduce::families;
 use crate::times::between;
 
@@ -43,22 +43,22 @@ impl Ranked {
 pub(super) struct Ranking<'a> {
     incident: &'a Incident,
     window: Window,
-    frame: &'a Frame,
+    scope: &'a Scope,
     /// For each alert shown how far each entity is that can have caused it.
     causes: Vec<BTreeMap<EntityId, usize>>,
 }
 
 impl<'a> Ranking<'a> {
-    pub(super) fn new(incident: &'a Incident, window: Window, frame: &'a Frame) -> Self {
+    pub(super) fn new(incident: &'a Incident, window: Window, scope: &'a Scope) -> Self {
         let mut known: BTreeMap<&EntityId, BTreeMap<EntityId, usize>> = BTreeMap::new();
-        let alerts = frame.alerts.shown();
+        let alerts = scope.alerts.shown();
         for alert in alerts {
             known
                 .entry(&alert.entity)
                 .or_insert_with(|| causes_of(&incident.topology, &alert.entity));
         }
         let causes = alerts.iter().map(|alert| known[&alert.entity].clone()).collect();
-        Self { incident, window, frame, causes }
+        Self { incident, window, scope, causes }
     }
 
     /// The failures in the window: those with a way to an alert first, then those before an onset,
@@ -77,7 +77,7 @@ impl<'a> Ranking<'a> {
         let map = EffectMap::new(
             &self.incident.topology,
             &self.incident.changes,
-            self.frame.alerts.shown(),
+            self.scope.alerts.shown(),
         );
         let places: BTreeMap<_, usize> = map
             .qualifying()
@@ -108,7 +108,7 @@ impl<'a> Ranking<'a> {
         for family in families(&findings, EACH) {
             let shown = findings[family.shown];
             let alike: Vec<&Finding> = family.alike.iter().map(|at| findings[*at]).collect();
-            let line = ItemLine::new(shown, &self.frame.times, self.hint(shown), names_of(&alike));
+            let line = ItemLine::new(shown, &self.scope.times, self.hint(shown), names_of(&alike));
             ranked.lines.push(line);
             ranked.groups.push(std::iter::once(shown).chain(alike).cloned().collect());
         }
@@ -140,7 +140,7 @@ impl<'a> Ranking<'a> {
     /// The first onset after a finding, of an alert that it reaches.
     fn next_onset(&self, finding: &Finding) -> Option<(usize, Timestamp)> {
         let at = finding.time.start();
-        let alerts = self.frame.alerts.shown();
+        let alerts = self.scope.alerts.shown();
         let onsets = self.reached(&finding.entity).flat_map(|(alert, _)| {
             alerts.get(alert).into_iter().flat_map(Anomaly::onsets).map(move |onset| (alert, onset))
         });

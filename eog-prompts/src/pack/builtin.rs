@@ -19,6 +19,8 @@ pub(super) const TEMPLATES: &[Named] = templates!(
     "classify_evidence.user",
     "correction",
     "data_rules",
+    "explore.system",
+    "explore.user",
     "filter_events.system",
     "filter_events.user",
     "filter_spec_changes.system",

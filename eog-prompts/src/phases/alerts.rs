@@ -1,7 +1,7 @@
 //! The alerts of an incident as every phase of its opening shows them.
 
 use eog_core::{Anomaly, Signal};
-use eog_evidence::shorten;
+use eog_evidence::{mask_text, shorten};
 use serde::Serialize;
 
 use crate::times::Times;
@@ -59,9 +59,9 @@ impl AlertList {
             entity: anomaly.entity.to_string(),
             signal: anomaly.signal,
             golden: is_golden(anomaly.signal),
-            alert: shorten(&anomaly.name, 80),
+            alert: shorten(&mask_text(&anomaly.name), 80),
             severity: shorten(&anomaly.severity, 20),
-            text: shorten(&anomaly.description, 160),
+            text: shorten(&mask_text(&anomaly.description), 160),
         };
         Self {
             lines: strongest.iter().enumerate().map(line).collect(),

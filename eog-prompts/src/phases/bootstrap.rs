@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alerts::{is_golden, position};
-use super::filter::{Frame, ItemLine};
+use super::filter::{ItemLine, Scope};
 use crate::Phase;
 
 /// At most this many entities to start from are taken of a model; alerting entities come on top.
@@ -21,7 +21,7 @@ pub struct ChooseSeeds;
 /// What the start is chosen from: alerts, and what the filters kept.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeedsInput {
-    pub(crate) frame: Frame,
+    pub(crate) scope: Scope,
     pub(crate) changes: Vec<ItemLine>,
     pub(crate) events: Vec<ItemLine>,
     pub(crate) left_out: Vec<String>,
@@ -121,7 +121,7 @@ impl SeedsInput {
 
     fn knows(&self, entity: &EntityId) -> bool {
         self.facts.topology.contains(entity)
-            || self.frame.alerts.shown().iter().any(|alert| alert.entity == *entity)
+            || self.scope.alerts.shown().iter().any(|alert| alert.entity == *entity)
             || self.all_findings().any(|finding| finding.entity == *entity)
     }
 
@@ -187,9 +187,9 @@ impl Check<'_> {
         problems.extend(unknown);
         let mut explained: Vec<&Anomaly> = Vec::new();
         for id in &self.candidate.explains {
-            match self.input.frame.alerts.find(id) {
+            match self.input.scope.alerts.find(id) {
                 Some(alert) => explained.push(alert),
-                None => problems.push(self.input.frame.alerts.unknown(id)),
+                None => problems.push(self.input.scope.alerts.unknown(id)),
             }
         }
         if self.candidate.explains.is_empty() {
@@ -277,7 +277,7 @@ fn ignored_problems(input: &SeedsInput, answer: &SeedsAnswer) -> Vec<String> {
     let mut problems = Vec::new();
     for ignored in &answer.ignored {
         let id = shorten(&ignored.item, 20);
-        match input.frame.alerts.find(&ignored.item) {
+        match input.scope.alerts.find(&ignored.item) {
             Some(alert) if is_golden(alert.signal) => {
                 problems
                     .push(format!("ignored: {id} is of a leading signal and must be explained"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use eog_core::{Finding, Signal, Window};
-use eog_evidence::{rounded, shorten};
+use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::times::Times;
 
 /// What the findings of a list are picked for.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Frame {
+pub(crate) struct Scope {
     /// The day that all times share, or nothing.
     pub(crate) day: String,
     pub(crate) start: String,
@@ -22,7 +22,7 @@ pub(crate) struct Frame {
     pub(crate) times: Times,
 }
 
-impl Frame {
+impl Scope {
     pub(crate) fn new(window: Window, alerts: &[eog_core::Anomaly]) -> Self {
         let onsets = alerts.iter().map(|alert| alert.onset);
         let times = Times::over(onsets.chain([window.start(), window.end()]));
@@ -39,7 +39,7 @@ impl Frame {
 /// One page of a list of findings, with what they are picked for.
 #[derive(Clone, Debug, Serialize)]
 pub struct FilterInput {
-    pub(crate) frame: Frame,
+    pub(crate) scope: Scope,
     /// The entity that all findings are of, when they are of one.
     pub(crate) entity: Option<String>,
     pub(crate) page: usize,
@@ -75,10 +75,17 @@ pub(crate) struct ChangeLine {
 
 impl ItemLine {
     pub(crate) fn new(finding: &Finding, times: &Times, hint: String, alike: String) -> Self {
-        let change = finding.change.as_ref().map(|change| ChangeLine {
-            path: shorten(&change.path, 120),
-            old: change.old.as_ref().map(|value| shorten(value, 80)),
-            new: change.new.as_ref().map(|value| shorten(value, 80)),
+        // Masked before it is cut: what is cut off may be what tells a secret.
+        let mut said = finding.excerpt.clone();
+        let change = finding.change.as_ref().map(|change| {
+            let value = |value: &String| shorten(&mask_named(&change.path, value), 80);
+            for secret in [&change.old, &change.new].into_iter().flatten() {
+                if is_secret_field(&change.path, secret) {
+                    said = said.replace(secret.as_str(), MASK);
+                }
+            }
+            let (old, new) = (change.old.as_ref().map(value), change.new.as_ref().map(value));
+            ChangeLine { path: shorten(&mask_text(&change.path), 120), old, new }
         });
         let measured = finding.quantity.as_ref().filter(|_| change.is_none()).map(|quantity| {
             let before = quantity.baseline.map(|was| format!(", usually {}", rounded(was)));
@@ -92,7 +99,7 @@ impl ItemLine {
             when: times.at(finding.time.start()),
             entity: finding.entity.to_string(),
             signal: finding.signal,
-            text: shorten(&finding.excerpt, 200) + &measured.unwrap_or_default(),
+            text: shorten(&mask_text(&said), 200) + &measured.unwrap_or_default(),
             change,
             hint,
             alike,
@@ -178,11 +185,11 @@ mod tests {
     fn input(items: usize, cap: usize) -> FilterInput {
         let at = |second| Timestamp::from_second(second).expect("a time");
         let window = Window::new(at(0), at(60)).expect("a window");
-        let frame = Frame::new(window, &[]);
+        let scope = Scope::new(window, &[]);
         let event = finding("db").signal(Signal::Exhaustion).build();
-        let line = ItemLine::new(&event, &frame.times, String::new(), String::new());
+        let line = ItemLine::new(&event, &scope.times, String::new(), String::new());
         let items = vec![line; items];
-        FilterInput { frame, entity: None, page: 1, pages: 1, cap, items }
+        FilterInput { scope, entity: None, page: 1, pages: 1, cap, items }
     }
 
     fn answer(numbers: &[u32], total_relevant: u32) -> FilterAnswer {
