@@ -2,9 +2,9 @@
 
 use eog_core::{ContextPacket, Usage};
 
+use crate::Prompter;
 use crate::phases::{ClassifyEvidence, FilterInput, ItemLine, Scope};
 use crate::sift::{Sift, SiftBounds};
-use crate::Prompter;
 
 /// Contexts of more tokens than this are read in chunks, also by models that take more at once:
 /// beyond it models overlook what is in the middle.

@@ -1,9 +1,12 @@
 //! Changes and events in the order of their strength, as it shows without a model.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use eog_core::{Anomaly, Direction, EntityId, Finding, Signal, Timestamp, Topology, Window};
-use eog_evidence::{EffectMap, Incident, MAX_PATH_HOPS};
+use eog_core::{
+    Anomaly, Direction, EntityId, Finding, Neighbour, Signal, Timestamp, Topology, Window,
+};
+use eog_evidence::{DEMAND_RELATIONS, EffectMap, Incident, MAX_PATH_HOPS};
 
 use crate::phases::{ItemLine, Scope};
 use crate::reduce::families;
@@ -44,21 +47,33 @@ pub(super) struct Ranking<'a> {
     incident: &'a Incident,
     window: Window,
     scope: &'a Scope,
-    /// For each alert shown how far each entity is that can have caused it.
-    causes: Vec<BTreeMap<EntityId, usize>>,
+    /// For each alert shown how far each entity is whose effects reach it.
+    effects: Vec<Arc<Distances>>,
+    /// The same for load.
+    demand: Vec<Arc<Distances>>,
 }
+
+/// How many edges away entities are.
+type Distances = BTreeMap<EntityId, usize>;
 
 impl<'a> Ranking<'a> {
     pub(super) fn new(incident: &'a Incident, window: Window, scope: &'a Scope) -> Self {
-        let mut known: BTreeMap<&EntityId, BTreeMap<EntityId, usize>> = BTreeMap::new();
-        let alerts = scope.alerts.shown();
-        for alert in alerts {
-            known
-                .entry(&alert.entity)
-                .or_insert_with(|| causes_of(&incident.topology, &alert.entity));
+        let distances = |leads: fn(&Neighbour) -> bool| {
+            let mut known: BTreeMap<&EntityId, Arc<Distances>> = BTreeMap::new();
+            let alerts = scope.alerts.shown().iter();
+            let to = |alert: &'a Anomaly| {
+                let new = || Arc::new(sources(&incident.topology, &alert.entity, leads));
+                Arc::clone(known.entry(&alert.entity).or_insert_with(new))
+            };
+            alerts.map(to).collect()
+        };
+        Self {
+            incident,
+            window,
+            scope,
+            effects: distances(gives_effects),
+            demand: distances(gives_load),
         }
-        let causes = alerts.iter().map(|alert| known[&alert.entity].clone()).collect();
-        Self { incident, window, scope, causes }
     }
 
     /// The failures in the window: those with a way to an alert first, then those before an onset,
@@ -118,7 +133,7 @@ impl<'a> Ranking<'a> {
     /// A key that is smaller the stronger a finding is tied to an alert.
     fn strength(&self, finding: &Finding) -> impl Ord + use<> {
         let at = finding.time.start();
-        let nearest = self.reached(&finding.entity).map(|(_, hops)| hops).min();
+        let nearest = self.reached(finding).map(|(_, hops)| hops).min();
         let gap = self.next_onset(finding).map(|(_, onset)| onset.as_second() - at.as_second());
         (
             nearest.is_none(),
@@ -131,17 +146,22 @@ impl<'a> Ranking<'a> {
         )
     }
 
-    /// The alerts that effects of an entity reach, with the number of edges.
-    fn reached(&self, entity: &EntityId) -> impl Iterator<Item = (usize, usize)> {
-        let distances = self.causes.iter().enumerate();
-        distances.filter_map(|(alert, causes)| Some((alert, *causes.get(entity)?)))
+    /// The alerts that effects of a finding's entity reach, with the number of edges; when its
+    /// demand was changed also those that its load reaches.
+    fn reached(&self, finding: &Finding) -> impl Iterator<Item = (usize, usize)> {
+        let demand = if finding.signal == Signal::Demand { self.demand.as_slice() } else { &[] };
+        self.effects.iter().enumerate().filter_map(|(alert, effects)| {
+            let by_load = demand.get(alert).and_then(|load| load.get(&finding.entity));
+            let hops = effects.get(&finding.entity).into_iter().chain(by_load).min()?;
+            Some((alert, *hops))
+        })
     }
 
     /// The first onset after a finding, of an alert that it reaches.
     fn next_onset(&self, finding: &Finding) -> Option<(usize, Timestamp)> {
         let at = finding.time.start();
         let alerts = self.scope.alerts.shown();
-        let onsets = self.reached(&finding.entity).flat_map(|(alert, _)| {
+        let onsets = self.reached(finding).flat_map(|(alert, _)| {
             alerts.get(alert).into_iter().flat_map(Anomaly::onsets).map(move |onset| (alert, onset))
         });
         onsets.filter(|(_, onset)| *onset > at).min_by_key(|(alert, onset)| (*onset, *alert))
@@ -149,7 +169,7 @@ impl<'a> Ranking<'a> {
 
     /// How a finding stands to the alerts, such as `4m 10s before A2; reaches A2, A3`.
     fn hint(&self, finding: &Finding) -> String {
-        let reached: Vec<usize> = self.reached(&finding.entity).map(|(alert, _)| alert).collect();
+        let reached: Vec<usize> = self.reached(finding).map(|(alert, _)| alert).collect();
         if reached.is_empty() {
             return "no known way to an alert".to_owned();
         }
@@ -185,17 +205,24 @@ fn names_of(alike: &[&Finding]) -> String {
     }
 }
 
-/// Every entity whose effects reach this one, with the number of edges; itself with none.
-fn causes_of(topology: &Topology, affected: &EntityId) -> BTreeMap<EntityId, usize> {
-    let mut distances = BTreeMap::from([(affected.clone(), 0)]);
-    let mut queue = VecDeque::from([(affected.clone(), 0)]);
+fn gives_effects(neighbour: &Neighbour) -> bool {
+    matches!(neighbour.direction, Direction::Upstream | Direction::Both)
+}
+
+fn gives_load(neighbour: &Neighbour) -> bool {
+    !neighbour.outgoing && DEMAND_RELATIONS.contains(&neighbour.relation.as_str())
+}
+
+/// Every entity from which something leads to this one, with the number of edges; itself with none.
+fn sources(topology: &Topology, reached: &EntityId, leads: fn(&Neighbour) -> bool) -> Distances {
+    let mut distances = BTreeMap::from([(reached.clone(), 0)]);
+    let mut queue = VecDeque::from([(reached.clone(), 0)]);
     while let Some((entity, hops)) = queue.pop_front() {
         if hops == MAX_PATH_HOPS {
             continue;
         }
         for neighbour in topology.neighbours(&entity) {
-            let carries = matches!(neighbour.direction, Direction::Upstream | Direction::Both);
-            if carries && !distances.contains_key(&neighbour.entity) {
+            if leads(&neighbour) && !distances.contains_key(&neighbour.entity) {
                 distances.insert(neighbour.entity.clone(), hops + 1);
                 queue.push_back((neighbour.entity, hops + 1));
             }

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::alerts::AlertList;
 use crate::times::Times;
 
+/// Longest text of a finding, in characters.
+const MAX_TEXT: usize = 200;
+
 /// What the findings of a list are picked for.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Scope {
@@ -94,21 +97,39 @@ impl ItemLine {
         });
         // A count of events is part of their text.
         let measured = measured.filter(|_| finding.kind != eog_core::EvidenceKind::Event);
+        let said = mask_text(&said);
+        // What both would say is said once: by the text, if all of it can be shown.
+        let repeats = finding.change.as_ref().is_some_and(|change| said.contains(&change.path));
+        let whole = said.chars().count() <= MAX_TEXT;
+        let text = if repeats && !whole { String::new() } else { shorten(&said, MAX_TEXT) };
         Self {
             id: String::new(),
             when: times.at(finding.time.start()),
             entity: finding.entity.to_string(),
             signal: finding.signal,
-            text: shorten(&mask_text(&said), 200) + &measured.unwrap_or_default(),
-            change,
+            text: text + &measured.unwrap_or_default(),
+            change: change.filter(|_| !(repeats && whole)),
             hint,
             alike,
         }
     }
 
-    /// All that it says, to count its tokens.
+    /// Roughly what a template makes of it, to count its tokens.
     pub(crate) fn words(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        let change = self
+            .change
+            .as_ref()
+            .map(|change| format!(" {:?} from {:?} to {:?}", change.path, change.old, change.new));
+        format!(
+            "[999] {} {} {:?}{} {:?} | {} | alike: {:?}\n",
+            self.when,
+            self.entity,
+            self.signal,
+            change.unwrap_or_default(),
+            self.text,
+            self.hint,
+            self.alike
+        )
     }
 }
 
@@ -217,6 +238,20 @@ mod tests {
                 assert!(problem.contains(said), "{problem}");
             }
         }
+    }
+
+    #[test]
+    fn a_change_is_said_once() {
+        let line = |excerpt: &str| {
+            let change = finding("db").change("pool.size", "50", "5").excerpt(excerpt).build();
+            ItemLine::new(&change, &Times::default(), String::new(), String::new())
+        };
+        let repeated = line("pool.size changed from 50 to 5");
+        assert!(repeated.change.is_none() && repeated.text.contains("from 50 to 5"));
+        let added = line("by the nightly job");
+        assert!(added.change.is_some() && added.text == "by the nightly job");
+        let long = line(&format!("pool.size changed: {}", "x".repeat(400)));
+        assert!(long.change.is_some() && long.text.is_empty());
     }
 
     #[test]

@@ -59,7 +59,10 @@ fn every_phase_is_asked_and_shapes_the_case() {
     assert_eq!(case.window.start(), at("2026-03-20T11:45:00Z"));
     assert_eq!(case.window.end(), at("2026-03-20T12:20:00Z"));
     let reason = &case.bootstrap.window_reason;
-    assert!(reason.starts_with("chosen by mock/reader around HttpErrorRate on gateway"), "{reason}");
+    assert!(
+        reason.starts_with("chosen by mock/reader around HttpErrorRate on gateway"),
+        "{reason}"
+    );
     assert_eq!(seeds(&opened), ["frontend", "gateway"]);
     let reason = &case.seeds[0].reason;
     assert!(reason.starts_with("changed before the alert, may explain HttpErrorRate"), "{reason}");
@@ -81,8 +84,9 @@ fn prompts_show_what_the_choice_needs() {
     assert!(question(events).contains("Keep at most "));
     // The demand that was changed comes before the nightly restart.
     let lines = block(changes, "changes");
-    let sale = "[1] 12:00:00 frontend demand \"campaigns.spring-sale.active\" from \"false\"";
+    let sale = "[1] 12:00:00 frontend demand \"the spring flash sale went live (campaigns.";
     assert!(lines[0].starts_with(sale), "{lines:?}");
+    assert!(lines[0].ends_with("| 8m 0s before A1; reaches A1"), "{lines:?}");
     assert!(lines[1].contains("mailer restart"), "{lines:?}");
     assert_eq!(block(bootstrap, "changes").len(), 1);
     assert!(block(bootstrap, "changes")[0].starts_with("C1 12:00:00 frontend"));

@@ -229,11 +229,8 @@ fn secrets_are_masked_in_every_phase() {
         vec![change("db", 9_500, "env.DB_PASSWORD")],
     );
     let content = incident.changes[0].content().clone();
-    let detail = ChangeDetail {
-        path: "env.DB_PASSWORD".into(),
-        old: None,
-        new: Some(secret.into()),
-    };
+    let detail =
+        ChangeDetail { path: "env.DB_PASSWORD".into(), old: None, new: Some(secret.into()) };
     let excerpt = format!("set to {secret}");
     incident.changes =
         vec![Finding::new(FindingContent { change: Some(detail), excerpt, ..content })];

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 fn flash_sale() -> Incident {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-    Bundle::load(folder).unwrap().incident()
+    Bundle::read(&folder).unwrap().incident()
 }
 
 /// Opens an incident with a model.
@@ -60,10 +60,8 @@ fn called(lines: &[&str], text: &str) -> String {
 
 /// Keeps the lines with these numbers, of as many relevant ones.
 fn keep(numbers: impl IntoIterator<Item = usize>, total: usize) -> Value {
-    let relevant: Vec<Value> = numbers
-        .into_iter()
-        .map(|number| json!({ "number": number, "part": "cause" }))
-        .collect();
+    let relevant: Vec<Value> =
+        numbers.into_iter().map(|number| json!({ "number": number, "part": "cause" })).collect();
     json!({ "relevant": relevant, "total_relevant": total, "reasoning": "closest before" })
 }
 

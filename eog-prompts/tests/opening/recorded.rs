@@ -18,7 +18,16 @@ fn incident() -> Option<Incident> {
     let options =
         ReadOptions { architecture: Some(folder.join("architecture.json")), ..Default::default() };
     let snapshot = Snapshot::open(folder.join("scenario-2-partial"), &options).unwrap();
-    Some(snapshot.incident(&snapshot.graph()))
+    let mut incident = snapshot.incident(&snapshot.graph());
+    // The recording has no failure event; with one of our own every phase is asked.
+    let alert = incident.anomalies.iter().max_by_key(|alert| alert.onset).unwrap();
+    let failure = eog_testkit::finding(alert.entity.as_str())
+        .kind(eog_core::EvidenceKind::Event)
+        .signal(eog_core::Signal::Availability)
+        .at(&alert.onset.to_string())
+        .excerpt("Unhealthy, once: a probe failed");
+    incident.failures.push(failure.build());
+    Some(incident)
 }
 
 /// Takes of everything the first line, and of alerts the first with a star.
@@ -37,12 +46,12 @@ fn read(request: &ChatRequest, incident: &Incident) -> Value {
         "filter_spec_changes" => keep([1], 1),
         _ => {
             let line = block(request, "changes")[0];
-            let (_, reached) = line.split_once("reaches ").unwrap();
-            let reached = reached.split([',', ' ', '\n']).next().unwrap();
+            let (_, follows) = line.split_once("before ").unwrap();
+            let follows = follows.split(';').next().unwrap();
             json!({
                 "candidates": [{
                     "entity": line.split(' ').nth(2).unwrap(), "strength": "change_before_alert",
-                    "evidence": ["C1"], "explains": [reached], "reason": "changed right before",
+                    "evidence": ["C1"], "explains": [follows], "reason": "changed right before",
                 }],
                 "ignored": [], "reasoning": "one change explains all",
             })
