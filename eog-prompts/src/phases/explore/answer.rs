@@ -16,6 +16,7 @@ pub struct ExploreAnswer {
     pub direction: Step,
     /// numbers of the evidence for the label
     pub evidence: Vec<u32>,
+    /// the explanatory role of the entity, as defined under Labels
     pub label: Label,
     /// for defer: is evidence absent, or not understood? none for every other label
     pub missing: Missing,
@@ -43,6 +44,7 @@ pub struct ExploreClaim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExploreProposal {
+    /// its name
     pub entity: String,
     /// what could be found there
     pub reason: String,

@@ -95,7 +95,7 @@ impl ExploreInput {
         Self {
             day: clock.day().to_owned(),
             start: clock.show(packet.window.start()),
-            end: clock.show(packet.window.end()),
+            end: clock.show_end(packet.window.end()),
             alerts: alerts.collect(),
             more_alerts: frame.more,
             entity: packet.entity.to_string(),

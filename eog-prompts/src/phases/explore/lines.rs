@@ -38,14 +38,20 @@ impl Clock {
         if day == self.day { time.to_owned() } else { format!("{day} {time}") }
     }
 
+    /// The end of a window. Many end one second after the last instant they speak of.
+    pub(super) fn show_end(&self, end: Timestamp) -> String {
+        let text = self.show(end);
+        match text.strip_suffix(":01") {
+            Some(minute) if minute.contains(':') => minute.to_owned(),
+            _ => text,
+        }
+    }
+
     fn span(&self, time: EvidenceTime) -> String {
         match time {
             EvidenceTime::At(at) => self.show(at),
             EvidenceTime::During(window) => {
-                // Windows end just after the last instant they speak of.
-                let end = self.show(window.end());
-                let end = end.strip_suffix(":01").unwrap_or(&end);
-                format!("{}-{end}", self.show(window.start()))
+                format!("{}-{}", self.show(window.start()), self.show_end(window.end()))
             }
         }
     }
