@@ -118,7 +118,7 @@ pub enum Unfit<E> {
 ///     neighbours: vec![],
 ///     inbox: vec![],
 /// };
-/// let cut = fit_packet(&packet, 12, |cut| Ok::<_, String>(10 + cut.mentions.len() as u64))?;
+/// let cut = fit_packet(&packet, 12, |cut| Ok::<_, std::fmt::Error>(10 + cut.mentions.len() as u64))?;
 /// assert_eq!(cut.mentions, [0, 1]);
 /// assert_eq!(cut.omitted, ["1 of 3 other entities mentioned"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

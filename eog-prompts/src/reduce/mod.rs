@@ -11,4 +11,4 @@ pub use chunk::chunk_ranges;
 pub(crate) use fit::largest_fitting;
 pub use fit::{PacketCut, Unfit, fit_packet};
 pub(crate) use rounds::{next_cap, pages};
-pub(crate) use variety::{Family, families};
+pub(crate) use variety::families;

@@ -2,17 +2,22 @@
 
 use std::ops::Range;
 
-use super::chunk_ranges;
-
-/// The pages of one round: consecutive items, at most `budget` tokens and `most` items each.
+/// The pages of one round: consecutive items, at most `budget` tokens and `most` items each. An item
+/// that is larger than the budget is a page of its own.
 pub(crate) fn pages(sizes: &[u64], budget: u64, most: usize) -> Vec<Range<usize>> {
-    let most = most.max(1);
-    let by_tokens = chunk_ranges(sizes, budget, 0);
-    let split = by_tokens.into_iter().flat_map(|page| {
-        let end = page.end;
-        page.step_by(most).map(move |start| start..(start + most).min(end))
-    });
-    split.collect()
+    let mut pages: Vec<Range<usize>> = Vec::new();
+    let mut taken = 0_u64;
+    for (at, size) in sizes.iter().enumerate() {
+        taken = taken.saturating_add(*size);
+        match pages.last_mut() {
+            Some(page) if taken <= budget && page.len() < most => page.end = at + 1,
+            _ => {
+                taken = *size;
+                pages.push(at..at + 1);
+            }
+        }
+    }
+    pages
 }
 
 /// How many items of a page of `length` may win in a round, counted from 1.
