@@ -124,7 +124,9 @@ impl Game<'_> {
             page += 1;
             let (picked, total) = self.ask::<P>(&input, &members).await;
             if round == 1 {
-                self.sifted.total += total;
+                // What two pages share is counted once.
+                let again = |(at, _): &&Pick| winners.iter().any(|(known, _)| known == at);
+                self.sifted.total += total - picked.iter().filter(again).count().min(total);
             }
             winners.extend(picked);
         }
