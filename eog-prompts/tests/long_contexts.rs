@@ -160,6 +160,36 @@ fn what_is_left_of_many_chunks_fits_one_prompt() {
 }
 
 #[test]
+fn of_too_much_causes_stay_before_what_is_mere_context() {
+    // One page of long lines: 60 win, of which the last ten are causes.
+    let sort = |_: &ChatRequest| {
+        let part = |number: usize| if number > 50 { "cause" } else { "context" };
+        let kept = (1..=60).map(|number| json!({ "number": number, "part": part(number) }));
+        let kept: Vec<_> = kept.collect();
+        Some(Reply::from(json!({ "relevant": kept, "total_relevant": 60, "reasoning": "" })))
+    };
+    let model = Arc::new(MockModel::new("mock/sorter").then(sort(&request()).unwrap()));
+    let condensed = condense(&sample(60, 180, 0), &model, 5_000);
+    let begins: Vec<&str> = condensed
+        .packet
+        .context
+        .findings
+        .iter()
+        .map(|finding| finding.excerpt.split(" connection").next().unwrap())
+        .collect();
+    for cause in 50..60 {
+        assert!(begins.contains(&format!("event {cause}").as_str()), "{begins:?}");
+    }
+    assert!(begins.len() < 60 && begins.contains(&"event 0"), "{begins:?}");
+    assert!(begins.is_sorted_by_key(|text| text[6..].parse::<u32>().unwrap()), "{begins:?}");
+}
+
+fn request() -> ChatRequest {
+    let messages = vec![];
+    ChatRequest { phase: String::new(), messages, answer: None, max_output_tokens: 1 }
+}
+
+#[test]
 fn the_same_context_asks_the_same() {
     let (first, second) = (
         Arc::new(MockModel::new("mock/reader").answering(sevens)),
