@@ -124,7 +124,9 @@ impl Game<'_> {
             page += 1;
             let (picked, total) = self.ask::<P>(&input, &members).await;
             if round == 1 {
-                self.sifted.total += total;
+                // What two pages share is counted once.
+                let again = |(at, _): &&Pick| winners.iter().any(|(known, _)| known == at);
+                self.sifted.total += total - picked.iter().filter(again).count().min(total);
             }
             winners.extend(picked);
         }
@@ -134,21 +136,20 @@ impl Game<'_> {
         winners
     }
 
-    fn pages_of(&self, round: usize, picks: &[Pick]) -> Vec<Vec<usize>> {
+    fn pages_of(&self, round: usize, picks: &[Pick]) -> Vec<Vec<Pick>> {
         let bounds = self.sift.bounds;
-        let positions: Vec<usize> = picks.iter().map(|(at, _)| *at).collect();
-        let sizes: Vec<u64> = positions.iter().map(|at| self.sizes[*at]).collect();
+        let sizes: Vec<u64> = picks.iter().map(|(at, _)| self.sizes[*at]).collect();
         let ranges = match bounds.overlap {
             overlap if overlap > 0 && round == 1 => {
                 chunk_ranges(&sizes, bounds.page_tokens, overlap)
             }
             _ => pages(&sizes, bounds.page_tokens, bounds.page_items),
         };
-        ranges.into_iter().map(|range| positions[range].to_vec()).collect()
+        ranges.into_iter().map(|range| picks[range].to_vec()).collect()
     }
 
     /// What wins on a page, and how much was relevant before the cap.
-    async fn ask<P>(&mut self, input: &FilterInput, members: &[usize]) -> (Vec<Pick>, usize)
+    async fn ask<P>(&mut self, input: &FilterInput, members: &[Pick]) -> (Vec<Pick>, usize)
     where
         P: Phase<Input = FilterInput, Answer = FilterAnswer>,
     {
@@ -159,7 +160,7 @@ impl Game<'_> {
                     self.sifted.usage += Usage::from(asked.usage);
                     let picked = asked.answer.relevant.iter().filter_map(|relevant| {
                         let at = (relevant.number as usize).checked_sub(1)?;
-                        Some((*members.get(at)?, relevant.part))
+                        Some((members.get(at)?.0, relevant.part))
                     });
                     return (picked.collect(), asked.answer.total_relevant as usize);
                 }
@@ -169,12 +170,16 @@ impl Game<'_> {
                 }
             }
         }
-        let strongest = members.iter().take(input.cap).map(|at| (*at, Part::Effect));
-        (strongest.collect(), input.cap.min(members.len()))
+        // What an earlier round said of them counts before their strength.
+        let mut strongest = members.to_vec();
+        strongest.sort_unstable_by_key(|(at, part)| (*part, *at));
+        strongest.truncate(input.cap);
+        let kept = strongest.len();
+        (strongest, kept)
     }
 
-    fn input(&self, members: &[usize], page: usize, pages: usize, cap: usize) -> FilterInput {
-        let numbered = members.iter().enumerate().map(|(number, at)| ItemLine {
+    fn input(&self, members: &[Pick], page: usize, pages: usize, cap: usize) -> FilterInput {
+        let numbered = members.iter().enumerate().map(|(number, (at, _))| ItemLine {
             id: format!("[{}]", number + 1),
             ..self.sift.lines[*at].clone()
         });

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use eog_core::{ContextPacket, Direction, EvidenceKind, Label};
+use eog_core::{Belief, ContextPacket, Direction, EvidenceKind, Finding, Label};
 use eog_evidence::shorten;
 
 /// Limits on the length of single texts that are tried before anything is left out, in characters.
@@ -244,13 +244,34 @@ fn remarks(packet: &ContextPacket, cut: &PacketCut) -> Vec<String> {
             words.push(format!("{} of {all} {noun}", all - kept));
         }
     }
-    if let Some(limit) = cut.text_limit {
+    if let Some(limit) = cut.text_limit.filter(|limit| is_any_longer(packet, cut, *limit)) {
         words.push(format!("what is longer than {limit} characters in any one text"));
     }
     words
 }
 
-/// Such as `5 metrics, 3 logs`.
+/// Whether a limit on the length of texts takes anything from what is shown.
+fn is_any_longer(packet: &ContextPacket, cut: &PacketCut, limit: usize) -> bool {
+    let longer = |text: &String| text.chars().nth(limit).is_some();
+    let findings = cut.findings.iter().filter_map(|at| packet.context.findings.get(*at));
+    let of_finding = |finding: &Finding| {
+        let change = finding.change.as_ref().is_some_and(|change| {
+            longer(&change.path) || change.old.iter().chain(&change.new).any(longer)
+        });
+        change || longer(&finding.excerpt)
+    };
+    let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
+    let of_message = |belief: &Belief| {
+        let claims = &belief.claims;
+        let claimed =
+            claims.iter().any(|claim| longer(&claim.condition) || longer(&claim.observed));
+        claimed || longer(&belief.summary)
+    };
+    findings.into_iter().any(of_finding)
+        || messages.into_iter().any(|from| of_message(&from.belief))
+}
+
+/// Such as `metrics: 5, logs: 3`.
 fn kinds_left_out(packet: &ContextPacket, cut: &PacketCut) -> String {
     let all = &packet.context.findings;
     let kinds = [
@@ -272,7 +293,7 @@ fn kinds_left_out(packet: &ContextPacket, cut: &PacketCut) -> String {
 
 #[cfg(test)]
 mod tests {
-    use eog_core::{Finding, Signal};
+    use eog_core::Signal;
     use eog_testkit::{finding, packet};
     use proptest::prelude::*;
 
@@ -337,7 +358,7 @@ mod tests {
     #[test]
     fn messages_that_say_most_stay_longest() {
         let sample = sample();
-        let cut = fitted(&sample, 230);
+        let cut = fitted(&sample, 160);
         let senders: Vec<&str> =
             cut.messages.iter().map(|at| sample.inbox[*at].sender.as_str()).collect();
         assert_eq!(senders, ["disk"]);

@@ -4,6 +4,7 @@
 
 mod flash_sale;
 mod long_lists;
+mod neutral;
 mod recorded;
 mod wrong_answers;
 
