@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use eog::EvidenceKind;
+use eog_prompts::phases::{FinalizeAnswer, ToldEntity};
 use eog_prompts::{
-    Author, ChatErrorKind, FinalizeAnswer, Finalizer, Material, MockModel, ModelInfo, Narrative,
-    Pack, Prompter, Reply, TokenUsage, ToldEntity, narrate,
+    Author, ChatErrorKind, Finalizer, Material, MockModel, ModelInfo, Narrative, Pack, Prompter,
+    Reply, TokenUsage, narrate,
 };
 use eog_testkit::{FindingBuilder, MemoryContext, finding, origin, policy_fn, symptom_of};
 
@@ -91,7 +92,7 @@ fn the_second_model_tells_what_the_first_cannot() {
 fn of_too_much_evidence_the_most_telling_is_shown_and_the_rest_is_said() {
     let material = flash_sale();
     let all = shown(&material);
-    let few = eog_prompts::FinalizeInput::of(&material, 2);
+    let few = eog_prompts::phases::FinalizeInput::of(&material, 2);
     assert!(few.evidence[0].text.contains("spring-sale"), "{:?}", few.evidence);
     let left_out =
         format!("{} findings of {} that the model was not shown", all.ids.len() - 2, all.ids.len());

@@ -50,7 +50,7 @@ fn a_narrative_is_read_back() {
 
 #[test]
 fn the_form_is_strict_and_asks_for_no_fixes() {
-    let form = answer_form::<eog_prompts::FinalizeAnswer>("finalize");
+    let form = answer_form::<eog_prompts::phases::FinalizeAnswer>("finalize");
     assert_eq!(not_strict(&form.schema), Vec::<String>::new());
     let schemas = [form.schema, eog_core::json_schema::<Narrative>()];
     for schema in schemas.map(|schema| schema.to_string().to_lowercase()) {

@@ -1,6 +1,7 @@
 //! A model where the investigation found nothing: it may guess, and the guess is called one.
 
-use eog_prompts::{FinalizeAnswer, Material, ToldAlert, ToldAnswer, ToldEntity, ToldTime};
+use eog_prompts::Material;
+use eog_prompts::phases::{FinalizeAnswer, ToldAlert, ToldAnswer, ToldEntity, ToldTime};
 
 use crate::making::{factors, number, reason, shown, told, undiagnosed};
 

@@ -1,8 +1,11 @@
 //! A model that lies: one statement of an honest answer changed at a time.
 
-use eog_prompts::{Narrative, ToldEntity, ToldMoment, ToldPropagation};
+use eog::EvidenceKind;
+use eog_prompts::Narrative;
+use eog_prompts::phases::{FinalizeAnswer, ToldEntity, ToldMoment, ToldPropagation};
+use eog_testkit::finding;
 
-use crate::making::{entity, factors, number, reason, sale_told};
+use crate::making::{entity, factors, number, reason, sale_told, shown, told, unexplained_origin};
 
 /// What the honest answer becomes.
 fn honest() -> Narrative {
@@ -248,4 +251,40 @@ fn a_flood_of_lies_is_bounded() {
     assert_eq!(narrative.refused.len(), 101);
     assert_eq!(narrative.refused[100].what, "4900 further statements");
     assert_eq!(narrative.summary.chars().count(), 1_501);
+}
+
+#[test]
+fn an_origin_that_nobody_can_answer_for_is_demoted() {
+    let note = finding("db").kind(EvidenceKind::Note).at("10:01").excerpt("lies on a path");
+    let material = unexplained_origin(&[note]);
+    let answer = FinalizeAnswer {
+        summary: "It was the database.".to_owned(),
+        entities: vec![ToldEntity {
+            name: "db".to_owned(),
+            contributing_factor: true,
+            evidence: vec![number(&shown(&material), "lies on a path")],
+            ..ToldEntity::default()
+        }],
+        ..FinalizeAnswer::default()
+    };
+    let narrative = told(&material, &answer);
+    assert_eq!(factors(&narrative), [""; 0]);
+    let [deviation] = &narrative.deviations[..] else { panic!("{:?}", narrative.deviations) };
+    assert_eq!((deviation.entity.as_str(), deviation.contributing_factor), ("db", false));
+    assert!(deviation.reason.starts_with("demoted: what changed"), "{}", deviation.reason);
+}
+
+#[test]
+fn times_within_the_evidence_may_be_repeated() {
+    let event = finding("db").kind(EvidenceKind::Event).at("10:03").excerpt("last backup at 08:15");
+    let material = unexplained_origin(&[event]);
+    let answer = |summary: &str| FinalizeAnswer {
+        summary: summary.to_owned(),
+        entities: vec![ToldEntity { name: "web".to_owned(), ..ToldEntity::default() }],
+        ..FinalizeAnswer::default()
+    };
+    let narrative = told(&material, &answer("The last backup was at 08:15."));
+    assert_eq!(narrative.summary, "The last backup was at 08:15.");
+    let narrative = told(&material, &answer("The last backup was at 08:16."));
+    assert!(reason(&narrative, "the summary").contains("08:16"));
 }

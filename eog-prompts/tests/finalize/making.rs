@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use eog::{Config, Label};
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
-use eog_prompts::{
-    FinalizeAnswer, FinalizeInput, Finalized, Finalizer, Material, MockModel, Narrative, Pack,
-    Prompter, Reply, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
+use eog_prompts::phases::{
+    FinalizeAnswer, FinalizeInput, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation,
+    ToldTime,
 };
+use eog_prompts::{Finalized, Finalizer, Material, MockModel, Narrative, Pack, Prompter, Reply};
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
 use eog_testkit::{
     MemoryContext, alert, case, claim, finding, origin, policy_fn, run, symptom_of, topology,
