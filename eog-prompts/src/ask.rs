@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use eog_core::Failure;
 
-use crate::count::count_request;
 use crate::schema::{answer_form, whole_schema};
 use crate::{
-    ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, Pack, Phase, PromptError,
-    TokenUsage,
+    ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ModelInfo, Pack, Phase,
+    PromptError, TokenCounter, TokenUsage,
 };
 use checked::{check, quoted};
 
@@ -103,6 +102,21 @@ impl Prompter {
         }
     }
 
+    /// How many tokens a prompt may have, so that the first model takes it and can answer.
+    pub fn room(&self) -> u64 {
+        let first = self.models.first().map(|model| self.room_of(model.info()));
+        first.unwrap_or(u64::from(self.limits.max_prompt_tokens))
+    }
+
+    /// How many tokens the first request of a question has, as the first model counts them.
+    ///
+    /// # Errors
+    /// [`PromptError`] when the templates do not fit the input.
+    pub fn tokens<P: Phase>(&self, input: &P::Input) -> Result<u64, PromptError> {
+        let tokenizer = self.models.first().map_or("", |model| model.info().tokenizer.as_str());
+        Ok(TokenCounter::new(tokenizer).request(&self.request::<P>(input)?))
+    }
+
     /// Asks until a model gives an answer that may be used.
     ///
     /// # Errors
@@ -184,11 +198,16 @@ impl Prompter {
         ChatRequest { max_output_tokens: most, ..request.clone() }
     }
 
+    fn room_of(&self, info: &ModelInfo) -> u64 {
+        let output = self.limits.max_output_tokens.min(info.max_output_tokens);
+        let window = info.context_tokens.saturating_sub(output);
+        u64::from(window.min(self.limits.max_prompt_tokens))
+    }
+
     fn fits(&self, model: &dyn ChatModel, request: &ChatRequest) -> Result<(), PromptError> {
         let info = model.info();
-        let window = info.context_tokens.saturating_sub(request.max_output_tokens);
-        let limit = u64::from(window.min(self.limits.max_prompt_tokens));
-        let tokens = count_request(info, request);
+        let limit = self.room_of(info);
+        let tokens = TokenCounter::of(info).request(request);
         if tokens <= limit {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use eog::{Anomaly, Belief, Claim, Conclusion, EntityId, Finding, Spent, StopReason, Window};
+use eog_prompts::Narrative;
 use serde::Serialize;
 
 use super::course::Fork;
@@ -21,6 +22,7 @@ struct ResultFile<'r> {
     stop: StopReason,
     forks: &'r [Fork],
     conclusion: &'r Conclusion,
+    narrative: &'r Narrative,
     anomalies: &'r [Anomaly],
     causal_claims: &'r [Claim],
     beliefs: &'r BTreeMap<EntityId, Belief>,
@@ -47,6 +49,7 @@ pub(crate) fn json(report: &Report) -> String {
         stop: report.stop,
         forks: &report.forks,
         conclusion: &report.conclusion,
+        narrative: &report.narrative,
         anomalies: &report.anomalies,
         causal_claims: &report.causal,
         beliefs: &report.beliefs,

@@ -1,3 +1,4 @@
+use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -68,8 +69,6 @@ fn ask(prompter: &Prompter) -> Result<Asked<Number>, Failure> {
         Poll::Pending => panic!("mocks answer at once"),
     }
 }
-
-use std::future::Future;
 
 const GOOD: &str = r#"{ "number": 5, "why": "it is" }"#;
 
@@ -185,6 +184,10 @@ fn only_busy_providers_make_a_failure_transient() {
     assert_eq!((failure.transient, failure.retry_after), (true, Some(Duration::from_secs(9))));
     let wrong = Arc::new(MockModel::new("mock/wrong").when_phase("greater", "nonsense"));
     let failure = ask(&chain(&[&busy(3), &wrong])).unwrap_err();
+    assert_eq!((failure.transient, failure.retry_after), (false, None));
+    let barred = Reply::error(ChatErrorKind::NotAllowed, "the key is wrong");
+    let barred = Arc::new(MockModel::new("mock/barred").then(barred));
+    let failure = ask(&chain(&[&barred, &busy(3)])).unwrap_err();
     assert_eq!((failure.transient, failure.retry_after), (false, None));
 }
 

@@ -13,7 +13,7 @@ use super::narrative::{
     Propagation, Refused,
 };
 use super::rules;
-use crate::phases::finalize::{
+use crate::phases::{
     FinalizeAnswer, FinalizeInput, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation,
     ToldTime,
 };

@@ -34,18 +34,24 @@ impl Clock {
     }
 }
 
-/// The times of day (`9:05`, `09:05:30`, read as `09:05…`) and dates (`2026-01-01`) in a text.
+/// The times of day (`9:05`, `09:05:30`, read as `09:05…`) and dates (`2026-01-01`) in a text, ranges
+/// taken apart.
 fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
     let is_part = |c: char| c.is_ascii_digit() || c == ':' || c == '-';
     let starts = text.char_indices().filter(move |(at, c)| {
         is_part(*c) && !text[..*at].chars().next_back().is_some_and(is_part)
     });
-    starts.filter_map(move |(start, _)| {
+    starts.flat_map(move |(start, _)| {
         let run = text[start..].split(|c| !is_part(c)).next().unwrap_or_default();
         let before = text[..start].chars().next_back();
-        let stands_alone = before.is_none_or(|c| c == 'T' || !(c.is_alphanumeric() || c == '.'));
-        let run = run.trim_matches(['-', ':']);
-        if stands_alone { time_of_day(run).or_else(|| date(run)) } else { None }
+        let is_joined = before.is_some_and(|c| c != 'T' && (c.is_alphanumeric() || c == '.'));
+        match date(run) {
+            Some(date) if !is_joined => vec![date],
+            _ => {
+                let times = run.split('-').skip(usize::from(is_joined));
+                times.filter_map(|part| time_of_day(part.trim_end_matches(':'))).collect()
+            }
+        }
     })
 }
 
@@ -73,12 +79,11 @@ mod tests {
     #[test]
     fn finds_times_and_dates_and_nothing_else() {
         let found: Vec<String> = tokens(
-            "at 2026-03-20T12:08:00.5Z (9:05), from 10:04:20-10:05; not 10.0.0.1:53, web:8080, \
-             12:61, a12:30, 1.2.3, 99:10 or x-12:00; é12:01",
+            "at 2026-03-20T12:08:00.5Z (9:05), from 10:04:20-10:05: not 10.0.0.1:53, web:8080, \
+             12:61, a12:30, 1.2.3, 99:10 or é12:01, but x-12:00",
         )
         .collect();
-        // The end of a range is joined with its beginning, so neither counts.
-        assert_eq!(found, ["2026-03-20", "12:08:00", "09:05", "12:00"]);
+        assert_eq!(found, ["2026-03-20", "12:08:00", "09:05", "10:04:20", "10:05", "12:00"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::ask::Prompter;
 use crate::finalize::material::Material;
 use crate::finalize::narrative::{Author, Narrative};
 use crate::finalize::{check, rules};
-use crate::phases::finalize::{Finalize, FinalizeInput};
+use crate::phases::{Finalize, FinalizeInput};
 use crate::{ChatRequest, PromptError, TokenUsage, words};
 
 /// Most findings that one prompt shows.

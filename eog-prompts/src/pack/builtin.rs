@@ -12,10 +12,24 @@ macro_rules! templates {
 /// Templates of all phases, and partials that know no domain.
 pub(super) const TEMPLATES: &[Named] = templates!(
     "templates":
+    "alert_lines",
+    "bootstrap.system",
+    "bootstrap.user",
+    "classify_evidence.system",
+    "classify_evidence.user",
     "correction",
     "data_rules",
+    "explore.system",
+    "explore.user",
+    "filter_events.system",
+    "filter_events.user",
+    "filter_spec_changes.system",
+    "filter_spec_changes.user",
     "finalize.system",
     "finalize.user",
+    "item_line",
+    "select_investigation_window.system",
+    "select_investigation_window.user",
 );
 
 /// The domains, the default first. Each has the same partials.

@@ -37,7 +37,7 @@ fn a_folder_replaces_single_templates() {
 fn what_cannot_be_loaded_is_named() {
     let long = "x".repeat(MAX_TEMPLATE_BYTES as usize + 1);
     let cases: [(&str, &str, &str); 7] = [
-        ("rôle.hbs", "", "The templates are: changes.hbs"),
+        ("rôle.hbs", "", "The templates are: alert_lines.hbs"),
         ("role.hbs", "{{#if x}}", "role.hbs: not a template"),
         ("role.hbs", &long, "longer than"),
         ("role.hbs", "{{> roll}}", "which is none of"),

@@ -1,8 +1,8 @@
 //! The last question to a model: what an investigation found, told as a narrative.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Claim, EntityId, EvidenceId, EvidenceKind, Finding};
+use eog_core::{Claim, EntityId, EvidenceId, EvidenceKind, Finding, OriginGroup};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,9 @@ use crate::words;
 
 /// Most entities, claims and alerts that one prompt shows, each.
 const MAX_LINES: usize = 100;
+
+/// Fewest of them, however little evidence there is room for.
+const MIN_LINES: usize = 10;
 
 /// The phase that tells the result. What it may say is fixed by [`FinalizeInput`]; what it says is
 /// checked against the ledger afterwards, by [`Finalizer`](crate::Finalizer).
@@ -142,19 +145,21 @@ pub struct EvidenceLine {
 
 impl FinalizeInput {
     /// What is shown of an investigation, with at most so many findings: those behind the frontier
-    /// first, then those on the causal paths, then the rest.
+    /// first, then those on the causal paths, then the rest. Other lists hold at most 100 lines, and
+    /// as few as 10 where there are fewer findings.
     pub fn of(material: &Material, max_evidence: usize) -> Self {
         let mut left_out = Vec::new();
+        let lines = MAX_LINES.min(max_evidence.max(MIN_LINES));
         let names = names(material);
-        let entities = first(&names, MAX_LINES, "entity", "entities", &mut left_out);
+        let entities = first(&names, lines, "entity", "entities", &mut left_out);
         let on_path: BTreeSet<_> = material.causal.iter().map(Claim::edge).collect();
         let (path, beside): (Vec<&Claim>, Vec<&Claim>) =
             material.claims.iter().partition(|claim| on_path.contains(&claim.edge()));
         let mut claims: Vec<&Claim> = path.into_iter().chain(beside).collect();
         claims.dedup_by_key(|claim| claim.edge());
-        let claims = first(&claims, MAX_LINES, "claim", "claims", &mut left_out);
+        let claims = first(&claims, lines, "claim", "claims", &mut left_out);
         let alerts: Vec<usize> = (0..material.anomalies.len()).collect();
-        let alerts = first(&alerts, MAX_LINES, "alert", "alerts", &mut left_out);
+        let alerts = first(&alerts, lines, "alert", "alerts", &mut left_out);
         let cited = cited(material, entities, claims);
         let cited = first(&cited, max_evidence, "finding", "findings", &mut left_out);
         let ids: Vec<EvidenceId> = cited.iter().map(|finding| finding.id().clone()).collect();
@@ -164,10 +169,28 @@ impl FinalizeInput {
             numbered.map(|(position, _)| position + 1).collect()
         };
         let line = |text: &str| words::clean(text).into_owned();
-        let frontier = material.causes().map(|group| GroupLine {
+        let numbered: BTreeMap<String, usize> = cited
+            .iter()
+            .zip(1..)
+            .map(|(finding, number)| (line(&words::finding(finding)), number))
+            .collect();
+        // A claim often says what a finding says: the number is shorter.
+        let line_or_number = |text: &str| {
+            let text = line(text);
+            numbered.get(&text).map_or(text, |number| format!("[{number}]"))
+        };
+        let causes: Vec<&OriginGroup> = material.causes().collect();
+        let causes = first(&causes, lines, "group", "groups of the frontier", &mut left_out);
+        let unlinked: Vec<&EntityId> =
+            material.unlinked().flat_map(|group| &group.origins).collect();
+        let what = "origins without an alert";
+        let unlinked = first(&unlinked, lines, "origin without an alert", what, &mut left_out);
+        let derived = &material.conclusion.derived_origins;
+        let derived = first(derived, lines, "explained origin", "explained origins", &mut left_out);
+        let frontier = causes.iter().map(|group| GroupLine {
             origins: group.origins.clone(),
             confidence: group.confidence.to_string(),
-            explains: group.covers.iter().map(|position| position + 1).collect(),
+            explains: group.covers.iter().take(lines).map(|position| position + 1).collect(),
             doubts: group.doubts.iter().map(|doubt| line(&doubt.to_string())).collect(),
         });
         let alerts = alerts.iter().map(|&position| {
@@ -191,8 +214,8 @@ impl FinalizeInput {
         let claims = claims.iter().map(|claim| ClaimLine {
             cause: claim.cause.clone(),
             effect: claim.effect.clone(),
-            condition: line(&claim.condition),
-            observed: line(&claim.observed),
+            condition: line_or_number(&claim.condition),
+            observed: line_or_number(&claim.observed),
             evidence: numbers(&claim.evidence),
         });
         let evidence = cited.iter().zip(1..).map(|(finding, number)| EvidenceLine {
@@ -207,8 +230,8 @@ impl FinalizeInput {
             confidence: material.conclusion.confidence.to_string(),
             has_frontier: material.is_diagnosed(),
             frontier: frontier.collect(),
-            unlinked: material.unlinked().flat_map(|group| group.origins.clone()).collect(),
-            derived: material.conclusion.derived_origins.clone(),
+            unlinked: unlinked.iter().map(|name| (*name).clone()).collect(),
+            derived: derived.to_vec(),
             alerts: alerts.collect(),
             entities: entities.collect(),
             claims: claims.collect(),

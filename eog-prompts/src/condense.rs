@@ -1,0 +1,106 @@
+//! Contexts that are too long for one prompt, read in chunks.
+
+use eog_core::{ContextPacket, Usage};
+
+use crate::Prompter;
+use crate::phases::{ClassifyEvidence, FilterInput, ItemLine, Scope};
+use crate::sift::{Sift, SiftBounds};
+
+/// Contexts of more tokens than this are read in chunks, also by models that take more at once:
+/// beyond it models overlook what is in the middle.
+pub const CHUNK_TOKENS: u64 = 80_000;
+
+/// Neighbouring chunks share one part in so many.
+const OVERLAP_PART: u64 = 20;
+
+/// At most so many findings of a chunk are kept.
+const CHUNK_CAP: usize = 60;
+
+/// A packet whose findings were read in chunks, and what that took.
+#[derive(Clone, Debug)]
+pub struct Condensed {
+    /// The packet with the findings that matter, in their order; `context.omitted` says what is
+    /// left out, with counts.
+    pub packet: ContextPacket,
+    /// What all calls took.
+    pub usage: Usage,
+}
+
+/// Reads the findings of a packet in overlapping chunks of at most `chunk_tokens` and keeps those
+/// that matter: a map over chunks in which the model sorts findings into causes, effects and
+/// context, then rounds among the kept ones until they fit one prompt.
+///
+/// For packets whose prompt takes more than [`CHUNK_TOKENS`], or more than the model takes; what
+/// comes back goes through [`fit_packet`](crate::fit_packet) as any packet does. Equal packets give
+/// equal requests in equal order. A chunk that the model cannot judge keeps its strongest findings,
+/// and `context.omitted` says so.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use eog_core::{ContextPacket, EntityId, LocalContext, Window};
+/// use eog_prompts::{CHUNK_TOKENS, MockModel, Pack, Prompter, condense_packet};
+/// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// # let context = LocalContext::default();
+/// # let (neighbours, inbox) = (vec![], vec![]);
+/// # let packet = ContextPacket { entity: EntityId::new("db")?, window, context, neighbours, inbox };
+/// let model = MockModel::new("mock/small");
+/// let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::new(model)]);
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let condensed = condense_packet(&prompter, &packet, CHUNK_TOKENS).await;
+/// assert_eq!(condensed.packet, packet); // Nothing to read, nothing asked.
+/// # });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub async fn condense_packet(
+    prompter: &Prompter,
+    packet: &ContextPacket,
+    chunk_tokens: u64,
+) -> Condensed {
+    let mut packet = packet.clone();
+    if packet.context.findings.is_empty() {
+        return Condensed { packet, usage: Usage::default() };
+    }
+    let scope = Scope::new(packet.window, &[]);
+    let line = |finding| ItemLine::new(finding, &scope.times, String::new(), String::new());
+    let lines: Vec<ItemLine> = packet.context.findings.iter().map(line).collect();
+    let page_tokens = chunk_tokens.min(room(prompter)).max(1);
+    let sift = Sift {
+        prompter,
+        page: FilterInput {
+            scope,
+            entity: Some(packet.entity.to_string()),
+            page: 0,
+            pages: 0,
+            cap: 0,
+            items: Vec::new(),
+        },
+        lines: &lines,
+        bounds: SiftBounds {
+            page_items: usize::MAX,
+            page_tokens,
+            overlap: page_tokens / OVERLAP_PART,
+            cap: CHUNK_CAP,
+            keep_items: usize::MAX,
+            keep_tokens: page_tokens / 2,
+        },
+        noun: "findings",
+    };
+    let sifted = sift.run::<ClassifyEvidence>().await;
+    let mut kept = sifted.kept.iter().copied().peekable();
+    let mut at = 0;
+    packet.context.findings.retain(|_| {
+        at += 1;
+        kept.next_if_eq(&(at - 1)).is_some()
+    });
+    packet.context.omitted.extend(sifted.left_out);
+    packet.context.omitted.extend(
+        sifted.failure.map(|why| format!("chosen by strength alone, since no model could: {why}")),
+    );
+    Condensed { packet, usage: sifted.usage }
+}
+
+/// What the lines of a chunk may take of the first model's window: two thirds, since the rest of
+/// the prompt comes on top.
+pub(crate) fn room(prompter: &Prompter) -> u64 {
+    prompter.room() / 3 * 2
+}

@@ -1,0 +1,434 @@
+//! The start of an investigation, chosen with a model and checked against the incident.
+
+mod ranked;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use eog_core::{Anomaly, Bootstrap, Case, EntityId, Failure, Finding, Seed, Usage, Window};
+use eog_evidence::{Incident, StartError, open_case, shorten};
+
+use crate::condense::room;
+use crate::phases::{
+    Candidate, ChooseSeeds, FilterAnswer, FilterChanges, FilterEvents, FilterInput, MAX_CANDIDATES,
+    Scope, SeedFacts, SeedsAnswer, SeedsInput, SelectWindow, WindowAnswer, WindowInput,
+};
+use crate::reduce::largest_fitting;
+use crate::sift::{Sift, SiftBounds};
+use crate::{Phase, PromptError, Prompter};
+use ranked::{Ranked, Ranking};
+
+/// Longest reason of a model that is recorded, in characters.
+const MAX_REASON: usize = 300;
+
+/// Opens investigations with a model: window, events, changes, entities to start from.
+///
+/// Four phases, each asked of the [`Prompter`]'s models: `select_investigation_window` (passed over
+/// when the caller or the incident names a window), `filter_events` and `filter_spec_changes` (page
+/// by page, the winners of many pages once more, until few are left), and `bootstrap`. What a model
+/// chooses is checked against the incident: times lie within the recording, alerts and findings
+/// exist, and effects can travel from a start to the alerts it is to explain. When a phase fails,
+/// what [`open_case`] would choose takes its place, and the case says so.
+///
+/// Requests depend on the incident alone: the same incident asks the same in the same order, so
+/// that a recording of the model's answers resumes an opening without new calls.
+///
+/// ```
+/// use std::sync::Arc;
+/// use eog_core::{Anomaly, EntityId, Signal};
+/// use eog_evidence::Incident;
+/// use eog_prompts::{MockModel, Opening, Pack, Prompter};
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let incident = Incident {
+///     anomalies: vec![Anomaly {
+///         name: "HighErrorRate".into(),
+///         entity: EntityId::new("web")?,
+///         signal: Signal::Errors,
+///         onset: "2026-01-01T10:00:00Z".parse()?,
+///         renewed: vec![],
+///         last_seen: None,
+///         severity: String::new(),
+///         description: String::new(),
+///     }],
+///     ..Incident::default()
+/// };
+/// let model = MockModel::new("mock/silent"); // It has no script, so every phase fails.
+/// let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::new(model)]);
+/// let opened = Opening::new(Arc::new(prompter)).open(&incident, None).await?;
+/// assert_eq!(opened.case.seeds[0].entity.as_str(), "web");
+/// assert_eq!(opened.fallbacks[0].phase, "select_investigation_window");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Opening {
+    prompter: Arc<Prompter>,
+    limits: OpeningLimits,
+}
+
+/// Bounds of an opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpeningLimits {
+    /// Most events or changes on one page.
+    pub page_items: usize,
+    /// Most tokens that the lines of one page take.
+    pub page_tokens: u64,
+    /// Most events or changes that are kept of one page.
+    pub page_cap: usize,
+    /// Most events, and most changes, that are left in the end.
+    pub keep: usize,
+    /// Most entities that a model may name to start from.
+    pub candidates: usize,
+}
+
+impl Default for OpeningLimits {
+    fn default() -> Self {
+        Self {
+            page_items: 100,
+            page_tokens: 12_000,
+            page_cap: 15,
+            keep: 30,
+            candidates: MAX_CANDIDATES,
+        }
+    }
+}
+
+/// An investigation that can begin, and how it was opened.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Opened {
+    /// The whole input of the investigation. Its `bootstrap` tells how it was chosen: reasons,
+    /// evidence, what was ignored, and as warnings what was left out and which phases fell back.
+    pub case: Case,
+    /// What all calls took.
+    pub usage: Usage,
+    /// What was left out for length, as words, each with its phase.
+    pub left_out: Vec<String>,
+    /// The phases that no model could answer.
+    pub fallbacks: Vec<Fallback>,
+}
+
+/// A phase that no model could answer: its choice was made by rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// The phase.
+    pub phase: &'static str,
+    /// What each model did.
+    pub reason: String,
+}
+
+impl Opening {
+    /// Opens with these templates and models.
+    pub fn new(prompter: Arc<Prompter>) -> Self {
+        Self { prompter, limits: OpeningLimits::default() }
+    }
+
+    /// The same with other bounds.
+    #[must_use]
+    pub fn with_limits(self, limits: OpeningLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Chooses window and seeds, and builds the case.
+    ///
+    /// The seeds are the model's, in its order; then every alerting entity it has not named, by
+    /// onset, those excepted whose alerts it set aside. Only alerts of no leading signal can be set
+    /// aside. Without an alert in the window nothing is asked: [`open_case`] chooses.
+    ///
+    /// # Errors
+    /// [`StartError`] when there is nothing to start from. A model that fails is no error.
+    pub async fn open(
+        &self,
+        incident: &Incident,
+        window: Option<Window>,
+    ) -> Result<Opened, StartError> {
+        let mut run =
+            Run { opening: self, usage: Usage::default(), left_out: vec![], fallbacks: vec![] };
+        let base = run.choose_window(incident, window).await?;
+        if base.anomalies.is_empty() {
+            return Ok(run.finish(base));
+        }
+        let scope = Scope::new(base.window, &base.anomalies);
+        let ranking = Ranking::new(incident, base.window, &scope);
+        let events = run.filter::<FilterEvents>(&scope, ranking.events(), "events").await;
+        let changes = run.filter::<FilterChanges>(&scope, ranking.changes(), "changes").await;
+        let case = run.choose_seeds(incident, base, scope, changes, events).await;
+        Ok(run.finish(case))
+    }
+}
+
+/// One opening under way.
+struct Run<'a> {
+    opening: &'a Opening,
+    usage: Usage,
+    left_out: Vec<String>,
+    fallbacks: Vec<Fallback>,
+}
+
+impl Run<'_> {
+    fn prompter(&self) -> &Prompter {
+        &self.opening.prompter
+    }
+
+    /// The case as it would be without a model, in the window that is chosen.
+    async fn choose_window(
+        &mut self,
+        incident: &Incident,
+        given: Option<Window>,
+    ) -> Result<Case, StartError> {
+        let named = given.is_some() || incident.window.is_some();
+        let Some(input) = WindowInput::new(incident).filter(|_| !named) else {
+            return open_case(incident, given);
+        };
+        self.leave_out(SelectWindow::NAME, input.alerts().left_out());
+        let asked = self.prompter().ask::<SelectWindow>(&input).await;
+        let asked = asked.map(|asked| (asked.answer, asked.model, asked.usage.into()));
+        let Some((answer, model)) = self.note(SelectWindow::NAME, asked) else {
+            return open_case(incident, None);
+        };
+        let case = open_case(incident, answer.window())?;
+        let window_reason = window_reason(&input, &answer, &model);
+        Ok(Case { bootstrap: Bootstrap { window_reason, ..case.bootstrap }, ..case })
+    }
+
+    /// What a filter keeps.
+    async fn filter<P>(&mut self, scope: &Scope, ranked: Ranked, noun: &'static str) -> Ranked
+    where
+        P: Phase<Input = FilterInput, Answer = FilterAnswer>,
+    {
+        if ranked.lines.is_empty() {
+            return ranked;
+        }
+        let limits = self.opening.limits;
+        let room = room(self.prompter());
+        let page = FilterInput {
+            scope: scope.clone(),
+            entity: None,
+            page: 0,
+            pages: 0,
+            cap: 0,
+            items: vec![],
+        };
+        let bounds = SiftBounds {
+            page_items: limits.page_items,
+            page_tokens: limits.page_tokens.min(room),
+            overlap: 0,
+            cap: limits.page_cap.max(1),
+            keep_items: limits.keep,
+            keep_tokens: room / 3,
+        };
+        let sift = Sift { prompter: self.prompter(), page, lines: &ranked.lines, bounds, noun };
+        let sifted = sift.run::<P>().await;
+        self.usage += sifted.usage;
+        self.leave_out(P::NAME, ranked.left_out.iter().cloned().chain(sifted.left_out));
+        if let Some(reason) = sifted.failure {
+            self.fallbacks.push(Fallback { phase: P::NAME, reason });
+        }
+        ranked.pick(&sifted.kept)
+    }
+
+    /// The seeds of a model in place of those of the case; as they are when it gives none.
+    async fn choose_seeds(
+        &mut self,
+        incident: &Incident,
+        base: Case,
+        scope: Scope,
+        changes: Ranked,
+        events: Ranked,
+    ) -> Case {
+        let facts = SeedFacts {
+            topology: incident.topology.clone(),
+            changes: changes.groups.clone(),
+            events: events.groups.clone(),
+        };
+        let whole = SeedsInput {
+            scope,
+            changes: numbered("C", changes),
+            events: numbered("E", events),
+            left_out: Vec::new(),
+            most: self.opening.limits.candidates.max(1),
+            facts,
+        };
+        let input = match self.fitted(whole) {
+            Ok(input) => input,
+            Err(error) => {
+                let reason = error.to_string();
+                self.fallbacks.push(Fallback { phase: ChooseSeeds::NAME, reason });
+                return base;
+            }
+        };
+        self.leave_out(ChooseSeeds::NAME, input.left_out.iter().cloned());
+        let asked = self.prompter().ask::<ChooseSeeds>(&input).await;
+        let asked = asked.map(|asked| (asked.answer, asked.model, asked.usage.into()));
+        match self.note(ChooseSeeds::NAME, asked) {
+            Some((answer, _)) => with_seeds(base, &input, &answer),
+            None => base,
+        }
+    }
+
+    /// The input with as many of its lines as fit the first model.
+    fn fitted(&self, whole: SeedsInput) -> Result<SeedsInput, PromptError> {
+        let most = whole.changes.len().max(whole.events.len());
+        let cut = |count: usize| whole.clone().cut_to(count);
+        let fits = |count: usize| match self.prompter().prompt::<ChooseSeeds>(&cut(count)) {
+            Ok(_) => Ok(true),
+            Err(PromptError::TooLong { .. }) => Ok(false),
+            Err(error) => Err(error),
+        };
+        Ok(if fits(most)? { whole } else { cut(largest_fitting(most, fits)?) })
+    }
+
+    /// Takes the answer and its usage, or notes that the phase falls back.
+    fn note<T>(
+        &mut self,
+        phase: &'static str,
+        asked: Result<(T, String, Usage), Failure>,
+    ) -> Option<(T, String)> {
+        match asked {
+            Ok((answer, model, usage)) => {
+                self.usage += usage;
+                Some((answer, model))
+            }
+            Err(failure) => {
+                self.usage += failure.usage;
+                self.fallbacks.push(Fallback { phase, reason: failure.message });
+                None
+            }
+        }
+    }
+
+    fn leave_out(&mut self, phase: &str, words: impl IntoIterator<Item = String>) {
+        self.left_out.extend(words.into_iter().map(|words| format!("{phase}: {words}")));
+    }
+
+    fn finish(self, mut case: Case) -> Opened {
+        let fell_back = self.fallbacks.iter().map(|fallback| {
+            let reason = shorten(&fallback.reason, 2 * MAX_REASON);
+            format!("{}: chosen by rule, since no model could: {reason}", fallback.phase)
+        });
+        let left_out = self.left_out.iter().map(|words| format!("left out, {words}"));
+        case.bootstrap.warnings.extend(fell_back.chain(left_out));
+        let Self { usage, left_out, fallbacks, .. } = self;
+        Opened { case, usage, left_out, fallbacks }
+    }
+}
+
+impl SeedsInput {
+    /// The same with at most so many changes and so many events; says how many are left out.
+    fn cut_to(mut self, count: usize) -> Self {
+        for (lines, noun) in [(&mut self.changes, "changes"), (&mut self.events, "events")] {
+            let left_out = lines.len().saturating_sub(count);
+            if left_out > 0 {
+                self.left_out.push(format!("{left_out} of {} {noun}, the weakest", lines.len()));
+                lines.truncate(count);
+            }
+        }
+        self.facts.changes.truncate(count);
+        self.facts.events.truncate(count);
+        self
+    }
+}
+
+fn numbered(letter: &str, ranked: Ranked) -> Vec<crate::phases::ItemLine> {
+    let mut lines = ranked.lines;
+    for (at, line) in lines.iter_mut().enumerate() {
+        line.id = format!("{letter}{}", at + 1);
+    }
+    lines
+}
+
+/// Why a window, with the anchors by name.
+fn window_reason(input: &WindowInput, answer: &WindowAnswer, model: &str) -> String {
+    let anchors = answer.anchors.iter().filter_map(|id| input.alerts().find(id));
+    let named: Vec<String> = anchors
+        .take(3)
+        .map(|alert| {
+            format!("{} on {} (since {})", shorten(&alert.name, 80), alert.entity, alert.onset)
+        })
+        .collect();
+    let more = match answer.anchors.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let reasoning = shorten(&answer.reasoning, MAX_REASON);
+    format!("chosen by {model} around {}{more}: {reasoning}", named.join(", "))
+}
+
+/// The case with a model's seeds.
+fn with_seeds(base: Case, input: &SeedsInput, answer: &SeedsAnswer) -> Case {
+    let Case { topology, window, anomalies, bootstrap, .. } = base;
+    let mut ignored = bootstrap.ignored;
+    let set_aside = set_aside(input, answer, &mut ignored);
+    let (dropped, anomalies): (Vec<Anomaly>, Vec<Anomaly>) =
+        anomalies.into_iter().partition(|anomaly| set_aside.contains(&anomaly));
+    debug_assert!(dropped.len() >= set_aside.len());
+
+    let mut evidence: Vec<Finding> = Vec::new();
+    let mut seeds: Vec<Seed> = Vec::new();
+    for candidate in &answer.candidates {
+        let Ok(entity) = EntityId::new(candidate.entity.as_str()) else { continue };
+        let cited = cited(input, candidate, &entity);
+        seeds.push(Seed { entity, reason: seed_reason(input, candidate) });
+        for finding in cited {
+            if !evidence.iter().any(|known| known.id() == finding.id()) {
+                evidence.push(finding);
+            }
+        }
+    }
+    seeds.extend(alerting(&anomalies, &seeds));
+    let bootstrap = Bootstrap { ignored, evidence, ..bootstrap };
+    Case { topology, window, anomalies, seeds, bootstrap }
+}
+
+/// The alerts that a model set aside; what it set aside goes to `ignored` with its reasons.
+fn set_aside<'a>(
+    input: &'a SeedsInput,
+    answer: &SeedsAnswer,
+    ignored: &mut Vec<String>,
+) -> Vec<&'a Anomaly> {
+    let mut alerts = Vec::new();
+    for item in &answer.ignored {
+        let reason = shorten(&item.reason, MAX_REASON);
+        if let Some(alert) = input.scope.alerts.find(&item.item) {
+            ignored.push(format!("{} on {}: {reason}", shorten(&alert.name, 80), alert.entity));
+            alerts.push(alert);
+        } else if let Some(finding) = input.findings(&item.item).and_then(<[_]>::first) {
+            ignored.push(format!("{} on {}: {reason}", finding.id(), finding.entity));
+        }
+    }
+    alerts
+}
+
+/// The findings that a candidate rests on. Of a finding that stands for others the one on the
+/// entity itself, where there is one.
+fn cited(input: &SeedsInput, candidate: &Candidate, entity: &EntityId) -> Vec<Finding> {
+    let groups = candidate.evidence.iter().filter_map(|id| input.findings(id));
+    let own = |group: &[Finding]| group.iter().find(|finding| finding.entity == *entity).cloned();
+    groups.filter_map(|group| own(group).or_else(|| group.first().cloned())).collect()
+}
+
+fn seed_reason(input: &SeedsInput, candidate: &Candidate) -> String {
+    let explained = candidate.explains.iter().filter_map(|id| input.scope.alerts.find(id));
+    let names: BTreeSet<String> = explained.map(|alert| shorten(&alert.name, 80)).collect();
+    let named: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
+    let strength = candidate.strength.words();
+    let reason = shorten(&candidate.reason, MAX_REASON);
+    format!("{strength}, may explain {}: {reason}", named.join(", "))
+}
+
+/// Seeds for the alerting entities that no other seed names, by onset.
+fn alerting(anomalies: &[Anomaly], seeds: &[Seed]) -> Vec<Seed> {
+    let mut sorted: Vec<&Anomaly> = anomalies.iter().collect();
+    sorted.sort_by_key(|anomaly| (anomaly.onset, &anomaly.entity, &anomaly.name));
+    let mut seeded: BTreeSet<&EntityId> = seeds.iter().map(|seed| &seed.entity).collect();
+    let mut more = Vec::new();
+    for anomaly in sorted {
+        if seeded.insert(&anomaly.entity) {
+            let reason = format!("alert {} since {}", shorten(&anomaly.name, 80), anomaly.onset);
+            more.push(Seed { entity: anomaly.entity.clone(), reason });
+        }
+    }
+    more
+}

@@ -1,0 +1,18 @@
+//! Which findings of a long context matter.
+
+use super::filter::{FilterAnswer, FilterInput, pick_problems};
+use crate::Phase;
+
+/// Sorts the evidence on one entity, a chunk at a time, when it is too much for one prompt.
+#[derive(Clone, Copy, Debug)]
+pub struct ClassifyEvidence;
+
+impl Phase for ClassifyEvidence {
+    const NAME: &'static str = "classify_evidence";
+    type Input = FilterInput;
+    type Answer = FilterAnswer;
+
+    fn problems(input: &FilterInput, answer: &FilterAnswer) -> Vec<String> {
+        pick_problems(input, answer)
+    }
+}

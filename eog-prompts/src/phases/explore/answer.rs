@@ -1,0 +1,79 @@
+//! What a model answers. The documentation of the fields is shown to it.
+
+use eog_core::Label;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The judgement of one entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExploreAnswer {
+    /// one or two sentences that others can follow: what was seen, and why it leads to the label
+    pub because: String,
+    /// what explains what; may be empty
+    pub claims: Vec<ExploreClaim>,
+    /// where all of the proposals stand; none without proposals
+    pub direction: Step,
+    /// numbers of the evidence for the label
+    pub evidence: Vec<u32>,
+    /// the explanatory role of the entity, as defined under Labels
+    pub label: Label,
+    /// for defer: is evidence absent, or not understood? none for every other label
+    pub missing: Missing,
+    /// where to look next, best first; at most two, may be empty
+    pub proposals: Vec<ExploreProposal>,
+}
+
+/// One explanation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExploreClaim {
+    /// name of the entity that explains
+    pub cause: String,
+    /// what state of the cause travels on
+    pub condition: String,
+    /// name of the entity that is explained
+    pub effect: String,
+    /// numbers, at least one
+    pub evidence: Vec<u32>,
+    /// how it shows on the effect
+    pub observed: String,
+}
+
+/// An entity worth looking at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExploreProposal {
+    /// its name
+    pub entity: String,
+    /// what could be found there
+    pub reason: String,
+}
+
+/// Where proposals stand: one direction for each judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Where effects come from.
+    Upstream,
+    /// Where effects go.
+    Downstream,
+    /// What owns, controls or configures the entity.
+    Ownership,
+    /// What it runs on or is fed by.
+    Infrastructure,
+    /// Nothing is proposed.
+    None,
+}
+
+/// Why an entity cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// It is judged.
+    None,
+    /// What would tell was not recorded, or not shown.
+    Absent,
+    /// There is evidence, but it does not fit together.
+    NotUnderstood,
+}

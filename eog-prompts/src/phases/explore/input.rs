@@ -1,0 +1,114 @@
+//! What a model is given of one packet.
+
+use eog_core::{Case, ContextPacket, EntityId, Timestamp};
+use serde::Serialize;
+
+use super::lines::{
+    Clock, FindingLine, MessageLine, NeighbourLine, finding_line, message_line, neighbour_lines,
+};
+use super::subject::Subject;
+use crate::PacketCut;
+
+/// Most alerts that the frame of an incident lists.
+const MAX_ALERTS: usize = 12;
+
+/// The incident as a whole: the same for every question of an investigation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    alerts: Vec<(Timestamp, EntityId, String)>,
+    more: usize,
+    last_onset: Option<Timestamp>,
+}
+
+impl Frame {
+    /// Nothing is known but what packets say.
+    pub fn unknown() -> Self {
+        Self { alerts: Vec::new(), more: 0, last_onset: None }
+    }
+
+    /// The alerts of a case, the first ones where there are many.
+    pub fn of(case: &Case) -> Self {
+        let mut alerts: Vec<_> = case
+            .anomalies
+            .iter()
+            .map(|alert| (alert.onset, alert.entity.clone(), alert.name.clone()))
+            .collect();
+        alerts.sort();
+        let more = alerts.len().saturating_sub(MAX_ALERTS);
+        alerts.truncate(MAX_ALERTS);
+        let onsets = case.anomalies.iter().flat_map(eog_core::Anomaly::onsets);
+        Self { alerts, more, last_onset: onsets.max() }
+    }
+}
+
+/// One entity's evidence, ready for a template.
+///
+/// Evidence has short numbers, entities their names; [`Explore`](super::Explore) maps both back.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExploreInput {
+    day: String,
+    start: String,
+    end: String,
+    alerts: Vec<AlertLine>,
+    more_alerts: usize,
+    entity: String,
+    findings: Vec<FindingLine>,
+    neighbours: Vec<NeighbourLine>,
+    mentions: Vec<String>,
+    messages: Vec<MessageLine>,
+    omitted: Vec<String>,
+    #[serde(skip)]
+    subject: Subject,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct AlertLine {
+    time: String,
+    entity: String,
+    name: String,
+}
+
+impl ExploreInput {
+    /// What a cut of a packet shows.
+    pub fn new(frame: &Frame, packet: &ContextPacket, cut: &PacketCut) -> Self {
+        let clock = Clock::new(packet.window);
+        let mut subject = Subject::of(packet);
+        subject.last_onset = frame.last_onset;
+        let limit = cut.text_limit;
+        let shown = |at: &usize| packet.context.findings.get(*at);
+        let findings: Vec<FindingLine> = cut
+            .findings
+            .iter()
+            .filter_map(shown)
+            .map(|finding| finding_line(finding, subject.number_finding(finding), &clock, limit))
+            .collect();
+        let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
+        let messages: Vec<MessageLine> =
+            messages.map(|message| message_line(message, &mut subject, limit)).collect();
+        let neighbours = cut.neighbours.iter().filter_map(|at| packet.neighbours.get(*at));
+        let mentions = cut.mentions.iter().filter_map(|at| packet.context.mentions.get(*at));
+        let alerts = frame.alerts.iter().map(|(onset, entity, name)| AlertLine {
+            time: clock.show(*onset),
+            entity: entity.to_string(),
+            name: name.clone(),
+        });
+        Self {
+            day: clock.day().to_owned(),
+            start: clock.show(packet.window.start()),
+            end: clock.show_end(packet.window.end()),
+            alerts: alerts.collect(),
+            more_alerts: frame.more,
+            entity: packet.entity.to_string(),
+            findings,
+            neighbours: neighbour_lines(neighbours),
+            mentions: mentions.map(ToString::to_string).collect(),
+            messages,
+            omitted: cut.omitted.clone(),
+            subject,
+        }
+    }
+
+    pub(super) fn subject(&self) -> &Subject {
+        &self.subject
+    }
+}

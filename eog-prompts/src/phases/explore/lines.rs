@@ -1,0 +1,274 @@
+//! Evidence as short lines: nothing is said twice.
+
+use eog_core::{
+    CLAIM_RELATION, Direction, EvidenceKind, EvidenceTime, Finding, Message, Neighbour, PeerRole,
+    Timestamp, Window, to_the_second,
+};
+use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
+use serde::Serialize;
+
+use super::subject::{Subject, label_word, touches};
+
+/// Most numbers that one message lists.
+const MAX_CITED: usize = 12;
+
+/// Most claims that one message shows.
+const MAX_CLAIMS: usize = 6;
+
+/// Shows times without the day that the prompt names once.
+pub(super) struct Clock {
+    day: String,
+}
+
+impl Clock {
+    pub(super) fn new(window: Window) -> Self {
+        Self { day: to_the_second(window.start()).chars().take(10).collect() }
+    }
+
+    pub(super) fn day(&self) -> &str {
+        &self.day
+    }
+
+    /// `12:08`, `12:08:30`, or `2026-03-19 12:08` on another day.
+    pub(super) fn show(&self, at: Timestamp) -> String {
+        let text = to_the_second(at);
+        let (day, time) = text.split_once('T').unwrap_or(("", &text));
+        let time = time.trim_end_matches('Z');
+        let time = time.strip_suffix(":00").unwrap_or(time);
+        if day == self.day { time.to_owned() } else { format!("{day} {time}") }
+    }
+
+    /// The end of a window. Many end one second after the last instant they speak of.
+    pub(super) fn show_end(&self, end: Timestamp) -> String {
+        let text = self.show(end);
+        match text.strip_suffix(":01") {
+            Some(minute) if minute.contains(':') => minute.to_owned(),
+            _ => text,
+        }
+    }
+
+    fn span(&self, time: EvidenceTime) -> String {
+        match time {
+            EvidenceTime::At(at) => self.show(at),
+            EvidenceTime::During(window) => {
+                format!("{}-{}", self.show(window.start()), self.show_end(window.end()))
+            }
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FindingLine {
+    number: u32,
+    time: String,
+    kind: &'static str,
+    signal: String,
+    /// Empty when it is steady.
+    trend: &'static str,
+    peer: Option<PeerPart>,
+    /// What the text does not say already: value or change.
+    detail: String,
+    text: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct PeerPart {
+    role: &'static str,
+    entity: String,
+}
+
+pub(super) fn finding_line(
+    finding: &Finding,
+    number: u32,
+    clock: &Clock,
+    limit: Option<usize>,
+) -> FindingLine {
+    let mut text = finding.excerpt.clone();
+    let mut detail = String::new();
+    if let Some(change) = &finding.change {
+        let values = [&change.old, &change.new];
+        for value in values.into_iter().flatten() {
+            if is_secret_field(&change.path, value) {
+                text = text.replace(value.as_str(), MASK);
+            }
+        }
+        if !text.contains(&change.path) {
+            let [old, new] = values.map(|value| match value {
+                Some(value) => mask_named(&change.path, value),
+                None => "nothing".to_owned(),
+            });
+            detail = format!("{}: {old} -> {new}", change.path);
+        }
+    }
+    if let Some(quantity) = &finding.quantity {
+        let observed = rounded(quantity.observed);
+        // Counted things are told by their text.
+        if detail.is_empty() && text.is_empty() {
+            let before = quantity.baseline.map(|baseline| format!("{} -> ", rounded(baseline)));
+            detail = format!("{}{observed} {}", before.unwrap_or_default(), quantity.unit);
+        }
+    }
+    FindingLine {
+        number,
+        time: clock.span(finding.time),
+        kind: kind_word(finding.kind),
+        signal: snake(&finding.signal),
+        trend: match finding.trend {
+            eog_core::Trend::Rising => "rising",
+            eog_core::Trend::Falling => "falling",
+            eog_core::Trend::Steady => "",
+        },
+        peer: finding
+            .peer
+            .as_ref()
+            .map(|peer| PeerPart { role: role_word(peer.role), entity: peer.entity.to_string() }),
+        detail: cut(&mask_text(&detail), limit),
+        text: cut(&mask_text(&text), limit),
+    }
+}
+
+/// The neighbours that stand and are related alike.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NeighbourLine {
+    direction: &'static str,
+    /// Empty when only a claim joins them.
+    relation: String,
+    outgoing: bool,
+    names: Vec<String>,
+}
+
+pub(super) fn neighbour_lines<'a>(
+    neighbours: impl Iterator<Item = &'a Neighbour>,
+) -> Vec<NeighbourLine> {
+    let mut lines: Vec<(Direction, NeighbourLine)> = Vec::new();
+    for neighbour in neighbours {
+        let name = neighbour.entity.to_string();
+        let claimed = neighbour.relation == CLAIM_RELATION;
+        let relation = if claimed { String::new() } else { neighbour.relation.clone() };
+        let outgoing = neighbour.outgoing || claimed;
+        let alike = lines.iter_mut().find(|(direction, line)| {
+            *direction == neighbour.direction
+                && line.relation == relation
+                && line.outgoing == outgoing
+        });
+        match alike {
+            Some((_, line)) => line.names.push(name),
+            None => {
+                let direction = match neighbour.direction {
+                    Direction::Upstream => "upstream",
+                    Direction::Downstream => "downstream",
+                    Direction::Both => "both ways",
+                };
+                let line = NeighbourLine { direction, relation, outgoing, names: vec![name] };
+                lines.push((neighbour.direction, line));
+            }
+        }
+    }
+    lines.sort_by(|(a, line), (b, other)| {
+        (a, &line.relation, line.outgoing).cmp(&(b, &other.relation, other.outgoing))
+    });
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// What one neighbour believes.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MessageLine {
+    sender: String,
+    label: &'static str,
+    text: String,
+    /// Numbers of what it cites; those that stand for no local finding with their kind.
+    cited: Vec<CitedPart>,
+    more_cited: usize,
+    claims: Vec<ClaimPart>,
+    /// How many claims of the sender are not shown, since they are about others.
+    other_claims: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct CitedPart {
+    number: u32,
+    /// Empty for local findings, whose kind stands in their own line.
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ClaimPart {
+    cause: String,
+    effect: String,
+    condition: String,
+    observed: String,
+}
+
+pub(super) fn message_line(
+    message: &Message,
+    subject: &mut Subject,
+    limit: Option<usize>,
+) -> MessageLine {
+    let belief = &message.belief;
+    let entity = subject.entity.clone();
+    let about: Vec<_> =
+        belief.claims.iter().filter(|claim| touches(claim, &entity)).take(MAX_CLAIMS).collect();
+    let mut ids: Vec<_> = Vec::new();
+    for id in belief.evidence.iter().chain(about.iter().flat_map(|claim| &claim.evidence)) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let cited = ids.iter().take(MAX_CITED).map(|id| {
+        let number = subject.number_cited(id);
+        let local = subject.get(number).is_some_and(|citable| citable.own.is_some());
+        CitedPart { number, kind: if local { "" } else { kind_word(id.kind()) } }
+    });
+    let cited = cited.collect();
+    MessageLine {
+        sender: message.sender.to_string(),
+        label: label_word(belief.label),
+        text: cut(&mask_text(&belief.summary), limit),
+        cited,
+        more_cited: ids.len().saturating_sub(MAX_CITED),
+        other_claims: belief.claims.len() - about.len(),
+        claims: about
+            .into_iter()
+            .map(|claim| ClaimPart {
+                cause: claim.cause.to_string(),
+                effect: claim.effect.to_string(),
+                condition: cut(&mask_text(&claim.condition), limit),
+                observed: cut(&mask_text(&claim.observed), limit),
+            })
+            .collect(),
+    }
+}
+
+/// Masked before it is cut: what is cut off may be what tells a secret.
+fn cut(text: &str, limit: Option<usize>) -> String {
+    limit.map_or_else(|| text.to_owned(), |limit| shorten(text, limit))
+}
+
+fn kind_word(kind: EvidenceKind) -> &'static str {
+    match kind {
+        EvidenceKind::Change => "change",
+        EvidenceKind::Event => "event",
+        EvidenceKind::Metric => "metric",
+        EvidenceKind::Log => "log",
+        EvidenceKind::Span => "span",
+        EvidenceKind::Alert => "alert",
+        EvidenceKind::Note => "note",
+    }
+}
+
+fn role_word(role: PeerRole) -> &'static str {
+    match role {
+        PeerRole::Caller => "sender",
+        PeerRole::Callee => "receiver",
+        PeerRole::NextUpstream => "upstream",
+        PeerRole::NextDownstream => "downstream",
+        _ => "about",
+    }
+}
+
+/// The name under which a signal is stored.
+fn snake(signal: &eog_core::Signal) -> String {
+    let name = serde_json::to_value(signal).ok();
+    name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}

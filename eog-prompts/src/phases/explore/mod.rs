@@ -1,0 +1,26 @@
+//! Explore: what one entity's local evidence means. The abductive policy.
+
+mod answer;
+mod decision;
+mod input;
+mod lines;
+mod problems;
+mod subject;
+
+pub use answer::{ExploreAnswer, ExploreClaim, ExploreProposal, Missing, Step};
+pub use input::{ExploreInput, Frame};
+
+use crate::Phase;
+
+/// Judges one entity of an incident: label, claims, and where to look next.
+pub struct Explore;
+
+impl Phase for Explore {
+    const NAME: &'static str = "explore";
+    type Input = ExploreInput;
+    type Answer = ExploreAnswer;
+
+    fn problems(input: &ExploreInput, answer: &ExploreAnswer) -> Vec<String> {
+        problems::problems(input.subject(), answer)
+    }
+}

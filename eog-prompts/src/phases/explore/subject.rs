@@ -1,0 +1,197 @@
+//! What an answer may name and cite: numbers stand for evidence, names for entities.
+
+use std::collections::BTreeMap;
+
+use eog_core::{
+    ContextPacket, EntityId, EvidenceId, EvidenceKind, EvidenceTime, Finding, Label, Message,
+    Neighbour, Signal, Timestamp, Trend,
+};
+use eog_evidence::mask_text;
+
+/// What the numbers and names of one question stand for. No template sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    pub(super) entity: EntityId,
+    /// In the order of the numbers, which begin with 1.
+    pub(super) cited: Vec<Citable>,
+    numbers: BTreeMap<EvidenceId, u32>,
+    /// Every entity that may be named, by the name that the prompt shows. Nothing where two
+    /// entities are shown alike.
+    names: BTreeMap<String, Option<EntityId>>,
+    pub(super) neighbours: Vec<Neighbour>,
+    /// The last time any alert became active, if alerts are known.
+    pub(super) last_onset: Option<Timestamp>,
+    /// Whether a neighbour's message explains this entity.
+    pub(super) is_explained: bool,
+}
+
+/// A piece of evidence with a number.
+#[derive(Clone, Debug)]
+pub(super) struct Citable {
+    pub(super) id: EvidenceId,
+    /// What is known of it; of evidence that only a message cites, nothing but its kind.
+    pub(super) own: Option<Facts>,
+}
+
+/// What the checks ask about a local finding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts {
+    pub(super) kind: EvidenceKind,
+    pub(super) signal: Signal,
+    trend: Trend,
+    time: EvidenceTime,
+}
+
+impl Facts {
+    pub(super) fn start(&self) -> Timestamp {
+        self.time.start()
+    }
+
+    /// A change that can be a cause. A restart is an effect.
+    pub(super) fn is_change(&self) -> bool {
+        self.kind == EvidenceKind::Change && self.signal != Signal::Restart
+    }
+
+    /// A hard failure, or a fault experiment that ran.
+    pub(super) fn is_failure(&self) -> bool {
+        let recorded = !matches!(self.kind, EvidenceKind::Change | EvidenceKind::Note);
+        let hard = [Signal::Exhaustion, Signal::Availability, Signal::Experiment];
+        recorded && hard.contains(&self.signal) && self.trend != Trend::Steady || self.is_run()
+    }
+
+    /// A fault experiment that ran, rather than one that is defined.
+    pub(super) fn is_run(&self) -> bool {
+        self.signal == Signal::Experiment
+            && !matches!(self.kind, EvidenceKind::Change | EvidenceKind::Note)
+    }
+
+    /// A sign that the entity does worse.
+    pub(super) fn is_harm(&self) -> bool {
+        use Signal::{Availability, Errors, Exhaustion, Latency, Output, Saturation};
+        let recorded = !matches!(self.kind, EvidenceKind::Change | EvidenceKind::Note);
+        let worse = match self.signal {
+            Errors | Latency | Saturation | Exhaustion => self.trend == Trend::Rising,
+            Availability => self.trend != Trend::Steady,
+            Output => self.trend == Trend::Falling,
+            _ => false,
+        };
+        recorded && worse
+    }
+}
+
+impl Subject {
+    /// A subject that may name what a packet names, before anything is numbered.
+    pub(super) fn of(packet: &ContextPacket) -> Self {
+        let mut subject = Self {
+            entity: packet.entity.clone(),
+            cited: Vec::new(),
+            numbers: BTreeMap::new(),
+            names: BTreeMap::new(),
+            neighbours: packet.neighbours.clone(),
+            last_onset: None,
+            is_explained: packet.inbox.iter().any(|message| {
+                message.belief.claims.iter().any(|claim| claim.effect == packet.entity)
+            }),
+        };
+        subject.name(&packet.entity);
+        packet.neighbours.iter().for_each(|neighbour| subject.name(&neighbour.entity));
+        packet.context.named().iter().for_each(|entity| subject.name(entity));
+        for Message { sender, belief } in &packet.inbox {
+            subject.name(sender);
+            for claim in belief.claims.iter().filter(|claim| touches(claim, &packet.entity)) {
+                subject.name(&claim.cause);
+                subject.name(&claim.effect);
+            }
+        }
+        subject
+    }
+
+    /// Lets an entity be named, by its name without secrets.
+    fn name(&mut self, entity: &EntityId) {
+        let shown = mask_text(entity.as_str());
+        let named = self.names.entry(shown).or_insert_with(|| Some(entity.clone()));
+        if named.as_ref() != Some(entity) {
+            *named = None;
+        }
+    }
+
+    /// The number of a local finding.
+    pub(super) fn number_finding(&mut self, finding: &Finding) -> u32 {
+        let facts = Facts {
+            kind: finding.kind,
+            signal: finding.signal,
+            trend: finding.trend,
+            time: finding.time,
+        };
+        self.number(finding.id(), Some(facts))
+    }
+
+    /// The number of evidence that a message cites.
+    pub(super) fn number_cited(&mut self, id: &EvidenceId) -> u32 {
+        self.number(id, None)
+    }
+
+    fn number(&mut self, id: &EvidenceId, own: Option<Facts>) -> u32 {
+        if let Some(number) = self.numbers.get(id) {
+            return *number;
+        }
+        self.cited.push(Citable { id: id.clone(), own });
+        let number = u32::try_from(self.cited.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(id.clone(), number);
+        number
+    }
+
+    /// What a number stands for.
+    pub(super) fn get(&self, number: u32) -> Option<&Citable> {
+        self.cited.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The local findings among numbers, with their numbers. Others are passed over.
+    pub(super) fn own(&self, numbers: impl IntoIterator<Item = u32>) -> Vec<(u32, Facts)> {
+        let own = |number| self.get(number)?.own.map(|facts| (number, facts));
+        numbers.into_iter().filter_map(own).collect()
+    }
+
+    /// The entity of a name.
+    ///
+    /// # Errors
+    /// What is wrong with the name, and which there are.
+    pub(super) fn resolve(&self, name: &str) -> Result<&EntityId, String> {
+        match self.names.get(name) {
+            Some(Some(entity)) => Ok(entity),
+            Some(None) => Err(format!("entity {name:?} is not clear: two are shown by that name")),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        const MAX_LISTED: usize = 20;
+        let listed: Vec<&str> = self.names.keys().take(MAX_LISTED).map(String::as_str).collect();
+        let more = self.names.len().saturating_sub(MAX_LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let likeness = |known: &str| strsim::normalized_damerau_levenshtein(known, name);
+        let nearest = self
+            .names
+            .keys()
+            .map(|known| (known, likeness(known)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .filter(|(known, likeness)| *likeness > 0.5 || known.ends_with(name));
+        let nearest = nearest.map_or(String::new(), |(known, _)| format!("; nearest: {known}"));
+        let name: String = name.chars().take(100).collect();
+        format!("unknown entity {name:?}{nearest}; known: {}{more}", listed.join(", "))
+    }
+}
+
+pub(super) fn touches(claim: &eog_core::Claim, entity: &EntityId) -> bool {
+    claim.cause == *entity || claim.effect == *entity
+}
+
+/// A label as prompts write it.
+pub(super) fn label_word(label: Label) -> &'static str {
+    match label {
+        Label::Healthy => "healthy",
+        Label::Symptom => "symptom",
+        Label::Origin => "origin",
+        Label::Defer => "defer",
+    }
+}

@@ -1,0 +1,18 @@
+//! Which events bear on the incident.
+
+use super::filter::{FilterAnswer, FilterInput, pick_problems};
+use crate::Phase;
+
+/// Picks the events that bear on the incident, page by page.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterEvents;
+
+impl Phase for FilterEvents {
+    const NAME: &'static str = "filter_events";
+    type Input = FilterInput;
+    type Answer = FilterAnswer;
+
+    fn problems(input: &FilterInput, answer: &FilterAnswer) -> Vec<String> {
+        pick_problems(input, answer)
+    }
+}

@@ -1,0 +1,27 @@
+//! The phases of an investigation: what each is given, what it answers, and when that is usable.
+
+mod alerts;
+mod bootstrap;
+mod classify;
+mod explore;
+mod filter;
+mod filter_changes;
+mod filter_events;
+mod finalize;
+mod select_window;
+
+pub use bootstrap::{Candidate, ChooseSeeds, Ignored, SeedsAnswer, SeedsInput, Strength};
+pub(crate) use bootstrap::{MAX_CANDIDATES, SeedFacts};
+pub use classify::ClassifyEvidence;
+pub use explore::{
+    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Missing, Step,
+};
+pub use filter::{FilterAnswer, FilterInput, Part, Relevant};
+pub(crate) use filter::{ItemLine, Scope};
+pub use filter_changes::FilterChanges;
+pub use filter_events::FilterEvents;
+pub use finalize::{
+    AlertLine, ClaimLine, EntityLine, EvidenceLine, Finalize, FinalizeAnswer, FinalizeInput,
+    GroupLine, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
+};
+pub use select_window::{SelectWindow, WindowAnswer, WindowInput};

@@ -1,0 +1,133 @@
+//! The abductive policy over a language model.
+
+use std::sync::Arc;
+
+use eog_core::{AbductivePolicy, Answer, BoxFuture, Case, ContextPacket, Failure, Usage};
+
+use crate::phases::{Explore, ExploreInput, Frame};
+use crate::{
+    CHUNK_TOKENS, ChatRequest, PacketCut, PromptError, Prompter, Unfit, condense_packet, fit_packet,
+};
+
+/// Judges packets with a language model (paper §4.1, B.6).
+///
+/// Stateless: one packet, one question, and at most one correction for each model of the chain.
+/// A packet of more than [`CHUNK_TOKENS`], or too long for the first model, is read in chunks first
+/// ([`condense_packet`]); what still does not fit is cut. The prompt says what was left out. The
+/// answer is checked before the controller sees it, by the same rules.
+///
+/// ```
+/// use std::sync::Arc;
+/// use eog_core::Label;
+/// use eog_prompts::{LlmPolicy, MockModel, Pack, Prompter};
+/// use eog_testkit::{ask, finding, packet};
+///
+/// let model = Arc::new(MockModel::new("mock/small").when_text(
+///     "# Entity: db",
+///     r#"{ "because": "The pool became ten times smaller, then calls queued.", "label": "origin",
+///          "evidence": [1, 2], "missing": "none", "claims": [], "proposals": [],
+///          "direction": "none" }"#,
+/// ));
+/// let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![model.clone()]));
+///
+/// let change = finding("db").change("pool.size", "50", "5").at("10:04").build();
+/// let packet = packet("db")
+///     .finding(change.clone())
+///     .finding(finding("db").measured(900.0, 20.0, "ms").during("10:05", "10:30"))
+///     .build();
+/// let answer = ask(&policy, &packet)?;
+/// assert_eq!(answer.decision.label, Label::Origin);
+/// assert_eq!(answer.decision.evidence[0], *change.id());
+/// assert_eq!(answer.model.as_deref(), Some("mock/small"));
+/// assert_eq!(model.requests().len(), 1);
+/// # Ok::<(), eog_core::Failure>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LlmPolicy {
+    prompter: Arc<Prompter>,
+    frame: Frame,
+}
+
+impl LlmPolicy {
+    /// A policy that asks these models. It knows of alerts what packets say.
+    pub fn new(prompter: Prompter) -> Self {
+        Self { prompter: Arc::new(prompter), frame: Frame::unknown() }
+    }
+
+    /// The same policy, which tells the model of all alerts of a case in every question.
+    #[must_use]
+    pub fn for_case(self, case: &Case) -> Self {
+        Self { frame: Frame::of(case), ..self }
+    }
+
+    /// Who asks.
+    pub fn prompter(&self) -> &Prompter {
+        &self.prompter
+    }
+
+    /// The first request for a packet, as the first model would get it. Calls nobody.
+    ///
+    /// # Errors
+    /// [`PromptError`] when the templates do not fit, or leave no room for evidence.
+    pub fn prompt(&self, packet: &ContextPacket) -> Result<ChatRequest, PromptError> {
+        self.prompter.prompt::<Explore>(&self.input(packet)?)
+    }
+
+    /// As much of a packet as the first model takes.
+    fn input(&self, packet: &ContextPacket) -> Result<ExploreInput, PromptError> {
+        let input = |cut: &PacketCut| ExploreInput::new(&self.frame, packet, cut);
+        let size = |cut: &PacketCut| self.prompter.tokens::<Explore>(&input(cut));
+        match fit_packet(packet, self.prompter.room(), size) {
+            Ok(cut) => Ok(input(&cut)),
+            Err(Unfit::Size(error)) => Err(error),
+            Err(Unfit::TooLong { needs, budget }) => Err(PromptError::TooLong {
+                phase: <Explore as crate::Phase>::NAME.to_owned(),
+                model: self
+                    .prompter
+                    .models()
+                    .first()
+                    .map_or_else(|| "the limit".to_owned(), |model| model.info().name.clone()),
+                tokens: needs,
+                limit: budget,
+            }),
+        }
+    }
+
+    async fn judge(&self, packet: &ContextPacket) -> Result<Answer, Failure> {
+        let told = |error: PromptError| Failure::policy(error.to_string());
+        let mut usage = Usage::default();
+        let input = if self.is_long(packet).map_err(told)? {
+            let condensed = condense_packet(&self.prompter, packet, CHUNK_TOKENS).await;
+            usage += condensed.usage;
+            self.input(&condensed.packet)
+        } else {
+            self.input(packet)
+        };
+        let spent = |error: PromptError| Failure { usage, ..told(error) };
+        let input = input.map_err(spent)?;
+        match self.prompter.ask::<Explore>(&input).await {
+            Ok(asked) => {
+                usage += asked.usage.into();
+                let decision = input.decision(&asked.answer);
+                Ok(Answer { decision, usage, model: Some(asked.model), remembered: false })
+            }
+            Err(failure) => {
+                usage += failure.usage;
+                Err(Failure { usage, ..failure })
+            }
+        }
+    }
+
+    /// Whether a packet is too long to be read at once.
+    fn is_long(&self, packet: &ContextPacket) -> Result<bool, PromptError> {
+        let whole = ExploreInput::new(&self.frame, packet, &PacketCut::whole(packet));
+        let tokens = self.prompter.tokens::<Explore>(&whole)?;
+        Ok(tokens > CHUNK_TOKENS.min(self.prompter.room()))
+    }
+}
+
+impl AbductivePolicy for LlmPolicy {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(self.judge(packet))
+    }
+}

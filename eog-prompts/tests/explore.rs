@@ -1,0 +1,406 @@
+//! The rules of an explore answer, and what becomes of one.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+
+use eog_core::{ContextPacket, Direction, EvidenceId, Finding, Label, PeerRole, Signal};
+use eog_prompts::phases::{
+    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Missing, Step,
+};
+use eog_prompts::{
+    ChatErrorKind, ChatModel, LlmPolicy, MockModel, ModelInfo, Pack, PacketCut, Phase, Prompter,
+    Reply, TokenCounter, answer_form, not_strict,
+};
+use eog_testkit::{alert, ask, belief, case, claim, entity, finding, packet, topology};
+use serde_json::json;
+use support::{number, policy};
+
+/// db, with: [1] a change at 10:04, [2] errors since 10:05, [3] errors since 09:50, [4] a restart,
+/// [5] an exhausted resource, [6] an experiment that is defined, [7] more load from web; and by a
+/// message of web: [8] a metric of its own.
+fn situation() -> ContextPacket {
+    let told = finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s").build();
+    packet("db")
+        .finding(finding("db").change("pool.size", "50", "5").at("10:04"))
+        .finding(
+            finding("db")
+                .signal(Signal::Errors)
+                .measured(0.3, 0.0, "ratio")
+                .during("10:05", "10:30"),
+        )
+        .finding(
+            finding("db")
+                .signal(Signal::Errors)
+                .measured(0.2, 0.0, "ratio")
+                .during("09:50", "10:30"),
+        )
+        .finding(finding("db").change("started", "1", "2").signal(Signal::Restart).at("10:04"))
+        .finding(
+            finding("db").signal(Signal::Exhaustion).trend(eog_core::Trend::Rising).at("10:06"),
+        )
+        .finding(finding("db").change("fault", "", "on").signal(Signal::Experiment).at("10:03"))
+        .finding(
+            finding("db")
+                .measured(130.0, 100.0, "1/s")
+                .signal(Signal::Traffic)
+                .during("10:02", "10:30")
+                .peer("web", PeerRole::Caller),
+        )
+        .caller("web")
+        .callee("disk")
+        .message_of(
+            "web",
+            eog_core::Belief {
+                evidence: vec![told.id().clone()],
+                ..belief(Label::Symptom, "calls to db are slow")
+            },
+        )
+        .build()
+}
+
+fn input(packet: &ContextPacket) -> ExploreInput {
+    ExploreInput::new(&Frame::unknown(), packet, &PacketCut::whole(packet))
+}
+
+fn answer(label: Label, evidence: &[u32]) -> ExploreAnswer {
+    ExploreAnswer {
+        because: "It is so.".to_owned(),
+        claims: Vec::new(),
+        direction: Step::None,
+        evidence: evidence.to_vec(),
+        label,
+        missing: if label == Label::Defer { Missing::Absent } else { Missing::None },
+        proposals: Vec::new(),
+    }
+}
+
+fn explaining(cause: &str, effect: &str, evidence: &[u32]) -> ExploreClaim {
+    ExploreClaim {
+        cause: cause.to_owned(),
+        effect: effect.to_owned(),
+        condition: "it is slow".to_owned(),
+        observed: "errors".to_owned(),
+        evidence: evidence.to_vec(),
+    }
+}
+
+fn looking(names: &[&str]) -> ExploreAnswer {
+    let propose =
+        |name: &&str| ExploreProposal { entity: (*name).to_owned(), reason: "why".to_owned() };
+    ExploreAnswer {
+        proposals: names.iter().map(propose).collect(),
+        direction: Step::Upstream,
+        ..answer(Label::Symptom, &[2])
+    }
+}
+
+fn symptom_of(claims: &[ExploreClaim]) -> ExploreAnswer {
+    ExploreAnswer { claims: claims.to_vec(), ..answer(Label::Symptom, &[2]) }
+}
+
+#[test]
+fn answers_that_keep_the_rules_have_no_problems() {
+    let input = input(&situation());
+    let good = [
+        answer(Label::Origin, &[1, 2]),
+        answer(Label::Origin, &[1]),
+        answer(Label::Origin, &[5]),
+        answer(Label::Healthy, &[7]),
+        answer(Label::Defer, &[]),
+        ExploreAnswer {
+            claims: vec![explaining("db", "web", &[1, 8])],
+            ..answer(Label::Origin, &[1])
+        },
+        symptom_of(&[explaining("web", "db", &[7])]),
+        symptom_of(&[explaining("disk", "db", &[2, 8]), explaining("db", "web", &[2])]),
+        looking(&["disk", "web"]),
+    ];
+    for answer in good {
+        assert_eq!(Explore::problems(&input, &answer), Vec::<String>::new(), "{answer:?}");
+    }
+}
+
+#[test]
+fn each_broken_rule_is_told() {
+    let input = input(&situation());
+    let origin = |evidence: &[u32]| answer(Label::Origin, evidence);
+    let with = |claim: ExploreClaim| symptom_of(&[explaining("web", "db", &[7]), claim]);
+    let cases: Vec<(ExploreAnswer, &str)> = vec![
+        (ExploreAnswer { because: " ".into(), ..origin(&[1]) }, "because is empty"),
+        (ExploreAnswer { because: "x".repeat(601), ..origin(&[1]) }, "at most 600"),
+        (
+            origin(&[1, 9, 0]),
+            "evidence: no evidence has the number [9] [0]; evidence is listed as 1 to 8",
+        ),
+        (origin(&[]), "origin cites nothing"),
+        (origin(&[2]), "origin must cite a change of db: [1] [6]"),
+        (origin(&[4, 2]), "origin must cite a change of db"),
+        (origin(&[8]), "origin must cite a change of db"),
+        (origin(&[6, 2]), "[6] says that an experiment was defined, not that it ran"),
+        (origin(&[1, 2, 3]), "the change [1] at 2026-01-01T10:04:00Z came after [3] began"),
+        (
+            ExploreAnswer { claims: vec![explaining("db", "web", &[1, 3])], ..origin(&[1]) },
+            "claim 1: the change [1] at 2026-01-01T10:04:00Z came after [3] began",
+        ),
+        (
+            ExploreAnswer { claims: vec![explaining("disk", "db", &[2])], ..origin(&[1]) },
+            "an origin is explained by nothing else",
+        ),
+        (answer(Label::Symptom, &[2]), "symptom needs a claim whose effect is db"),
+        (
+            ExploreAnswer {
+                claims: vec![explaining("db", "web", &[2])],
+                ..answer(Label::Healthy, &[7])
+            },
+            "healthy makes no claims",
+        ),
+        (
+            ExploreAnswer { missing: Missing::None, ..answer(Label::Defer, &[]) },
+            "defer needs missing",
+        ),
+        (with(explaining("disk", "web", &[2])), "one of the two must be db"),
+        (with(explaining("db", "db", &[2])), "cannot explain itself"),
+        (with(explaining("disk", "db", &[])), "claim 2 cites nothing"),
+        (with(explaining("disk", "db", &[77])), "claim 2: no evidence has the number [77]"),
+        (with(explaining("web", "db", &[2])), "claim 2 repeats"),
+        (
+            with(explaining("dsik", "db", &[2])),
+            "claim 2, cause: unknown entity \"dsik\"; nearest: disk; known: db, disk, web",
+        ),
+        (
+            with(ExploreClaim { condition: String::new(), ..explaining("disk", "db", &[2]) }),
+            "claim 2, condition is empty",
+        ),
+        (symptom_of(&vec![explaining("web", "db", &[7]); 7]), "7 claims; at most 6"),
+        (looking(&["disk", "web", "db"]), "3 proposals; at most 2"),
+        (looking(&["db"]), "db is the entity in question"),
+        (looking(&["disk", "disk"]), "proposal 2 repeats disk"),
+        (looking(&["zebra"]), "unknown entity \"zebra\"; known"),
+        (
+            ExploreAnswer { direction: Step::None, ..looking(&["disk"]) },
+            "proposals need their direction",
+        ),
+    ];
+    for (answer, expected) in cases {
+        let problems = Explore::problems(&input, &answer);
+        assert!(
+            problems.iter().any(|problem| problem.contains(expected)),
+            "{expected:?} is not in {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn every_broken_rule_is_told_at_once() {
+    let claims = vec![explaining("nobody", "nothing", &[])];
+    let bad = ExploreAnswer { because: String::new(), claims, ..answer(Label::Origin, &[99]) };
+    let problems = Explore::problems(&input(&situation()), &bad);
+    assert!(problems.len() >= 6, "{problems:?}");
+}
+
+#[test]
+fn without_evidence_nothing_but_defer_can_be_said() {
+    let input = input(&packet("db").caller("web").build());
+    for label in [Label::Healthy, Label::Symptom, Label::Origin] {
+        let problems = Explore::problems(&input, &answer(label, &[]));
+        assert!(problems.iter().any(|problem| problem.contains("say defer")), "{problems:?}");
+    }
+    assert!(Explore::problems(&input, &answer(Label::Defer, &[])).is_empty());
+}
+
+#[test]
+fn a_change_after_every_alert_explains_none() {
+    let packet = packet("db").finding(finding("db").change("a", "1", "2").at("10:20")).build();
+    let problems = |onset: &str| {
+        let case = case(topology("web calls db"), [alert("web", "HttpErrors", onset)]);
+        let input = ExploreInput::new(&Frame::of(&case), &packet, &PacketCut::whole(&packet));
+        Explore::problems(&input, &answer(Label::Origin, &[1]))
+    };
+    assert!(problems("10:10")[0].contains("came after every alert"));
+    assert!(problems("10:19:30").is_empty(), "what is measured late may still follow");
+    assert!(problems("10:25").is_empty());
+}
+
+#[test]
+fn an_experiment_that_ran_is_a_cause() {
+    let defined = finding("db").change("fault", "", "on").signal(Signal::Experiment).at("10:03");
+    let ran = finding("db").signal(Signal::Experiment).at("10:04");
+    let input = input(&packet("db").finding(defined).finding(ran).build());
+    assert!(Explore::problems(&input, &answer(Label::Origin, &[1, 2])).is_empty());
+    assert!(!Explore::problems(&input, &answer(Label::Origin, &[1])).is_empty());
+}
+
+#[test]
+fn numbers_and_names_are_mapped_back() {
+    let packet = situation();
+    let input = input(&packet);
+    let of = |number: usize| packet.context.findings[number - 1].id().clone();
+    let told = packet.inbox[0].belief.evidence[0].clone();
+    let decision = input.decision(&ExploreAnswer {
+        claims: vec![explaining("web", "db", &[7, 8])],
+        ..answer(Label::Symptom, &[2, 7, 2])
+    });
+    assert_eq!(decision.evidence, [of(2), of(7)]);
+    assert_eq!(decision.claims[0].evidence, [of(7), told]);
+    assert_eq!(decision.claims[0].cause, entity("web"));
+    assert_eq!(decision.summary, "It is so.");
+
+    // Where a neighbour stands is declared, whatever the model calls the step.
+    let decision = input.decision(&looking(&["disk", "web"]));
+    let directions: Vec<Direction> =
+        decision.proposals.iter().map(|proposal| proposal.direction).collect();
+    assert_eq!(directions, [Direction::Upstream, Direction::Downstream]);
+
+    let absent = input.decision(&answer(Label::Defer, &[]));
+    assert_eq!(absent.summary, "Evidence is absent: It is so.");
+    let unclear = ExploreAnswer { missing: Missing::NotUnderstood, ..answer(Label::Defer, &[2]) };
+    assert_eq!(input.decision(&unclear).summary, "Not understood: It is so.");
+}
+
+/// A message may cite what is listed here already: that is one piece of evidence, with one number.
+#[test]
+fn evidence_has_one_number_wherever_it_is_cited() {
+    let shared = finding("db").excerpt("shared").build();
+    let (other, elsewhere) = (finding("web").excerpt("other").build(), finding("job").build());
+    let ids =
+        |found: &[&Finding]| -> Vec<EvidenceId> { found.iter().map(|f| f.id().clone()).collect() };
+    let says = |found: &[&Finding]| eog_core::Belief {
+        evidence: ids(found),
+        ..belief(Label::Symptom, "so")
+    };
+    let packet = packet("db")
+        .finding(shared.clone())
+        .message_of("job", says(&[&other]))
+        .message_of("web", says(&[&shared, &other, &elsewhere]))
+        .build();
+    let decision = input(&packet).decision(&answer(Label::Defer, &[3, 2, 1, 4]));
+    assert_eq!(decision.evidence, ids(&[&elsewhere, &other, &shared]));
+}
+
+#[test]
+fn the_form_is_one_that_strict_modes_take() {
+    assert_eq!(not_strict(&answer_form::<ExploreAnswer>("explore").schema), Vec::<String>::new());
+}
+
+#[test]
+fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
+    let good = json!({
+        "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "missing": "none",
+        "claims": [{ "cause": "web", "effect": "db", "condition": "more load",
+                     "observed": "it ran out", "evidence": [7] }],
+        "direction": "none", "proposals": [],
+    });
+    let bad = good.to_string().replace("\"web\"", "\"wbe\"");
+    let model = Arc::new(MockModel::new("mock/a").then(bad).then(good));
+    let answer = ask(&policy(Pack::sre(), &model), &situation()).unwrap();
+    assert_eq!(answer.decision.claims[0].cause, entity("web"));
+    assert_eq!(answer.usage.model_calls, 2);
+    assert!(!answer.remembered);
+    let correction = &model.requests()[1].messages[3].text;
+    assert!(correction.contains(r#"unknown entity \"wbe\"; nearest: web"#), "{correction}");
+}
+
+/// Whatever a packet holds, its prompt fits, and says what it leaves out.
+#[test]
+fn a_packet_fits_any_model_that_has_room_for_the_instructions() {
+    let mut built = packet("db");
+    for index in 0..400 {
+        let text = format!("line {index}: {}", "telemetry ".repeat(20));
+        let name = format!("shop/Pod/worker-{index}");
+        built = built.finding(finding("db").excerpt(&text)).caller(&name).message(
+            &name,
+            Label::Symptom,
+            &text,
+        );
+    }
+    let packet = built.build();
+    for context_tokens in [4_000, 16_000, 128_000] {
+        let info = ModelInfo {
+            name: "mock/a".to_owned(),
+            context_tokens,
+            max_output_tokens: 1_000,
+            tokenizer: "o200k_base".to_owned(),
+        };
+        let model = Arc::new(MockModel::with_info(info.clone()));
+        let policy =
+            LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![model as Arc<dyn ChatModel>]));
+        let request = policy.prompt(&packet).unwrap();
+        let tokens = TokenCounter::of(&info).request(&request);
+        assert!(tokens + 1_000 <= u64::from(context_tokens), "{tokens} of {context_tokens}");
+        assert!(number(&request, "line 0:").is_some());
+        let whole = number(&request, "line 399:").is_some();
+        assert_eq!(request.messages[1].text.contains("<data left-out>"), !whole);
+    }
+    let tiny = ModelInfo {
+        name: "mock/tiny".to_owned(),
+        context_tokens: 900,
+        max_output_tokens: 300,
+        tokenizer: "o200k_base".to_owned(),
+    };
+    let tiny: Arc<dyn ChatModel> = Arc::new(MockModel::with_info(tiny));
+    let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![tiny]));
+    let error = policy.prompt(&packet).unwrap_err().to_string();
+    assert!(error.contains("mock/tiny takes 600"), "{error}");
+}
+
+/// Claims of a neighbour about others are counted, not told.
+#[test]
+fn a_neighbour_is_heard_on_this_entity() {
+    let mut says = belief(Label::Symptom, "so");
+    says.claims = vec![claim("disk", "web", []), claim("db", "web", []), claim("log", "web", [])];
+    let packet = packet("db").message_of("web", says).build();
+    let model = Arc::new(MockModel::new("mock/a"));
+    let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
+    let text = &request.messages[1].text;
+    assert!(text.contains("claims db explains web"), "{text}");
+    assert!(text.contains("claims about others: 2"), "{text}");
+    assert!(!text.contains("disk"), "{text}");
+}
+
+/// What is too long is read in chunks first, and all calls are counted.
+#[test]
+fn a_long_context_is_read_in_chunks() {
+    let mut built = packet("db");
+    for index in 0..300 {
+        let text = format!("line {index}: {}", "telemetry ".repeat(20));
+        built = built.finding(finding("db").excerpt(&text));
+    }
+    let packet = built.build();
+    let info = ModelInfo {
+        name: "mock/a".to_owned(),
+        context_tokens: 8_000,
+        max_output_tokens: 1_000,
+        tokenizer: "o200k_base".to_owned(),
+    };
+    let keep = json!({
+        "relevant": [{ "number": 1, "part": "cause" }], "total_relevant": 1, "reasoning": "first",
+    });
+    let model = Arc::new(
+        MockModel::with_info(info)
+            .when_phase("classify_evidence", keep)
+            .when_phase("explore", json!(answer(Label::Defer, &[]))),
+    );
+    let told = ask(&policy(Pack::sre(), &model), &packet).unwrap();
+    let requests = model.requests();
+    let (explore, chunks) = requests.split_last().unwrap();
+    assert!(chunks.len() > 2 && chunks.iter().all(|chunk| chunk.phase == "classify_evidence"));
+    assert_eq!(told.usage.model_calls, requests.len() as u64);
+    assert!(number(explore, "line 0:").is_some());
+    assert!(explore.messages[1].text.contains("<data left-out>"));
+
+    // A failure tells what the chunks took, too.
+    let failure = Reply::error(ChatErrorKind::Unavailable, "down");
+    let keep = json!({ "relevant": [], "total_relevant": 0, "reasoning": "none" });
+    let info = model.info().clone();
+    let model = Arc::new(
+        MockModel::with_info(info)
+            .when_phase("classify_evidence", keep)
+            .when_phase("explore", failure),
+    );
+    let failure = ask(&policy(Pack::sre(), &model), &packet).unwrap_err();
+    assert!(failure.transient);
+    assert_eq!(failure.usage.model_calls, model.requests().len() as u64 - 1);
+}

@@ -1,0 +1,51 @@
+//! Prompts as models see them, so that a change of wording is seen in review.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+
+use eog_core::{Belief, Claim, EntityId, EvidenceId, Label, Message};
+use eog_prompts::{MockModel, Pack};
+use support::{packet_of, policy, shipped, shown};
+
+/// What processor tells gateway in the flash sale, once it has been told of the database.
+fn from_processor() -> Message {
+    let id = |text: &str| EvidenceId::try_from(text.to_owned()).unwrap();
+    let entity = |name: &str| EntityId::new(name).unwrap();
+    let claim = Claim {
+        cause: entity("gateway"),
+        effect: entity("processor"),
+        condition: "it sends 25 % more".to_owned(),
+        observed: "requests rose at 12:02".to_owned(),
+        evidence: vec![id("met-00112233445566778899")],
+    };
+    let belief = Belief {
+        label: Label::Symptom,
+        summary: "Queries to database time out since more load comes in.".to_owned(),
+        evidence: vec![id("log-00112233445566778899"), id("met-00112233445566778899")],
+        claims: vec![
+            Claim { cause: entity("processor"), effect: entity("database"), ..claim.clone() },
+            claim,
+        ],
+    };
+    Message { sender: entity("processor"), belief }
+}
+
+fn explore_prompt(pack: &str) -> String {
+    let (case, context) = shipped("flash-sale");
+    let packet = packet_of(&case, &context, "gateway", vec![from_processor()]);
+    let policy = policy(Pack::named(pack).unwrap(), &Arc::new(MockModel::new("mock/a")));
+    shown(&policy.for_case(&case).prompt(&packet).unwrap())
+}
+
+#[test]
+fn explore_for_sre() {
+    insta::assert_snapshot!(explore_prompt("sre"));
+}
+
+#[test]
+fn explore_for_plant() {
+    insta::assert_snapshot!(explore_prompt("plant"));
+}

@@ -1,0 +1,135 @@
+//! The shipped example, phase by phase.
+
+use std::sync::Arc;
+
+use eog_evidence::open_case;
+use eog_prompts::{ChatRequest, MockModel, Reply};
+use serde_json::json;
+
+use super::*;
+
+/// A model that reads the prompts as a person would.
+fn reader() -> MockModel {
+    MockModel::new("mock/reader").answering(|request| Some(Reply::from(read(request))))
+}
+
+fn read(request: &ChatRequest) -> Value {
+    let alert = called(&block(request, "alerts"), "HttpErrorRate");
+    match request.phase.as_str() {
+        "select_investigation_window" => json!({
+            "anchors": [alert], "start": "2026-03-20T11:45:00Z", "end": "2026-03-20T12:20:00Z",
+            "reasoning": "checkouts begin to fail at 12:08",
+        }),
+        "filter_events" => keep(1..=block(request, "events").len(), 2),
+        "filter_spec_changes" => {
+            let sale = called(&block(request, "changes"), "campaigns.spring-sale");
+            keep([number(&sale)], 1)
+        }
+        "bootstrap" => {
+            let (changes, events) = (block(request, "changes"), block(request, "events"));
+            let memory = called(&events, "OutOfMemory");
+            json!({
+                "candidates": [
+                    { "entity": "frontend", "strength": "change_before_alert",
+                      "evidence": [called(&changes, "frontend")], "explains": [alert],
+                      "reason": "the sale brought load to gateway" },
+                    { "entity": "gateway", "strength": "related_change",
+                      "evidence": [called(&changes, "frontend")], "explains": [alert],
+                      "reason": "it serves the sale" },
+                ],
+                "ignored": [{ "item": memory, "reason": "no way to an alert" }],
+                "reasoning": "load explains the errors",
+            })
+        }
+        other => panic!("no answer for {other}"),
+    }
+}
+
+#[test]
+fn every_phase_is_asked_and_shapes_the_case() {
+    let model = Arc::new(reader());
+    let opened = open(&flash_sale(), &model);
+    let expected =
+        ["select_investigation_window", "filter_events", "filter_spec_changes", "bootstrap"];
+    assert_eq!(phases(&model), expected);
+    assert_eq!(opened.fallbacks, []);
+    assert_eq!(opened.usage.model_calls, 4);
+
+    let case = &opened.case;
+    assert_eq!(case.window.start(), at("2026-03-20T11:45:00Z"));
+    assert_eq!(case.window.end(), at("2026-03-20T12:20:00Z"));
+    let reason = &case.bootstrap.window_reason;
+    assert!(
+        reason.starts_with("chosen by mock/reader around HttpErrorRate on gateway"),
+        "{reason}"
+    );
+    assert_eq!(seeds(&opened), ["frontend", "gateway"]);
+    let reason = &case.seeds[0].reason;
+    assert!(reason.starts_with("changed before the alert, may explain HttpErrorRate"), "{reason}");
+    assert_eq!(case.bootstrap.evidence.len(), 1);
+    assert_eq!(case.bootstrap.evidence[0].entity.as_str(), "frontend");
+    let set_aside = case.bootstrap.ignored.last().unwrap();
+    assert!(set_aside.contains("on database: no way to an alert"), "{set_aside}");
+}
+
+#[test]
+fn prompts_show_what_the_choice_needs() {
+    let model = Arc::new(reader());
+    open(&flash_sale(), &model);
+    let requests = model.requests();
+    let [window, events, changes, bootstrap] = requests.as_slice() else { panic!("{requests:?}") };
+    assert!(question(window).contains("between 2026-03-20T11:12:00Z and "), "{}", question(window));
+    assert!(block(window, "alerts")[0].starts_with("A1* 12:08:00 to 12:30:00 gateway errors"));
+    assert!(block(events, "events")[0].contains("no known way to an alert"));
+    assert!(question(events).contains("Keep at most "));
+    // The demand that was changed comes before the nightly restart.
+    let lines = block(changes, "changes");
+    let sale = "[1] 12:00:00 frontend demand \"the spring flash sale went live (campaigns.";
+    assert!(lines[0].starts_with(sale), "{lines:?}");
+    assert!(lines[0].ends_with("| 8m 0s before A1; reaches A1"), "{lines:?}");
+    assert!(lines[1].contains("mailer restart"), "{lines:?}");
+    assert_eq!(block(bootstrap, "changes").len(), 1);
+    assert!(block(bootstrap, "changes")[0].starts_with("C1 12:00:00 frontend"));
+}
+
+#[test]
+fn the_same_incident_asks_the_same() {
+    let (first, second) = (Arc::new(reader()), Arc::new(reader()));
+    let opened = open(&flash_sale(), &first);
+    assert_eq!(open(&flash_sale(), &second), opened);
+    assert_eq!(first.requests(), second.requests());
+
+    // Resumed from a recording: nothing is asked that was not asked before.
+    let answers: Vec<_> = first
+        .requests()
+        .into_iter()
+        .map(|request| {
+            let answer = first.answer(&request).unwrap();
+            (request, answer)
+        })
+        .collect();
+    let recording = Arc::new(MockModel::recorded("mock/reader", answers));
+    assert_eq!(open(&flash_sale(), &recording), opened);
+}
+
+#[test]
+fn a_given_window_is_not_asked_for() {
+    let model = Arc::new(reader());
+    let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::<MockModel>::clone(&model)]);
+    let opening = Opening::new(Arc::new(prompter));
+    let window = eog_core::Window::new(at("2026-03-20T11:50:00Z"), at("2026-03-20T12:10:00Z"));
+    let opened = block_on(opening.open(&flash_sale(), window.ok())).unwrap();
+    assert_eq!(phases(&model)[0], "filter_events");
+    assert_eq!(opened.case.bootstrap.window_reason, "given by the caller");
+}
+
+#[test]
+fn without_an_alert_in_the_window_nothing_is_asked() {
+    let model = Arc::new(MockModel::new("mock/never"));
+    let incident = Incident { anomalies: vec![], ..flash_sale() };
+    let window = eog_core::Window::new(at("2026-03-20T11:50:00Z"), at("2026-03-20T12:10:00Z")).ok();
+    let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::<MockModel>::clone(&model)]);
+    let opened = block_on(Opening::new(Arc::new(prompter)).open(&incident, window)).unwrap();
+    assert_eq!(opened.case, open_case(&incident, window).unwrap());
+    assert!(model.requests().is_empty());
+}
