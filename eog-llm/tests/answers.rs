@@ -138,6 +138,15 @@ async fn an_error_inside_the_stream_is_one_of_the_provider() {
 }
 
 #[tokio::test]
+async fn a_key_goes_nowhere_else() {
+    let other = Server::start(vec![Reply::Events(openai("{}", "stop"))]).await;
+    let headers = vec![("location", format!("{}/chat/completions", other.url))];
+    let error = fails(Reply::Status(307, headers, String::new())).await;
+    assert_eq!(error.kind, ChatErrorKind::NotAccepted);
+    assert!(other.seen().is_empty());
+}
+
+#[tokio::test]
 async fn nobody_listening_is_unavailable() {
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", server.local_addr().expect("an address"));
