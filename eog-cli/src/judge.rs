@@ -82,9 +82,9 @@ impl Judge {
             PolicyChoice::Llm => {
                 // The alerts stand in every prompt.
                 let frame = Digest::of(&(case.window, &case.anomalies));
-                let words = self.settings.prompts.as_deref().map(|path| path.display().to_string());
-                let version = env!("CARGO_PKG_VERSION");
-                format!("{} {version} {words:?} {frame}", self.settings.llm_name())
+                let words = self.pack.as_ref().map(|pack| pack.digest().to_string());
+                let (name, version) = (self.settings.llm_name(), env!("CARGO_PKG_VERSION"));
+                format!("{name} {version} {} {frame}", words.unwrap_or_default())
             }
             PolicyChoice::Command(program) => command_identity(program, &self.arguments)?,
         })

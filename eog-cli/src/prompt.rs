@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use eog_prompts::Pack;
+use eog_prompts::{Pack, phases};
 
 use crate::args::{Export, PhaseName, Prompt, Show};
 use crate::error::{CliError, Exit};
@@ -12,43 +12,85 @@ use crate::{files, judge};
 pub(crate) fn run(what: &Prompt) -> Result<Exit, CliError> {
     match what {
         Prompt::List => list(),
-        Prompt::Show(show) => self::show(show),
-        Prompt::Export(export) => self::export(export),
+        Prompt::Show(arguments) => show(arguments),
+        Prompt::Export(arguments) => export(arguments),
     }
 }
 
 fn list() -> Result<Exit, CliError> {
     let mut text = format!("packs: {}\nphases:\n", Pack::names());
-    for phase in eog_prompts::phase_names() {
-        let _ = writeln!(text, "  {phase}");
+    for form in phases::answer_forms() {
+        let _ = writeln!(text, "  {}", form.name);
     }
-    let _ = writeln!(text, "templates: {}", Pack::sre().template_names());
+    text += "templates and partials:\n";
+    for (name, _) in Pack::sre().texts() {
+        let _ = writeln!(text, "  {name}.hbs");
+    }
     files::print(&text)?;
     Ok(Exit::Diagnosed)
 }
 
 fn show(arguments: &Show) -> Result<Exit, CliError> {
-    let name = name_of(arguments.phase);
-    let text = if arguments.schema {
-        let schema = eog_prompts::answer_schema(name).unwrap_or_default();
-        let json = serde_json::to_string_pretty(&schema).unwrap_or_default();
-        format!("{json}\n")
+    let phase = name_of(arguments.phase);
+    let mut text = String::new();
+    if arguments.schema {
+        let form = phases::answer_forms().into_iter().find(|form| form.name == phase);
+        let json = form.and_then(|form| serde_json::to_string_pretty(&form.schema).ok());
+        text += &json.unwrap_or_default();
+        text.push('\n');
     } else {
         let pack = judge::pack(arguments.prompts.as_deref())?;
-        let mut text = String::new();
-        for (name, source) in pack.sources() {
-            let of_phase = name.starts_with(&format!("{name}."));
-            let _ = of_phase;
-            let _ = (name, source);
+        let included = included(&pack, phase);
+        for (name, template) in pack.texts().filter(|(name, _)| included.contains(name)) {
+            let _ = writeln!(text, "--- {name}.hbs\n{}\n", template.trim_end());
         }
-        text.push('\n');
-        text
-    };
+    }
     files::print(&text)?;
     Ok(Exit::Diagnosed)
 }
 
-fn export(_arguments: &Export) -> Result<Exit, CliError> {
+/// The templates of a phase, and the partials that they include.
+fn included<'p>(pack: &'p Pack, phase: &str) -> Vec<&'p str> {
+    let of_phase = |name: &str| name.split_once('.').is_some_and(|(prefix, _)| prefix == phase);
+    let mut names: Vec<&str> =
+        pack.texts().map(|(name, _)| name).filter(|name| of_phase(name)).collect();
+    let mut at = 0;
+    while let Some(name) = names.get(at) {
+        at += 1;
+        let Some((_, text)) = pack.texts().find(|(other, _)| other == name) else { continue };
+        for (partial, _) in pack.texts() {
+            let is_included = text.match_indices("{{> ").any(|(start, _)| {
+                let rest = text.get(start + 4..).unwrap_or_default();
+                rest.split(|c: char| c.is_whitespace() || c == '}').next() == Some(partial)
+            });
+            if is_included && !names.contains(&partial) {
+                names.push(partial);
+            }
+        }
+    }
+    names
+}
+
+fn export(arguments: &Export) -> Result<Exit, CliError> {
+    let pack = judge::pack(arguments.prompts.as_deref())?;
+    let folder = &arguments.folder;
+    files::prepare(folder)?;
+    for (name, _) in pack.texts() {
+        let path = folder.join(format!("{name}.hbs"));
+        if path.symlink_metadata().is_ok() {
+            return Err(CliError::Input {
+                path,
+                reason: "it is there already, and nothing is replaced; name another folder"
+                    .to_owned(),
+            });
+        }
+    }
+    for (name, text) in pack.texts() {
+        files::write(folder, &format!("{name}.hbs"), text)?;
+    }
+    let count = pack.texts().count();
+    let folder = folder.display();
+    files::print(&format!("{count} templates are in {folder}; use them with --prompts {folder}\n"))?;
     Ok(Exit::Diagnosed)
 }
 
@@ -58,6 +100,7 @@ fn name_of(phase: PhaseName) -> &'static str {
         PhaseName::FilterEvents => "filter_events",
         PhaseName::FilterSpecChanges => "filter_spec_changes",
         PhaseName::Bootstrap => "bootstrap",
+        PhaseName::ClassifyEvidence => "classify_evidence",
         PhaseName::Explore => "explore",
         PhaseName::Finalize => "finalize",
     }

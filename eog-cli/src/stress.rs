@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use eog::stress::{Progress as Step, Report, Side, Stress, Watch};
-use eog::{Config, Limits};
+use eog::{CallRecorder, Config, Usage};
 
 use crate::args::{self, StressFormat};
 use crate::error::{CliError, Exit};
+use crate::judge::Judge;
 use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::{files, investigate, report};

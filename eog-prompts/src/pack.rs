@@ -7,8 +7,10 @@ mod builtin;
 mod check;
 mod helpers;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use eog_core::Digest;
 use handlebars::Handlebars;
 use serde_json::{Value, json};
 
@@ -34,6 +36,8 @@ pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 pub struct Pack {
     name: String,
     templates: Handlebars<'static>,
+    /// The same as text.
+    texts: BTreeMap<String, String>,
 }
 
 /// Why a pack cannot be had.
@@ -203,6 +207,16 @@ impl Pack {
         names.iter().map(|name| format!("{name}.hbs")).collect::<Vec<_>>().join(", ")
     }
 
+    /// The templates and partials as text, by name.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// The digest of all templates: packs that say the same have the same.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.texts)
+    }
+
     /// The conversation that asks a phase's question: what is the same for every question of the
     /// phase first.
     ///
@@ -252,7 +266,7 @@ impl Pack {
         templates.set_strict_mode(true);
         templates.register_escape_fn(handlebars::no_escape);
         helpers::register(&mut templates);
-        let mut pack = Self { name: name.to_owned(), templates };
+        let mut pack = Self { name: name.to_owned(), templates, texts: BTreeMap::new() };
         for (name, text) in TEMPLATES.iter().chain(partials) {
             pack.add(name, text).expect("the shipped templates are tested");
         }
@@ -260,7 +274,9 @@ impl Pack {
     }
 
     fn add(&mut self, name: &str, text: &str) -> Result<(), String> {
-        self.templates.register_template_string(name, text).map_err(|error| error.to_string())
+        self.templates.register_template_string(name, text).map_err(|error| error.to_string())?;
+        self.texts.insert(name.to_owned(), text.to_owned());
+        Ok(())
     }
 }
 

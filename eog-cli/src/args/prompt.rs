@@ -58,6 +58,8 @@ pub(crate) enum PhaseName {
     FilterSpecChanges,
     /// Where to start.
     Bootstrap,
+    /// Which of many findings matter, of a context too long for one prompt.
+    ClassifyEvidence,
     /// What the evidence on one entity means.
     Explore,
     /// What the investigation has found.

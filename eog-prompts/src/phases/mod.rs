@@ -1,5 +1,7 @@
 //! The phases of an investigation: what each is given, what it answers, and when that is usable.
 
+use crate::{AnswerForm, Phase, answer_form};
+
 mod alerts;
 mod bootstrap;
 mod classify;
@@ -25,3 +27,20 @@ pub use finalize::{
     GroupLine, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
 };
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
+
+/// The forms of the answers of all phases, in the order in which an investigation comes to them. Each
+/// has the name of its phase.
+pub fn answer_forms() -> Vec<AnswerForm> {
+    fn form<P: Phase>() -> AnswerForm {
+        answer_form::<P::Answer>(P::NAME)
+    }
+    vec![
+        form::<SelectWindow>(),
+        form::<FilterEvents>(),
+        form::<FilterChanges>(),
+        form::<ChooseSeeds>(),
+        form::<ClassifyEvidence>(),
+        form::<Explore>(),
+        form::<Finalize>(),
+    ]
+}

@@ -1,0 +1,172 @@
+//! Models from a configuration.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use eog_prompts::ChatModel;
+
+use super::{ConfigError, Env, LimitConfig, LlmConfig, Models};
+use crate::provider::{Kind, parse, provider_names};
+use crate::{
+    Cassette, CassetteMode, CassetteModel, GenaiModel, GenaiSettings, Masker, Meter, Metered,
+    RateLimited, RateLimiter, RateLimits, RetryPolicy, Retrying, Secret,
+};
+
+impl LlmConfig {
+    /// The models, ready to be asked. Nothing is asked yet.
+    ///
+    /// Models that only replay a cassette need no key. Of the variables, those alone are read that
+    /// hold keys of configured models.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what is missing or wrong, and what to do.
+    pub fn build(&self, env: &dyn Env) -> Result<Models, ConfigError> {
+        self.check_names()?;
+        let (explore, finalize) = (self.explore_chain()?, self.finalize_chain()?);
+        let meter = Meter::new(self.budget()?);
+        let mut keys = BTreeMap::new();
+        for name in explore.iter().chain(&finalize) {
+            let (kind, _) = parse(name)?;
+            if !self.replays()
+                && let Some(found) = self.key(name, &kind, env)?
+            {
+                keys.insert(*name, found.key);
+            }
+        }
+        let cassette = self.open_cassette(Masker::of(keys.values().cloned()))?;
+        let mut limiters = BTreeMap::new();
+        let mut built: BTreeMap<&str, Arc<dyn ChatModel>> = BTreeMap::new();
+        for name in explore.iter().chain(&finalize) {
+            if built.contains_key(name) {
+                continue;
+            }
+            let model: Arc<dyn ChatModel> = match &cassette {
+                Some((cassette, CassetteMode::Replay)) => {
+                    Arc::new(CassetteModel::replaying(cassette.clone(), self.info(name)?))
+                }
+                Some((cassette, mode)) => {
+                    let live = self.live(name, keys.get(name), &meter, &mut limiters)?;
+                    Arc::new(CassetteModel::new(cassette.clone(), *mode, live))
+                }
+                None => self.live(name, keys.get(name), &meter, &mut limiters)?,
+            };
+            built.insert(name, model);
+        }
+        let all =
+            |chain: &[&str]| chain.iter().filter_map(|name| built.get(name).cloned()).collect();
+        Ok(Models { explore: all(&explore), finalize: all(&finalize), meter })
+    }
+
+    /// A model with everything that makes it safe to ask.
+    fn live(
+        &self,
+        name: &str,
+        key: Option<&Secret>,
+        meter: &Meter,
+        limiters: &mut BTreeMap<String, RateLimiter>,
+    ) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let settings = self.settings(name, key.cloned())?;
+        let prices = self.capabilities(name).prices;
+        let model = Metered::new(GenaiModel::new(name, settings)?, meter.clone(), prices)?;
+        let provider = provider_of(name);
+        let limiter = limiters.entry(provider.to_owned());
+        let limiter = limiter.or_insert_with(|| RateLimiter::new(self.limits(provider)));
+        let model = RateLimited::new(model, limiter.clone());
+        Ok(Arc::new(Retrying::new(model, self.retry_policy())))
+    }
+
+    /// How a model is reached and what it is told.
+    pub(super) fn settings(
+        &self,
+        name: &str,
+        key: Option<Secret>,
+    ) -> Result<GenaiSettings, ConfigError> {
+        let usual = GenaiSettings::default();
+        let capabilities = self.capabilities(name);
+        let of_all = self.reasoning_effort.filter(|_| capabilities.reasoning_effort);
+        let of_model = self.models.get(name).and_then(|it| it.reasoning_effort);
+        let connect_timeout = seconds("llm.connect_timeout_s", self.connect_timeout_s)?;
+        let timeout = seconds("llm.timeout_s", self.timeout_s)?;
+        Ok(GenaiSettings {
+            base_url: self.base_url(name),
+            key,
+            reasoning_effort: of_model.or(of_all),
+            capabilities: Some(capabilities),
+            seed: self.seed.unwrap_or(usual.seed),
+            connect_timeout: connect_timeout.unwrap_or(usual.connect_timeout),
+            timeout: timeout.unwrap_or(usual.timeout),
+            max_response_bytes: self.max_response_bytes.unwrap_or(usual.max_response_bytes),
+        })
+    }
+
+    pub(super) fn base_url(&self, name: &str) -> Option<String> {
+        let of_model = self.models.get(name).and_then(|it| it.base_url.as_ref());
+        let provider = self.providers.get(provider_of(name));
+        of_model.or_else(|| provider.and_then(|it| it.base_url.as_ref())).cloned()
+    }
+
+    pub(super) fn replays(&self) -> bool {
+        self.cassette.as_ref().is_some_and(|it| it.mode == CassetteMode::Replay)
+    }
+
+    /// A misspelt name would be left out silently.
+    pub(super) fn check_names(&self) -> Result<(), ConfigError> {
+        for name in self.models.keys() {
+            parse(name)?;
+        }
+        match self.providers.keys().find(|name| Kind::of(name).is_none()) {
+            None => Ok(()),
+            Some(name) => Err(ConfigError::new(
+                format!("llm.providers.{name}"),
+                "there is no such provider",
+                format!("write one of: {}", provider_names().join(", ")),
+            )),
+        }
+    }
+
+    fn open_cassette(
+        &self,
+        masker: Masker,
+    ) -> Result<Option<(Cassette, CassetteMode)>, ConfigError> {
+        let Some(given) = &self.cassette else { return Ok(None) };
+        let cassette = match given.mode {
+            CassetteMode::Replay => Cassette::open(&given.path, masker),
+            CassetteMode::Record | CassetteMode::Auto => Cassette::create(&given.path, masker),
+        };
+        let cassette = cassette.map_err(|error| {
+            let advice = "name a cassette, or record one with the mode \"auto\"";
+            ConfigError::new("llm.cassette", error.to_string(), advice)
+        })?;
+        Ok(Some((cassette, given.mode)))
+    }
+
+    fn limits(&self, provider: &str) -> RateLimits {
+        let own = self.providers.get(provider).and_then(|it| it.limits);
+        let LimitConfig { requests_per_minute, tokens_per_minute, concurrent } =
+            own.unwrap_or(self.limits);
+        RateLimits { requests_per_minute, tokens_per_minute, concurrent }
+    }
+
+    fn retry_policy(&self) -> RetryPolicy {
+        let usual = RetryPolicy::default();
+        let attempts = self.retries.map(|further| NonZeroU32::MIN.saturating_add(further));
+        RetryPolicy { attempts: attempts.unwrap_or(usual.attempts), ..usual }
+    }
+}
+
+fn provider_of(name: &str) -> &str {
+    name.split_once('/').map_or(name, |(provider, _)| provider)
+}
+
+fn seconds(place: &str, given: Option<f64>) -> Result<Option<Duration>, ConfigError> {
+    let Some(seconds) = given else { return Ok(None) };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(Some(time)),
+        _ => {
+            let reason = format!("{seconds} is no time");
+            Err(ConfigError::new(place, reason, "write seconds, such as 60"))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What is configured and what is missing, without any call.
+
+use super::{ConfigError, Env, LlmConfig};
+use crate::provider::parse;
+use crate::{GenaiModel, Meter, Metered};
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What: a model, or a key of the configuration.
+    pub what: String,
+    /// How it is.
+    pub status: CheckStatus,
+    /// What was found, or what is wrong and what to do. Holds no key.
+    pub detail: String,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckStatus {
+    /// Ready.
+    Ok,
+    /// It works, but should be looked at.
+    Warning,
+    /// It does not work.
+    Wrong,
+}
+
+impl Check {
+    fn new(what: &str, status: CheckStatus, detail: impl Into<String>) -> Self {
+        Self { what: what.to_owned(), status, detail: detail.into() }
+    }
+
+    fn wrong(error: &ConfigError) -> Self {
+        let detail = format!("{}; {}", error.reason, error.advice);
+        Self::new(&error.place, CheckStatus::Wrong, detail)
+    }
+}
+
+impl LlmConfig {
+    /// Says what is configured and what is missing. Nothing is asked and nothing is written.
+    pub fn check(&self, env: &dyn Env) -> Vec<Check> {
+        let mut checks = Vec::new();
+        checks.extend(self.check_names().err().map(|error| Check::wrong(&error)));
+        match (self.explore_chain(), self.finalize_chain()) {
+            (Ok(explore), finalize) => {
+                let mut names = explore;
+                names.extend(finalize.unwrap_or_default());
+                let mut seen = Vec::new();
+                for name in names {
+                    if !seen.contains(&name) {
+                        checks.extend(self.check_model(name, env));
+                        seen.push(name);
+                    }
+                }
+            }
+            (Err(error), _) => checks.push(Check::wrong(&error)),
+        }
+        checks.push(self.check_budget());
+        checks.extend(self.check_cassette());
+        checks
+    }
+
+    fn check_model(&self, name: &str, env: &dyn Env) -> Vec<Check> {
+        if self.replays() {
+            return match self.info(name) {
+                Ok(_) => vec![Check::new(name, CheckStatus::Ok, "replayed: no key is needed")],
+                Err(error) => vec![Check::wrong(&error)],
+            };
+        }
+        match self.try_model(name, env) {
+            Ok(checks) => checks,
+            Err(error) => vec![Check::wrong(&error)],
+        }
+    }
+
+    fn try_model(&self, name: &str, env: &dyn Env) -> Result<Vec<Check>, ConfigError> {
+        let (kind, _) = parse(name)?;
+        let found = self.key(name, &kind, env)?;
+        let settings = self.settings(name, found.as_ref().map(|it| it.key.clone()))?;
+        let model = GenaiModel::new(name, settings)?;
+        let prices = self.capabilities(name).prices;
+        Metered::new(model, Meter::new(self.budget()?), prices)?;
+        let place = found.as_ref().map_or("no key", |it| &it.place);
+        let base_url = self.base_url(name);
+        let at = base_url.as_deref().map_or(String::new(), |url| format!(", at {url}"));
+        let mut checks =
+            vec![Check::new(name, CheckStatus::Ok, format!("ready: key from {place}{at}"))];
+        if found.is_none() {
+            checks[0].detail = format!("ready: needs no key{at}");
+        }
+        let warning = found.as_ref().and_then(|it| it.warning.clone());
+        checks.extend(warning.map(|detail| Check::new(name, CheckStatus::Warning, detail)));
+        if found.is_some() && base_url.as_deref().is_some_and(in_the_clear) {
+            let detail = "its key goes over the network unencrypted: use https in base_url";
+            checks.push(Check::new(name, CheckStatus::Warning, detail));
+        }
+        Ok(checks)
+    }
+
+    fn check_budget(&self) -> Check {
+        let what = "llm.budget";
+        match self.budget() {
+            Err(error) => Check::wrong(&error),
+            Ok(budget) => {
+                let limits: Vec<String> = [
+                    budget.calls.map(|n| format!("{n} calls")),
+                    budget.tokens.map(|n| format!("{n} tokens")),
+                    budget.micro_usd.map(|n| format!("{} US dollars", n as f64 / 1e6)),
+                ]
+                .into_iter()
+                .flatten()
+                .collect();
+                if limits.is_empty() {
+                    let detail = "nothing is limited: set calls, tokens or usd";
+                    return Check::new(what, CheckStatus::Warning, detail);
+                }
+                Check::new(what, CheckStatus::Ok, format!("at most {}", limits.join(", ")))
+            }
+        }
+    }
+
+    fn check_cassette(&self) -> Option<Check> {
+        let given = self.cassette.as_ref()?;
+        let (what, path) = ("llm.cassette", given.path.display());
+        Some(if given.path.is_file() {
+            Check::new(what, CheckStatus::Ok, format!("{path}"))
+        } else if self.replays() {
+            let detail = format!("{path} does not exist: record it with the mode \"auto\"");
+            Check::new(what, CheckStatus::Wrong, detail)
+        } else {
+            Check::new(what, CheckStatus::Ok, format!("{path} will be created"))
+        })
+    }
+}
+
+/// Whether what is sent there can be read on the way.
+fn in_the_clear(base_url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(base_url) else { return false };
+    let host = url.host_str().unwrap_or_default();
+    let local = host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    url.scheme() == "http" && !local
+}

@@ -1,0 +1,317 @@
+//! One model of one provider.
+
+use std::time::Duration;
+
+use eog_core::BoxFuture;
+use eog_prompts::{ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo};
+use genai::ModelIden;
+use genai::chat::ReasoningEffort as Effort;
+use genai::resolver::{AuthData, Endpoint, ProviderConfig};
+use reqwest::redirect;
+
+use super::answer::Collector;
+use super::error::Errors;
+use super::request::Settings;
+use super::{Kind, Place, Shape, provider_names};
+use crate::{Capabilities, ConfigError, Masker, ReasoningEffort, Secret, StructuredOutput};
+
+/// How a model is reached, and what it is told beside the conversation.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GenaiSettings {
+    /// Where the provider is; its usual address if `None`. Up to and without `chat/completions`.
+    pub base_url: Option<String>,
+    /// Its key, if it needs one.
+    pub key: Option<Secret>,
+    /// What the model takes; by the table if `None`.
+    pub capabilities: Option<Capabilities>,
+    /// The seed, for models that take one.
+    pub seed: u64,
+    /// How long it shall reason; as it likes if `None`.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// The longest time to connect.
+    pub connect_timeout: Duration,
+    /// The longest time of a whole call.
+    pub timeout: Duration,
+    /// The longest answer, in bytes of its events. A single event, and the text of an error, are
+    /// read whole before they are measured; only the time-out bounds them.
+    pub max_response_bytes: usize,
+}
+
+impl Default for GenaiSettings {
+    fn default() -> Self {
+        Self {
+            base_url: None,
+            key: None,
+            capabilities: None,
+            seed: 0,
+            reasoning_effort: None,
+            connect_timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(120),
+            max_response_bytes: 8 << 20,
+        }
+    }
+}
+
+/// A model of a provider or of a local server. It makes one attempt per call; dropping the future
+/// of a call ends the request.
+///
+/// Answers are read as they are written (as a stream of events), so that a response which is too
+/// long is given up.
+///
+/// ```
+/// use eog_llm::{GenaiModel, GenaiSettings};
+/// use eog_prompts::ChatModel;
+/// let mut settings = GenaiSettings::default();
+/// settings.base_url = Some("http://127.0.0.1:8000/v1".to_owned());
+/// let model = GenaiModel::new("vllm/qwen3", settings)?;
+/// assert_eq!(model.info().name, "vllm/qwen3");
+/// # Ok::<(), eog_llm::ConfigError>(())
+/// ```
+#[derive(Debug)]
+pub struct GenaiModel {
+    info: ModelInfo,
+    client: genai::Client,
+    model: ModelIden,
+    settings: Settings,
+    errors: Errors,
+    timeout: Duration,
+    max_response_bytes: usize,
+}
+
+impl GenaiModel {
+    /// The model of this name, `provider/model`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for an unknown provider, a missing address or key, and settings that cannot
+    /// be sent to it.
+    pub fn new(name: &str, given: GenaiSettings) -> Result<Self, ConfigError> {
+        let (kind, model) = parse(name)?;
+        let capabilities = given.capabilities.unwrap_or_else(|| Capabilities::of(name));
+        let settings = Settings {
+            shape: kind.shape,
+            effort_in_name: effort_in_name(name, model, &kind)?,
+            capabilities,
+            seed: given.seed,
+            effort: given.reasoning_effort,
+        };
+        check_sendable(name, &settings)?;
+        let key = key(name, &kind, given.key.as_ref())?;
+        let provider = ProviderConfig {
+            endpoint: endpoint(name, &kind, given.base_url.as_deref())?,
+            auth: Some(AuthData::from_single(key)),
+        };
+        let client = genai::Client::builder()
+            .with_reqwest(web_client(given.connect_timeout)?)
+            .append_provider_config(kind.adapter, provider)
+            .build()
+            .map_err(|error| no_client(&error))?;
+        let info = ModelInfo {
+            name: name.to_owned(),
+            context_tokens: settings.capabilities.context_tokens,
+            max_output_tokens: settings.capabilities.max_output_tokens,
+            tokenizer: settings.capabilities.tokenizer.clone(),
+        };
+        Ok(Self {
+            info,
+            client,
+            model: ModelIden::new(kind.adapter, model),
+            settings,
+            errors: Errors { model: name.to_owned(), masker: Masker::of(given.key) },
+            timeout: given.timeout,
+            max_response_bytes: given.max_response_bytes,
+        })
+    }
+
+    async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
+        match tokio::time::timeout(self.timeout, self.ask_in_time(request)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.errors.of(
+                ChatErrorKind::TimedOut,
+                &format!(
+                    "no answer within {} s: raise llm.timeout_s, or ask for shorter answers",
+                    self.timeout.as_secs_f64()
+                ),
+            )),
+        }
+    }
+
+    async fn ask_in_time(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
+        let collector = Collector::new(&self.errors, self.max_response_bytes);
+        let options = self.settings.options(&self.info, request, collector.frames());
+        let conversation = self.settings.conversation(request);
+        let stream =
+            self.client.exec_chat_stream(self.model.clone(), conversation, Some(&options)).await;
+        let stream = stream.map_err(|error| self.errors.from(&error))?.stream;
+        let mut response = collector.read(stream).await?;
+        if let Some(prices) = self.settings.capabilities.prices {
+            response.usage.cost_micro_usd = prices.cost_micro_usd(&response.usage);
+        }
+        Ok(response)
+    }
+}
+
+impl ChatModel for GenaiModel {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn chat<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+        Box::pin(self.ask(request))
+    }
+}
+
+/// Splits `provider/model`.
+pub(crate) fn parse(name: &str) -> Result<(Kind, &str), ConfigError> {
+    let (provider, model) = name.split_once('/').unwrap_or((name, ""));
+    let kind = Kind::of(provider).ok_or_else(|| {
+        let known = provider_names().join(", ");
+        let reason = format!("{provider:?} is no provider");
+        ConfigError::new(name, reason, format!("write provider/model with one of: {known}"))
+    })?;
+    if model.is_empty() || model.contains("::") || model.contains(char::is_whitespace) {
+        let reason = "there is no name of a model after the provider's";
+        return Err(ConfigError::new(name, reason, "write provider/model, without spaces or ::"));
+    }
+    Ok((kind, model))
+}
+
+/// Whether the name ends in what `genai` takes for an effort, which it would then not send.
+fn effort_in_name(name: &str, model: &str, kind: &Kind) -> Result<bool, ConfigError> {
+    let found = Effort::from_model_name(model).0.is_some();
+    if found && kind.shape != Shape::OpenAi {
+        let reason = "the end of the name would be taken for an effort of the reasoning";
+        let advice = "leave it out, and set reasoning_effort instead";
+        return Err(ConfigError::new(name, reason, advice));
+    }
+    Ok(found)
+}
+
+fn check_sendable(name: &str, settings: &Settings) -> Result<(), ConfigError> {
+    let (has, carries) = (&settings.capabilities, settings.shape.carries());
+    let strict = has.structured_output == StructuredOutput::Strict;
+    let wrong = [
+        ("temperature", has.temperature && !carries.temperature),
+        ("seed", has.seed && !carries.seed),
+        ("structured_output = \"strict\"", strict && !carries.strict),
+        ("reasoning_effort", has.reasoning_effort && !carries.reasoning_effort),
+    ];
+    if let Some((what, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {
+        let reason = format!("{what} cannot be sent to this provider");
+        let advice = format!("take {what} out of the capabilities of this model");
+        return Err(ConfigError::new(name, reason, advice));
+    }
+    if settings.effort.is_some() && !has.reasoning_effort {
+        return Err(ConfigError::new(
+            name,
+            "a reasoning_effort is set, and the model is not known to take one",
+            "remove it, or set capabilities = { reasoning_effort = true } for the model",
+        ));
+    }
+    Ok(())
+}
+
+fn key(name: &str, kind: &Kind, key: Option<&Secret>) -> Result<String, ConfigError> {
+    match key {
+        Some(key) if key.expose().chars().all(|c| c.is_ascii_graphic()) => {
+            Ok(key.expose().to_owned())
+        }
+        Some(_) => Err(ConfigError::new(
+            name,
+            "the key holds characters that no key has, such as spaces or line ends",
+            "check the variable or the file that holds it",
+        )),
+        // Servers without keys take any.
+        None if kind.keyless => Ok("none".to_owned()),
+        None => Err(ConfigError::new(
+            name,
+            "there is no key for this provider",
+            format!("set {}, or name another place", kind.key_env.unwrap_or("key_env")),
+        )),
+    }
+}
+
+fn endpoint(
+    name: &str,
+    kind: &Kind,
+    base_url: Option<&str>,
+) -> Result<Option<Endpoint>, ConfigError> {
+    let text = match (base_url, kind.place) {
+        (Some(text), _) | (None, Place::At(text)) => text,
+        (None, Place::Known) => return Ok(None),
+        (None, Place::Unknown) => {
+            let advice = "set base_url, such as \"http://127.0.0.1:8000/v1\"";
+            return Err(ConfigError::new(name, "where the server is was not said", advice));
+        }
+    };
+    let advice = "write it like \"https://host/v1\", up to and without chat/completions";
+    let url = reqwest::Url::parse(text).map_err(|error| {
+        ConfigError::new(name, format!("base_url is no address: {error}"), advice)
+    })?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(ConfigError::new(name, "base_url is no address of the web", advice));
+    }
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
+        let reason = "base_url holds a name, a password or a query";
+        return Err(ConfigError::new(name, reason, "keys go into key_env or key_file"));
+    }
+    let text = url.as_str().trim_end_matches('/');
+    if text.ends_with("/chat/completions") || text.ends_with("/messages") {
+        return Err(ConfigError::new(name, "base_url goes too far", advice));
+    }
+    // Relative addresses are joined to it, which would replace its last part otherwise.
+    Ok(Some(Endpoint::from_owned(format!("{text}/"))))
+}
+
+fn web_client(connect_timeout: Duration) -> Result<reqwest::Client, ConfigError> {
+    // Fails if the program has chosen one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(connect_timeout)
+        .user_agent(concat!("eog/", env!("CARGO_PKG_VERSION")))
+        // Where a redirection leads, the key must not go.
+        .redirect(redirect::Policy::none())
+        // So that the bytes that are counted are the bytes that are kept.
+        .no_gzip()
+        .build()
+        .map_err(|error| no_client(&error))
+}
+
+fn no_client(error: &dyn std::error::Error) -> ConfigError {
+    let reason = format!("no HTTP client can be made: {error}");
+    ConfigError::new("llm", reason, "check the proxy variables and the system's certificates")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(name: &str, base_url: Option<&str>) -> Result<Option<String>, String> {
+        let (kind, _) = parse(name).expect("a provider");
+        let endpoint = endpoint(name, &kind, base_url).map_err(|error| error.to_string())?;
+        Ok(endpoint.map(|it| it.base_url().to_owned()))
+    }
+
+    #[test]
+    fn addresses_end_where_paths_can_be_joined() {
+        assert_eq!(url("openai/gpt-4o", None), Ok(None));
+        assert_eq!(url("ollama/qwen3", None), Ok(Some("http://localhost:11434/v1/".to_owned())));
+        for given in ["https://host/v1", "https://host/v1/", "https://host/v1//"] {
+            assert_eq!(url("vllm/m", Some(given)), Ok(Some("https://host/v1/".to_owned())));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for given in ["host:80/v1", "file:///v1", "https://me:key@host", "https://host/?key=1", "x"]
+        {
+            assert!(url("vllm/m", Some(given)).is_err(), "{given}");
+        }
+        let error = url("vllm/m", Some("https://host/v1/chat/completions")).expect_err("too far");
+        assert!(error.contains("too far"), "{error}");
+        assert!(url("vllm/m", None).expect_err("no address").contains("base_url"));
+    }
+}

@@ -1,0 +1,106 @@
+//! A request in the words of `genai`, with the settings that the model takes.
+
+use std::sync::Arc;
+
+use eog_prompts::{AnswerForm, ChatMessage, ChatRequest, ModelInfo, Role};
+use genai::chat::{
+    ChatFrameSink, ChatMessage as Message, ChatOptions, ChatRequest as Request, ChatResponseFormat,
+    JsonSpec, ReasoningEffort as Effort,
+};
+
+use super::Shape;
+use crate::{Capabilities, ReasoningEffort, StructuredOutput, tokens};
+
+/// The settings of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) shape: Shape,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) seed: u64,
+    pub(crate) effort: Option<ReasoningEffort>,
+    /// Whether `genai` would read the end of the model's name as an effort, and cut it off.
+    pub(crate) effort_in_name: bool,
+}
+
+impl Settings {
+    /// The conversation. The schema is part of it, where the provider does not hold to it.
+    pub(crate) fn conversation(&self, request: &ChatRequest) -> Request {
+        let mut messages: Vec<ChatMessage> = request.messages.clone();
+        let strict = self.capabilities.structured_output == StructuredOutput::Strict;
+        if let Some(form) = request.answer.as_ref().filter(|_| !strict) {
+            tell_schema(&mut messages, form);
+        }
+        Request::from_messages(messages.into_iter().map(message).collect())
+    }
+
+    pub(crate) fn options(
+        &self,
+        info: &ModelInfo,
+        request: &ChatRequest,
+        frames: Arc<dyn ChatFrameSink>,
+    ) -> ChatOptions {
+        let mut options = ChatOptions::default()
+            .with_capture_usage(true)
+            .with_raw_frame_sink_arc(frames)
+            .with_max_tokens(tokens::output(info, request));
+        if self.capabilities.temperature {
+            options = options.with_temperature(0.0);
+        }
+        if self.capabilities.seed {
+            options = options.with_seed(self.seed);
+        }
+        if let Some(format) = request.answer.as_ref().and_then(|form| self.format(form)) {
+            options = options.with_response_format(format);
+        }
+        match self.effort.filter(|_| self.capabilities.reasoning_effort) {
+            Some(effort) => options.with_reasoning_effort(effort_of(effort)),
+            // The protocol of OpenAI has no such budget, so nothing is sent, and the name stays.
+            None if self.effort_in_name => options.with_reasoning_effort(Effort::Budget(0)),
+            None => options,
+        }
+    }
+
+    fn format(&self, form: &AnswerForm) -> Option<ChatResponseFormat> {
+        match self.capabilities.structured_output {
+            StructuredOutput::Strict => {
+                Some(JsonSpec::new(form.name.clone(), form.schema.clone()).into())
+            }
+            StructuredOutput::JsonObject if self.shape.carries().json_object => {
+                Some(ChatResponseFormat::JsonMode)
+            }
+            StructuredOutput::JsonObject | StructuredOutput::None => None,
+        }
+    }
+}
+
+fn effort_of(effort: ReasoningEffort) -> Effort {
+    match effort {
+        ReasoningEffort::Minimal => Effort::Minimal,
+        ReasoningEffort::Low => Effort::Low,
+        ReasoningEffort::Medium => Effort::Medium,
+        ReasoningEffort::High => Effort::High,
+    }
+}
+
+/// Last, so that what changes least stays first.
+fn tell_schema(messages: &mut Vec<ChatMessage>, form: &AnswerForm) {
+    let told = format!(
+        "Answer with one JSON value that is valid by this JSON Schema, and with nothing else:\n{}",
+        form.schema
+    );
+    match messages.last_mut() {
+        Some(last) if last.role == Role::User => {
+            last.text.push_str("\n\n");
+            last.text.push_str(&told);
+        }
+        _ => messages.push(ChatMessage::user(told)),
+    }
+}
+
+fn message(message: ChatMessage) -> Message {
+    match message.role {
+        Role::System => Message::system(message.text),
+        Role::User => Message::user(message.text),
+        Role::Assistant => Message::assistant(message.text),
+    }
+}

@@ -1,0 +1,170 @@
+//! What goes over the wire, for each protocol: `genai` leaves out silently what it does not know.
+
+mod support;
+
+use eog_llm::{CapabilityChanges, ReasoningEffort, StructuredOutput};
+use eog_prompts::{ChatMessage, ChatModel, ChatRequest, ChatResponse, Finish};
+use serde_json::{Value, json};
+use support::{KEY, Reply, Seen, Server, changed, model, request, settings};
+
+async fn exchange(
+    name: &str,
+    path: &str,
+    events: Vec<String>,
+    adjust: impl FnOnce(&mut eog_llm::GenaiSettings),
+) -> (Seen, ChatResponse) {
+    let server = Server::start(vec![Reply::Events(events)]).await;
+    let mut settings = settings(&format!("{}{path}", server.url));
+    adjust(&mut settings);
+    let response = model(name, settings).chat(&request()).await.expect("an answer");
+    (server.seen().pop().expect("a request"), response)
+}
+
+fn check_usage(response: &ChatResponse, reasoning: u64) {
+    let usage = response.usage;
+    assert_eq!((usage.calls, usage.input, usage.cached), (1, 100, 64));
+    assert_eq!((usage.output, usage.reasoning), (20, reasoning));
+    assert_eq!((response.text.as_str(), response.finish), ("{\"label\":\"x\"}", Finish::Complete));
+}
+
+#[tokio::test]
+async fn openai_gets_the_schema_the_seed_and_temperature_zero() {
+    let answer = support::openai("{\"label\":\"x\"}", "stop");
+    let (seen, response) = exchange("openai/gpt-4o-mini", "/v1", answer, |_| {}).await;
+    assert_eq!(seen.path, "/v1/chat/completions");
+    assert_eq!(seen.headers["authorization"], format!("Bearer {KEY}"));
+    let schema = request().answer.expect("a form").schema;
+    assert_eq!(
+        seen.body,
+        json!({
+            "model": "gpt-4o-mini",
+            "messages": [
+                {"role": "system", "content": "Find the cause."},
+                {"role": "user", "content": "What broke?"},
+            ],
+            "temperature": 0.0,
+            "seed": 7,
+            "max_tokens": 500,
+            "response_format": {"type": "json_schema",
+                "json_schema": {"name": "finding", "strict": true, "schema": schema}},
+            "stream": true,
+            "stream_options": {"include_usage": true},
+        })
+    );
+    check_usage(&response, 8);
+    assert_eq!(response.model, "openai/served-1");
+}
+
+#[tokio::test]
+async fn a_reasoning_model_gets_an_effort_and_no_temperature() {
+    let answer = support::openai("{\"label\":\"x\"}", "stop");
+    let effort = |it: &mut eog_llm::GenaiSettings| it.reasoning_effort = Some(ReasoningEffort::Low);
+    let (seen, _) = exchange("openai/gpt-5-mini", "/v1", answer, effort).await;
+    assert_eq!(seen.body["reasoning_effort"], "low");
+    assert_eq!(seen.body["max_completion_tokens"], 500);
+    for absent in ["temperature", "seed", "max_tokens"] {
+        assert_eq!(seen.body.get(absent), None, "{absent}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_ends_like_an_effort_is_sent_whole() {
+    let answer = support::openai("{\"label\":\"x\"}", "stop");
+    let (seen, _) = exchange("vllm/qwen-max", "/v1", answer, |_| {}).await;
+    assert_eq!(seen.body["model"], "qwen-max");
+    assert_eq!(seen.body.get("reasoning_effort"), None);
+}
+
+#[tokio::test]
+async fn anthropic_gets_the_schema_and_temperature_zero() {
+    let answer = support::anthropic("{\"label\":\"x\"}", "end_turn");
+    let (seen, response) = exchange("anthropic/claude-sonnet-4-5", "/v1", answer, |_| {}).await;
+    assert_eq!(seen.path, "/v1/messages");
+    assert_eq!(seen.headers["x-api-key"], KEY);
+    let body = &seen.body;
+    assert_eq!(body["model"], "claude-sonnet-4-5");
+    assert_eq!(body["temperature"], 0.0);
+    assert_eq!(body["max_tokens"], 500);
+    assert_eq!(body["messages"], json!([{"role": "user", "content": "What broke?"}]));
+    assert!(body["system"].to_string().contains("Find the cause."));
+    let format = &body["output_config"]["format"];
+    assert_eq!(format["type"], "json_schema");
+    assert_eq!(format["schema"]["required"], json!(["label"]));
+    assert_eq!(format["schema"]["additionalProperties"], false);
+    assert_eq!(body.get("seed"), None);
+    check_usage(&response, 0);
+    assert_eq!(response.model, "anthropic/served-2");
+}
+
+#[tokio::test]
+async fn gemini_gets_the_schema_the_seed_and_temperature_zero() {
+    let answer = support::gemini("{\"label\":\"x\"}", "STOP");
+    let (seen, response) = exchange("gemini/gemini-2.5-flash", "/v1beta", answer, |it| {
+        it.reasoning_effort = Some(ReasoningEffort::Low);
+    })
+    .await;
+    assert_eq!(seen.path, "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse");
+    assert_eq!(seen.headers["x-goog-api-key"], KEY);
+    let config = &seen.body["generationConfig"];
+    assert_eq!(config["temperature"], 0.0);
+    assert_eq!(config["seed"], 7);
+    assert_eq!(config["maxOutputTokens"], 500);
+    assert_eq!(config["responseMimeType"], "application/json");
+    assert_eq!(config["responseJsonSchema"], request().answer.expect("a form").schema);
+    assert!(config["thinkingConfig"]["thinkingBudget"].is_u64(), "{config}");
+    assert_eq!(seen.body["systemInstruction"]["parts"][0]["text"], "Find the cause.");
+    check_usage(&response, 8);
+}
+
+#[tokio::test]
+async fn ollama_gets_the_schema_the_seed_and_temperature_zero() {
+    let answer = support::openai("{\"label\":\"x\"}", "stop");
+    let (seen, response) = exchange("ollama/qwen3", "/v1", answer, |it| it.key = None).await;
+    assert_eq!(seen.path, "/v1/chat/completions");
+    assert_eq!(seen.headers["authorization"], "Bearer none");
+    let body = &seen.body;
+    assert_eq!((&body["temperature"], &body["seed"]), (&json!(0.0), &json!(7)));
+    assert_eq!(body["response_format"]["json_schema"]["strict"], true);
+    assert_eq!(response.model, "ollama/served-1");
+}
+
+#[tokio::test]
+async fn without_structured_output_the_schema_is_told() {
+    let cases = [
+        (StructuredOutput::None, Value::Null),
+        (StructuredOutput::JsonObject, json!({"type": "json_object"})),
+    ];
+    for (structured_output, format) in cases {
+        let answer = support::openai("{\"label\":\"x\"}", "stop");
+        let changes = CapabilityChanges {
+            structured_output: Some(structured_output),
+            ..CapabilityChanges::default()
+        };
+        let (seen, _) = exchange("vllm/some", "/v1", answer, |it| {
+            it.capabilities = changed("vllm/some", &changes);
+        })
+        .await;
+        assert_eq!(seen.body["response_format"], format);
+        let told = seen.body["messages"][1]["content"].as_str().expect("text").to_owned();
+        assert!(told.starts_with("What broke?\n\n"), "{told}");
+        assert!(told.ends_with(&request().answer.expect("a form").schema.to_string()), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_is_told_in_a_message_of_its_own_after_an_answer() {
+    let server = Server::start(vec![Reply::Events(support::openai("{}", "stop"))]).await;
+    let changes = CapabilityChanges {
+        structured_output: Some(StructuredOutput::None),
+        ..CapabilityChanges::default()
+    };
+    let mut settings = settings(&server.url);
+    settings.capabilities = changed("vllm/some", &changes);
+    let mut messages = request().messages;
+    messages.push(ChatMessage::assistant("no JSON"));
+    let asked = ChatRequest { messages, ..request() };
+    model("vllm/some", settings).chat(&asked).await.expect("an answer");
+    let sent = server.body()["messages"].clone();
+    assert_eq!(sent[2], json!({"role": "assistant", "content": "no JSON"}));
+    assert_eq!(sent[3]["role"], "user");
+}
