@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use eog_core::BoxFuture;
+use eog_core::{BoxFuture, BudgetKind};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo, TokenUsage,
 };
@@ -92,22 +92,23 @@ impl Meter {
     }
 
     /// Sets amounts aside, or says what they do not fit.
-    fn reserve(&self, most: Amounts) -> Result<Reservation<'_>, String> {
+    fn reserve(&self, most: Amounts) -> Result<Reservation<'_>, (BudgetKind, String)> {
         let mut counts = self.counts();
         let taken = counts.spent.plus(counts.reserved);
         let after = taken.plus(most);
         let over = [
-            ("calls", self.budget.calls, after.calls, most.calls, taken.calls),
-            ("tokens", self.budget.tokens, after.tokens, most.tokens, taken.tokens),
-            ("micro_usd", self.budget.micro_usd, after.micro_usd, most.micro_usd, taken.micro_usd),
+            (BudgetKind::ModelCalls, "calls", self.budget.calls, after.calls, most.calls, taken.calls),
+            (BudgetKind::Tokens, "tokens", self.budget.tokens, after.tokens, most.tokens, taken.tokens),
+            (BudgetKind::Cost, "micro_usd", self.budget.micro_usd, after.micro_usd, most.micro_usd, taken.micro_usd),
         ];
-        for (name, limit, after, most, taken) in over {
+        for (kind, name, limit, after, most, taken) in over {
             if let Some(limit) = limit.filter(|limit| after > *limit) {
-                return Err(format!(
+                let reason = format!(
                     "the call may take {most} {name} and the budget of {limit} has {} left: raise \
                      the budget, or ask for shorter answers",
                     limit.saturating_sub(taken)
-                ));
+                );
+                return Err((kind, reason));
             }
         }
         counts.reserved = counts.reserved.plus(most);
@@ -186,8 +187,8 @@ impl<M: ChatModel> Metered<M> {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
-        let mut reservation = self.meter.reserve(self.most(request)).map_err(|reason| {
-            ChatError::new(&self.inner.info().name, ChatErrorKind::OverBudget, reason)
+        let mut reservation = self.meter.reserve(self.most(request)).map_err(|(kind, reason)| {
+            ChatError::new(&self.inner.info().name, ChatErrorKind::OverBudget(kind), reason)
         })?;
         let answer = self.inner.chat(request).await;
         match &answer {
@@ -207,7 +208,7 @@ impl<M: ChatModel> Metered<M> {
         }
         match error.kind {
             // Nothing was sent.
-            ChatErrorKind::OverBudget | ChatErrorKind::NotRecorded => Amounts::default(),
+            ChatErrorKind::OverBudget(_) | ChatErrorKind::NotRecorded => Amounts::default(),
             // The provider said that it did nothing.
             ChatErrorKind::RateLimited
             | ChatErrorKind::Unavailable

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use eog_core::BoxFuture;
+use eog_core::{BoxFuture, BudgetKind};
 use eog_llm::{
     Amounts, Budget, Meter, Metered, Prices, RateLimited, RateLimiter, RateLimits, RetryPolicy,
     Retrying,
@@ -91,7 +91,7 @@ async fn a_call_that_might_not_fit_is_not_made() {
     model.chat(&request()).await.expect("it fits");
     assert_eq!(meter.spent(), Amounts { calls: 1, tokens: 50, micro_usd: 0 });
     let error = model.chat(&request()).await.expect_err("99 are left");
-    assert_eq!(error.kind, ChatErrorKind::OverBudget);
+    assert_eq!(error.kind, ChatErrorKind::OverBudget(BudgetKind::Tokens));
     assert!(error.message.contains("100 tokens") && error.message.contains("99 left"), "{error}");
     assert_eq!((asked.lock().expect("whole").len(), meter.spent().tokens), (1, 50));
 }
@@ -105,7 +105,7 @@ async fn what_is_under_way_is_set_aside() {
     assert!(futures_util::poll!(&mut first).is_pending());
     let second = model.chat(&asked).now_or_never().expect("refused at once");
     let second = second.expect_err("the first may take it all");
-    assert_eq!(second.kind, ChatErrorKind::OverBudget);
+    assert_eq!(second.kind, ChatErrorKind::OverBudget(BudgetKind::Tokens));
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn a_failure_that_cost_nothing_counts_as_a_call() {
     model.chat(&request()).await.expect_err("it fails");
     assert_eq!(meter.spent(), Amounts { calls: 1, tokens: 0, micro_usd: 0 });
     let error = model.chat(&request()).await.expect_err("one call was allowed");
-    assert_eq!(error.kind, ChatErrorKind::OverBudget);
+    assert_eq!(error.kind, ChatErrorKind::OverBudget(BudgetKind::ModelCalls));
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn what_was_spent_before_counts() {
     meter.charge(Amounts { tokens: 1, ..Amounts::default() });
     let (model, _) = Scripted::of([answered(1, 1)]);
     let model = Metered::new(model, meter, None).expect("no prices are needed");
-    assert_eq!(model.chat(&request()).await.expect_err("99 left").kind, ChatErrorKind::OverBudget);
+    assert_eq!(model.chat(&request()).await.expect_err("99 left").kind, ChatErrorKind::OverBudget(BudgetKind::Cost));
 }
 
 async fn times(limits: RateLimits, calls: usize) -> Vec<u64> {

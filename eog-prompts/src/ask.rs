@@ -4,7 +4,7 @@ mod checked;
 
 use std::sync::Arc;
 
-use eog_core::Failure;
+use eog_core::{BudgetKind, Failure};
 
 use crate::schema::{answer_form, whole_schema};
 use crate::{
@@ -242,6 +242,8 @@ struct Chain {
     /// Of the errors so far that waiting may mend, the longest wait.
     retry_after: Option<std::time::Duration>,
     lasting: bool,
+    /// The budget that ended the chain, if one did.
+    exhausted: Option<BudgetKind>,
 }
 
 impl Chain {
@@ -251,8 +253,9 @@ impl Chain {
             Stop::Error(error) => {
                 self.lasting |= !error.kind.is_transient();
                 self.retry_after = self.retry_after.max(error.retry_after);
+                self.exhausted = self.exhausted.or(error.kind.exhausted());
                 let ends =
-                    matches!(error.kind, ChatErrorKind::OverBudget | ChatErrorKind::NotRecorded);
+                    matches!(error.kind, ChatErrorKind::OverBudget(_) | ChatErrorKind::NotRecorded);
                 (error.message, ends)
             }
             Stop::Invalid(reason) => {
@@ -272,7 +275,8 @@ impl Chain {
         let failure = Failure::policy(format!("{phase}: {what}"));
         let transient = !self.lasting && !self.notes.is_empty();
         let retry_after = self.retry_after.filter(|_| transient);
-        Failure { usage: self.usage.into(), transient, retry_after, ..failure }
+        let exhausted = self.exhausted;
+        Failure { usage: self.usage.into(), transient, exhausted, retry_after, ..failure }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog_core::{BoxFuture, Failure, Usage};
+use eog_core::{BoxFuture, BudgetKind, Failure, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -264,8 +264,8 @@ pub enum ChatErrorKind {
     NotAccepted,
     /// The answer cannot be read as the provider's format.
     Unreadable,
-    /// A budget does not allow the call; nothing was sent.
-    OverBudget,
+    /// A budget, this one, does not allow the call; nothing was sent.
+    OverBudget(BudgetKind),
     /// A cassette, or a script, has no answer to this request; nothing was sent.
     NotRecorded,
 }
@@ -275,12 +275,21 @@ impl ChatErrorKind {
     pub fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Unavailable | Self::TimedOut)
     }
+
+    /// The budget that does not allow the call, if that is why.
+    pub fn exhausted(self) -> Option<BudgetKind> {
+        match self {
+            Self::OverBudget(budget) => Some(budget),
+            _ => None,
+        }
+    }
 }
 
 impl From<ChatError> for Failure {
     fn from(error: ChatError) -> Self {
         let failure = Failure::policy(error.to_string());
         let (usage, retry_after) = (error.usage.into(), error.retry_after);
-        Failure { usage, retry_after, transient: error.kind.is_transient(), ..failure }
+        let exhausted = error.kind.exhausted();
+        Failure { usage, retry_after, exhausted, transient: error.kind.is_transient(), ..failure }
     }
 }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::*;
+use eog_core::BudgetKind;
+
 use crate::{MockModel, ModelInfo, Reply};
 
 /// A phase of the tests: of two numbers, name the greater.
@@ -193,7 +195,7 @@ fn only_busy_providers_make_a_failure_transient() {
 
 #[test]
 fn a_spent_budget_and_a_missing_recording_end_the_chain() {
-    for kind in [ChatErrorKind::OverBudget, ChatErrorKind::NotRecorded] {
+    for kind in [ChatErrorKind::OverBudget(BudgetKind::Cost), ChatErrorKind::NotRecorded] {
         let first = Arc::new(MockModel::new("mock/a").then(Reply::error(kind, "stop here")));
         let second = Arc::new(MockModel::new("mock/b").then(GOOD));
         let failure = ask(&chain(&[&first, &second])).unwrap_err();

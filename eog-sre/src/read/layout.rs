@@ -260,5 +260,9 @@ pub(crate) fn read_json(file: impl Read) -> Result<serde_json::Value, String> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     // Editors on some systems begin a file with a byte order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    serde_json::from_slice(text).map_err(|error| format!("not valid JSON: {error}"))
+    let mut value: serde_json::Value =
+        serde_json::from_slice(text).map_err(|error| format!("not valid JSON: {error}"))?;
+    // Whether serde_json keeps the order of the file is up to other crates of a build.
+    value.sort_all_objects();
+    Ok(value)
 }

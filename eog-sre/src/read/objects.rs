@@ -172,6 +172,8 @@ fn read_object(mut object: Value, deleted: bool, masker: &mut Masker) -> Option<
     if let Some(Value::Object(data)) = object.get_mut("data").filter(|_| kind == "ConfigMap") {
         data.values_mut().for_each(unfold);
     }
+    // Whether serde_json keeps the order of the file is up to other crates of a build.
+    object.sort_all_objects();
     masker.mask(entity.as_str(), &kind, &mut object);
     Some(Body { entity, kind: kind.into(), object: Arc::new(object), deleted })
 }
