@@ -145,6 +145,12 @@ fn a_wrong_time_gives_way_to_that_of_the_evidence() {
         });
         assert_eq!(narrative.refused, [], "{right}");
     }
+    let narrative = sale_told(|input, answer| {
+        answer.entities[1].when.evidence.push(number(input, "requests from 200 to 236"));
+        answer.entities[1].when.time = "2026-03-20 12:02:00Z".to_owned();
+    });
+    let when = entity(&narrative, "frontend").when.unwrap();
+    assert_eq!(when.start().to_string(), "2026-03-20T12:02:00Z", "of several, the one it says");
 }
 
 #[test]
