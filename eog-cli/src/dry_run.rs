@@ -32,7 +32,8 @@ pub(crate) fn run(
         packets.len()
     );
     for (packet, seed) in packets.iter().zip(&case.seeds) {
-        let _ = writeln!(text, "\nPACKET {} ({})", packet.entity, crate::report::clean(&seed.reason));
+        let _ =
+            writeln!(text, "\nPACKET {} ({})", packet.entity, crate::report::clean(&seed.reason));
         let json = serde_json::to_string_pretty(packet).unwrap_or_default();
         text += &crate::report::escape_json(&json);
         text.push('\n');

@@ -100,9 +100,8 @@ impl Began {
 
     /// Stores it, so that a run which is killed before its first entry can be resumed.
     async fn store(&self, recorder: &CallRecorder) -> Result<(), CliError> {
-        let stored = recorder
-            .call(Self::NAME, &(), async || Ok((self.clone(), Usage::default())))
-            .await;
+        let stored =
+            recorder.call(Self::NAME, &(), async || Ok((self.clone(), Usage::default()))).await;
         stored.map(|_: Self| ()).map_err(unrecorded)
     }
 
@@ -212,7 +211,8 @@ impl Work<'_> {
         let engine = beside.of_engine(Engine::new(source.contract, policy));
         let finished = drive(self.running, self.judge, &self.progress, engine, run)?;
         let finalizer = self.judge.finalizer(models.as_ref());
-        let told = finalizer.map(|finalizer| self.tell_by_model(&finalizer, &finished)).transpose()?;
+        let told =
+            finalizer.map(|finalizer| self.tell_by_model(&finalizer, &finished)).transpose()?;
         let spent_after = recorder.take_usage();
         drop(self.progress);
         memory.tell(self.running.quiet);
@@ -401,7 +401,10 @@ pub(crate) fn drive(
 ) -> Result<Finished, CliError> {
     let (events, mut stream) = eog::events();
     let (handle, controls) = eog::handle();
-    let engine = engine.with_limits(running.limits(&judge.settings.policy)).with_events(events).with_controls(controls);
+    let engine = engine
+        .with_limits(running.limits(&judge.settings.policy))
+        .with_events(events)
+        .with_controls(controls);
     let engine = match running.speculation() {
         Some(speculation) => engine.with_speculation(speculation),
         None => engine,

@@ -4,11 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
-use eog::{AbductivePolicy, BoxFuture, CallRecorder, Case, CommandPolicy, Digest, Usage, command_identity};
+use eog::{
+    AbductivePolicy, BoxFuture, CallRecorder, Case, CommandPolicy, Digest, Usage, command_identity,
+};
 use eog_evidence::EvidencePolicy;
 use eog_llm::{Amounts, ConfigError, Recorded};
 use eog_prompts::{
-    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, ModelInfo, LlmPolicy, Opening, Pack, Prompter,
+    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
+    ModelInfo, Opening, Pack, Prompter,
 };
 
 use crate::args::{By, Judging, PolicyChoice};
@@ -136,9 +139,9 @@ impl Judge {
             (PolicyChoice::Llm, Some(models)) => {
                 Box::new(LlmPolicy::new(models.explore.clone()).for_case(case))
             }
-            (PolicyChoice::Command(program), _) => {
-                Box::new(self.arguments.iter().fold(CommandPolicy::new(program), CommandPolicy::arg))
-            }
+            (PolicyChoice::Command(program), _) => Box::new(
+                self.arguments.iter().fold(CommandPolicy::new(program), CommandPolicy::arg),
+            ),
             _ => Box::new(EvidencePolicy::default()),
         }
     }

@@ -18,7 +18,12 @@ pub(crate) struct Onward<'a> {
 
 impl Onward<'_> {
     /// The command that goes on, if the run stopped although something was left to do.
-    pub(crate) fn after(&self, finished: &Finished, running: &Running, judge: &Judge) -> Option<String> {
+    pub(crate) fn after(
+        &self,
+        finished: &Finished,
+        running: &Running,
+        judge: &Judge,
+    ) -> Option<String> {
         let journal = self.journal?;
         match finished.stop {
             StopReason::Cancelled | StopReason::Deadline => self.resume(running, judge),
@@ -49,7 +54,14 @@ impl Onward<'_> {
         Some(self.command("resume", self.journal?, "", running, judge))
     }
 
-    fn command(&self, verb: &str, journal: &Path, options: &str, running: &Running, judge: &Judge) -> String {
+    fn command(
+        &self,
+        verb: &str,
+        journal: &Path,
+        options: &str,
+        running: &Running,
+        judge: &Judge,
+    ) -> String {
         let word = |path: &Path| quoted(&path.display().to_string());
         let mut command = format!("eog {verb} {} {}{options}", word(journal), word(self.path));
         if let Some(architecture) = self.architecture {

@@ -90,7 +90,9 @@ fn export(arguments: &Export) -> Result<Exit, CliError> {
     }
     let count = pack.texts().count();
     let folder = folder.display();
-    files::print(&format!("{count} templates are in {folder}; use them with --prompts {folder}\n"))?;
+    files::print(&format!(
+        "{count} templates are in {folder}; use them with --prompts {folder}\n"
+    ))?;
     Ok(Exit::Diagnosed)
 }
 

@@ -14,10 +14,11 @@ pub(crate) fn print(name: SchemaName) -> Result<Exit, CliError> {
 
 /// One schema as indented JSON with a final newline: the bytes of the file in `docs/schema`.
 pub(crate) fn render(name: SchemaName) -> String {
-    let schema = match name {
+    let mut schema = match name {
         SchemaName::CommandInput => command_input(),
         SchemaName::Decision => json_schema::<Decision>(),
     };
+    schema.sort_all_objects();
     format!("{schema:#}\n")
 }
 

@@ -159,7 +159,8 @@ mod tests {
         Settings::with(&options, &env).expect("settings")
     }
 
-    const FILE: &str = "policy = \"llm\"\n[llm]\nmodel = \"openai/of-file\"\nbudget = { calls = 7 }\n";
+    const FILE: &str =
+        "policy = \"llm\"\n[llm]\nmodel = \"openai/of-file\"\nbudget = { calls = 7 }\n";
 
     #[test]
     fn options_come_before_variables_and_those_before_the_file() {

@@ -23,11 +23,7 @@ impl Source {
 
     /// The error that there is nothing to start from.
     pub(crate) fn cannot_start(&self, path: &Path, source: StartError) -> CliError {
-        CliError::Start {
-            path: path.to_owned(),
-            source,
-            warnings: self.incident.warnings.clone(),
-        }
+        CliError::Start { path: path.to_owned(), source, warnings: self.incident.warnings.clone() }
     }
 }
 

@@ -13,6 +13,8 @@ use serde_json::Value;
 pub fn json_schema<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     plain_descriptions(&mut schema);
+    // Whether serde_json keeps an order of its own is up to other crates of a build.
+    schema.sort_all_objects();
     schema
 }
 

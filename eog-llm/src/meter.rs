@@ -97,9 +97,30 @@ impl Meter {
         let taken = counts.spent.plus(counts.reserved);
         let after = taken.plus(most);
         let over = [
-            (BudgetKind::ModelCalls, "calls", self.budget.calls, after.calls, most.calls, taken.calls),
-            (BudgetKind::Tokens, "tokens", self.budget.tokens, after.tokens, most.tokens, taken.tokens),
-            (BudgetKind::Cost, "micro_usd", self.budget.micro_usd, after.micro_usd, most.micro_usd, taken.micro_usd),
+            (
+                BudgetKind::ModelCalls,
+                "calls",
+                self.budget.calls,
+                after.calls,
+                most.calls,
+                taken.calls,
+            ),
+            (
+                BudgetKind::Tokens,
+                "tokens",
+                self.budget.tokens,
+                after.tokens,
+                most.tokens,
+                taken.tokens,
+            ),
+            (
+                BudgetKind::Cost,
+                "micro_usd",
+                self.budget.micro_usd,
+                after.micro_usd,
+                most.micro_usd,
+                taken.micro_usd,
+            ),
         ];
         for (kind, name, limit, after, most, taken) in over {
             if let Some(limit) = limit.filter(|limit| after > *limit) {
@@ -187,9 +208,10 @@ impl<M: ChatModel> Metered<M> {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
-        let mut reservation = self.meter.reserve(self.most(request)).map_err(|(kind, reason)| {
-            ChatError::new(&self.inner.info().name, ChatErrorKind::OverBudget(kind), reason)
-        })?;
+        let mut reservation =
+            self.meter.reserve(self.most(request)).map_err(|(kind, reason)| {
+                ChatError::new(&self.inner.info().name, ChatErrorKind::OverBudget(kind), reason)
+            })?;
         let answer = self.inner.chat(request).await;
         match &answer {
             Ok(response) => {

@@ -67,7 +67,10 @@ async fn chains_budgets_and_addresses_come_from_the_configuration() {
     let spent = models.meter.spent();
     assert_eq!((spent.calls, spent.tokens, spent.micro_usd), (2, 240, 148));
     let error = models.explore[0].chat(&request()).await.expect_err("two calls were allowed");
-    assert_eq!((error.kind, server.seen().len()), (ChatErrorKind::OverBudget(eog_core::BudgetKind::ModelCalls), 2));
+    assert_eq!(
+        (error.kind, server.seen().len()),
+        (ChatErrorKind::OverBudget(eog_core::BudgetKind::ModelCalls), 2)
+    );
 }
 
 #[test]

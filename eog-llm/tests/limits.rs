@@ -165,7 +165,10 @@ async fn what_was_spent_before_counts() {
     meter.charge(Amounts { tokens: 1, ..Amounts::default() });
     let (model, _) = Scripted::of([answered(1, 1)]);
     let model = Metered::new(model, meter, None).expect("no prices are needed");
-    assert_eq!(model.chat(&request()).await.expect_err("99 left").kind, ChatErrorKind::OverBudget(BudgetKind::Cost));
+    assert_eq!(
+        model.chat(&request()).await.expect_err("99 left").kind,
+        ChatErrorKind::OverBudget(BudgetKind::Cost)
+    );
 }
 
 async fn times(limits: RateLimits, calls: usize) -> Vec<u64> {

@@ -1,5 +1,6 @@
 //! Where two runs part.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use eog_core::{Entry, EntryBody, Ledger, Opened};
@@ -83,8 +84,8 @@ fn opened(entries: &[Arc<Entry>]) -> Option<&Opened> {
 
 fn settings(a: &Opened, b: &Opened) -> Vec<ChangedSetting> {
     let fields = |opened: &Opened| match serde_json::to_value(&opened.config) {
-        Ok(serde_json::Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
+        Ok(serde_json::Value::Object(fields)) => fields.into_iter().collect(),
+        _ => BTreeMap::new(),
     };
     let (a, b) = (fields(a), fields(b));
     // A setting may be absent from either, such as who judges.

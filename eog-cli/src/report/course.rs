@@ -117,7 +117,10 @@ fn value(value: &Value) -> String {
 fn settings(before: &Config, after: &Config) -> Vec<ChangedSetting> {
     let json = |config: &Config| {
         let rules = Config { policy: None, ..config.clone() };
-        serde_json::to_value(rules).unwrap_or_default()
+        let mut value = serde_json::to_value(rules).unwrap_or_default();
+        // Whether serde_json keeps an order of its own is up to other crates of a build.
+        value.sort_all_objects();
+        value
     };
     let mut changed = Vec::new();
     compare(String::new(), &json(before), &json(after), &mut changed);

@@ -54,7 +54,11 @@ fn without_a_usable_answer_the_rules_tell_it_and_say_why() {
         (Reply::refused().using(usage(1, 7)), "refused", usage(2, 14)),
         (Reply::cut("{").using(usage(1, 7)), "cut before its end", usage(2, 14)),
         (Reply::error(ChatErrorKind::Unavailable, "is down"), "is down", usage(0, 0)),
-        (Reply::error(ChatErrorKind::OverBudget(eog_core::BudgetKind::Cost), "too dear"), "too dear", usage(0, 0)),
+        (
+            Reply::error(ChatErrorKind::OverBudget(eog_core::BudgetKind::Cost), "too dear"),
+            "too dear",
+            usage(0, 0),
+        ),
     ];
     for (reply, why, usage) in cases {
         let model = MockModel::new("mock/teller").when_phase("finalize", reply);

@@ -85,8 +85,12 @@ fn a_refusal_an_empty_and_a_cut_answer_fall_back_alone() {
 
 #[test]
 fn a_used_up_budget_ends_in_an_opening_by_rule() {
-    let model = MockModel::new("mock/poor")
-        .answering(|_| Some(Reply::error(ChatErrorKind::OverBudget(eog_core::BudgetKind::Cost), "no calls are left")));
+    let model = MockModel::new("mock/poor").answering(|_| {
+        Some(Reply::error(
+            ChatErrorKind::OverBudget(eog_core::BudgetKind::Cost),
+            "no calls are left",
+        ))
+    });
     let model = Arc::new(model);
     let opened = open(&flash_sale(), &model);
     assert_eq!((opened.fallbacks.len(), model.requests().len()), (4, 4));
