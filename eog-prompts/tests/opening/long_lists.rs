@@ -136,6 +136,29 @@ fn a_second_round_shrinks_even_when_everything_wins() {
 }
 
 #[test]
+fn when_rounds_cannot_decide_a_cause_stays_before_context() {
+    let judge = |request: &ChatRequest| {
+        if request.phase != "filter_events" {
+            return greedy(request);
+        }
+        let part = if question(request).contains(" u001 ") { "cause" } else { "context" };
+        let relevant = json!([{ "number": 1, "part": part }]);
+        let answer = json!({ "relevant": relevant, "total_relevant": 1, "reasoning": "" });
+        Some(Reply::from(answer))
+    };
+    let model = Arc::new(MockModel::new("mock/judge").answering(judge));
+    let mut limits = OpeningLimits::default();
+    (limits.page_items, limits.keep) = (1, 1);
+    let events = thousand_events().into_iter().take(3).collect();
+    open_with(&incident(events, vec![]), &model, limits);
+    // Pages of one cannot shrink: two rounds, then the list is cut.
+    assert_eq!(of_phase(&model, "filter_events").len(), 6);
+    let bootstrap = of_phase(&model, "bootstrap");
+    let lines = block(&bootstrap[0], "events");
+    assert!(lines.len() == 1 && lines[0].contains(" u001 "), "{lines:?}");
+}
+
+#[test]
 fn pages_fit_small_models() {
     let info = ModelInfo {
         name: "mock/tiny".into(),
