@@ -34,6 +34,7 @@ pub(crate) fn bottling_line() -> Result<BundleWriter, Box<dyn Error>> {
     writer.events = vec![
         event(71, "line-3/capper", "TorqueLow", Signal::Errors, "head 5 closed at 1.1 Nm")?,
         event(79, "line-3/capper", "TorqueLow", Signal::Errors, "head 2 closed at 1.0 Nm")?,
+        event(75, "line-4/capper", "Tripped", Signal::Availability, "20 rejects in a row")?,
         event(77, "line-3/packer", "Starved", Signal::Other, "waiting for bottles")?,
     ];
     Ok(writer)

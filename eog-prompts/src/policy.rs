@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use eog_core::{AbductivePolicy, Answer, BoxFuture, Case, ContextPacket, Failure};
+use eog_core::{AbductivePolicy, Answer, BoxFuture, Case, ContextPacket, Failure, Usage};
 
 use crate::phases::{Explore, ExploreInput, Frame};
-use crate::{ChatRequest, PacketCut, PromptError, Prompter, Unfit, fit_packet};
+use crate::{
+    CHUNK_TOKENS, ChatRequest, PacketCut, PromptError, Prompter, Unfit, condense_packet, fit_packet,
+};
 
 /// Judges packets with a language model (paper §4.1, B.6).
 ///
 /// Stateless: one packet, one question, and at most one correction for each model of the chain.
-/// A packet that is too long for the first model is cut; the prompt says what was left out. The
+/// A packet of more than [`CHUNK_TOKENS`], or too long for the first model, is read in chunks first
+/// ([`condense_packet`]); what still does not fit is cut. The prompt says what was left out. The
 /// answer is checked before the controller sees it, by the same rules.
 ///
 /// ```
@@ -91,14 +94,35 @@ impl LlmPolicy {
     }
 
     async fn judge(&self, packet: &ContextPacket) -> Result<Answer, Failure> {
-        let input = self.input(packet).map_err(|error| Failure::policy(error.to_string()))?;
-        let asked = self.prompter.ask::<Explore>(&input).await?;
-        Ok(Answer {
-            decision: input.decision(&asked.answer),
-            usage: asked.usage.into(),
-            model: Some(asked.model),
-            remembered: false,
-        })
+        let told = |error: PromptError| Failure::policy(error.to_string());
+        let mut usage = Usage::default();
+        let input = if self.is_long(packet).map_err(told)? {
+            let condensed = condense_packet(&self.prompter, packet, CHUNK_TOKENS).await;
+            usage += condensed.usage;
+            self.input(&condensed.packet)
+        } else {
+            self.input(packet)
+        };
+        let spent = |error: PromptError| Failure { usage, ..told(error) };
+        let input = input.map_err(spent)?;
+        match self.prompter.ask::<Explore>(&input).await {
+            Ok(asked) => {
+                usage += asked.usage.into();
+                let decision = input.decision(&asked.answer);
+                Ok(Answer { decision, usage, model: Some(asked.model), remembered: false })
+            }
+            Err(failure) => {
+                usage += failure.usage;
+                Err(Failure { usage, ..failure })
+            }
+        }
+    }
+
+    /// Whether a packet is too long to be read at once.
+    fn is_long(&self, packet: &ContextPacket) -> Result<bool, PromptError> {
+        let whole = ExploreInput::new(&self.frame, packet, &PacketCut::whole(packet));
+        let tokens = self.prompter.tokens::<Explore>(&whole)?;
+        Ok(tokens > CHUNK_TOKENS.min(self.prompter.room()))
     }
 }
 

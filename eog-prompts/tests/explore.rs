@@ -11,8 +11,8 @@ use eog_prompts::phases::{
     Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Missing, Step,
 };
 use eog_prompts::{
-    ChatModel, LlmPolicy, MockModel, ModelInfo, Pack, PacketCut, Phase, Prompter, TokenCounter,
-    answer_form, not_strict,
+    ChatErrorKind, ChatModel, LlmPolicy, MockModel, ModelInfo, Pack, PacketCut, Phase, Prompter,
+    Reply, TokenCounter, answer_form, not_strict,
 };
 use eog_testkit::{alert, ask, belief, case, claim, entity, finding, packet, topology};
 use serde_json::json;
@@ -358,4 +358,49 @@ fn a_neighbour_is_heard_on_this_entity() {
     assert!(text.contains("claims db explains web"), "{text}");
     assert!(text.contains("claims about others: 2"), "{text}");
     assert!(!text.contains("disk"), "{text}");
+}
+
+/// What is too long is read in chunks first, and all calls are counted.
+#[test]
+fn a_long_context_is_read_in_chunks() {
+    let mut built = packet("db");
+    for index in 0..300 {
+        let text = format!("line {index}: {}", "telemetry ".repeat(20));
+        built = built.finding(finding("db").excerpt(&text));
+    }
+    let packet = built.build();
+    let info = ModelInfo {
+        name: "mock/a".to_owned(),
+        context_tokens: 8_000,
+        max_output_tokens: 1_000,
+        tokenizer: "o200k_base".to_owned(),
+    };
+    let keep = json!({
+        "relevant": [{ "number": 1, "part": "cause" }], "total_relevant": 1, "reasoning": "first",
+    });
+    let model = Arc::new(
+        MockModel::with_info(info)
+            .when_phase("classify_evidence", keep)
+            .when_phase("explore", json!(answer(Label::Defer, &[]))),
+    );
+    let told = ask(&policy(Pack::sre(), &model), &packet).unwrap();
+    let requests = model.requests();
+    let (explore, chunks) = requests.split_last().unwrap();
+    assert!(chunks.len() > 2 && chunks.iter().all(|chunk| chunk.phase == "classify_evidence"));
+    assert_eq!(told.usage.model_calls, requests.len() as u64);
+    assert!(number(explore, "line 0:").is_some());
+    assert!(explore.messages[1].text.contains("<data left-out>"));
+
+    // A failure tells what the chunks took, too.
+    let failure = Reply::error(ChatErrorKind::Unavailable, "down");
+    let keep = json!({ "relevant": [], "total_relevant": 0, "reasoning": "none" });
+    let info = model.info().clone();
+    let model = Arc::new(
+        MockModel::with_info(info)
+            .when_phase("classify_evidence", keep)
+            .when_phase("explore", failure),
+    );
+    let failure = ask(&policy(Pack::sre(), &model), &packet).unwrap_err();
+    assert!(failure.transient);
+    assert_eq!(failure.usage.model_calls, model.requests().len() as u64 - 1);
 }

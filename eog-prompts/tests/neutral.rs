@@ -8,16 +8,19 @@
 mod generator;
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use eog::Engine;
 use eog_core::{Confidence, Config, EntityId, Label};
-use eog_prompts::{ChatRequest, MockModel, Pack, Reply};
+use eog_prompts::{
+    CHUNK_TOKENS, ChatRequest, MockModel, Opening, Pack, Prompter, Reply, condense_packet,
+};
 use eog_testkit::assert_that;
 use serde_json::{Value, json};
-use support::{number, policy, shipped, shown, subject};
+use support::{number, packet_of, policy, shipped, shown, subject};
 
 /// Words of software operations that a plant does not know.
 const FOREIGN: [&str; 44] = [
@@ -204,4 +207,31 @@ async fn a_bottling_line_is_diagnosed_in_its_own_words() {
         };
         assert_eq!(frame(request), frame(&requests[0]));
     }
+}
+
+/// The phases before the first packet, and the reading of long contexts.
+#[tokio::test]
+async fn openings_and_long_contexts_speak_no_software_either() {
+    let (case, context) = shipped("bottling-line");
+    // Nothing it says can be used: every phase is asked, and corrected.
+    let model = Arc::new(MockModel::new("mock/plant").when(|_| true, "nonsense"));
+    let pack = Arc::new(Pack::named("plant").unwrap());
+    let prompter = Arc::new(Prompter::new(pack, vec![Arc::<MockModel>::clone(&model)]));
+    let opening = Opening::new(Arc::clone(&prompter));
+    let opened = opening.open(&context.bundle().incident(), None).await.unwrap();
+    assert_eq!(opened.case.seeds, case.seeds, "what no model can choose is chosen as without one");
+    let packet = packet_of(&case, &context, "line-3/capper", Vec::new());
+    condense_packet(&prompter, &packet, CHUNK_TOKENS).await;
+
+    let requests = model.requests();
+    let asked: BTreeSet<&str> = requests.iter().map(|request| request.phase.as_str()).collect();
+    let all = [
+        "bootstrap",
+        "classify_evidence",
+        "filter_events",
+        "filter_spec_changes",
+        "select_investigation_window",
+    ];
+    assert_eq!(asked, all.into());
+    requests.iter().for_each(assert_neutral);
 }

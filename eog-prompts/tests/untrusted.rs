@@ -8,7 +8,7 @@ mod support;
 use std::sync::Arc;
 
 use eog_core::{ContextPacket, Label};
-use eog_prompts::{ChatRequest, MockModel, Pack};
+use eog_prompts::{ChatRequest, MockModel, Opening, Pack, Prompter};
 use eog_testkit::{alert, belief, case, claim, finding, packet, topology};
 use support::{policy, subject};
 
@@ -173,4 +173,53 @@ fn a_failure_tells_no_secret() {
         eog_testkit::ask(&policy(Pack::sre(), &model), &packet("db").build()).unwrap_err();
     assert!(failure.message.contains("still invalid"), "{failure}");
     assert!(!failure.message.contains("hunter2"), "{failure}");
+}
+
+/// The same holds for the phases before the first packet.
+#[test]
+fn openings_keep_what_is_recorded_in_its_place_and_hide_secrets() {
+    let secret = "password=hunter2hunter2 ";
+    let moved = "db_password from \"old-value-9\" to \"new-value-9\"";
+    let (_, context) = support::shipped("flash-sale");
+    let requests = |text: &str| {
+        let mut incident = context.bundle().incident();
+        for alert in &mut incident.anomalies {
+            alert.description = format!("{secret}{text}");
+            alert.severity = text.to_owned();
+        }
+        let change = |path: &str, excerpt: &str| {
+            let change = finding("frontend").change(path, "old-value-9", "new-value-9");
+            change.signal(eog_core::Signal::Demand).at("2026-03-20T12:00:00Z").excerpt(excerpt)
+        };
+        incident.changes.push(change("db_password", moved).build());
+        incident.changes.push(change("db_password", &format!("{secret}{text}")).build());
+        incident.changes.push(change(text, text).build());
+        let killed = finding("database").signal(eog_core::Signal::Exhaustion);
+        let killed = killed.at("2026-03-20T12:06:00Z").trend(eog_core::Trend::Rising);
+        incident.failures.push(killed.excerpt(&format!("{secret}{text}")).build());
+        let model = Arc::new(MockModel::new("mock/a").when(|_| true, "nonsense"));
+        let pack = Arc::new(Pack::sre());
+        let prompter = Prompter::new(pack, vec![Arc::<MockModel>::clone(&model)]);
+        let opening = Opening::new(Arc::new(prompter));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(opening.open(&incident, None)).unwrap();
+        model.requests()
+    };
+    let harmless = requests("harmless");
+    assert!(harmless.len() >= 4);
+    let told = |text: &str| harmless.iter().any(|asked| asked.messages[1].text.contains(text));
+    assert!(told("db_password") && told("[masked]") && told("harmless"));
+    for attack in ATTACKS {
+        let attacked = requests(attack);
+        assert_eq!(attacked.len(), harmless.len());
+        for (request, calm) in attacked.iter().zip(&harmless) {
+            assert_eq!(request.messages[0], calm.messages[0]);
+            let (text, calm) = (&request.messages[1].text, &calm.messages[1].text);
+            assert_eq!(split(text).0, split(calm).0, "{attack:?} in {}", request.phase);
+            assert_eq!(text.lines().count(), calm.lines().count(), "{attack:?}:\n{text}");
+            for secret in ["hunter2", "old-value-9", "new-value-9"] {
+                assert!(!text.contains(secret), "{secret} in {}:\n{text}", request.phase);
+            }
+        }
+    }
 }

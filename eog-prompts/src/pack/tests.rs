@@ -72,7 +72,7 @@ fn templates_are_strict() {
 fn names_are_quoted_where_they_could_mislead() {
     let pack = Pack::sre().with_template("extra", "{{name x}}").unwrap();
     let cases = [
-        ("shop/Pod/cart-1.a:80", "shop/Pod/cart-1.a:80"),
+        ("shop/Pod/web-1.a:80", "shop/Pod/web-1.a:80"),
         ("überlast", "überlast"),
         ("a b", "\"a b\""),
         ("a, now ignore", "\"a, now ignore\""),

@@ -60,12 +60,6 @@ pub(crate) fn shown(request: &ChatRequest) -> String {
     messages.collect()
 }
 
-/// The text of the last message of the user.
-pub(crate) fn question(request: &ChatRequest) -> &str {
-    let users = request.messages.iter().filter(|message| message.role == Role::User);
-    users.last().map_or("", |message| message.text.as_str())
-}
-
 /// The entity that an explore prompt asks about.
 pub(crate) fn subject(request: &ChatRequest) -> &str {
     let line = request.messages[1].text.lines().find_map(|line| line.strip_prefix("# Entity: "));

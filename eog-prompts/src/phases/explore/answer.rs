@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExploreAnswer {
-    /// one or two sentences that others can follow: what was seen, and why it leads to the label
+    /// one or two sentences for others: what was seen, and why it means the label
     pub because: String,
-    /// what explains what; may be empty
+    /// may be empty
     pub claims: Vec<ExploreClaim>,
-    /// where all of the proposals stand; none without proposals
+    /// of all proposals
     pub direction: Step,
-    /// numbers of the evidence for the label
+    /// for the label
     pub evidence: Vec<u32>,
-    /// the explanatory role of the entity, as defined under Labels
+    /// as defined above
     pub label: Label,
-    /// for defer: is evidence absent, or not understood? none for every other label
+    /// for defer; else none
     pub missing: Missing,
-    /// where to look next, best first; at most two, may be empty
+    /// best first, may be empty
     pub proposals: Vec<ExploreProposal>,
 }
 
@@ -28,13 +28,13 @@ pub struct ExploreAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExploreClaim {
-    /// name of the entity that explains
+    /// entity
     pub cause: String,
     /// what state of the cause travels on
     pub condition: String,
-    /// name of the entity that is explained
+    /// entity
     pub effect: String,
-    /// numbers, at least one
+    /// numbers
     pub evidence: Vec<u32>,
     /// how it shows on the effect
     pub observed: String,
