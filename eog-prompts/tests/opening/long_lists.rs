@@ -116,10 +116,22 @@ fn a_thousand_events_are_paged_capped_and_played_down() {
     assert!(opened.case.bootstrap.warnings.contains(&warning));
 
     let bootstrap = of_phase(&model, "bootstrap");
+    assert!(question(&bootstrap[0]).contains("Not shown: 970 of 1000 events ("));
     let lines = block(&bootstrap[0], "events");
     assert_eq!(lines.len(), 30);
     // The winners of the first pages come first: the order is kept.
     assert!(lines[0].contains(" u000 ") && lines[14].contains(" u014 "), "{lines:?}");
+}
+
+#[test]
+fn what_is_not_even_on_a_page_is_said() {
+    let events = (0..2_100).map(|at| event("db", 9_000 - at as i64, &word(at))).collect();
+    let model = Arc::new(MockModel::new("mock/greedy").answering(greedy));
+    let opened = open(&incident(events, vec![]), &model);
+    let said = "100 of 2100 events, those with the weakest ties to an alert";
+    assert_eq!(opened.left_out[0], format!("filter_events: {said}"));
+    let asked = of_phase(&model, "filter_events");
+    assert!(question(&asked[0]).contains(&format!("On no page: {said}.")));
 }
 
 #[test]
