@@ -4,7 +4,6 @@
 
 mod flash_sale;
 mod long_lists;
-mod neutral;
 mod recorded;
 mod wrong_answers;
 
