@@ -4,7 +4,7 @@ use eog_core::{ContextPacket, Usage};
 
 use crate::Prompter;
 use crate::phases::{ClassifyEvidence, FilterInput, ItemLine, Scope};
-use crate::sift::{Sift, SiftBounds};
+use crate::sift::{Sift, SiftBounds, counter};
 
 /// Contexts of more tokens than this are read in chunks, also by models that take more at once:
 /// beyond it models overlook what is in the middle.
@@ -30,7 +30,8 @@ pub struct Condensed {
 /// that matter: a map over chunks in which the model sorts findings into causes, effects and
 /// context, then rounds among the kept ones until they fit one prompt.
 ///
-/// For packets whose prompt takes more than [`CHUNK_TOKENS`], or more than the model takes; what
+/// Findings that take less than half a chunk are left as they are: what is too long is something
+/// else then. For packets whose prompt takes more than [`CHUNK_TOKENS`], or more than the model takes; what
 /// comes back goes through [`fit_packet`](crate::fit_packet) as any packet does. Equal packets give
 /// equal requests in equal order. A chunk that the model cannot judge keeps its strongest findings,
 /// and `context.omitted` says so.
@@ -57,13 +58,14 @@ pub async fn condense_packet(
     chunk_tokens: u64,
 ) -> Condensed {
     let mut packet = packet.clone();
-    if packet.context.findings.is_empty() {
-        return Condensed { packet, usage: Usage::default() };
-    }
     let scope = Scope::new(packet.window, &[]);
     let line = |finding| ItemLine::new(finding, &scope.times, String::new(), String::new());
     let lines: Vec<ItemLine> = packet.context.findings.iter().map(line).collect();
     let page_tokens = chunk_tokens.min(room(prompter)).max(1);
+    let keep_tokens = page_tokens / 2;
+    if finding_tokens(prompter, &lines) <= keep_tokens {
+        return Condensed { packet, usage: Usage::default() };
+    }
     let sift = Sift {
         prompter,
         page: FilterInput {
@@ -73,6 +75,7 @@ pub async fn condense_packet(
             pages: 0,
             cap: 0,
             items: Vec::new(),
+            left_out: Vec::new(),
         },
         lines: &lines,
         bounds: SiftBounds {
@@ -81,7 +84,7 @@ pub async fn condense_packet(
             overlap: page_tokens / OVERLAP_PART,
             cap: CHUNK_CAP,
             keep_items: usize::MAX,
-            keep_tokens: page_tokens / 2,
+            keep_tokens,
         },
         noun: "findings",
     };
@@ -97,6 +100,11 @@ pub async fn condense_packet(
         sifted.failure.map(|why| format!("chosen by strength alone, since no model could: {why}")),
     );
     Condensed { packet, usage: sifted.usage }
+}
+
+fn finding_tokens(prompter: &Prompter, lines: &[ItemLine]) -> u64 {
+    let counter = counter(prompter);
+    lines.iter().map(|line| counter.text(&line.words())).sum()
 }
 
 /// What the lines of a chunk may take of the first model's window: two thirds, since the rest of

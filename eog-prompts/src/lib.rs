@@ -57,7 +57,7 @@ pub use model::{
     AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse,
     Finish, ModelInfo, Role, TokenUsage,
 };
-pub use opening::{Fallback, Opened, Opening, OpeningLimits};
+pub use opening::{Fallback, OpenedCase, Opening, OpeningLimits};
 pub use pack::{MAX_TEMPLATE_BYTES, Pack, PackError, PromptError};
 pub use phase::Phase;
 pub use policy::LlmPolicy;

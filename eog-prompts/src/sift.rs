@@ -58,7 +58,7 @@ impl Sift<'_> {
     where
         P: Phase<Input = FilterInput, Answer = FilterAnswer>,
     {
-        let counter = self.counter();
+        let counter = counter(self.prompter);
         let sizes: Vec<u64> = self.lines.iter().map(|line| counter.text(&line.words())).collect();
         let mut game = Game { sift: &self, sizes: &sizes, sifted: Sifted::default() };
         let mut current: Vec<Pick> = (0..self.lines.len()).map(|at| (at, Part::Context)).collect();
@@ -75,11 +75,12 @@ impl Sift<'_> {
         }
         game.finish(current)
     }
+}
 
-    fn counter(&self) -> TokenCounter {
-        let tokenizer = self.prompter.models().first().map(|model| model.info().tokenizer.clone());
-        TokenCounter::new(&tokenizer.unwrap_or_default())
-    }
+/// Counts as the first model does.
+pub(crate) fn counter(prompter: &Prompter) -> TokenCounter {
+    let first = prompter.models().first();
+    TokenCounter::new(first.map_or("", |model| model.info().tokenizer.as_str()))
 }
 
 /// A position in the list, and what the finding there can be.

@@ -202,6 +202,14 @@ fn the_same_context_asks_the_same() {
     assert_eq!(CHUNK_TOKENS, 80_000);
 }
 
+#[test]
+fn findings_that_are_not_the_problem_are_left_as_they_are() {
+    let model = Arc::new(MockModel::new("mock/never"));
+    let sample = sample(10, 100, 40);
+    assert_eq!(condense(&sample, &model, 5_000).packet, sample);
+    assert!(model.requests().is_empty());
+}
+
 /// Futures go into runtimes with many threads.
 #[test]
 fn openings_can_be_sent_to_other_threads() {

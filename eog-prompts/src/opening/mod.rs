@@ -98,7 +98,7 @@ impl Default for OpeningLimits {
 /// An investigation that can begin, and how it was opened.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Opened {
+pub struct OpenedCase {
     /// The whole input of the investigation. Its `bootstrap` tells how it was chosen: reasons,
     /// evidence, what was ignored, and as warnings what was left out and which phases fell back.
     pub case: Case,
@@ -143,7 +143,7 @@ impl Opening {
         &self,
         incident: &Incident,
         window: Option<Window>,
-    ) -> Result<Opened, StartError> {
+    ) -> Result<OpenedCase, StartError> {
         let mut run =
             Run { opening: self, usage: Usage::default(), left_out: vec![], fallbacks: vec![] };
         let base = run.choose_window(incident, window).await?;
@@ -209,7 +209,8 @@ impl Run<'_> {
             page: 0,
             pages: 0,
             cap: 0,
-            items: vec![],
+            items: Vec::new(),
+            left_out: ranked.left_out.clone(),
         };
         let bounds = SiftBounds {
             page_items: limits.page_items,
@@ -222,11 +223,12 @@ impl Run<'_> {
         let sift = Sift { prompter: self.prompter(), page, lines: &ranked.lines, bounds, noun };
         let sifted = sift.run::<P>().await;
         self.usage += sifted.usage;
-        self.leave_out(P::NAME, ranked.left_out.iter().cloned().chain(sifted.left_out));
+        let left_out = [ranked.left_out.as_slice(), &sifted.left_out].concat();
+        self.leave_out(P::NAME, left_out.clone());
         if let Some(reason) = sifted.failure {
             self.fallbacks.push(Fallback { phase: P::NAME, reason });
         }
-        ranked.pick(&sifted.kept)
+        Ranked { left_out, ..ranked.pick(&sifted.kept) }
     }
 
     /// The seeds of a model in place of those of the case; as they are when it gives none.
@@ -243,11 +245,13 @@ impl Run<'_> {
             changes: changes.groups.clone(),
             events: events.groups.clone(),
         };
+        let left_out = [changes.left_out.as_slice(), &events.left_out].concat();
+        let known = left_out.len();
         let whole = SeedsInput {
             scope,
             changes: numbered("C", changes),
             events: numbered("E", events),
-            left_out: Vec::new(),
+            left_out,
             most: self.opening.limits.candidates.max(1),
             facts,
         };
@@ -259,7 +263,7 @@ impl Run<'_> {
                 return base;
             }
         };
-        self.leave_out(ChooseSeeds::NAME, input.left_out.iter().cloned());
+        self.leave_out(ChooseSeeds::NAME, input.left_out.iter().skip(known).cloned());
         let asked = self.prompter().ask::<ChooseSeeds>(&input).await;
         let asked = asked.map(|asked| (asked.answer, asked.model, asked.usage.into()));
         match self.note(ChooseSeeds::NAME, asked) {
@@ -303,7 +307,7 @@ impl Run<'_> {
         self.left_out.extend(words.into_iter().map(|words| format!("{phase}: {words}")));
     }
 
-    fn finish(self, mut case: Case) -> Opened {
+    fn finish(self, mut case: Case) -> OpenedCase {
         let fell_back = self.fallbacks.iter().map(|fallback| {
             let reason = shorten(&fallback.reason, 2 * MAX_REASON);
             format!("{}: chosen by rule, since no model could: {reason}", fallback.phase)
@@ -311,7 +315,7 @@ impl Run<'_> {
         let left_out = self.left_out.iter().map(|words| format!("left out, {words}"));
         case.bootstrap.warnings.extend(fell_back.chain(left_out));
         let Self { usage, left_out, fallbacks, .. } = self;
-        Opened { case, usage, left_out, fallbacks }
+        OpenedCase { case, usage, left_out, fallbacks }
     }
 }
 

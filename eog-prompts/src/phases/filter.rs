@@ -50,6 +50,8 @@ pub struct FilterInput {
     /// At most so many may be picked.
     pub(crate) cap: usize,
     pub(crate) items: Vec<ItemLine>,
+    /// What is on no page, in words.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// One finding of a list.
@@ -210,7 +212,8 @@ mod tests {
         let event = finding("db").signal(Signal::Exhaustion).build();
         let line = ItemLine::new(&event, &scope.times, String::new(), String::new());
         let items = vec![line; items];
-        FilterInput { scope, entity: None, page: 1, pages: 1, cap, items }
+        let left_out = vec![];
+        FilterInput { scope, entity: None, page: 1, pages: 1, cap, items, left_out }
     }
 
     fn answer(numbers: &[u32], total_relevant: u32) -> FilterAnswer {

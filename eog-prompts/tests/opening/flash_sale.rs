@@ -133,3 +133,15 @@ fn without_an_alert_in_the_window_nothing_is_asked() {
     assert_eq!(opened.case, open_case(&incident, window).unwrap());
     assert!(model.requests().is_empty());
 }
+
+/// The prompts as a model sees them, so that a change of wording is seen in review.
+#[test]
+fn prompts_of_all_phases() {
+    let model = Arc::new(reader());
+    open(&flash_sale(), &model);
+    for request in model.requests() {
+        let texts = request.messages.iter().map(|message| message.text.as_str());
+        let shown = texts.collect::<Vec<_>>().join("\n=== user ===\n");
+        insta::assert_snapshot!(request.phase.as_str(), shown);
+    }
+}

@@ -116,10 +116,22 @@ fn a_thousand_events_are_paged_capped_and_played_down() {
     assert!(opened.case.bootstrap.warnings.contains(&warning));
 
     let bootstrap = of_phase(&model, "bootstrap");
+    assert!(question(&bootstrap[0]).contains("Not shown: 970 of 1000 events ("));
     let lines = block(&bootstrap[0], "events");
     assert_eq!(lines.len(), 30);
     // The winners of the first pages come first: the order is kept.
     assert!(lines[0].contains(" u000 ") && lines[14].contains(" u014 "), "{lines:?}");
+}
+
+#[test]
+fn what_is_not_even_on_a_page_is_said() {
+    let events = (0..2_100).map(|at| event("db", 9_000 - at as i64, &word(at))).collect();
+    let model = Arc::new(MockModel::new("mock/greedy").answering(greedy));
+    let opened = open(&incident(events, vec![]), &model);
+    let said = "100 of 2100 events, those with the weakest ties to an alert";
+    assert_eq!(opened.left_out[0], format!("filter_events: {said}"));
+    let asked = of_phase(&model, "filter_events");
+    assert!(question(&asked[0]).contains(&format!("On no page: {said}.")));
 }
 
 #[test]
@@ -133,6 +145,29 @@ fn a_second_round_shrinks_even_when_everything_wins() {
     // 1,000, 1,000 (all win), 500, 250, 125, …: the number of pages halves.
     assert!(of_phase(&model, "filter_events").len() < 320);
     assert!(opened.left_out[0].contains("993 of 1000 events"), "{:?}", opened.left_out);
+}
+
+#[test]
+fn when_rounds_cannot_decide_a_cause_stays_before_context() {
+    let judge = |request: &ChatRequest| {
+        if request.phase != "filter_events" {
+            return greedy(request);
+        }
+        let part = if question(request).contains(" u001 ") { "cause" } else { "context" };
+        let relevant = json!([{ "number": 1, "part": part }]);
+        let answer = json!({ "relevant": relevant, "total_relevant": 1, "reasoning": "" });
+        Some(Reply::from(answer))
+    };
+    let model = Arc::new(MockModel::new("mock/judge").answering(judge));
+    let mut limits = OpeningLimits::default();
+    (limits.page_items, limits.keep) = (1, 1);
+    let events = thousand_events().into_iter().take(3).collect();
+    open_with(&incident(events, vec![]), &model, limits);
+    // Pages of one cannot shrink: two rounds, then the list is cut.
+    assert_eq!(of_phase(&model, "filter_events").len(), 6);
+    let bootstrap = of_phase(&model, "bootstrap");
+    let lines = block(&bootstrap[0], "events");
+    assert!(lines.len() == 1 && lines[0].contains(" u001 "), "{lines:?}");
 }
 
 #[test]

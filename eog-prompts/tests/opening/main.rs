@@ -4,7 +4,6 @@
 
 mod flash_sale;
 mod long_lists;
-mod neutral;
 mod recorded;
 mod wrong_answers;
 
@@ -13,7 +12,7 @@ use std::sync::Arc;
 
 use eog_core::{EntityId, Timestamp};
 use eog_evidence::{Bundle, Incident};
-use eog_prompts::{ChatRequest, MockModel, Opened, Opening, Pack, Prompter, Role};
+use eog_prompts::{ChatRequest, MockModel, OpenedCase, Opening, Pack, Prompter, Role};
 use serde_json::{Value, json};
 
 fn flash_sale() -> Incident {
@@ -22,7 +21,7 @@ fn flash_sale() -> Incident {
 }
 
 /// Opens an incident with a model.
-fn open(incident: &Incident, model: &Arc<MockModel>) -> Opened {
+fn open(incident: &Incident, model: &Arc<MockModel>) -> OpenedCase {
     open_with(incident, model, eog_prompts::OpeningLimits::default())
 }
 
@@ -30,7 +29,7 @@ fn open_with(
     incident: &Incident,
     model: &Arc<MockModel>,
     limits: eog_prompts::OpeningLimits,
-) -> Opened {
+) -> OpenedCase {
     let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::<MockModel>::clone(model)]);
     let opening = Opening::new(Arc::new(prompter)).with_limits(limits);
     block_on(opening.open(incident, None)).unwrap()
@@ -79,7 +78,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-fn seeds(opened: &Opened) -> Vec<&str> {
+fn seeds(opened: &OpenedCase) -> Vec<&str> {
     opened.case.seeds.iter().map(|seed| seed.entity.as_str()).collect()
 }
 

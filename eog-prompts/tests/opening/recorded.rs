@@ -73,7 +73,9 @@ fn all_phases_open_the_recording() {
     let expected =
         ["select_investigation_window", "filter_events", "filter_spec_changes", "bootstrap"];
     assert_eq!(asked, expected);
-    assert_eq!(seeds(&opened)[0], "otel-demo/ConfigMap/flagd-config");
+    let (topology, changes) = (&incident.topology, &incident.changes);
+    let map = eog_evidence::EffectMap::new(topology, changes, &incident.anomalies);
+    assert_eq!(opened.case.seeds[0].entity, map.qualifying().next().unwrap().entity);
     assert_eq!(opened.case.bootstrap.evidence.len(), 1);
     for anomaly in &opened.case.anomalies {
         assert!(seeds(&opened).contains(&anomaly.entity.as_str()), "{}", anomaly.entity);
