@@ -141,9 +141,11 @@ impl Work<'_> {
         let models = self.judge.models(&beside.recorder, beside.spent_before, &self.progress)?;
         let opening = self.judge.opening(models.as_ref());
         let case = runtime()?.block_on(async {
-            began.store(&beside.recorder).await?;
             match opening {
-                Some(opening) => self.open(&opening, &source, began.window).await,
+                Some(opening) => {
+                    began.store(&beside.recorder).await?;
+                    self.open(&opening, &source, began.window).await
+                }
                 None => Ok(by_rule),
             }
         })?;

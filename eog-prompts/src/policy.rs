@@ -70,15 +70,15 @@ impl LlmPolicy {
     /// # Errors
     /// [`PromptError`] when the templates do not fit, or leave no room for evidence.
     pub fn prompt(&self, packet: &ContextPacket) -> Result<ChatRequest, PromptError> {
-        self.prompter.prompt::<Explore>(&self.input(packet)?)
+        self.prompter.prompt::<Explore>(&self.input(packet)?.0)
     }
 
-    /// As much of a packet as the first model takes.
-    fn input(&self, packet: &ContextPacket) -> Result<ExploreInput, PromptError> {
+    /// As much of a packet as the first model takes, and what it is not shown, in words.
+    fn input(&self, packet: &ContextPacket) -> Result<(ExploreInput, Vec<String>), PromptError> {
         let input = |cut: &PacketCut| ExploreInput::new(&self.frame, packet, cut);
         let size = |cut: &PacketCut| self.prompter.tokens::<Explore>(&input(cut));
         match fit_packet(packet, self.prompter.room(), size) {
-            Ok(cut) => Ok(input(&cut)),
+            Ok(cut) => Ok((input(&cut), cut.omitted)),
             Err(Unfit::Size(error)) => Err(error),
             Err(Unfit::TooLong { needs, budget }) => Err(PromptError::TooLong {
                 phase: <Explore as crate::Phase>::NAME.to_owned(),
@@ -104,11 +104,17 @@ impl LlmPolicy {
             self.input(packet)
         };
         let spent = |error: PromptError| Failure { usage, ..told(error) };
-        let input = input.map_err(spent)?;
+        let (input, omitted) = input.map_err(spent)?;
         match self.prompter.ask::<Explore>(&input).await {
             Ok(asked) => {
                 usage += asked.usage.into();
-                let decision = input.decision(&asked.answer);
+                let mut decision = input.decision(&asked.answer);
+                // What the source left out is in the ledger already.
+                let unseen = omitted.get(packet.context.omitted.len()..).unwrap_or_default();
+                if !unseen.is_empty() {
+                    decision.summary +=
+                        &format!(" [not shown to the model: {}]", unseen.join("; "));
+                }
                 Ok(Answer { decision, usage, model: Some(asked.model), remembered: false })
             }
             Err(failure) => {

@@ -219,3 +219,21 @@ fn openings_can_be_sent_to_other_threads() {
     sendable(&eog_prompts::Opening::new(Arc::clone(&prompter)).open(&incident, None));
     sendable(&condense_packet(&prompter, &packet, CHUNK_TOKENS));
 }
+
+#[test]
+fn the_record_says_what_the_model_was_not_shown() {
+    let model = Arc::new(taking(4_000).answering(|request: &ChatRequest| match &*request.phase {
+        "explore" => Some(Reply::from(json!({
+            "because": "Its pool refuses connections.", "label": "symptom", "evidence": [1],
+            "missing": "none", "claims": [], "proposals": [], "direction": "none"
+        }))),
+        _ => sevens(request),
+    }));
+    let policy = LlmPolicy::new(prompter(&model));
+    let long = sample(200, 150, 0);
+    let answer = eog_testkit::ask(&policy, &long).unwrap();
+    let summary = &answer.decision.summary;
+    assert!(summary.contains("[not shown to the model: "), "{summary}");
+    assert!(summary.contains(" of 200 findings"), "{summary}");
+    assert!(answer.usage.model_calls > 2, "chunks were read: {:?}", answer.usage);
+}
