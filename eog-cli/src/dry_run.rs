@@ -18,10 +18,10 @@ const TRIES: u64 = 2;
 pub(crate) fn run(
     judge: &Judge,
     source: &Source,
-    case: Case,
+    case: &Case,
     start: &Start,
 ) -> Result<Exit, CliError> {
-    let packets = packets(source, &case)?;
+    let packets = packets(source, case)?;
     let mut text = String::from("Nothing is asked: this is a dry run.\n");
     let _ = writeln!(
         text,
@@ -41,9 +41,9 @@ pub(crate) fn run(
     if let Some(unarmed) = judge.unarmed()? {
         let asks = judge.settings.policy == PolicyChoice::Llm;
         if let (true, Some(packet)) = (asks, packets.first()) {
-            text += &first_prompt(&unarmed.explore, &case, packet)?;
+            text += &first_prompt(&unarmed.explore, case, packet)?;
         }
-        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, &case);
+        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, case);
     }
     files::print(&text)?;
     Ok(Exit::Diagnosed)

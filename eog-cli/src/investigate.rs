@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let (source, by_rule) = begin(&progress, start)?;
     if arguments.dry_run {
         drop(progress);
-        return dry_run::run(&judge, &source, by_rule, start);
+        return dry_run::run(&judge, &source, &by_rule, start);
     }
     let began = Began {
         config: Config {
@@ -149,7 +149,7 @@ impl Work<'_> {
                 None => Ok(by_rule),
             }
         })?;
-        self.drive_with(source, &case.clone(), beside, models, async |engine| {
+        self.drive_with(source, &case.clone(), beside, models.as_ref(), async |engine| {
             Ok(engine.investigate(began.config, case).await)
         })
     }
@@ -195,7 +195,7 @@ impl Work<'_> {
         run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
     ) -> Result<Exit, CliError> {
         let models = self.judge.models(&beside.recorder, beside.spent_before, &self.progress)?;
-        self.drive_with(source, case, beside, models, run)
+        self.drive_with(source, case, beside, models.as_ref(), run)
     }
 
     fn drive_with(
@@ -203,16 +203,16 @@ impl Work<'_> {
         source: Source,
         case: &Case,
         beside: Beside,
-        models: Option<Models>,
+        models: Option<&Models>,
         run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
     ) -> Result<Exit, CliError> {
-        let policy = self.judge.policy(models.as_ref(), case);
+        let policy = self.judge.policy(models, case);
         let (policy, memory) =
             Memory::before(policy, self.running.memory.as_deref(), || self.judge.identity(case))?;
         let recorder = beside.recorder.clone();
         let engine = beside.of_engine(Engine::new(source.contract, policy));
         let finished = drive(self.running, self.judge, &self.progress, engine, run)?;
-        let finalizer = self.judge.finalizer(models.as_ref());
+        let finalizer = self.judge.finalizer(models);
         let told =
             finalizer.map(|finalizer| self.tell_by_model(&finalizer, &finished)).transpose()?;
         let spent_after = recorder.take_usage();

@@ -45,7 +45,7 @@ impl Onward<'_> {
                 let end = format!(" --at {at} --budget {more}");
                 Some(self.command("fork", journal, &end, running, judge))
             }
-            _ => None,
+            StopReason::Converged { .. } => None,
         }
     }
 

@@ -167,7 +167,7 @@ async fn what_was_spent_before_counts() {
     let model = Metered::new(model, meter, None).expect("no prices are needed");
     assert_eq!(
         model.chat(&request()).await.expect_err("99 left").kind,
-        ChatErrorKind::OverBudget(BudgetKind::Cost)
+        ChatErrorKind::OverBudget(BudgetKind::Tokens)
     );
 }
 
