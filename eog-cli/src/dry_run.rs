@@ -25,11 +25,11 @@ pub(crate) fn run(
     let mut text = String::from("Nothing is asked: this is a dry run.\n");
     let _ = writeln!(
         text,
-        "\nWindow {} to {}: {}\nIt would start from {} entities, chosen here by the built-in rules.",
+        "\nWindow {} to {}: {}\nWhere it would start by the built-in rules: {}.",
         case.window.start(),
         case.window.end(),
         crate::report::clean(&case.bootstrap.window_reason),
-        packets.len()
+        packets.iter().map(|packet| packet.entity.as_str()).collect::<Vec<_>>().join(", ")
     );
     for (packet, seed) in packets.iter().zip(&case.seeds) {
         let _ =

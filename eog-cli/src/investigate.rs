@@ -24,13 +24,14 @@ use crate::source::{self, Source};
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let (running, start) = (&arguments.running, &arguments.start);
+    if arguments.dry_run {
+        let judge = Judge::outline(&running.judging)?;
+        let (source, case) = begin(&Progress::start(running.quiet), start)?;
+        return dry_run::run(&judge, &source, &case, start);
+    }
     let judge = Judge::choose(&running.judging)?;
     let progress = prepare(running)?;
     let (source, by_rule) = begin(&progress, start)?;
-    if arguments.dry_run {
-        drop(progress);
-        return dry_run::run(&judge, &source, &by_rule, start);
-    }
     let began = Began {
         config: Config {
             policy: Some(judge.name()),
