@@ -66,7 +66,7 @@ pub const MIN_BASELINE: usize = 5;
 
 /// A series cut into its two parts.
 pub(crate) struct Parts {
-    pub(crate) baseline: Vec<f64>,
+    pub(crate) baseline: Vec<(Timestamp, f64)>,
     pub(crate) incident: Vec<(Timestamp, f64)>,
 }
 
@@ -75,8 +75,7 @@ impl Periods {
     pub(crate) fn cut(&self, points: &[(Timestamp, f64)]) -> Option<Parts> {
         self.baselines().into_iter().flatten().find_map(|baseline| {
             let finite = points.iter().copied().filter(|(_, value)| value.is_finite());
-            let (normal, rest): (Vec<_>, Vec<_>) = finite.partition(|(at, _)| baseline.holds(*at));
-            let baseline: Vec<f64> = normal.into_iter().map(|(_, value)| value).collect();
+            let (baseline, rest): (Vec<_>, Vec<_>) = finite.partition(|(at, _)| baseline.holds(*at));
             let incident: Vec<(Timestamp, f64)> =
                 rest.into_iter().filter(|(at, _)| self.window.contains(*at)).collect();
             let enough = baseline.len() >= MIN_BASELINE && !incident.is_empty();

@@ -1,0 +1,266 @@
+//! How much of what one entity shows its upstream neighbours account for.
+//!
+//! A z-score says how unusual a series is, not where the trouble lies: a caller of a slow callee is
+//! as unusual as the callee. What tells them apart is bookkeeping. Time spent and requests failed
+//! add up along calls, so what a callee has too much of is contained in what its caller has too
+//! much of; the part that no upstream neighbour accounts for is the entity's own.
+//!
+//! - *Accounts* ([`burden`]): for alerts about latency, errors or availability, where such series
+//!   are measured. The burden of a step is calls × (latency − usual latency), or failed requests
+//!   beyond the usual number.
+//! - *Order* ([`deviation`]): where nothing adds up (states, switches, levels), what deviated first
+//!   and has an effect path here accounts for what deviated later.
+
+mod burden;
+mod deviation;
+mod notes;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use eog_core::{Anomaly, Direction, EntityId, Finding, Signal, Timestamp, Topology};
+
+use crate::events::EventRecord;
+use crate::paths::MAX_PATH_HOPS;
+use crate::series::{Periods, Series};
+use burden::{Account, Burden, Weight};
+use deviation::Deviation;
+
+/// A neighbour that accounts for less is not worth telling.
+const MIN_SHARE: f64 = 0.05;
+
+/// At most this many neighbours are named, those that account for most first.
+const MAX_NAMED: usize = 5;
+
+/// What adds up along the relations of the topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Time spent on requests.
+    Time,
+    /// Requests that failed.
+    Failures,
+}
+
+impl Kind {
+    /// The account that an alert speaks of, if it speaks of one.
+    fn of(signal: Signal) -> Option<Self> {
+        match signal {
+            Signal::Latency => Some(Self::Time),
+            Signal::Errors | Signal::Availability => Some(Self::Failures),
+            _ => None,
+        }
+    }
+
+    /// The signal of notes and findings on this account.
+    fn signal(self) -> Signal {
+        match self {
+            Self::Time => Signal::Latency,
+            Self::Failures => Signal::Errors,
+        }
+    }
+}
+
+/// The telemetry of one entity that attribution looks at.
+#[derive(Clone, Default)]
+pub(crate) struct Measured<'a> {
+    pub(crate) series: Vec<&'a Series>,
+    pub(crate) events: &'a [EventRecord],
+}
+
+/// What is asked about an incident: which accounts its alerts speak of and are kept in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    kinds: BTreeSet<Kind>,
+}
+
+impl Asked {
+    /// The accounts of these alerts of which there is a series at all. None: order is asked for.
+    pub(crate) fn new<'a>(
+        anomalies: &[Anomaly],
+        mut series: impl Iterator<Item = &'a Series>,
+    ) -> Self {
+        let mut wanted: BTreeSet<Kind> =
+            anomalies.iter().filter_map(|alert| Kind::of(alert.signal)).collect();
+        let mut kinds = BTreeSet::new();
+        while let (false, Some(series)) = (wanted.is_empty(), series.next()) {
+            if let Some(kind) = burden::kind_of(series).filter(|kind| wanted.remove(kind)) {
+                kinds.insert(kind);
+            }
+        }
+        Self { kinds }
+    }
+}
+
+/// Attribution within one incident.
+pub(crate) struct Attribution<'a> {
+    pub(crate) topology: &'a Topology,
+    pub(crate) anomalies: &'a [Anomaly],
+    pub(crate) periods: Periods,
+    pub(crate) asked: &'a Asked,
+    /// The telemetry of an entity; nothing when there is none at all.
+    pub(crate) measured: &'a dyn Fn(&EntityId) -> Option<Measured<'a>>,
+}
+
+impl Attribution<'_> {
+    /// What an entity shows in the sense of the alerts and who accounts for it: its own finding,
+    /// one note for each neighbour that accounts for a part, and one for the remainder. Nothing
+    /// when no part of it can be told.
+    ///
+    /// The note on the remainder is given only when the entity's own deviation stands out from its
+    /// baseline and, on an account, every upstream neighbour is measured: what is not measured may
+    /// hold the remainder.
+    pub(crate) fn findings(&self, entity: &EntityId) -> Vec<Finding> {
+        if self.anomalies.is_empty() {
+            return Vec::new();
+        }
+        if self.asked.kinds.is_empty() {
+            return self.by_order(entity);
+        }
+        self.asked.kinds.iter().flat_map(|kind| self.by_account(entity, *kind)).collect()
+    }
+
+    fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {
+        let control = self.control_end(kind);
+        let mut accounts: BTreeMap<(EntityId, Weight), Account> = BTreeMap::new();
+        let mut account = |entity: &EntityId, weight: Weight| -> Account {
+            let key = (entity.clone(), weight);
+            let draw = || {
+                let measured = (self.measured)(entity);
+                measured.map_or(Account::Unknown, |measured| {
+                    burden::account(&measured, kind, weight, &self.periods, control)
+                })
+            };
+            accounts.entry(key).or_insert_with(draw).clone()
+        };
+        let Account::Burden(own) = account(entity, Weight::Calls) else { return Vec::new() };
+        let alerting =
+            self.anomalies.iter().any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
+        if own.total() <= 0.0 || !(own.stands_out() || alerting) {
+            return Vec::new();
+        }
+
+        let mut complete = true;
+        let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
+        for neighbour in self.upstream(entity) {
+            let theirs = match account(&neighbour, Weight::Calls) {
+                Account::Burden(theirs) => theirs,
+                Account::Usual => continue,
+                Account::Unknown => {
+                    complete = false;
+                    continue;
+                }
+            };
+            if !theirs.stands_out() || own.precedes(&theirs) {
+                continue;
+            }
+            // Only like is compared with like: both per call, when the calls of one are unknown.
+            let share = if theirs.weight == own.weight {
+                own.share_of(&theirs)
+            } else {
+                match (account(entity, Weight::None), account(&neighbour, Weight::None)) {
+                    (Account::Burden(own), Account::Burden(theirs)) => own.share_of(&theirs),
+                    _ => 0.0,
+                }
+            };
+            if share >= MIN_SHARE {
+                shares.push((neighbour, share, theirs));
+            }
+        }
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        shares.truncate(MAX_NAMED);
+        let remainder = own.stands_out() && complete;
+        if shares.is_empty() && !remainder {
+            return Vec::new();
+        }
+        notes::of_account(entity, kind, &own, &shares, remainder)
+    }
+
+    /// When the early part of the window ends that can serve as a control: one step before
+    /// anything is known to be wrong where the alerts are. Levels drift between a baseline taken
+    /// at another time and the incident; what was there before the trouble is no part of it.
+    fn control_end(&self, kind: Kind) -> Option<Timestamp> {
+        let alerts = self.anomalies.iter().filter(|alert| Kind::of(alert.signal) == Some(kind));
+        alerts
+            .map(|alert| {
+                let measured = (self.measured)(&alert.entity);
+                let account = measured.map_or(Account::Unknown, |measured| {
+                    burden::account(&measured, kind, Weight::Calls, &self.periods, None)
+                });
+                match account {
+                    Account::Burden(burden) => {
+                        let first = burden.onset().map_or(alert.onset, |at| at.min(alert.onset));
+                        first.checked_sub(burden.step()).unwrap_or(Timestamp::MIN)
+                    }
+                    Account::Usual | Account::Unknown => alert.onset,
+                }
+            })
+            .min()
+    }
+
+    fn by_order(&self, entity: &EntityId) -> Vec<Finding> {
+        let own = self.deviation(entity);
+        let alarm = self.anomalies.iter().filter(|alert| alert.entity == *entity);
+        let alarm = alarm.map(|alert| alert.onset).min();
+        let Some(since) = own.iter().map(|own| own.onset).chain(alarm).min() else {
+            return Vec::new();
+        };
+        let mut earlier: Vec<(EntityId, Vec<EntityId>, Deviation)> = self
+            .deviating_upstream(entity)
+            .into_iter()
+            .filter(|(_, _, deviation)| deviation.onset <= since)
+            .collect();
+        earlier.sort_by(|(a, path_a, one), (b, path_b, other)| {
+            (one.rank(), one.onset, path_a.len(), a).cmp(&(other.rank(), other.onset, path_b.len(), b))
+        });
+        earlier.truncate(MAX_NAMED);
+        // What begins with the alarm itself is the alarm, not what led to it.
+        let before_alarm = own.filter(|own| alarm.is_none_or(|alarm| own.onset < alarm));
+        if earlier.is_empty() && before_alarm.is_none() {
+            return Vec::new();
+        }
+        notes::of_order(entity, before_alarm.as_ref(), &earlier)
+    }
+
+    fn deviation(&self, entity: &EntityId) -> Option<Deviation> {
+        let last = self.anomalies.iter().flat_map(Anomaly::onsets).max()?;
+        let measured = (self.measured)(entity)?;
+        deviation::earliest(&measured, &self.periods, last)
+    }
+
+    /// The nearest deviating entities against the way of effects, with the path to each from the
+    /// entity. Entities without any record pass effects on unseen; those that are as usual do not.
+    fn deviating_upstream(
+        &self,
+        entity: &EntityId,
+    ) -> Vec<(EntityId, Vec<EntityId>, Deviation)> {
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::from([entity.clone()]);
+        let mut queue = VecDeque::from([vec![entity.clone()]]);
+        while let Some(path) = queue.pop_front() {
+            let Some(last) = path.last() else { continue };
+            for neighbour in self.upstream(last) {
+                if !seen.insert(neighbour.clone()) {
+                    continue;
+                }
+                let mut longer = path.clone();
+                longer.push(neighbour.clone());
+                if let Some(deviation) = self.deviation(&neighbour) {
+                    found.push((neighbour, longer, deviation));
+                } else if (self.measured)(&neighbour).is_none() && longer.len() <= MAX_PATH_HOPS {
+                    queue.push_back(longer);
+                }
+            }
+        }
+        found
+    }
+
+    /// Neighbours that effects come from, by name, each once.
+    fn upstream(&self, entity: &EntityId) -> Vec<EntityId> {
+        let rows = self.topology.neighbours(entity).into_iter();
+        let mut names: Vec<EntityId> = rows
+            .filter(|row| matches!(row.direction, Direction::Upstream | Direction::Both))
+            .map(|row| row.entity)
+            .collect();
+        names.dedup();
+        names
+    }
+}
