@@ -50,7 +50,19 @@ impl<'a> Facts<'a> {
             pick(&note(Signal::Route)).into_iter().partition(|route| route.trend == Trend::Rising);
         let (shares, remainders) =
             pick(&is_attribution).into_iter().partition(|note| note.peer.is_some());
+        // An alert says that something is wrong, not where; a measurement that is as usual says
+        // that it is not here.
+        let measured_as_usual = packet.context.findings.iter().any(|finding| {
+            finding.kind == EvidenceKind::Metric
+                && finding.signal == Signal::Availability
+                && finding.trend == Trend::Steady
+                && finding.peer.is_none()
+        });
         let is_failure = |finding: &Finding| {
+            let alert = finding.kind == EvidenceKind::Alert;
+            if alert && finding.signal == Signal::Availability && measured_as_usual {
+                return false;
+            }
             let hard = matches!(finding.signal, Signal::Exhaustion | Signal::Availability);
             is_executed_experiment(finding)
                 || (hard && is_worse(finding) && role(finding) != Some(PeerRole::Callee))

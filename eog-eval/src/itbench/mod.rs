@@ -1,0 +1,1 @@
+//! ITBench scoring.
