@@ -18,7 +18,11 @@ const MAX_STATES: usize = 8;
 /// The first time that an entity deviates, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Deviation {
+    /// When it is first seen.
     pub(super) onset: Timestamp,
+    /// When it can have begun at the earliest, and at the latest: measurements are taken at
+    /// intervals, and what hangs is noticed only when it should have moved.
+    pub(super) between: (Timestamp, Timestamp),
     pub(super) how: How,
     pub(super) kind: EvidenceKind,
     pub(super) source: &'static str,
@@ -38,6 +42,11 @@ pub(super) enum How {
 }
 
 impl Deviation {
+    /// Whether this one can have led to another: it can have begun before the other must have.
+    pub(super) fn can_precede(&self, latest: Timestamp) -> bool {
+        self.between.0 <= latest
+    }
+
     /// Lower is more telling.
     pub(super) fn rank(&self) -> How {
         self.how
@@ -67,8 +76,9 @@ fn is_unspecific(signal: Signal) -> bool {
 
 fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
     let query = format!("metric={}", shorten(&series.metric, 120));
-    let deviation = |onset, how, text| Deviation {
+    let deviation = |onset, between, how, text| Deviation {
         onset,
+        between,
         how,
         kind: EvidenceKind::Metric,
         source: "metrics.csv",
@@ -77,17 +87,19 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
     };
     let name = shorten(&series.metric, 120);
     if let Some(states) = States::of(series, periods) {
-        let (onset, how, value) = states.unusual()?;
+        let (onset, latest, how, value) = states.unusual()?;
         let what = match how {
             How::Novel => "a value it does not have in the baseline",
             _ => "for longer than ever in the baseline",
         };
-        return Some(deviation(onset, how, format!("{name} is {}, {what}", rounded(value))));
+        return Some(deviation(onset, (onset, latest), how, format!("{name} is {}, {what}", rounded(value))));
     }
     let shift = find_shift(&series.points, &series.unit, periods)?;
     let text =
         format!("{name} from {} to {}", rounded(shift.baseline), rounded(shift.observed));
-    Some(deviation(shift.onset(), How::Shifted, text))
+    let onset = shift.onset();
+    let before = series.points.iter().rev().find(|(at, _)| *at < onset).map(|(at, _)| *at);
+    Some(deviation(onset, (before.unwrap_or(onset), onset), How::Shifted, text))
 }
 
 /// A series of few different values, each held until the next point.
@@ -133,17 +145,19 @@ impl States {
     }
 
     /// The first new value; else the first stay that outlasts twice the longest one known.
-    fn unusual(&self) -> Option<(Timestamp, How, f64)> {
+    ///
+    /// Gives when it began, when it must have begun at the latest, how, and the value.
+    fn unusual(&self) -> Option<(Timestamp, Timestamp, How, f64)> {
         let novel = self.stays.iter().find(|(value, _, _)| !self.usual.contains_key(&bits(*value)));
         if let Some((value, at, _)) = novel {
-            return Some((*at, How::Novel, *value));
+            return Some((*at, *at, How::Novel, *value));
         }
-        let outlasts = |(value, _, length): &&(f64, Timestamp, SignedDuration)| {
-            let known = self.usual.get(&bits(*value)).filter(|known| known.len() >= MIN_BASELINE);
-            let longest = known.and_then(|known| known.iter().max());
-            longest.is_some_and(|longest| *length > *longest * 2)
-        };
-        self.stays.iter().find(outlasts).map(|(value, at, _)| (*at, How::Unusual, *value))
+        self.stays.iter().find_map(|(value, at, length)| {
+            let known = self.usual.get(&bits(*value)).filter(|known| known.len() >= MIN_BASELINE)?;
+            let longest = *known.iter().max()?;
+            let due = at.checked_add(longest).ok()?;
+            (*length > longest * 2).then_some((*at, due, How::Unusual, *value))
+        })
     }
 }
 
@@ -185,6 +199,7 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
         };
         Some(Deviation {
             onset,
+            between: (onset, onset),
             how,
             kind: EvidenceKind::Event,
             source: "events.csv",

@@ -25,11 +25,8 @@ use crate::series::{Periods, Series};
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
 
-/// A neighbour that accounts for less is not worth telling.
-const MIN_SHARE: f64 = 0.05;
-
 /// At most this many neighbours are named, those that account for most first.
-const MAX_NAMED: usize = 5;
+const MAX_NAMED: usize = 8;
 
 /// What adds up along the relations of the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,8 +99,9 @@ pub(crate) struct Attribution<'a> {
 
 impl Attribution<'_> {
     /// What an entity shows in the sense of the alerts and who accounts for it: its own finding,
-    /// one note for each neighbour that accounts for a part, and one for the remainder. Nothing
-    /// when no part of it can be told.
+    /// one note for each neighbour that stands out with the share that it accounts for, and one for
+    /// the remainder. Nothing when no part of it can be told. A share of nothing is told too: that
+    /// a neighbour does worse does not make it the cause.
     ///
     /// The note on the remainder is given only when the entity's own deviation stands out from its
     /// baseline and, on an account, every upstream neighbour is measured: what is not measured may
@@ -134,10 +132,7 @@ impl Attribution<'_> {
         let Account::Burden(own) = account(entity, Weight::Calls) else { return Vec::new() };
         let alerting =
             self.anomalies.iter().any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
-        if own.total() <= 0.0 || !(own.stands_out() || alerting) {
-            return Vec::new();
-        }
-
+        let shown = own.total() > 0.0 && (own.stands_out() || alerting);
         let mut complete = true;
         let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
         for neighbour in self.upstream(entity) {
@@ -149,11 +144,13 @@ impl Attribution<'_> {
                     continue;
                 }
             };
-            if !theirs.stands_out() || own.precedes(&theirs) {
+            if !theirs.stands_out() {
                 continue;
             }
             // Only like is compared with like: both per call, when the calls of one are unknown.
-            let share = if theirs.weight == own.weight {
+            let share = if !shown || own.precedes(&theirs) {
+                0.0
+            } else if theirs.weight == own.weight {
                 own.share_of(&theirs)
             } else {
                 match (account(entity, Weight::None), account(&neighbour, Weight::None)) {
@@ -161,9 +158,7 @@ impl Attribution<'_> {
                     _ => 0.0,
                 }
             };
-            if share >= MIN_SHARE {
-                shares.push((neighbour, share, theirs));
-            }
+            shares.push((neighbour, share, theirs));
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         shares.truncate(MAX_NAMED);
@@ -171,7 +166,7 @@ impl Attribution<'_> {
         if shares.is_empty() && !remainder {
             return Vec::new();
         }
-        notes::of_account(entity, kind, &own, &shares, remainder)
+        notes::of_account(entity, kind, &own, shown, &shares, remainder)
     }
 
     /// When the early part of the window ends that can serve as a control: one step before
@@ -200,13 +195,13 @@ impl Attribution<'_> {
         let own = self.deviation(entity);
         let alarm = self.anomalies.iter().filter(|alert| alert.entity == *entity);
         let alarm = alarm.map(|alert| alert.onset).min();
-        let Some(since) = own.iter().map(|own| own.onset).chain(alarm).min() else {
+        let Some(latest) = own.iter().map(|own| own.between.1).chain(alarm).min() else {
             return Vec::new();
         };
         let mut earlier: Vec<(EntityId, Vec<EntityId>, Deviation)> = self
             .deviating_upstream(entity)
             .into_iter()
-            .filter(|(_, _, deviation)| deviation.onset <= since)
+            .filter(|(_, _, deviation)| deviation.can_precede(latest))
             .collect();
         earlier.sort_by(|(a, path_a, one), (b, path_b, other)| {
             (one.rank(), one.onset, path_a.len(), a).cmp(&(other.rank(), other.onset, path_b.len(), b))

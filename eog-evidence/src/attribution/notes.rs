@@ -19,6 +19,7 @@ pub(super) fn of_account(
     entity: &EntityId,
     kind: Kind,
     own: &Burden,
+    shown: bool,
     shares: &[(EntityId, f64, Burden)],
     remainder: bool,
 ) -> Vec<Finding> {
@@ -48,7 +49,8 @@ pub(super) fn of_account(
             rounded(own.usual)
         ),
     });
-    let mut findings = vec![own_finding];
+    let mut findings = Vec::new();
+    findings.extend(shown.then_some(own_finding));
     findings.extend(shares.iter().map(|(neighbour, share, theirs)| {
         let excerpt = format!(
             "{neighbour} has {} beyond the usual: it can account for {} of what {entity} has",

@@ -159,15 +159,21 @@ impl<'a> Facts<'a> {
         names
     }
 
-    /// Upstream neighbours that say they are symptom or origin and do not blame this entity:
-    /// origins first, then by name.
+    /// Upstream neighbours that say they are symptom or origin, do not blame this entity, and of
+    /// which it is not known how much they account for: origins first, then by name.
     pub(super) fn degraded_upstream(&self) -> Vec<&'a EntityId> {
         let mut degraded = self.upstream();
-        degraded.retain(|other| !self.blames_me(other));
+        degraded.retain(|other| !self.blames_me(other) && !self.is_accounted(other));
         degraded
             .retain(|other| matches!(self.label_of(other), Some(Label::Origin | Label::Symptom)));
         degraded.sort_by_key(|other| self.standing(other));
         degraded
+    }
+
+    /// Whether it is known how much of what the entity shows a neighbour accounts for.
+    fn is_accounted(&self, other: &EntityId) -> bool {
+        let named = |note: &&Finding| note.peer.as_ref().is_some_and(|peer| peer.entity == *other);
+        self.shares.iter().any(|note| named(&note) && note.signal != Signal::Other)
     }
 
     pub(super) fn label_of(&self, other: &EntityId) -> Option<Label> {
@@ -234,6 +240,7 @@ impl<'a> Facts<'a> {
         let with_peer =
             on_account.filter_map(|note| Some((&note.peer.as_ref()?.entity, share_of(note), *note)));
         with_peer
+            .filter(|(_, share, _)| *share > 0.0)
             .filter(|(peer, _, _)| !self.blames_me(peer))
             .filter(|(peer, _, _)| self.label_of(peer) != Some(Label::Healthy))
             .collect()
