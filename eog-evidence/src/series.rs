@@ -93,6 +93,22 @@ impl Periods {
         self.baseline.or_else(derived)
     }
 
+    /// The time whose states and events are usual: the given baseline; else what was recorded before
+    /// the window; else, in a recording that begins with the window, the earlier half of what lies
+    /// before the first onset, since causes lie in the later.
+    pub(crate) fn usual_time(&self) -> Option<Window> {
+        let recorded = || {
+            let begin = self.observed?.start();
+            let before_window = Window::new(begin, self.window.start()).ok();
+            before_window.or_else(|| {
+                let onset = self.first_onset?;
+                let half = onset.duration_since(begin) / 2;
+                Window::new(begin, begin.checked_add(half).ok()?).ok()
+            })
+        };
+        self.baseline.or_else(recorded)
+    }
+
     fn baselines(&self) -> [Option<Baseline>; 2] {
         match self.baseline {
             Some(given) => [Some(Baseline::Given(given)), None],

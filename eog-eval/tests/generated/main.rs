@@ -14,7 +14,9 @@ fn report(cases: impl Iterator<Item = (BundleWriter, Truth)>) -> SuiteReport {
         let bundle = writer.to_bundle();
         score_case(SuiteCase { name: format!("case {number}"), bundle, truth }).unwrap()
     });
-    SuiteReport::new(scores.collect())
+    let report = SuiteReport::new(scores.collect());
+    println!("{report}");
+    report
 }
 
 #[test]

@@ -125,10 +125,8 @@ impl States {
             .chunk_by(|a, b| bits(a.1) == bits(b.1))
             .filter_map(|stay| stay.first().copied())
             .collect();
-        let normal = |at: Timestamp| match periods.baseline {
-            Some(baseline) => baseline.contains(at),
-            None => at < periods.window.start(),
-        };
+        let baseline = periods.usual_time()?;
+        let normal = |at: Timestamp| baseline.contains(at);
         let mut usual: BTreeMap<u64, Vec<SignedDuration>> = BTreeMap::new();
         let mut unusual = Vec::new();
         for (place, (at, value)) in stays.iter().enumerate() {
@@ -168,7 +166,7 @@ fn bits(value: f64) -> u64 {
 
 /// Events that the baseline does not have, or that come more often than chance allows.
 fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
-    let Some(baseline) = periods.counting_baseline() else { return Vec::new() };
+    let Some(baseline) = periods.usual_time() else { return Vec::new() };
     let mut by_reason: BTreeMap<&str, (usize, Vec<Timestamp>)> = BTreeMap::new();
     for event in events.iter().filter(|event| is_unspecific(event.signal)) {
         let (usual, seen) = by_reason.entry(&event.reason).or_default();

@@ -135,12 +135,23 @@ impl Attribution<'_> {
         let shown = own.total() > 0.0 && (own.stands_out() || alerting);
         let mut complete = true;
         let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
-        for neighbour in self.upstream(entity) {
+        let mut seen = BTreeSet::from([entity.clone()]);
+        let mut queue: VecDeque<(EntityId, usize)> =
+            self.upstream(entity).into_iter().map(|neighbour| (neighbour, 1)).collect();
+        while let Some((neighbour, hops)) = queue.pop_front() {
+            if !seen.insert(neighbour.clone()) {
+                continue;
+            }
             let theirs = match account(&neighbour, Weight::Calls) {
                 Account::Burden(theirs) => theirs,
                 Account::Usual => continue,
+                // What is not measured passes on what it is given.
                 Account::Unknown => {
                     complete = false;
+                    if hops < MAX_PATH_HOPS {
+                        let further = self.upstream(&neighbour).into_iter();
+                        queue.extend(further.map(|further| (further, hops + 1)));
+                    }
                     continue;
                 }
             };
@@ -198,17 +209,18 @@ impl Attribution<'_> {
         let Some(latest) = own.iter().map(|own| own.between.1).chain(alarm).min() else {
             return Vec::new();
         };
-        let mut earlier: Vec<(EntityId, Vec<EntityId>, Deviation)> = self
-            .deviating_upstream(entity)
-            .into_iter()
-            .filter(|(_, _, deviation)| deviation.can_precede(latest))
-            .collect();
+        // What begins with the alarm itself is the alarm, not what led to it.
+        let before_alarm = own.filter(|own| alarm.is_none_or(|alarm| own.onset < alarm));
+        let mut earlier = self.deviating_upstream(entity, latest, false);
+        if earlier.is_empty() && before_alarm.is_none() {
+            earlier = self.deviating_upstream(entity, latest, true);
+            let nearest = earlier.iter().map(|(_, path, _)| path.len()).min();
+            earlier.retain(|(_, path, _)| Some(path.len()) == nearest);
+        }
         earlier.sort_by(|(a, path_a, one), (b, path_b, other)| {
             (one.rank(), one.onset, path_a.len(), a).cmp(&(other.rank(), other.onset, path_b.len(), b))
         });
         earlier.truncate(MAX_NAMED);
-        // What begins with the alarm itself is the alarm, not what led to it.
-        let before_alarm = own.filter(|own| alarm.is_none_or(|alarm| own.onset < alarm));
         if earlier.is_empty() && before_alarm.is_none() {
             return Vec::new();
         }
@@ -221,11 +233,15 @@ impl Attribution<'_> {
         deviation::earliest(&measured, &self.periods, last)
     }
 
-    /// The nearest deviating entities against the way of effects, with the path to each from the
-    /// entity. Entities without any record pass effects on unseen; those that are as usual do not.
+    /// The nearest entities against the way of effects that can have deviated before an instant,
+    /// with the path to each from the entity. Entities without any record pass effects on unseen;
+    /// those that seem as usual do so with `through_usual` alone, for an alarm that nothing else
+    /// explains.
     fn deviating_upstream(
         &self,
         entity: &EntityId,
+        latest: Timestamp,
+        through_usual: bool,
     ) -> Vec<(EntityId, Vec<EntityId>, Deviation)> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::from([entity.clone()]);
@@ -238,9 +254,12 @@ impl Attribution<'_> {
                 }
                 let mut longer = path.clone();
                 longer.push(neighbour.clone());
-                if let Some(deviation) = self.deviation(&neighbour) {
+                let deviation = self.deviation(&neighbour);
+                let earlier = deviation.filter(|deviation| deviation.can_precede(latest));
+                let passes = || through_usual || (self.measured)(&neighbour).is_none();
+                if let Some(deviation) = earlier {
                     found.push((neighbour, longer, deviation));
-                } else if (self.measured)(&neighbour).is_none() && longer.len() <= MAX_PATH_HOPS {
+                } else if longer.len() <= MAX_PATH_HOPS && passes() {
                     queue.push_back(longer);
                 }
             }
