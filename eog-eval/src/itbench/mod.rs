@@ -1,1 +1,16 @@
-//! ITBench scoring.
+//! Scoring of ITBench outputs against its ground truths, after appendix D of the paper.
+//!
+//! [`GroundTruth`] reads both forms of the truth, [`Output`] what an agent or an investigation
+//! predicts, [`OutputScore`] is what one output scores, [`RunsReport`] what repeated runs do:
+//! Pass@k, Majority@k and the reliability gap. The judge's score of the reasoning is left out:
+//! nothing here asks a model.
+
+mod output;
+mod runs;
+mod score;
+mod truth;
+
+pub use output::{NamedEntity, Output, Predicted};
+pub use runs::{Interval, RunsReport, Share, evaluate_runs};
+pub use score::{AtK, OutputScore, score};
+pub use truth::{GroundTruth, Group};
