@@ -1,11 +1,12 @@
 //! Trivial rankings: what any method must beat.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::task::{Context, Poll, Waker};
 
 use eog::{
-    Case, ContextRequest, Direction, EntityId, EvidenceKind, Finding, Signal, Topology, Trend,
+    Case, ContextContract, ContextRequest, Direction, EntityId, EvidenceKind, Finding, Signal,
+    Topology, Trend,
 };
-use eog_evidence::BundleContext;
 
 use crate::ranking::Ranking;
 
@@ -22,16 +23,16 @@ const ROUNDS: usize = 100;
 /// - `most errors`: by all errors and failures seen;
 /// - `pagerank`: the graph alone, walked from effects to causes;
 /// - `random`: all entities, tied.
-pub fn baselines(case: &Case, contract: &BundleContext) -> Vec<(&'static str, Ranking)> {
+pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static str, Ranking)> {
     let alerting: BTreeSet<EntityId> =
         case.anomalies.iter().map(|alert| alert.entity.clone()).collect();
     let all: BTreeSet<EntityId> = case.topology.entities().chain(&alerting).cloned().collect();
     let findings: Vec<(EntityId, Vec<Finding>)> =
         all.iter().map(|entity| (entity.clone(), look_at(entity, case, contract))).collect();
     let by = |score: fn(&Finding) -> f64, join: fn(f64, f64) -> f64| {
-        let scored = findings.iter().map(|(entity, findings)| {
-            (entity.clone(), findings.iter().map(score).fold(0.0, join))
-        });
+        let scored = findings
+            .iter()
+            .map(|(entity, findings)| (entity.clone(), findings.iter().map(score).fold(0.0, join)));
         Ranking::by_score(scored)
     };
     vec![
@@ -43,7 +44,7 @@ pub fn baselines(case: &Case, contract: &BundleContext) -> Vec<(&'static str, Ra
     ]
 }
 
-fn look_at(entity: &EntityId, case: &Case, contract: &BundleContext) -> Vec<Finding> {
+fn look_at(entity: &EntityId, case: &Case, contract: &impl ContextContract) -> Vec<Finding> {
     let request = ContextRequest {
         entity: entity.clone(),
         window: case.window,
@@ -51,7 +52,12 @@ fn look_at(entity: &EntityId, case: &Case, contract: &BundleContext) -> Vec<Find
         visit: 1,
         changed_neighbours: BTreeSet::new(),
     };
-    let findings = contract.local_context(&request).findings;
+    let mut answer = contract.get_context(&request);
+    let findings = match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(context)) => context.findings,
+        // What cannot be looked at has no evidence.
+        Poll::Ready(Err(_)) | Poll::Pending => Vec::new(),
+    };
     // Attribution is no baseline's work.
     findings.into_iter().filter(|finding| finding.kind != EvidenceKind::Note).collect()
 }
@@ -69,10 +75,8 @@ fn shift(finding: &Finding) -> f64 {
 
 /// What was counted of errors and failures.
 fn errors(finding: &Finding) -> f64 {
-    let bad = matches!(
-        finding.signal,
-        Signal::Errors | Signal::Availability | Signal::Exhaustion
-    ) && finding.trend != Trend::Steady
+    let bad = matches!(finding.signal, Signal::Errors | Signal::Availability | Signal::Exhaustion)
+        && finding.trend != Trend::Steady
         && finding.kind != EvidenceKind::Alert;
     let quantity = finding.quantity.as_ref().filter(|_| bad);
     quantity.map_or(0.0, |quantity| (quantity.observed - quantity.baseline.unwrap_or(0.0)).abs())

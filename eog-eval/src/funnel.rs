@@ -49,9 +49,8 @@ pub fn funnel(investigation: &Investigation, cause: &EntityId) -> Funnel {
         Some(_) => Funnel::NotLabelled,
         None => {
             let case = &investigation.case;
-            let reaches = |alert: &eog::Anomaly| {
-                effect_path(&case.topology, cause, &alert.entity).is_some()
-            };
+            let reaches =
+                |alert: &eog::Anomaly| effect_path(&case.topology, cause, &alert.entity).is_some();
             if case.anomalies.iter().any(reaches) {
                 Funnel::NotFetched
             } else {

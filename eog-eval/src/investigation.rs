@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use eog::{Case, ClaimEdge, Conclusion, Confidence, Config, Controller, EntityId};
-use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
+use eog::{Case, ClaimEdge, Conclusion, Confidence, Config, ContextContract, Controller, EntityId};
+use eog_evidence::{Bundle, BundleContext, EvidencePolicy, Incident, open_case};
 use eog_testkit::try_run;
 
 use crate::error::EvalError;
@@ -30,13 +30,25 @@ pub struct Investigation {
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn investigate(bundle: Bundle) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
-    let failed = |reason: String, name: &str| EvalError::Case { case: name.to_owned(), reason };
-    let name = bundle.name().to_owned();
-    let case = open_case(&bundle.incident(), None).map_err(|e| failed(e.to_string(), &name))?;
-    let contract = BundleContext::new(bundle);
-    let finished =
-        try_run(Config::default(), case.clone(), &contract, &EvidencePolicy::default())
-            .map_err(|error| failed(error.to_string(), &name))?;
+    let incident = bundle.incident();
+    let mut ended = investigate_with(&incident, &BundleContext::new(bundle))?;
+    ended.took = begun.elapsed();
+    Ok(ended)
+}
+
+/// Investigates an incident of any source, in the same way.
+///
+/// # Errors
+/// [`EvalError::Case`] when there is nothing to start from, or the source does not answer at once.
+pub fn investigate_with(
+    incident: &Incident,
+    contract: &impl ContextContract,
+) -> Result<Investigation, EvalError> {
+    let begun = Instant::now();
+    let failed = |reason: String| EvalError::Case { case: incident.name.clone(), reason };
+    let case = open_case(incident, None).map_err(|error| failed(error.to_string()))?;
+    let finished = try_run(Config::default(), case.clone(), contract, &EvidencePolicy::default())
+        .map_err(|error| failed(error.to_string()))?;
     let conclusion = finished.conclusion();
     let took = begun.elapsed();
     Ok(Investigation { controller: finished.controller, case, conclusion, took })

@@ -23,5 +23,5 @@ mod table;
 
 pub use error::EvalError;
 pub use funnel::{Funnel, funnel};
-pub use investigation::{Investigation, investigate};
+pub use investigation::{Investigation, investigate, investigate_with};
 pub use ranking::Ranking;

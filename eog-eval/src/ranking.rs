@@ -127,9 +127,9 @@ mod tests {
 
     /// `a|bc|d` is a before b and c, tied, before d.
     fn ranking(text: &str) -> Ranking {
-        Ranking::new(text.split('|').map(|tier| {
-            tier.chars().map(|name| id(&name.to_string())).collect()
-        }))
+        Ranking::new(
+            text.split('|').map(|tier| tier.chars().map(|name| id(&name.to_string())).collect()),
+        )
     }
 
     fn truth(names: &str) -> BTreeSet<EntityId> {

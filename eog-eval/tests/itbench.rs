@@ -5,7 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use eog_eval::itbench::{GroundTruth, NamedEntity, Output, Predicted, evaluate_runs, score};
+use eog_eval::Funnel;
+use eog_eval::itbench::{
+    GroundTruth, NamedEntity, Output, Predicted, Truths, evaluate_outputs, evaluate_runs,
+    evaluate_snapshot, score,
+};
 
 const TRUTH: &str = r#"
 apiVersion: v1
@@ -62,7 +66,10 @@ fn precision_counts_predictions_and_recall_counts_classes() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(close(found.precision, precision), "{causes:?} {found:?}");
         assert!(close(found.recall, recall), "{causes:?} {found:?}");
-        assert!(close(found.f1, f1) && close(found.leaderboard, leaderboard), "{causes:?} {found:?}");
+        assert!(
+            close(found.f1, f1) && close(found.leaderboard, leaderboard),
+            "{causes:?} {found:?}"
+        );
     }
 }
 
@@ -118,7 +125,10 @@ fn a_truth_of_no_use_says_why() {
         ("alerts: []", "neither groups nor entities"),
         ("groups: [{id: a, kind: Pod, name: a}]", "no group is marked root_cause"),
         ("groups: [{id: a, kind: Pod, root_cause: true}]", "group a has neither filter nor name"),
-        ("groups: [{id: a, kind: Pod, filter: ['('], root_cause: true}]", "filter \"(\" of group a"),
+        (
+            "groups: [{id: a, kind: Pod, filter: ['('], root_cause: true}]",
+            "filter \"(\" of group a",
+        ),
         ("groups: [{kind: Pod}]", "missing field `id`"),
     ];
     for (text, expected) in cases {
@@ -206,6 +216,12 @@ fn the_four_outputs_are_read_and_scored() {
     let Some(dir) = data() else { return };
     let truths = GroundTruth::read_all(&dir.join("ground_truths.json")).unwrap();
     let truth = truths.into_iter().find(|truth| truth.id.as_deref() == Some("2")).unwrap();
+    let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
+    let report = evaluate_outputs(&truths, &dir.join("agent_outputs"), None).unwrap();
+    assert_eq!((report.runs.len(), report.without_truth.as_slice()), (2, &["1".to_owned()][..]));
+    assert!(report.to_string().contains("left out, no truth: 1"), "{report}");
+    assert_eq!(report.to_csv().lines().count(), 3);
+
     let mut runs = BTreeMap::new();
     // Of both scenarios the cause is the same ConfigMap now.
     for scenario in ["1", "2"] {
@@ -220,6 +236,22 @@ fn the_four_outputs_are_read_and_scored() {
     let report = evaluate_runs(&runs, 2).unwrap();
     println!("{report}");
     assert_eq!((report.pass.value, report.majority.value), (1.0, 1.0));
+}
+
+#[test]
+fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings() {
+    let Some(dir) = data() else { return };
+    let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
+    let architecture = dir.join("architecture.json");
+    let truth = truths.of("2").unwrap();
+    let scored =
+        evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), truth).unwrap();
+    assert_eq!((scored.score.precision, scored.score.recall), (1.0, 1.0), "{scored:#?}");
+    assert!(scored.funnel.values().all(|stage| *stage == Funnel::Named), "{scored:#?}");
+    // The graph alone names it too, in this recording: whatever all depend on.
+    for trivial in scored.baselines.iter().filter(|trivial| trivial.name != "pagerank") {
+        assert!(trivial.f1 < 0.5, "{scored:#?}");
+    }
 }
 
 #[test]

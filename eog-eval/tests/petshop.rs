@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use eog::EntityId;
 use eog_eval::petshop::{PetShopCase, cases, convert, evaluate};
 use eog_eval::{investigate, suite};
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use rand::SeedableRng;
 
 fn data() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/petshop/low_traffic");
@@ -55,7 +55,10 @@ fn names_order_and_units_do_not_matter() {
     }
 }
 
-fn disturb(case: &PetShopCase, random: &mut ChaCha8Rng) -> (PetShopCase, BTreeMap<EntityId, EntityId>) {
+fn disturb(
+    case: &PetShopCase,
+    random: &mut ChaCha8Rng,
+) -> (PetShopCase, BTreeMap<EntityId, EntityId>) {
     let mut case = case.clone();
     let names = case.bundle.manifest.topology.entities.clone();
     let mut others: Vec<usize> = (0..names.len()).collect();
@@ -168,8 +171,14 @@ fn what_is_wrong_is_named_with_file_and_place() {
         (shop(",web\nweb\n", metrics, Some(target)), "graph.csv, line 2: 1 fields"),
         (shop(",web\nweb,x\n", metrics, Some(target)), "graph.csv, line 2: \"x\" is no number"),
         (shop(graph, "metric,a\n", Some(target)), "metrics.csv, line 1: the row of microservices"),
-        (shop(graph, &metrics.replace("60.0", "noon"), Some(target)), "line 5: \"noon\" is no time"),
-        (shop(graph, &metrics.replace("0.1", "?"), Some(target)), "line 5: \"?\" of web is no number"),
+        (
+            shop(graph, &metrics.replace("60.0", "noon"), Some(target)),
+            "line 5: \"noon\" is no time",
+        ),
+        (
+            shop(graph, &metrics.replace("0.1", "?"), Some(target)),
+            "line 5: \"?\" of web is no number",
+        ),
         (shop(graph, metrics, Some("{}")), "target.json, line 1, column 2: missing field `target`"),
         (shop(graph, metrics, None), "holds nothing to evaluate: folders with metrics.csv"),
     ];

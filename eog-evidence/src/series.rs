@@ -75,7 +75,8 @@ impl Periods {
     pub(crate) fn cut(&self, points: &[(Timestamp, f64)]) -> Option<Parts> {
         self.baselines().into_iter().flatten().find_map(|baseline| {
             let finite = points.iter().copied().filter(|(_, value)| value.is_finite());
-            let (baseline, rest): (Vec<_>, Vec<_>) = finite.partition(|(at, _)| baseline.holds(*at));
+            let (baseline, rest): (Vec<_>, Vec<_>) =
+                finite.partition(|(at, _)| baseline.holds(*at));
             let incident: Vec<(Timestamp, f64)> =
                 rest.into_iter().filter(|(at, _)| self.window.contains(*at)).collect();
             let enough = baseline.len() >= MIN_BASELINE && !incident.is_empty();

@@ -5,12 +5,16 @@
 //! Pass@k, Majority@k and the reliability gap. The judge's score of the reasoning is left out:
 //! nothing here asks a model.
 
+mod directory;
 mod output;
 mod runs;
+mod scenario;
 mod score;
 mod truth;
 
+pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
 pub use output::{NamedEntity, Output, Predicted};
 pub use runs::{Interval, RunsReport, Share, evaluate_runs};
+pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot};
 pub use score::{AtK, OutputScore, score};
 pub use truth::{GroundTruth, Group};

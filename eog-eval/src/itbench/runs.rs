@@ -199,7 +199,15 @@ mod tests {
         let precision = f1;
         let leaderboard = if recall >= 1.0 { precision } else { 0.0 };
         let at = Vec::new();
-        Some(OutputScore { predicted: 1, precision, recall, f1, at, propagation: None, leaderboard })
+        Some(OutputScore {
+            predicted: 1,
+            precision,
+            recall,
+            f1,
+            at,
+            propagation: None,
+            leaderboard,
+        })
     }
 
     fn report(runs: &[Vec<Option<OutputScore>>], k: usize) -> Option<RunsReport> {
@@ -218,8 +226,14 @@ mod tests {
         ];
         let report = report(&runs, 3).unwrap();
         assert_eq!(
-            [report.pass, report.majority, report.reliability_gap, report.always, report.consistent]
-                .map(|share| share.value),
+            [
+                report.pass,
+                report.majority,
+                report.reliability_gap,
+                report.always,
+                report.consistent
+            ]
+            .map(|share| share.value),
             [0.75, 0.5, 0.25, 0.25, 0.5]
         );
         assert_eq!(report.pass_f1.value, (0.5 + 0.5 + 0.5 + 0.25) / 4.0);

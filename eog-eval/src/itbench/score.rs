@@ -74,7 +74,8 @@ fn first(predicted: &[&NamedEntity], k: usize, truth: &GroundTruth) -> AtK {
         correct += usize::from(!hit.is_empty());
         found.extend(hit);
     }
-    let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let share =
+        |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let precision = share(correct, looked_at.len());
     let recall = share(found.len(), roots.len());
     AtK { k, precision, recall, f1: harmonic(precision, recall) }

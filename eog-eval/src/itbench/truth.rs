@@ -142,8 +142,7 @@ impl Group {
     /// agree where both sides give them, and the name matches.
     ///
     /// A filter matches at the beginning of a name, its end is open: the filters are written so
-    /// (`.*recommendation` for `otel-demo-recommendation-cpu-stress`; an open beginning would let
-    /// `ad-.*` match `load-generator-1`).
+    /// (`.*mail` for `shop-mail-stress`; an open beginning would let `ad-.*` match `load-1`).
     pub fn matches(&self, entity: &NamedEntity) -> Option<usize> {
         let kind = entity.kind.as_deref();
         if kind.is_some_and(|kind| !kind.eq_ignore_ascii_case(&self.kind)) {
@@ -168,10 +167,8 @@ fn classes(groups: &[Group], aliases: &[Vec<String>]) -> BTreeMap<String, String
     let mut classes: BTreeMap<String, String> =
         groups.iter().map(|group| (group.id.clone(), group.id.clone())).collect();
     for alias in aliases {
-        let members: BTreeSet<String> = alias
-            .iter()
-            .map(|id| classes.get(id).cloned().unwrap_or_else(|| id.clone()))
-            .collect();
+        let members: BTreeSet<String> =
+            alias.iter().map(|id| classes.get(id).cloned().unwrap_or_else(|| id.clone())).collect();
         let Some(first) = members.first().cloned() else { continue };
         for id in alias {
             classes.entry(id.clone()).or_insert_with(|| first.clone());

@@ -88,8 +88,21 @@ impl SuiteReport {
     /// One row for each case.
     pub fn to_csv(&self) -> String {
         let header = [
-            "case", "group", "causes", "named", "confidence", "suspects", "top1", "top3", "top5",
-            "average_precision", "set_precision", "set_recall", "set_f1", "funnel", "evaluations",
+            "case",
+            "group",
+            "causes",
+            "named",
+            "confidence",
+            "suspects",
+            "top1",
+            "top3",
+            "top5",
+            "average_precision",
+            "set_precision",
+            "set_recall",
+            "set_f1",
+            "funnel",
+            "evaluations",
             "millis",
         ];
         let rows = self.cases.iter().map(|case| {

@@ -178,7 +178,7 @@ fn record(
             }
         }
         // Half of the switches are at work all the time, the others are never touched.
-        Variable::Switch if variable % 2 == 0 => {
+        Variable::Switch if variable.is_multiple_of(2) => {
             let mut points = Vec::new();
             let (mut when, mut value) = (random.random_range(0..60), 0.0);
             while when < end {

@@ -62,7 +62,8 @@ impl Burden {
     pub(super) fn onset(&self) -> Option<Timestamp> {
         let high = |point: &(Timestamp, f64)| point.1 > self.limit;
         let runs = self.points.chunk_by(|a, b| high(a) == high(b));
-        let run = runs.into_iter().find(|run| run.len() >= MIN_RUN && run.first().is_some_and(high));
+        let run =
+            runs.into_iter().find(|run| run.len() >= MIN_RUN && run.first().is_some_and(high));
         run.and_then(|run| run.first()).map(|point| point.0)
     }
 
@@ -89,7 +90,8 @@ impl Burden {
         let step = self.step.max(other.step).as_secs().max(1);
         let (own, theirs) = (self.by_step(step), other.by_step(step));
         let total: f64 = own.values().sum();
-        let common = |(at, own): (&i64, &f64)| theirs.get(at).map_or(0.0, |theirs| own.min(*theirs));
+        let common =
+            |(at, own): (&i64, &f64)| theirs.get(at).map_or(0.0, |theirs| own.min(*theirs));
         let covered: f64 = own.iter().map(common).sum();
         if total > 0.0 { (covered / total).min(1.0) } else { 0.0 }
     }

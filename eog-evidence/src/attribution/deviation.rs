@@ -92,11 +92,15 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
             How::Novel => "a value it does not have in the baseline",
             _ => "for longer than ever in the baseline",
         };
-        return Some(deviation(onset, (onset, latest), how, format!("{name} is {}, {what}", rounded(value))));
+        return Some(deviation(
+            onset,
+            (onset, latest),
+            how,
+            format!("{name} is {}, {what}", rounded(value)),
+        ));
     }
     let shift = find_shift(&series.points, &series.unit, periods)?;
-    let text =
-        format!("{name} from {} to {}", rounded(shift.baseline), rounded(shift.observed));
+    let text = format!("{name} from {} to {}", rounded(shift.baseline), rounded(shift.observed));
     let onset = shift.onset();
     let before = series.points.iter().rev().find(|(at, _)| *at < onset).map(|(at, _)| *at);
     Some(deviation(onset, (before.unwrap_or(onset), onset), How::Shifted, text))
@@ -133,7 +137,8 @@ impl States {
             let next = stays.get(place + 1).map(|(next, _)| *next);
             if normal(*at) {
                 let lengths = usual.entry(bits(*value)).or_default();
-                lengths.extend(next.filter(|next| normal(*next)).map(|next| next.duration_since(*at)));
+                lengths
+                    .extend(next.filter(|next| normal(*next)).map(|next| next.duration_since(*at)));
             } else if periods.window.contains(*at) {
                 let end = next.map_or(periods.window.end(), |next| next.min(periods.window.end()));
                 unusual.push((*value, *at, end.duration_since(*at)));
@@ -151,7 +156,8 @@ impl States {
             return Some((*at, *at, How::Novel, *value));
         }
         self.stays.iter().find_map(|(value, at, length)| {
-            let known = self.usual.get(&bits(*value)).filter(|known| known.len() >= MIN_BASELINE)?;
+            let known =
+                self.usual.get(&bits(*value)).filter(|known| known.len() >= MIN_BASELINE)?;
             let longest = *known.iter().max()?;
             let due = at.checked_add(longest).ok()?;
             (*length > longest * 2).then_some((*at, due, How::Unusual, *value))

@@ -14,6 +14,8 @@
 mod burden;
 mod deviation;
 mod notes;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -218,7 +220,12 @@ impl Attribution<'_> {
             earlier.retain(|(_, path, _)| Some(path.len()) == nearest);
         }
         earlier.sort_by(|(a, path_a, one), (b, path_b, other)| {
-            (one.rank(), one.onset, path_a.len(), a).cmp(&(other.rank(), other.onset, path_b.len(), b))
+            (one.rank(), one.onset, path_a.len(), a).cmp(&(
+                other.rank(),
+                other.onset,
+                path_b.len(),
+                b,
+            ))
         });
         earlier.truncate(MAX_NAMED);
         if earlier.is_empty() && before_alarm.is_none() {

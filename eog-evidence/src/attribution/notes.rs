@@ -68,9 +68,9 @@ pub(super) fn of_account(
             "{} of it is accounted for by nobody upstream: all are measured",
             percent(left)
         );
-        let mut rest = note(entity, signal, time, None, query(" remainder"), excerpt).content().clone();
-        rest.quantity =
-            Some(Quantity { observed: left, baseline: None, unit: SHARE.into() });
+        let mut rest =
+            note(entity, signal, time, None, query(" remainder"), excerpt).content().clone();
+        rest.quantity = Some(Quantity { observed: left, baseline: None, unit: SHARE.into() });
         findings.push(Finding::new(rest));
     }
     findings
@@ -114,9 +114,17 @@ pub(super) fn of_order(
     if earlier.is_empty()
         && let Some(own) = own
     {
-        let excerpt = format!("nothing upstream deviates at or before {}", to_the_second(own.onset));
+        let excerpt =
+            format!("nothing upstream deviates at or before {}", to_the_second(own.onset));
         let query = format!("entity={entity} upstream");
-        findings.push(note(entity, Signal::Other, EvidenceTime::At(own.onset), None, query, excerpt));
+        findings.push(note(
+            entity,
+            Signal::Other,
+            EvidenceTime::At(own.onset),
+            None,
+            query,
+            excerpt,
+        ));
     }
     findings
 }
@@ -138,10 +146,8 @@ fn note(
         time,
         quantity: Some(Quantity { observed: share, baseline: None, unit: SHARE.into() }),
         change: None,
-        peer: from.map(|(neighbour, _)| Peer {
-            entity: neighbour.clone(),
-            role: PeerRole::NextUpstream,
-        }),
+        peer: from
+            .map(|(neighbour, _)| Peer { entity: neighbour.clone(), role: PeerRole::NextUpstream }),
         source: "attribution".into(),
         query,
         excerpt,

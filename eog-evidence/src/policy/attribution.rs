@@ -94,7 +94,8 @@ fn explained<'a>(facts: &Facts<'a>) -> Option<(Signal, Explaining<'a>)> {
         Some((sum, signal, sharers))
     });
     // `max_by` keeps the last of equals; the first is wanted.
-    let best = explained.collect::<Vec<_>>().into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let best =
+        explained.collect::<Vec<_>>().into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some((best.1, best.2))
 }
 

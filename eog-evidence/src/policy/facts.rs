@@ -173,7 +173,7 @@ impl<'a> Facts<'a> {
     /// Whether it is known how much of what the entity shows a neighbour accounts for.
     fn is_accounted(&self, other: &EntityId) -> bool {
         let named = |note: &&Finding| note.peer.as_ref().is_some_and(|peer| peer.entity == *other);
-        self.shares.iter().any(|note| named(&note) && note.signal != Signal::Other)
+        self.shares.iter().any(|note| named(note) && note.signal != Signal::Other)
     }
 
     pub(super) fn label_of(&self, other: &EntityId) -> Option<Label> {
@@ -237,8 +237,8 @@ impl<'a> Facts<'a> {
     /// found themselves healthy.
     pub(super) fn sharers(&self, signal: Signal) -> Vec<(&'a EntityId, f64, &'a Finding)> {
         let on_account = self.shares.iter().filter(|note| note.signal == signal);
-        let with_peer =
-            on_account.filter_map(|note| Some((&note.peer.as_ref()?.entity, share_of(note), *note)));
+        let with_peer = on_account
+            .filter_map(|note| Some((&note.peer.as_ref()?.entity, share_of(note), *note)));
         with_peer
             .filter(|(_, share, _)| *share > 0.0)
             .filter(|(peer, _, _)| !self.blames_me(peer))
