@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use eog::EntityId;
 use eog_eval::petshop::{PetShopCase, cases, convert, evaluate};
 use eog_eval::{investigate, suite};
-use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 
 fn data() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/petshop/low_traffic");
@@ -185,5 +185,54 @@ fn what_is_wrong_is_named_with_file_and_place() {
     for (found, expected) in cases {
         let error = found.unwrap_err();
         assert!(error.contains(expected), "{error} / {expected}");
+    }
+}
+
+/// Alerts come late or early, cells are missing, a service is not measured.
+#[test]
+fn late_alerts_and_missing_measurements_cost_little() {
+    let Some(dir) = data() else { return };
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let all = cases(&dir).unwrap();
+    let minutes = |minutes: i64| {
+        move |case: &mut PetShopCase, _: &mut ChaCha8Rng| {
+            let onset = &mut case.bundle.alerts[0].onset;
+            *onset = eog::Timestamp::from_second(onset.as_second() + minutes * 60).unwrap();
+        }
+    };
+    let gaps = |case: &mut PetShopCase, random: &mut ChaCha8Rng| {
+        for series in &mut case.bundle.metrics {
+            series.points.retain(|_| !random.random_bool(0.05));
+        }
+    };
+    let hidden = |case: &mut PetShopCase, random: &mut ChaCha8Rng| {
+        let known: Vec<EntityId> = case.bundle.manifest.topology.entities.clone();
+        let kept = |name: &EntityId| {
+            case.truth.causes.contains(name) || case.bundle.alerts[0].entity == *name
+        };
+        let others: Vec<&EntityId> = known.iter().filter(|name| !kept(name)).collect();
+        let gone = others[random.random_range(0..others.len())].clone();
+        case.bundle.metrics.retain(|series| series.entity != gone);
+    };
+    type Disturb<'a> = &'a dyn Fn(&mut PetShopCase, &mut ChaCha8Rng);
+    let disturbances: [(&str, Disturb<'_>); 5] = [
+        ("early", &minutes(-4)),
+        ("late", &minutes(5)),
+        ("later", &minutes(10)),
+        ("gaps", &gaps),
+        ("hidden", &hidden),
+    ];
+    for (name, disturb) in disturbances {
+        let top1: f64 = all
+            .iter()
+            .map(|case| {
+                let mut case = case.clone();
+                disturb(&mut case, &mut random);
+                let suspects = investigate(case.bundle.to_bundle()).unwrap().suspects();
+                suspects.hit_at(1, &case.truth.causes)
+            })
+            .sum();
+        println!("{name}: {top1} of {}", all.len());
+        assert!(top1 >= 0.8 * all.len() as f64, "{name}: {top1} of {}", all.len());
     }
 }

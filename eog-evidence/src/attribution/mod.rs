@@ -18,6 +18,7 @@ mod notes;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
 
 use eog_core::{Anomaly, Direction, EntityId, Finding, Signal, Timestamp, Topology};
 
@@ -89,6 +90,45 @@ impl Asked {
     }
 }
 
+/// What was worked out already: the accounts of an entity are asked for by all its neighbours.
+#[derive(Debug, Default)]
+pub(crate) struct Books(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// What the rest was worked out for.
+    periods: Option<Periods>,
+    controls: BTreeMap<Kind, Option<Timestamp>>,
+    accounts: BTreeMap<(EntityId, Kind, Weight), Account>,
+    deviations: BTreeMap<EntityId, Option<Deviation>>,
+}
+
+impl Books {
+    /// What is kept, or what is worked out now and kept. Working out does not look into the books.
+    fn or_else<T: Clone>(
+        &self,
+        periods: Periods,
+        find: impl Fn(&Kept) -> Option<T>,
+        work_out: impl FnOnce() -> T,
+        keep: impl FnOnce(&mut Kept, T),
+    ) -> T {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.periods != Some(periods) {
+            *kept = Kept { periods: Some(periods), ..Kept::default() };
+        }
+        if let Some(found) = find(&kept) {
+            return found;
+        }
+        drop(kept);
+        let made = work_out();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.periods == Some(periods) {
+            keep(&mut kept, made.clone());
+        }
+        made
+    }
+}
+
 /// Attribution within one incident.
 pub(crate) struct Attribution<'a> {
     pub(crate) topology: &'a Topology,
@@ -97,6 +137,7 @@ pub(crate) struct Attribution<'a> {
     pub(crate) asked: &'a Asked,
     /// The telemetry of an entity; nothing when there is none at all.
     pub(crate) measured: &'a dyn Fn(&EntityId) -> Option<Measured<'a>>,
+    pub(crate) books: &'a Books,
 }
 
 impl Attribution<'_> {
@@ -119,18 +160,7 @@ impl Attribution<'_> {
     }
 
     fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {
-        let control = self.control_end(kind);
-        let mut accounts: BTreeMap<(EntityId, Weight), Account> = BTreeMap::new();
-        let mut account = |entity: &EntityId, weight: Weight| -> Account {
-            let key = (entity.clone(), weight);
-            let draw = || {
-                let measured = (self.measured)(entity);
-                measured.map_or(Account::Unknown, |measured| {
-                    burden::account(&measured, kind, weight, &self.periods, control)
-                })
-            };
-            accounts.entry(key).or_insert_with(draw).clone()
-        };
+        let account = |entity: &EntityId, weight: Weight| self.account(entity, kind, weight);
         let Account::Burden(own) = account(entity, Weight::Calls) else { return Vec::new() };
         let alerting =
             self.anomalies.iter().any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
@@ -182,10 +212,37 @@ impl Attribution<'_> {
         notes::of_account(entity, kind, &own, shown, &shares, remainder)
     }
 
+    fn account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
+        let key = || (entity.clone(), kind, weight);
+        let draw = || {
+            let control = self.control_end(kind);
+            let measured = (self.measured)(entity);
+            measured.map_or(Account::Unknown, |measured| {
+                burden::account(&measured, kind, weight, &self.periods, control)
+            })
+        };
+        let find = |kept: &Kept| kept.accounts.get(&key()).cloned();
+        self.books.or_else(self.periods, find, draw, |kept, account| {
+            kept.accounts.insert(key(), account);
+        })
+    }
+
     /// When the early part of the window ends that can serve as a control: one step before
     /// anything is known to be wrong where the alerts are. Levels drift between a baseline taken
     /// at another time and the incident; what was there before the trouble is no part of it.
     fn control_end(&self, kind: Kind) -> Option<Timestamp> {
+        let find = |kept: &Kept| kept.controls.get(&kind).copied();
+        self.books.or_else(
+            self.periods,
+            find,
+            || self.find_control_end(kind),
+            |kept, end| {
+                kept.controls.insert(kind, end);
+            },
+        )
+    }
+
+    fn find_control_end(&self, kind: Kind) -> Option<Timestamp> {
         let alerts = self.anomalies.iter().filter(|alert| Kind::of(alert.signal) == Some(kind));
         alerts
             .map(|alert| {
@@ -235,9 +292,15 @@ impl Attribution<'_> {
     }
 
     fn deviation(&self, entity: &EntityId) -> Option<Deviation> {
-        let last = self.anomalies.iter().flat_map(Anomaly::onsets).max()?;
-        let measured = (self.measured)(entity)?;
-        deviation::earliest(&measured, &self.periods, last)
+        let work_out = || {
+            let last = self.anomalies.iter().flat_map(Anomaly::onsets).max()?;
+            let measured = (self.measured)(entity)?;
+            deviation::earliest(&measured, &self.periods, last)
+        };
+        let find = |kept: &Kept| kept.deviations.get(entity).cloned();
+        self.books.or_else(self.periods, find, work_out, |kept, deviation| {
+            kept.deviations.insert(entity.clone(), deviation);
+        })
     }
 
     /// The nearest entities against the way of effects that can have deviated before an instant,

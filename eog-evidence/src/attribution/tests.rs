@@ -117,6 +117,7 @@ impl World {
             periods,
             asked: &asked,
             measured: &measured,
+            books: &Books::default(),
         };
         let findings = attribution.findings(&id(entity));
         let words = findings.iter().map(|finding| {
@@ -185,6 +186,18 @@ fn what_is_not_measured_may_hold_the_rest() {
 }
 
 #[test]
+fn at_most_what_is_there_at_the_time_is_accounted_for() {
+    let mut burst = [10.0; 10];
+    burst[4..6].fill(500.0);
+    let world = World::default()
+        .calls("web>db")
+        .alert("web", Signal::Latency, 15)
+        .latency("web", 100.0, 140.0)
+        .measured("db", Signal::Latency, 10.0, burst);
+    assert_eq!(world.of("web"), "own, db 33, rest 67");
+}
+
+#[test]
 fn an_effect_does_not_precede_its_cause() {
     let mut late = [10.0; 10];
     late[8..].fill(500.0);
@@ -243,6 +256,12 @@ fn where_nothing_adds_up_the_earlier_comes_first() {
     assert_eq!(world.of("tank"), "own, pump 100");
     assert_eq!(world.of("pump"), "own, rest 100");
     assert_eq!(world.of("valve"), "");
+}
+
+#[test]
+fn what_begins_at_the_same_time_may_be_the_cause() {
+    let world = machine().measured("valve", Signal::Other, 2.0, shifted(2.0, 3.0));
+    assert_eq!(world.of("tank"), "own, pump 100, valve 100");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The context contract over a bundle.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
@@ -10,7 +11,7 @@ use eog_core::{
 use super::Bundle;
 use super::intake::Telemetry;
 use crate::alerts::alert_findings;
-use crate::attribution::{Asked, Attribution, Measured};
+use crate::attribution::{Asked, Attribution, Books, Measured};
 use crate::effect_map::EffectMap;
 use crate::events::event_findings;
 use crate::series::{Periods, Series};
@@ -56,6 +57,8 @@ pub struct BundleContext {
     bundle: Bundle,
     effects: EffectMap,
     asked: Asked,
+    /// Shared by clones, which ask about the same bundle.
+    books: Arc<Books>,
 }
 
 impl BundleContext {
@@ -64,7 +67,7 @@ impl BundleContext {
         let effects = EffectMap::new(&bundle.topology, &bundle.changes, &bundle.anomalies);
         let series = bundle.telemetry.values().flat_map(|telemetry| telemetry.series.values());
         let asked = Asked::new(&bundle.anomalies, series);
-        Self { bundle, effects, asked }
+        Self { bundle, effects, asked, books: Arc::default() }
     }
 
     /// The bundle.
@@ -130,6 +133,7 @@ impl BundleContext {
             periods: self.periods(request.window),
             asked: &self.asked,
             measured: &measured,
+            books: &self.books,
         };
         attribution.findings(&request.entity)
     }
