@@ -165,10 +165,22 @@ fn record(
         Variable::Hidden => {}
         Variable::Alarm => {
             if let Some(when) = struck {
+                // Alarms are labelled one way or the other, and recorded themselves.
+                let signal =
+                    if variable.is_multiple_of(2) { Signal::Availability } else { Signal::Other };
+                writer.metrics.push(Series {
+                    entity: id(variable),
+                    kind: EvidenceKind::Metric,
+                    metric: "alarm".into(),
+                    signal,
+                    unit: String::new(),
+                    peer: None,
+                    points: vec![(at(0), 0.0), (at(when), 1.0)],
+                });
                 writer.alerts.push(Anomaly {
                     name: format!("alarm {variable}"),
                     entity: id(variable),
-                    signal: Signal::Other,
+                    signal,
                     onset: at(when),
                     renewed: vec![],
                     last_seen: None,
@@ -212,6 +224,19 @@ fn record(
                     peer: None,
                 });
             }
+        }
+        // A set point: recorded when it is changed, which is hardly ever.
+        Variable::Level if variable.is_multiple_of(3) => {
+            let mut points: Vec<(i64, f64)> = (0..6)
+                .map(|change| {
+                    (
+                        change * 1000 + random.random_range(0..800),
+                        20.0 + 0.1 * random.random_range(0..5) as f64,
+                    )
+                })
+                .collect();
+            points.extend(struck.map(|when| (when, 35.5)));
+            series(points, "degrees");
         }
         Variable::Level => {
             let mut points = Vec::new();

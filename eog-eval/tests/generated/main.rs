@@ -38,8 +38,8 @@ fn a_noisy_alert_without_a_fault_names_nobody() {
 fn causes_of_machine_alarms_are_found_in_a_cyclic_expert_graph() {
     let report = report((0..60).map(machine::incident));
     let group = &report.groups[""];
-    assert!(group.ours.map >= 0.8, "{report}\n{}", report.to_csv());
-    assert!(group.ours.set_f1.unwrap() >= 0.8, "{report}\n{}", report.to_csv());
+    assert!(group.ours.map >= 0.9, "{report}\n{}", report.to_csv());
+    assert!(group.ours.set_f1.unwrap() >= 0.85, "{report}\n{}", report.to_csv());
     let best = group.baselines.values().map(|figures| figures.map).fold(0.0, f64::max);
     assert!(best <= 0.5, "the noise is too weak\n{report}");
 }

@@ -9,11 +9,18 @@ use super::Measured;
 use crate::events::EventRecord;
 use crate::logs::times;
 use crate::series::{MIN_BASELINE, Periods, Series};
-use crate::shift::{MIN_SIGMAS, find_shift};
+use crate::shift::{MIN_RELATIVE, MIN_SIGMAS, find_shift};
+use crate::stats::{deviation, median};
 use crate::text::{rounded, shorten};
 
 /// A series with at most this many different values is a sequence of states, not a measurement.
 const MAX_STATES: usize = 8;
+
+/// A series with as many points in the window is measured at intervals: a shift began between two.
+const SAMPLED: usize = 10;
+
+/// Steps between the points of a sampled series vary by less than this share.
+const UNEVEN: f64 = 0.1;
 
 /// The first time that an entity deviates, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,13 +77,13 @@ pub(super) fn earliest(
 
 /// Whether a signal leaves open what it means for others. Errors, latency, traffic and failures
 /// have rules of their own.
-fn is_unspecific(signal: Signal) -> bool {
+pub(super) fn is_unspecific(signal: Signal) -> bool {
     matches!(signal, Signal::Other | Signal::Output | Signal::Saturation)
 }
 
 fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
     let query = format!("metric={}", shorten(&series.metric, 120));
-    let deviation = |onset, between, how, text| Deviation {
+    let found = |onset, between, how, text| Deviation {
         onset,
         between,
         how,
@@ -92,18 +99,47 @@ fn of_series(series: &Series, periods: &Periods) -> Option<Deviation> {
             How::Novel => "a value it does not have in the baseline",
             _ => "for longer than ever in the baseline",
         };
-        return Some(deviation(
+        return Some(found(
             onset,
             (onset, latest),
             how,
             format!("{name} is {}, {what}", rounded(value)),
         ));
     }
-    let shift = find_shift(&series.points, &series.unit, periods)?;
+    let points = held(series, periods);
+    let shift = find_shift(&points, &series.unit, periods)?;
     let text = format!("{name} from {} to {}", rounded(shift.baseline), rounded(shift.observed));
     let onset = shift.onset();
-    let before = series.points.iter().rev().find(|(at, _)| *at < onset).map(|(at, _)| *at);
-    Some(deviation(onset, (before.unwrap_or(onset), onset), How::Shifted, text))
+    let inside = points.iter().filter(|(at, _)| periods.window.contains(*at));
+    let before = inside.clone().rev().find(|(at, _)| *at < onset).map(|(at, _)| *at);
+    // What is seldom recorded is recorded when it changes.
+    let earliest = before.filter(|_| inside.count() >= SAMPLED).unwrap_or(onset);
+    Some(found(onset, (earliest, onset), How::Shifted, text))
+}
+
+/// The points of a series; one that is recorded when it changes holds its last value until the end
+/// of the window. It is told from a sampled one by its uneven steps, or by having stopped.
+fn held(series: &Series, periods: &Periods) -> Vec<(Timestamp, f64)> {
+    let mut points = series.points.clone();
+    let gap = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
+    let gaps: Vec<f64> = points
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [a, b] => Some(gap(a.0, b.0)),
+            _ => None,
+        })
+        .collect();
+    let end = periods.window.end().checked_sub(SignedDuration::from_secs(1));
+    let (Some(step), Some(last), Ok(end)) =
+        (median(gaps.iter().copied()), points.last().copied(), end)
+    else {
+        return points;
+    };
+    let uneven = deviation(gaps.iter().copied(), step).unwrap_or(0.0) > UNEVEN * step;
+    if end > last.0 && (uneven || gap(last.0, end) > 2.0 * step) {
+        points.push((end, last.1));
+    }
+    points
 }
 
 /// A series of few different values, each held until the next point.
@@ -131,6 +167,12 @@ impl States {
             .collect();
         let baseline = periods.usual_time()?;
         let normal = |at: Timestamp| baseline.contains(at);
+        // Broken numbers are measurements: that a new one turns up means nothing.
+        let whole = series.points.iter().all(|(_, value)| value.fract() == 0.0);
+        let known = series.points.iter().filter(|(at, _)| normal(*at)).count();
+        if !whole && known >= MIN_BASELINE {
+            return None;
+        }
         let mut usual: BTreeMap<u64, Vec<SignedDuration>> = BTreeMap::new();
         let mut unusual = Vec::new();
         for (place, (at, value)) in stays.iter().enumerate() {
@@ -151,7 +193,14 @@ impl States {
     ///
     /// Gives when it began, when it must have begun at the latest, how, and the value.
     fn unusual(&self) -> Option<(Timestamp, Timestamp, How, f64)> {
-        let novel = self.stays.iter().find(|(value, _, _)| !self.usual.contains_key(&bits(*value)));
+        let is_known = |value: f64| {
+            let near = |known: &u64| {
+                let known = f64::from_bits(*known);
+                value.fract() != 0.0 && (value - known).abs() <= MIN_RELATIVE * known.abs()
+            };
+            self.usual.contains_key(&bits(value)) || self.usual.keys().any(near)
+        };
+        let novel = self.stays.iter().find(|(value, _, _)| !is_known(*value));
         if let Some((value, at, _)) = novel {
             return Some((*at, *at, How::Novel, *value));
         }

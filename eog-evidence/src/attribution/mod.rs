@@ -73,20 +73,28 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The accounts of these alerts of which there is a series at all. None: order is asked for.
-    pub(crate) fn new<'a>(
-        anomalies: &[Anomaly],
-        mut series: impl Iterator<Item = &'a Series>,
-    ) -> Self {
-        let mut wanted: BTreeSet<Kind> =
+    /// The accounts of these alerts that can be drawn up: somebody else than the alerting entities
+    /// is measured on them. None: order is asked for.
+    ///
+    /// Where little but signal `other` is recorded, a record of the alarms alone makes no account;
+    /// elsewhere it does, and order is not asked for.
+    pub(crate) fn new<'a>(anomalies: &[Anomaly], series: impl Iterator<Item = &'a Series>) -> Self {
+        let wanted: BTreeSet<Kind> =
             anomalies.iter().filter_map(|alert| Kind::of(alert.signal)).collect();
-        let mut kinds = BTreeSet::new();
-        while let (false, Some(series)) = (wanted.is_empty(), series.next()) {
-            if let Some(kind) = burden::kind_of(series).filter(|kind| wanted.remove(kind)) {
+        let alerting: BTreeSet<&EntityId> = anomalies.iter().map(|alert| &alert.entity).collect();
+        let (mut kinds, mut of_others) = (BTreeSet::new(), BTreeSet::new());
+        let (mut all, mut unspecific) = (0_usize, 0_usize);
+        for series in series {
+            all += 1;
+            unspecific += usize::from(deviation::is_unspecific(series.signal));
+            if let Some(kind) = burden::kind_of(series).filter(|kind| wanted.contains(kind)) {
                 kinds.insert(kind);
+                if !alerting.contains(&series.entity) {
+                    of_others.insert(kind);
+                }
             }
         }
-        Self { kinds }
+        Self { kinds: if 2 * unspecific > all { of_others } else { kinds } }
     }
 }
 

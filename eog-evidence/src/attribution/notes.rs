@@ -111,20 +111,13 @@ pub(super) fn of_order(
         let query = format!("entity={neighbour} {}", deviation.query);
         note(entity, Signal::Other, at, Some((neighbour, 1.0)), query, excerpt)
     }));
-    if earlier.is_empty()
-        && let Some(own) = own
-    {
-        let excerpt =
-            format!("nothing upstream deviates at or before {}", to_the_second(own.onset));
+    if let Some(own) = own {
+        let else_ = if earlier.is_empty() { "" } else { " else" };
+        let since = to_the_second(own.onset);
+        let excerpt = format!("nothing{else_} upstream deviates at or before {since}");
         let query = format!("entity={entity} upstream");
-        findings.push(note(
-            entity,
-            Signal::Other,
-            EvidenceTime::At(own.onset),
-            None,
-            query,
-            excerpt,
-        ));
+        let at = EvidenceTime::At(own.onset);
+        findings.push(note(entity, Signal::Other, at, None, query, excerpt));
     }
     findings
 }

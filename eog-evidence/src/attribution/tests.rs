@@ -253,7 +253,7 @@ fn machine() -> World {
 fn where_nothing_adds_up_the_earlier_comes_first() {
     let world = machine();
     assert_eq!(world.of("alarm"), "tank 100");
-    assert_eq!(world.of("tank"), "own, pump 100");
+    assert_eq!(world.of("tank"), "own, pump 100, rest 100");
     assert_eq!(world.of("pump"), "own, rest 100");
     assert_eq!(world.of("valve"), "");
 }
@@ -261,7 +261,7 @@ fn where_nothing_adds_up_the_earlier_comes_first() {
 #[test]
 fn what_begins_at_the_same_time_may_be_the_cause() {
     let world = machine().measured("valve", Signal::Other, 2.0, shifted(2.0, 3.0));
-    assert_eq!(world.of("tank"), "own, pump 100, valve 100");
+    assert_eq!(world.of("tank"), "own, pump 100, valve 100, rest 100");
 }
 
 #[test]
@@ -275,6 +275,37 @@ fn an_alarm_looks_through_what_seems_as_usual() {
     let mut rung = [0.0; 10];
     rung[6..].fill(1.0);
     assert_eq!(world.measured("alarm", Signal::Other, 0.0, rung).of("alarm"), "pump 100");
+}
+
+#[test]
+fn what_is_recorded_when_it_changes_holds_its_value() {
+    let world = |values: &[(i64, f64)]| {
+        let mut world = World::default().calls("alarm>tank").alert("alarm", Signal::Other, 19);
+        world.series.entry(id("tank")).or_default().push(Series {
+            entity: id("tank"),
+            kind: EvidenceKind::Metric,
+            metric: "level".into(),
+            signal: Signal::Other,
+            unit: "l".into(),
+            peer: None,
+            points: values.iter().map(|(minute, value)| (at(*minute), *value)).collect(),
+        });
+        world.of("alarm")
+    };
+    // One record is a lasting shift; a broken number that is merely new is not.
+    let usual = [(0, 20.5), (1, 20.7), (4, 20.6), (5, 20.5), (9, 20.8)];
+    let then = |last| world(&[&usual[..], &[(13, last)]].concat());
+    assert_eq!(then(35.5), "tank 100");
+    assert_eq!(then(20.9), "");
+    assert_eq!(world(&[(0, 20.5), (13, 20.6)]), "");
+    assert_eq!(world(&[(0, 20.5), (13, 35.5)]), "tank 100");
+}
+
+#[test]
+fn a_record_of_the_alarms_alone_makes_no_account() {
+    let mut world = machine().measured("alarm", Signal::Availability, 100.0, shifted(100.0, 0.0));
+    world.alerts = vec![alert("alarm", Signal::Availability, 16)];
+    assert_eq!(world.of("alarm"), "tank 100");
 }
 
 #[test]
