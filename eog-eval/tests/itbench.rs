@@ -121,7 +121,10 @@ fn the_second_form_names_its_causes() {
 #[test]
 fn a_truth_of_no_use_says_why() {
     let cases = [
-        ("groups: [", "t.yaml, YAML:"),
+        ("groups: [", "t.yaml, line 2, column 1:"),
+        ("a: &a [x]\nb: *a", "t.yaml, line 2, column 4: references"),
+        (&"[".repeat(100), "t.yaml, line 1, column 65: deeper than 64 levels"),
+        ("", "t.yaml, line 1, column 1: the file is empty"),
         ("alerts: []", "neither groups nor entities"),
         ("groups: [{id: a, kind: Pod, name: a}]", "no group is marked root_cause"),
         ("groups: [{id: a, kind: Pod, root_cause: true}]", "group a has neither filter nor name"),

@@ -11,6 +11,7 @@ mod runs;
 mod scenario;
 mod score;
 mod truth;
+mod yaml;
 
 pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
 pub use output::{NamedEntity, Output, Predicted};

@@ -79,9 +79,7 @@ impl GroundTruth {
     /// [`EvalError`] names the place and what is wrong.
     pub fn parse(text: &str, path: &Path) -> Result<Self, EvalError> {
         // JSON is YAML too.
-        let value: Value = serde_saphyr::from_str(text)
-            .map_err(|error| EvalError::malformed(path, "YAML", error))?;
-        Self::of(value, path, "the truth")
+        Self::of(super::yaml::parse(text, path)?, path, "the truth")
     }
 
     fn of(value: Value, path: &Path, place: &str) -> Result<Self, EvalError> {
