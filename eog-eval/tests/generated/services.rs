@@ -52,7 +52,9 @@ fn generate(seed: u64, faulty: bool) -> (BundleWriter, Truth) {
     let mut requests = vec![vec![0.0; steps]; count];
     let slower = random.random_range(2.0..6.0);
     for step in 0..steps {
-        requests[0][step] = 200.0 * random.random_range(0.8..1.2);
+        // Load comes in waves.
+        let wave = 1.0 + 0.8 * (step as f64 / 23.0).sin();
+        requests[0][step] = 200.0 * wave * random.random_range(0.8..1.2);
         for (caller, callee, times) in &calls {
             requests[*callee][step] += requests[*caller][step] * times;
         }
