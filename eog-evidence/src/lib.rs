@@ -10,6 +10,7 @@
 //! - [`EvidencePolicy`]: documented rules that judge one packet, `docs/evidence-policy.md`.
 
 mod alerts;
+mod attribution;
 mod bundle;
 mod effect_map;
 mod events;

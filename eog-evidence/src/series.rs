@@ -66,7 +66,7 @@ pub const MIN_BASELINE: usize = 5;
 
 /// A series cut into its two parts.
 pub(crate) struct Parts {
-    pub(crate) baseline: Vec<f64>,
+    pub(crate) baseline: Vec<(Timestamp, f64)>,
     pub(crate) incident: Vec<(Timestamp, f64)>,
 }
 
@@ -75,8 +75,8 @@ impl Periods {
     pub(crate) fn cut(&self, points: &[(Timestamp, f64)]) -> Option<Parts> {
         self.baselines().into_iter().flatten().find_map(|baseline| {
             let finite = points.iter().copied().filter(|(_, value)| value.is_finite());
-            let (normal, rest): (Vec<_>, Vec<_>) = finite.partition(|(at, _)| baseline.holds(*at));
-            let baseline: Vec<f64> = normal.into_iter().map(|(_, value)| value).collect();
+            let (baseline, rest): (Vec<_>, Vec<_>) =
+                finite.partition(|(at, _)| baseline.holds(*at));
             let incident: Vec<(Timestamp, f64)> =
                 rest.into_iter().filter(|(at, _)| self.window.contains(*at)).collect();
             let enough = baseline.len() >= MIN_BASELINE && !incident.is_empty();
@@ -92,6 +92,22 @@ impl Periods {
             Window::new(self.observed?.start(), end).ok()
         };
         self.baseline.or_else(derived)
+    }
+
+    /// The time whose states and events are usual: the given baseline; else what was recorded before
+    /// the window; else, in a recording that begins with the window, the earlier half of what lies
+    /// before the first onset, since causes lie in the later.
+    pub(crate) fn usual_time(&self) -> Option<Window> {
+        let recorded = || {
+            let begin = self.observed?.start();
+            let before_window = Window::new(begin, self.window.start()).ok();
+            before_window.or_else(|| {
+                let onset = self.first_onset?;
+                let half = onset.duration_since(begin) / 2;
+                Window::new(begin, begin.checked_add(half).ok()?).ok()
+            })
+        };
+        self.baseline.or_else(recorded)
     }
 
     fn baselines(&self) -> [Option<Baseline>; 2] {

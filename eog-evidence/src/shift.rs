@@ -10,16 +10,16 @@ use crate::stats::{MAD_TO_SIGMA, deviation, median};
 use crate::text::{rounded, shorten};
 
 /// A point deviates when it is this many robust standard deviations from the baseline …
-const MIN_SIGMAS: f64 = 4.0;
+pub(crate) const MIN_SIGMAS: f64 = 4.0;
 
 /// … and by this share of the baseline.
-const MIN_RELATIVE: f64 = 0.10;
+pub(crate) const MIN_RELATIVE: f64 = 0.10;
 
 /// Ratios must move by this much at least, whatever their noise.
 const MIN_RATIO_STEP: f64 = 0.01;
 
 /// Fewest deviating points in a row that make a shift.
-const MIN_RUN: usize = 2;
+pub(crate) const MIN_RUN: usize = 2;
 
 /// The shift of a series in the incident, or nothing when it did not shift or has too few points.
 ///
@@ -112,8 +112,9 @@ impl Shift {
 /// ```
 pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) -> Option<Shift> {
     let Parts { baseline, incident } = periods.cut(points)?;
-    let centre = median(baseline.iter().copied())?;
-    let spread = MAD_TO_SIGMA * deviation(baseline.iter().copied(), centre)?;
+    let normal = || baseline.iter().map(|(_, value)| *value);
+    let centre = median(normal())?;
+    let spread = MAD_TO_SIGMA * deviation(normal(), centre)?;
     let limit = (MIN_SIGMAS * spread).max(MIN_RELATIVE * centre.abs()).max(step(unit));
     let side = |value: f64| {
         let distance = value - centre;
@@ -153,7 +154,7 @@ pub fn steady_finding(
         return None;
     }
     let parts = periods.cut(&series.points)?;
-    let baseline = median(parts.baseline.iter().copied())?;
+    let baseline = median(parts.baseline.iter().map(|(_, value)| *value))?;
     let observed = median(parts.incident.iter().map(|(_, value)| *value))?;
     let ends = (parts.incident.first()?.0, parts.incident.last()?.0);
     Some(finding(series, Trend::Steady, ends, (observed, baseline), source, query))

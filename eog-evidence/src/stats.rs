@@ -21,6 +21,23 @@ pub(crate) fn deviation(values: impl IntoIterator<Item = f64>, centre: f64) -> O
     median(values.into_iter().map(|value| (value - centre).abs()))
 }
 
+/// What makes a mean absolute deviation comparable with a standard deviation of a normal
+/// distribution.
+const MEAN_DEVIATION_TO_SIGMA: f64 = 1.2533;
+
+/// How widely values lie around their median, as a standard deviation: by the median absolute
+/// deviation, or by the mean absolute deviation where that is zero because more than half of the
+/// values are equal (Iglewicz and Hoaglin 1993).
+pub(crate) fn scale(values: &[f64]) -> Option<f64> {
+    let centre = median(values.iter().copied())?;
+    let robust = MAD_TO_SIGMA * deviation(values.iter().copied(), centre)?;
+    if robust > 0.0 {
+        return Some(robust);
+    }
+    let distances = values.iter().filter(|value| value.is_finite()).map(|v| (v - centre).abs());
+    Some(MEAN_DEVIATION_TO_SIGMA * distances.sum::<f64>() / values.len() as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

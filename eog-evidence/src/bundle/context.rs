@@ -1,15 +1,17 @@
 //! The context contract over a bundle.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use eog_core::{
-    Anomaly, BoxFuture, ContextContract, ContextRequest, EvidenceKind, Failure, Finding,
+    Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Signal, Timestamp, Trend, Window,
 };
 
 use super::Bundle;
 use super::intake::Telemetry;
 use crate::alerts::alert_findings;
+use crate::attribution::{Asked, Attribution, Books, Measured};
 use crate::effect_map::EffectMap;
 use crate::events::event_findings;
 use crate::series::{Periods, Series};
@@ -27,7 +29,8 @@ const MAX_STEADY: usize = 5;
 /// Local evidence from a bundle.
 ///
 /// A context holds, strongest first: own changes; notes on changes that reach the entity and
-/// anomalies that its own changes reach ([`EffectMap`]); failure events; own alerts; shifts of
+/// anomalies that its own changes reach ([`EffectMap`]); notes on which upstream neighbour accounts
+/// for what the entity shows, and what remains; failure events; own alerts; shifts of
 /// errors, latency and traffic; other shifts; logs; other events; restarts; a few series that did
 /// not shift. Within a class the larger shift comes first, then the earlier, then by id. A page
 /// holds [`FINDINGS_PER_PAGE`]; `omitted` says what is on other pages or left out.
@@ -53,13 +56,18 @@ const MAX_STEADY: usize = 5;
 pub struct BundleContext {
     bundle: Bundle,
     effects: EffectMap,
+    asked: Asked,
+    /// Shared by clones, which ask about the same bundle.
+    books: Arc<Books>,
 }
 
 impl BundleContext {
     /// A context contract over a bundle.
     pub fn new(bundle: Bundle) -> Self {
         let effects = EffectMap::new(&bundle.topology, &bundle.changes, &bundle.anomalies);
-        Self { bundle, effects }
+        let series = bundle.telemetry.values().flat_map(|telemetry| telemetry.series.values());
+        let asked = Asked::new(&bundle.anomalies, series);
+        Self { bundle, effects, asked, books: Arc::default() }
     }
 
     /// The bundle.
@@ -78,7 +86,8 @@ impl BundleContext {
         }
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.
-        let notes = self.effects.notes(&request.entity);
+        let mut notes = self.effects.notes(&request.entity);
+        notes.extend(self.attributed(request));
         let changes = findings.iter().take_while(|finding| class(finding) == Class::Change).count();
         findings.splice(changes..changes, notes);
         page(findings, request.page, omitted)
@@ -107,6 +116,26 @@ impl BundleContext {
         own.flat_map(|alert| alert_findings(alert, "alerts.json"))
             .filter(|finding| finding.time.start() < request.window.end())
             .collect()
+    }
+
+    /// Who upstream accounts for what the entity shows.
+    fn attributed(&self, request: &ContextRequest) -> Vec<Finding> {
+        let measured = |entity: &EntityId| {
+            let telemetry = self.bundle.telemetry.get(entity)?;
+            Some(Measured {
+                series: telemetry.series.values().collect(),
+                events: &telemetry.events,
+            })
+        };
+        let attribution = Attribution {
+            topology: &self.bundle.topology,
+            anomalies: &self.bundle.anomalies,
+            periods: self.periods(request.window),
+            asked: &self.asked,
+            measured: &measured,
+            books: &self.books,
+        };
+        attribution.findings(&request.entity)
     }
 
     fn periods(&self, window: Window) -> Periods {

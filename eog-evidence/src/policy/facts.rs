@@ -29,6 +29,10 @@ pub(super) struct Facts<'a> {
     pub(super) failures: Vec<&'a Finding>,
     /// More load comes in.
     pub(super) surges: Vec<&'a Finding>,
+    /// Notes on upstream neighbours that account for a part of what the entity shows.
+    pub(super) shares: Vec<&'a Finding>,
+    /// Notes that nobody upstream accounts for the rest.
+    pub(super) remainders: Vec<&'a Finding>,
     /// Neighbours that claim this entity as their cause, with the claim.
     pub(super) accusations: Vec<(&'a EntityId, &'a Claim)>,
 }
@@ -44,7 +48,21 @@ impl<'a> Facts<'a> {
         };
         let (demand_routes, routes) =
             pick(&note(Signal::Route)).into_iter().partition(|route| route.trend == Trend::Rising);
+        let (shares, remainders) =
+            pick(&is_attribution).into_iter().partition(|note| note.peer.is_some());
+        // An alert says that something is wrong, not where; a measurement that is as usual says
+        // that it is not here.
+        let measured_as_usual = packet.context.findings.iter().any(|finding| {
+            finding.kind == EvidenceKind::Metric
+                && finding.signal == Signal::Availability
+                && finding.trend == Trend::Steady
+                && finding.peer.is_none()
+        });
         let is_failure = |finding: &Finding| {
+            let alert = finding.kind == EvidenceKind::Alert;
+            if alert && finding.signal == Signal::Availability && measured_as_usual {
+                return false;
+            }
             let hard = matches!(finding.signal, Signal::Exhaustion | Signal::Availability);
             is_executed_experiment(finding)
                 || (hard && is_worse(finding) && role(finding) != Some(PeerRole::Callee))
@@ -65,6 +83,8 @@ impl<'a> Facts<'a> {
             harms: pick(&|finding| is_worse(finding) || is_executed_experiment(finding)),
             failures: pick(&is_failure),
             surges: pick(&is_surge),
+            shares,
+            remainders,
             accusations,
         }
     }
@@ -139,15 +159,21 @@ impl<'a> Facts<'a> {
         names
     }
 
-    /// Upstream neighbours that say they are symptom or origin and do not blame this entity:
-    /// origins first, then by name.
+    /// Upstream neighbours that say they are symptom or origin, do not blame this entity, and of
+    /// which it is not known how much they account for: origins first, then by name.
     pub(super) fn degraded_upstream(&self) -> Vec<&'a EntityId> {
         let mut degraded = self.upstream();
-        degraded.retain(|other| !self.blames_me(other));
+        degraded.retain(|other| !self.blames_me(other) && !self.is_accounted(other));
         degraded
             .retain(|other| matches!(self.label_of(other), Some(Label::Origin | Label::Symptom)));
         degraded.sort_by_key(|other| self.standing(other));
         degraded
+    }
+
+    /// Whether it is known how much of what the entity shows a neighbour accounts for.
+    fn is_accounted(&self, other: &EntityId) -> bool {
+        let named = |note: &&Finding| note.peer.as_ref().is_some_and(|peer| peer.entity == *other);
+        self.shares.iter().any(|note| named(note) && note.signal != Signal::Other)
     }
 
     pub(super) fn label_of(&self, other: &EntityId) -> Option<Label> {
@@ -206,6 +232,20 @@ impl<'a> Facts<'a> {
         self.calls(other) || !self.is_called_by(other)
     }
 
+    /// Neighbours that account for a part of what the entity shows on one account, those that
+    /// account for most first. Left out: those that are explained by this entity, and those that
+    /// found themselves healthy.
+    pub(super) fn sharers(&self, signal: Signal) -> Vec<(&'a EntityId, f64, &'a Finding)> {
+        let on_account = self.shares.iter().filter(|note| note.signal == signal);
+        let with_peer = on_account
+            .filter_map(|note| Some((&note.peer.as_ref()?.entity, share_of(note), *note)));
+        with_peer
+            .filter(|(_, share, _)| *share > 0.0)
+            .filter(|(peer, _, _)| !self.blames_me(peer))
+            .filter(|(peer, _, _)| self.label_of(peer) != Some(Label::Healthy))
+            .collect()
+    }
+
     /// Entities that this one calls in vain or slowly, with the findings that say so, in the order
     /// in which the evidence names them.
     pub(super) fn failing_callees(&self) -> Vec<(&'a EntityId, Vec<&'a Finding>)> {
@@ -222,6 +262,18 @@ impl<'a> Facts<'a> {
         }
         callees
     }
+}
+
+/// A note of attribution: who accounts for what the entity shows, or what is left.
+fn is_attribution(finding: &Finding) -> bool {
+    finding.kind == EvidenceKind::Note
+        && !matches!(finding.signal, Signal::Route | Signal::Impact)
+        && matches!(role(finding), None | Some(PeerRole::NextUpstream))
+}
+
+/// The share that a note of attribution gives, 0 to 1.
+pub(super) fn share_of(note: &Finding) -> f64 {
+    note.quantity.as_ref().map_or(0.0, |quantity| quantity.observed.clamp(0.0, 1.0))
 }
 
 /// Whether a finding begins after an instant.

@@ -578,6 +578,123 @@ fn degraded_upstream() {
     ]);
 }
 
+/// A note that a neighbour accounts for a share, in percent.
+fn accounts(signal: Signal, neighbour: &str, percent: i32) -> FindingContent {
+    let mut content = finding(EvidenceKind::Note, signal, Trend::Rising, 5);
+    content.excerpt = format!("{neighbour} {percent}");
+    content.quantity = Some(Quantity {
+        observed: f64::from(percent) / 100.0,
+        baseline: None,
+        unit: "share".into(),
+    });
+    with_peer(content, neighbour, PeerRole::NextUpstream)
+}
+
+fn rest(signal: Signal, percent: i32) -> FindingContent {
+    FindingContent { peer: None, ..accounts(signal, "nobody", percent) }
+}
+
+#[test]
+fn accounting() {
+    use Signal::{Availability, Errors, Latency, Other};
+    let slow = || finding(Metric, Latency, Trend::Rising, 5);
+    let down = || finding(EvidenceKind::Alert, Availability, Trend::Rising, 5);
+    check(vec![
+        (
+            "most of it",
+            vec![slow(), accounts(Latency, "callee", 80), accounts(Latency, "other", 40)],
+            vec![],
+            "Symptom, accounted for upstream callee>me",
+        ),
+        (
+            "two together",
+            vec![slow(), accounts(Latency, "callee", 40), accounts(Latency, "other", 30)],
+            vec![],
+            "Symptom, accounted for upstream callee>me other>me",
+        ),
+        (
+            "the rest is its own",
+            vec![slow(), accounts(Latency, "callee", 40), rest(Latency, 60)],
+            vec![],
+            "Origin, accounted for by nobody ?callee",
+        ),
+        (
+            "all is its own",
+            vec![slow(), rest(Latency, 100)],
+            vec![],
+            "Origin, accounted for by nobody",
+        ),
+        // What is not measured may hold the rest.
+        (
+            "a part, and the rest is not known",
+            vec![slow(), accounts(Latency, "other", 40)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "the better account",
+            vec![slow(), accounts(Errors, "other", 60), accounts(Latency, "callee", 90)],
+            vec![],
+            "Symptom, accounted for upstream callee>me",
+        ),
+        (
+            "by whom it explains",
+            vec![slow(), accounts(Latency, "callee", 80), rest(Latency, 20)],
+            vec![says("callee", Symptom, &["me > callee"], &[Metric])],
+            "Origin, accounted for by nobody",
+        ),
+        (
+            "by who is healthy",
+            vec![slow(), accounts(Latency, "callee", 80), rest(Latency, 20)],
+            vec![says("callee", Healthy, &[], &[])],
+            "Origin, accounted for by nobody",
+        ),
+        (
+            "degraded, and accounts for nothing",
+            vec![slow(), accounts(Latency, "callee", 0)],
+            vec![says("callee", Origin, &[], &[Metric])],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "a change of its own",
+            vec![change(Configuration, 3), slow(), accounts(Latency, "callee", 80)],
+            vec![],
+            "Origin, own change",
+        ),
+        (
+            "ran out itself",
+            vec![exhaustion(5), slow(), accounts(Latency, "callee", 80)],
+            vec![],
+            "Origin, own failure",
+        ),
+        (
+            "an alert of being down is no failure of its own",
+            vec![down(), accounts(Errors, "callee", 80)],
+            vec![],
+            "Symptom, accounted for upstream callee>me",
+        ),
+        (
+            "an alert that the measurement contradicts",
+            vec![down(), steady(Availability)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        // Where nothing adds up, all who deviated before are claimed.
+        (
+            "earlier",
+            vec![accounts(Other, "callee", 100), accounts(Other, "other", 100)],
+            vec![],
+            "Symptom, accounted for upstream callee>me other>me",
+        ),
+        (
+            "first",
+            vec![finding(Event, Other, Trend::Rising, 5), rest(Other, 100)],
+            vec![],
+            "Origin, accounted for by nobody",
+        ),
+    ]);
+}
+
 #[test]
 fn on_the_path_and_the_rest() {
     let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];

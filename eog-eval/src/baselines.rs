@@ -1,0 +1,141 @@
+//! Trivial rankings: what any method must beat.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::task::{Context, Poll, Waker};
+
+use eog::{
+    Case, ContextContract, ContextRequest, Direction, EntityId, EvidenceKind, Finding, Signal,
+    Topology, Trend,
+};
+
+use crate::ranking::Ranking;
+
+/// The share of PageRank that follows edges (Brin and Page 1998).
+const DAMPING: f64 = 0.85;
+
+/// Enough for the ranks to settle to far below any difference that matters.
+const ROUNDS: usize = 100;
+
+/// The trivial rankings of a case by name, in a fixed order:
+///
+/// - `alerting`: the alerting entities, tied;
+/// - `most changed`: by the greatest relative shift of any metric or span series;
+/// - `most errors`: by all errors and failures seen;
+/// - `pagerank`: the graph alone, walked from effects to causes;
+/// - `random`: all entities, tied.
+pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static str, Ranking)> {
+    let alerting: BTreeSet<EntityId> =
+        case.anomalies.iter().map(|alert| alert.entity.clone()).collect();
+    let all: BTreeSet<EntityId> = case.topology.entities().chain(&alerting).cloned().collect();
+    let findings: Vec<(EntityId, Vec<Finding>)> =
+        all.iter().map(|entity| (entity.clone(), look_at(entity, case, contract))).collect();
+    let by = |score: fn(&Finding) -> f64, join: fn(f64, f64) -> f64| {
+        let scored = findings
+            .iter()
+            .map(|(entity, findings)| (entity.clone(), findings.iter().map(score).fold(0.0, join)));
+        Ranking::by_score(scored)
+    };
+    vec![
+        ("alerting", Ranking::new([alerting.into_iter().collect()])),
+        ("most changed", by(shift, f64::max)),
+        ("most errors", by(errors, |sum, more| sum + more)),
+        ("pagerank", page_rank(&case.topology)),
+        ("random", Ranking::new([all.into_iter().collect()])),
+    ]
+}
+
+fn look_at(entity: &EntityId, case: &Case, contract: &impl ContextContract) -> Vec<Finding> {
+    let request = ContextRequest {
+        entity: entity.clone(),
+        window: case.window,
+        page: 1,
+        visit: 1,
+        changed_neighbours: BTreeSet::new(),
+    };
+    let mut answer = contract.get_context(&request);
+    let findings = match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(context)) => context.findings,
+        // What cannot be looked at has no evidence.
+        Poll::Ready(Err(_)) | Poll::Pending => Vec::new(),
+    };
+    // Attribution is no baseline's work.
+    findings.into_iter().filter(|finding| finding.kind != EvidenceKind::Note).collect()
+}
+
+/// The relative shift of a measured series.
+fn shift(finding: &Finding) -> f64 {
+    let measured = matches!(finding.kind, EvidenceKind::Metric | EvidenceKind::Span);
+    let quantity = finding.quantity.as_ref().filter(|_| measured);
+    let share = quantity.and_then(|quantity| {
+        let baseline = quantity.baseline.filter(|baseline| *baseline != 0.0)?;
+        Some(((quantity.observed - baseline) / baseline).abs())
+    });
+    share.filter(|share| share.is_finite()).unwrap_or(0.0)
+}
+
+/// What was counted of errors and failures.
+fn errors(finding: &Finding) -> f64 {
+    let bad = matches!(finding.signal, Signal::Errors | Signal::Availability | Signal::Exhaustion)
+        && finding.trend != Trend::Steady
+        && finding.kind != EvidenceKind::Alert;
+    let quantity = finding.quantity.as_ref().filter(|_| bad);
+    quantity.map_or(0.0, |quantity| (quantity.observed - quantity.baseline.unwrap_or(0.0)).abs())
+}
+
+/// Ranks entities by where a walk from effects to causes ends up.
+pub fn page_rank(topology: &Topology) -> Ranking {
+    let entities: Vec<&EntityId> = topology.entities().collect();
+    let causes: BTreeMap<&EntityId, Vec<EntityId>> = entities
+        .iter()
+        .map(|entity| {
+            let rows = topology.neighbours(entity).into_iter();
+            let upstream = rows.filter(|row| row.direction != Direction::Downstream);
+            let mut names: Vec<EntityId> = upstream.map(|row| row.entity).collect();
+            names.dedup();
+            (*entity, names)
+        })
+        .collect();
+    let count = entities.len().max(1) as f64;
+    let mut ranks: BTreeMap<&EntityId, f64> =
+        entities.iter().map(|entity| (*entity, 1.0 / count)).collect();
+    for _ in 0..ROUNDS {
+        let stuck: f64 = causes
+            .iter()
+            .filter(|(_, causes)| causes.is_empty())
+            .filter_map(|(entity, _)| ranks.get(entity))
+            .sum();
+        let base = (1.0 - DAMPING + DAMPING * stuck) / count;
+        let mut next: BTreeMap<&EntityId, f64> =
+            entities.iter().map(|entity| (*entity, base)).collect();
+        for (entity, causes) in &causes {
+            let rank = ranks.get(entity).copied().unwrap_or(0.0);
+            for cause in causes {
+                if let Some(sum) = next.get_mut(cause) {
+                    *sum += DAMPING * rank / causes.len() as f64;
+                }
+            }
+        }
+        ranks = next;
+    }
+    // Ranks that differ by rounding alone are equal.
+    let rounded = |rank: f64| (rank * 1e9).round();
+    Ranking::by_score(ranks.into_iter().map(|(entity, rank)| (entity.clone(), rounded(rank))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eog::EffectDirection;
+
+    #[test]
+    fn page_rank_walks_to_what_everybody_depends_on() {
+        let id = |name: &str| EntityId::new(name).unwrap();
+        let mut topology = Topology::default();
+        for caller in ["a", "b", "c"] {
+            topology.connect(&id(caller), "calls", &id("db"), EffectDirection::TargetToSource);
+        }
+        let ranking = page_rank(&topology);
+        assert_eq!(ranking.tiers(), [vec![id("db")], vec![id("a"), id("b"), id("c")]]);
+        assert_eq!(page_rank(&Topology::default()).tiers().len(), 0);
+    }
+}

@@ -1,0 +1,21 @@
+//! Scoring of ITBench outputs against its ground truths, after appendix D of the paper.
+//!
+//! [`GroundTruth`] reads both forms of the truth, [`Output`] what an agent or an investigation
+//! predicts, [`OutputScore`] is what one output scores, [`RunsReport`] what repeated runs do:
+//! Pass@k, Majority@k and the reliability gap. The judge's score of the reasoning is left out:
+//! nothing here asks a model.
+
+mod directory;
+mod output;
+mod runs;
+mod scenario;
+mod score;
+mod truth;
+mod yaml;
+
+pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
+pub use output::{NamedEntity, Output, Predicted};
+pub use runs::{Interval, RunsReport, Share, evaluate_runs};
+pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot};
+pub use score::{AtK, OutputScore, score};
+pub use truth::{GroundTruth, Group};

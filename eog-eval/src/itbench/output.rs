@@ -1,0 +1,139 @@
+//! What was predicted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use eog::{ClaimEdge, EntityId};
+use serde::Deserialize;
+
+use crate::error::{EvalError, read_json};
+
+/// An entity as an output names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedEntity {
+    /// Its namespace, where it is given.
+    pub namespace: Option<String>,
+    /// Its kind, where it is given.
+    pub kind: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+impl NamedEntity {
+    /// Reads `namespace/Kind/name`, `Kind/name`, `name Kind`, or a mere name. A namespace that is
+    /// empty or `unknown` is not given.
+    ///
+    /// ```
+    /// use eog_eval::itbench::NamedEntity;
+    /// let cart = NamedEntity::parse("otel/Service/cart");
+    /// assert_eq!((cart.kind.as_deref(), cart.name.as_str()), (Some("Service"), "cart"));
+    /// assert_eq!(NamedEntity::parse("cart Service").kind, cart.kind);
+    /// ```
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        let given = |part: &str| {
+            (!part.is_empty() && !part.eq_ignore_ascii_case("unknown")).then(|| part.to_owned())
+        };
+        let parts: Vec<&str> = text.splitn(3, '/').collect();
+        let (namespace, kind, name) = match parts.as_slice() {
+            [namespace, kind, name] => (given(namespace), given(kind), *name),
+            [kind, name] => (None, given(kind), *name),
+            _ => match text.rsplit_once(' ') {
+                Some((name, kind)) => (None, given(kind), name),
+                None => (None, None, text),
+            },
+        };
+        Self { namespace, kind, name: name.trim().to_owned() }
+    }
+}
+
+/// One entity of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predicted {
+    /// The entity.
+    pub entity: NamedEntity,
+    /// Whether it is named as a cause.
+    pub contributing: bool,
+}
+
+/// The output of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// All entities, in order.
+    pub entities: Vec<Predicted>,
+    /// From cause to effect.
+    pub propagations: Vec<(NamedEntity, NamedEntity)>,
+}
+
+impl Output {
+    /// Reads an output file: `entities[{name, contributing_factor}]` and
+    /// `propagations[{source, target}]`, whose ends are names or ids of entities.
+    ///
+    /// # Errors
+    /// [`EvalError`] names the file, the place, and what is wrong.
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let file: File = read_json(path)?;
+        let by_id: BTreeMap<&str, &str> = file
+            .entities
+            .iter()
+            .filter_map(|entity| Some((entity.id.as_deref()?, entity.name.as_deref()?)))
+            .collect();
+        let mut entities = Vec::new();
+        for (number, entity) in file.entities.iter().enumerate() {
+            let Some(name) = entity.name.as_deref().or(entity.id.as_deref()) else {
+                let place = format!("entities, entry {}", number + 1);
+                return Err(EvalError::malformed(path, place, "it has neither name nor id"));
+            };
+            entities.push(Predicted {
+                entity: NamedEntity::parse(name),
+                contributing: entity.contributing_factor,
+            });
+        }
+        let named = |end: &str| NamedEntity::parse(by_id.get(end).copied().unwrap_or(end));
+        let propagations =
+            file.propagations.iter().map(|edge| (named(&edge.source), named(&edge.target)));
+        Ok(Self { propagations: propagations.collect(), entities })
+    }
+
+    /// What an investigation predicts: its causes in order, and its claims. Entities are named
+    /// `namespace/Kind/name`.
+    pub fn of_investigation<'a>(
+        causes: impl IntoIterator<Item = &'a EntityId>,
+        claims: &[ClaimEdge],
+    ) -> Self {
+        let named = |entity: &EntityId| NamedEntity::parse(entity.as_str());
+        let predicted = |entity: &EntityId| Predicted { entity: named(entity), contributing: true };
+        Self {
+            entities: causes.into_iter().map(predicted).collect(),
+            propagations: claims.iter().map(|c| (named(&c.cause), named(&c.effect))).collect(),
+        }
+    }
+
+    /// The entities named as causes, in order.
+    pub fn predicted(&self) -> impl Iterator<Item = &NamedEntity> {
+        self.entities.iter().filter(|entity| entity.contributing).map(|entity| &entity.entity)
+    }
+}
+
+#[derive(Deserialize)]
+struct File {
+    entities: Vec<GivenEntity>,
+    #[serde(default)]
+    propagations: Vec<GivenEdge>,
+}
+
+#[derive(Deserialize)]
+struct GivenEntity {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    contributing_factor: bool,
+}
+
+#[derive(Deserialize)]
+struct GivenEdge {
+    source: String,
+    target: String,
+}

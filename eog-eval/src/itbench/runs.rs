@@ -1,0 +1,256 @@
+//! Repeated runs: what succeeds at least once, what most of the time, and the gap between.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::score::OutputScore;
+
+/// The quantile of the normal distribution for an interval of 95 %.
+const Z: f64 = 1.959_964;
+
+/// An interval that holds the true value with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// A share of scenarios, or a mean over them, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// The value.
+    pub value: f64,
+    /// Its interval over scenarios.
+    pub interval: Interval,
+}
+
+/// What k runs of every scenario came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunsReport {
+    /// How many runs are looked at.
+    pub k: usize,
+    /// How many scenarios there are.
+    pub scenarios: usize,
+    /// At least one of k runs finds every root cause.
+    pub pass: Share,
+    /// More than half of k runs do.
+    pub majority: Share,
+    /// The difference: what is found, but not reliably.
+    pub reliability_gap: Share,
+    /// All k runs find every root cause.
+    pub always: Share,
+    /// All k runs agree on whether they do.
+    pub consistent: Share,
+    /// Mean over scenarios of the best F1.
+    pub pass_f1: Share,
+    /// Mean over scenarios of the median F1.
+    pub majority_f1: Share,
+    /// Mean over scenarios of the best precision.
+    pub pass_precision: Share,
+    /// Mean over scenarios of the median precision.
+    pub majority_precision: Share,
+    /// Mean over all runs of the leaderboard's variant.
+    pub leaderboard: f64,
+    /// Mean over all runs of the propagation score, where the truth has propagations.
+    pub propagation: Option<f64>,
+}
+
+/// Sums up the runs of every scenario. A run without a usable output is `None` and a failure.
+///
+/// With more than k runs of a scenario, its shares are expected values over all choices of k of
+/// them; F1 and precision are of the first k. Returns nothing when there is no scenario, or one
+/// with fewer than k runs.
+///
+/// Shares have Wilson's score interval (1927), means the normal interval over scenarios.
+pub fn evaluate_runs(
+    runs: &BTreeMap<String, Vec<Option<OutputScore>>>,
+    k: usize,
+) -> Option<RunsReport> {
+    if k == 0 || runs.is_empty() || runs.values().any(|scores| scores.len() < k) {
+        return None;
+    }
+    let share = |of: &dyn Fn(usize) -> bool| {
+        wilson(runs.values().map(|scores| {
+            let successes = scores.iter().flatten().filter(|score| score.is_success()).count();
+            expected(scores.len(), successes, k, of)
+        }))
+    };
+    let mean = |of: fn(&OutputScore) -> f64, sum_up: fn(Vec<f64>) -> f64| {
+        normal(runs.values().map(|scores| {
+            let first = scores.iter().take(k);
+            sum_up(first.map(|score| score.as_ref().map_or(0.0, of)).collect())
+        }))
+    };
+    let all = || runs.values().flatten();
+    let propagation: Vec<f64> = all().flatten().filter_map(|score| score.propagation).collect();
+    let leaderboard = all().map(|score| score.as_ref().map_or(0.0, |score| score.leaderboard));
+    Some(RunsReport {
+        k,
+        scenarios: runs.len(),
+        pass: share(&|successes| successes >= 1),
+        majority: share(&|successes| 2 * successes > k),
+        reliability_gap: share(&|successes| successes >= 1 && 2 * successes <= k),
+        always: share(&|successes| successes == k),
+        consistent: share(&|successes| successes == k || successes == 0),
+        pass_f1: mean(|score| score.f1, best),
+        majority_f1: mean(|score| score.f1, median),
+        pass_precision: mean(|score| score.precision, best),
+        majority_precision: mean(|score| score.precision, median),
+        leaderboard: leaderboard.sum::<f64>() / all().count().max(1) as f64,
+        propagation: (!propagation.is_empty())
+            .then(|| propagation.iter().sum::<f64>() / propagation.len() as f64),
+    })
+}
+
+/// The probability that k of n runs, of which some succeeded, are such that `of` holds for the
+/// number of successes among them.
+fn expected(n: usize, successes: usize, k: usize, of: &dyn Fn(usize) -> bool) -> f64 {
+    let ways = |drawn: usize| choose(successes, drawn) * choose(n - successes, k - drawn);
+    (0..=k).filter(|drawn| of(*drawn)).map(ways).sum::<f64>() / choose(n, k)
+}
+
+fn choose(n: usize, k: usize) -> f64 {
+    if k > n {
+        return 0.0;
+    }
+    (0..k).fold(1.0, |ways, i| ways * (n - i) as f64 / (i + 1) as f64)
+}
+
+fn best(values: Vec<f64>) -> f64 {
+    values.into_iter().fold(0.0, f64::max)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = values.get(middle).copied().unwrap_or(0.0);
+    if values.len() % 2 == 1 {
+        return upper;
+    }
+    let lower = middle.checked_sub(1).and_then(|at| values.get(at));
+    lower.map_or(upper, |lower| (lower + upper) / 2.0)
+}
+
+fn wilson(values: impl Iterator<Item = f64>) -> Share {
+    let values: Vec<f64> = values.collect();
+    let n = values.len() as f64;
+    let value = values.iter().sum::<f64>() / n;
+    let centre = (value + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
+    let spread = Z / (1.0 + Z * Z / n) * (value * (1.0 - value) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let interval = Interval { low: (centre - spread).max(0.0), high: (centre + spread).min(1.0) };
+    Share { value, interval }
+}
+
+fn normal(values: impl Iterator<Item = f64>) -> Share {
+    let values: Vec<f64> = values.collect();
+    let n = values.len() as f64;
+    let value = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        // One scenario says nothing about others.
+        return Share { value, interval: Interval { low: 0.0, high: 1.0 } };
+    }
+    let variance = values.iter().map(|v| (v - value).powi(2)).sum::<f64>() / (n - 1.0);
+    let spread = Z * (variance / n).sqrt();
+    let interval = Interval { low: (value - spread).max(0.0), high: (value + spread).min(1.0) };
+    Share { value, interval }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Interval { low, high } = self.interval;
+        write!(f, "{:.3} [{low:.3}, {high:.3}]", self.value)
+    }
+}
+
+impl fmt::Display for RunsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let k = self.k;
+        writeln!(f, "{} scenarios, {k} runs each; in brackets 95 % intervals", self.scenarios)?;
+        for (name, share) in [
+            (format!("Pass@{k}"), self.pass),
+            (format!("Majority@{k}"), self.majority),
+            ("reliability gap".into(), self.reliability_gap),
+            ("always found".into(), self.always),
+            ("consistent".into(), self.consistent),
+            (format!("F1, best of {k}"), self.pass_f1),
+            (format!("F1, median of {k}"), self.majority_f1),
+            (format!("precision, best of {k}"), self.pass_precision),
+            (format!("precision, median of {k}"), self.majority_precision),
+        ] {
+            writeln!(f, "  {name:<24}{share}")?;
+        }
+        writeln!(f, "  {:<24}{:.3}", "leaderboard", self.leaderboard)?;
+        if let Some(propagation) = self.propagation {
+            writeln!(f, "  {:<24}{propagation:.3}", "propagation")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(recall: f64, f1: f64) -> Option<OutputScore> {
+        let precision = f1;
+        let leaderboard = if recall >= 1.0 { precision } else { 0.0 };
+        let at = Vec::new();
+        Some(OutputScore {
+            predicted: 1,
+            precision,
+            recall,
+            f1,
+            at,
+            propagation: None,
+            leaderboard,
+        })
+    }
+
+    fn report(runs: &[Vec<Option<OutputScore>>], k: usize) -> Option<RunsReport> {
+        let named = runs.iter().enumerate().map(|(n, runs)| (n.to_string(), runs.clone()));
+        evaluate_runs(&named.collect(), k)
+    }
+
+    #[test]
+    fn pass_majority_and_gap_of_three_runs() {
+        let (hit, miss) = (|| run(1.0, 0.5), || run(0.5, 0.25));
+        let runs = [
+            vec![hit(), hit(), hit()],
+            vec![hit(), hit(), miss()],
+            vec![hit(), miss(), None],
+            vec![miss(), None, miss()],
+        ];
+        let report = report(&runs, 3).unwrap();
+        assert_eq!(
+            [
+                report.pass,
+                report.majority,
+                report.reliability_gap,
+                report.always,
+                report.consistent
+            ]
+            .map(|share| share.value),
+            [0.75, 0.5, 0.25, 0.25, 0.5]
+        );
+        assert_eq!(report.pass_f1.value, (0.5 + 0.5 + 0.5 + 0.25) / 4.0);
+        assert_eq!(report.majority_f1.value, (0.5 + 0.5 + 0.25 + 0.25) / 4.0);
+        assert_eq!(report.leaderboard, 6.0 * 0.5 / 12.0);
+        // Wilson's interval of 3 in 4, from its formula.
+        assert!((report.pass.interval.low - 0.3006).abs() < 1e-3, "{}", report.pass);
+        assert!((report.pass.interval.high - 0.9544).abs() < 1e-3, "{}", report.pass);
+    }
+
+    #[test]
+    fn more_runs_than_k_are_averaged_over_all_choices() {
+        let runs = [vec![run(1.0, 1.0), run(0.0, 0.0), run(0.0, 0.0), run(0.0, 0.0)]];
+        let report = super::tests::report(&runs, 2).unwrap();
+        // Of the 6 pairs 3 hold the one success, and none has two.
+        assert_eq!((report.pass.value, report.majority.value), (0.5, 0.0));
+        assert!(super::tests::report(&runs, 5).is_none());
+        assert!(super::tests::report(&[], 1).is_none());
+    }
+}

@@ -1,0 +1,112 @@
+//! Our own investigation of a snapshot, scored like any other output.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use eog::{Confidence, EntityId};
+use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
+use serde::Serialize;
+
+use super::output::{NamedEntity, Output};
+use super::score::{OutputScore, score};
+use super::truth::GroundTruth;
+use crate::baselines::baselines;
+use crate::error::EvalError;
+use crate::funnel::{Funnel, funnel};
+use crate::investigation::investigate_with;
+
+/// What one investigation of a snapshot scored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScenarioScore {
+    /// The causes that it named, in the order of its report.
+    pub named: Vec<EntityId>,
+    /// How sure it was.
+    pub confidence: Confidence,
+    /// What its output scores.
+    pub score: OutputScore,
+    /// For each root cause how far the investigation came with it: of all entities that stand for
+    /// the cause the one with which it came farthest.
+    pub funnel: BTreeMap<String, Funnel>,
+    /// What naming the first of a trivial ranking scores.
+    pub baselines: Vec<BaselineScenario>,
+    /// From the snapshot in memory to the conclusion, in milliseconds.
+    pub millis: f64,
+}
+
+/// What naming the first of a trivial ranking scores, expected over ties.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BaselineScenario {
+    /// Which ranking.
+    pub name: &'static str,
+    /// Correct or not.
+    pub precision: f64,
+    /// Found of the root causes.
+    pub recall: f64,
+    /// Their harmonic mean.
+    pub f1: f64,
+}
+
+/// Investigates a snapshot with the evidence policy and scores the result. The truth is used for
+/// scoring alone.
+///
+/// # Errors
+/// [`EvalError`] when the snapshot cannot be read or there is nothing to start from.
+pub fn evaluate_snapshot(
+    dir: &Path,
+    architecture: Option<&Path>,
+    truth: &GroundTruth,
+) -> Result<ScenarioScore, EvalError> {
+    let options =
+        ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
+    let snapshot = Snapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
+    let graph = snapshot.graph();
+    let incident = snapshot.incident(&graph);
+    let contract = SnapshotContext::new(snapshot, graph);
+    let ended = investigate_with(&incident, &contract)?;
+
+    let named = ended.named();
+    let suspects = ended.suspects();
+    let ordered: Vec<EntityId> =
+        suspects.entities().filter(|entity| named.contains(*entity)).cloned().collect();
+    let output = Output::of_investigation(&ordered, &ended.controller.live_claims());
+
+    let known: BTreeSet<&EntityId> = ended
+        .case
+        .topology
+        .entities()
+        .chain(ended.controller.beliefs().map(|(entity, _)| entity))
+        .collect();
+    let stands_for = |entity: &EntityId, class: &str| {
+        truth.classes_of(&NamedEntity::parse(entity.as_str())).contains(class)
+    };
+    let farthest = |class: &str| {
+        let standing = known.iter().filter(|entity| stands_for(entity, class));
+        standing.map(|entity| funnel(&ended, entity)).max().unwrap_or(Funnel::Unreachable)
+    };
+    let trivial = baselines(&ended.case, &contract).into_iter().map(|(name, ranking)| {
+        let tied = ranking.tiers().first().map_or(&[][..], Vec::as_slice);
+        let scores: Vec<OutputScore> =
+            tied.iter().map(|one| score(&Output::of_investigation([one], &[]), truth)).collect();
+        let mean = |of: fn(&OutputScore) -> f64| {
+            scores.iter().map(of).sum::<f64>() / scores.len().max(1) as f64
+        };
+        BaselineScenario {
+            name,
+            precision: mean(|s| s.precision),
+            recall: mean(|s| s.recall),
+            f1: mean(|s| s.f1),
+        }
+    });
+    Ok(ScenarioScore {
+        score: score(&output, truth),
+        funnel: truth
+            .root_causes()
+            .into_iter()
+            .map(|class| (class.to_owned(), farthest(class)))
+            .collect(),
+        baselines: trivial.collect(),
+        named: ordered,
+        confidence: ended.conclusion.confidence,
+        millis: ended.took.as_secs_f64() * 1e3,
+    })
+}

@@ -1,0 +1,260 @@
+//! The ground truth of a scenario, in both of its forms.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::output::NamedEntity;
+use crate::error::{EvalError, read_text};
+
+/// Entities that one entry of a ground truth stands for.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Its identifier within the truth.
+    pub id: String,
+    /// The kind of its entities, such as `Service`.
+    pub kind: String,
+    /// Their namespace, if they have one.
+    pub namespace: Option<String>,
+    /// Whether it is a root cause.
+    pub root_cause: bool,
+    names: Names,
+}
+
+#[derive(Clone, Debug)]
+enum Names {
+    /// Any of these matches at the beginning of a name.
+    Filters(Vec<Regex>),
+    Exactly(String),
+}
+
+/// What happened in a scenario.
+///
+/// ```
+/// use eog_eval::itbench::GroundTruth;
+/// let truth = GroundTruth::parse(
+///     "spec:\n  groups:\n  - {id: db, kind: Service, filter: ['db\\b'], root_cause: true}\n",
+///     "ground_truth.yaml".as_ref(),
+/// )?;
+/// assert_eq!(truth.root_causes().len(), 1);
+/// # Ok::<(), eog_eval::EvalError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GroundTruth {
+    /// The scenario, where the truth names it.
+    pub id: Option<String>,
+    /// All groups, in the order of the file.
+    pub groups: Vec<Group>,
+    /// From cause to effect, by group.
+    pub propagations: Vec<(String, String)>,
+    /// For each group the first group, by name, of its class of aliases.
+    classes: BTreeMap<String, String>,
+}
+
+impl GroundTruth {
+    /// Reads `ground_truth.yaml`, or the same as JSON.
+    ///
+    /// # Errors
+    /// [`EvalError`] names the file, the place, and what is wrong.
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        Self::parse(&read_text(path)?, path)
+    }
+
+    /// Reads a file with one truth after the other in a JSON list, each with its `id`.
+    ///
+    /// # Errors
+    /// [`EvalError`] names the file, the place, and what is wrong.
+    pub fn read_all(path: &Path) -> Result<Vec<Self>, EvalError> {
+        let list: Vec<Value> = crate::error::read_json(path)?;
+        let one = |(number, value)| Self::of(value, path, &format!("entry {}", number + 1));
+        list.into_iter().enumerate().map(one).collect()
+    }
+
+    /// Reads a truth from text; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// [`EvalError`] names the place and what is wrong.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, EvalError> {
+        // JSON is YAML too.
+        Self::of(super::yaml::parse(text, path)?, path, "the truth")
+    }
+
+    fn of(value: Value, path: &Path, place: &str) -> Result<Self, EvalError> {
+        let wrong = |reason: String| EvalError::malformed(path, place, reason);
+        // Flat, or wrapped like an object of Kubernetes.
+        let spec = match value.get("spec") {
+            Some(spec) if spec.is_object() => spec.clone(),
+            _ => value,
+        };
+        let file: File = serde_json::from_value(spec).map_err(|error| wrong(error.to_string()))?;
+        if file.groups.is_empty() && file.entities.is_empty() {
+            return Err(wrong("neither groups nor entities; one of them is needed".into()));
+        }
+        let groups: Vec<Group> = if file.groups.is_empty() {
+            file.entities.into_iter().map(GivenEntity::into_group).collect()
+        } else {
+            let groups = file.groups.into_iter().map(|group| group.checked().map_err(&wrong));
+            groups.collect::<Result<_, _>>()?
+        };
+        if !groups.iter().any(|group| group.root_cause) {
+            return Err(wrong("no group is marked root_cause: true".into()));
+        }
+        let classes = classes(&groups, &file.aliases);
+        let edges = file.propagations.into_iter().map(|edge| (edge.source, edge.target));
+        Ok(Self { id: file.id.map(text_of), groups, propagations: edges.collect(), classes })
+    }
+
+    /// The class of aliases of a group: all groups that mean the same have one name.
+    pub fn class<'a>(&'a self, group: &'a str) -> &'a str {
+        self.classes.get(group).map_or(group, String::as_str)
+    }
+
+    /// The classes of the root causes.
+    pub fn root_causes(&self) -> BTreeSet<&str> {
+        let roots = self.groups.iter().filter(|group| group.root_cause);
+        roots.map(|group| self.class(&group.id)).collect()
+    }
+
+    /// The classes of all groups that an entity belongs to.
+    pub fn classes_of(&self, entity: &NamedEntity) -> BTreeSet<&str> {
+        let matching = self.groups.iter().filter(|group| group.matches(entity).is_some());
+        matching.map(|group| self.class(&group.id)).collect()
+    }
+
+    /// The classes of the groups that describe an entity best: of several filters that match its
+    /// name, those that match most of it.
+    pub fn best_classes_of(&self, entity: &NamedEntity) -> BTreeSet<&str> {
+        let matching: Vec<(usize, &Group)> =
+            self.groups.iter().filter_map(|group| Some((group.matches(entity)?, group))).collect();
+        let longest = matching.iter().map(|(length, _)| *length).max();
+        let best = matching.iter().filter(|(length, _)| Some(*length) == longest);
+        best.map(|(_, group)| self.class(&group.id)).collect()
+    }
+}
+
+impl Group {
+    /// How many bytes of an entity's name match, if the entity belongs here: kind and namespace
+    /// agree where both sides give them, and the name matches.
+    ///
+    /// A filter matches at the beginning of a name, its end is open: the filters are written so
+    /// (`.*mail` for `shop-mail-stress`; an open beginning would let `ad-.*` match `load-1`).
+    pub fn matches(&self, entity: &NamedEntity) -> Option<usize> {
+        let kind = entity.kind.as_deref();
+        if kind.is_some_and(|kind| !kind.eq_ignore_ascii_case(&self.kind)) {
+            return None;
+        }
+        let elsewhere = |own: &String| entity.namespace.as_ref().is_some_and(|other| other != own);
+        if self.namespace.as_ref().is_some_and(elsewhere) {
+            return None;
+        }
+        match &self.names {
+            Names::Exactly(name) => (*name == entity.name).then_some(name.len()),
+            Names::Filters(filters) => {
+                let found = filters.iter().filter_map(|filter| filter.find(&entity.name));
+                found.map(|found| found.len()).max()
+            }
+        }
+    }
+}
+
+/// Groups that are aliases of each other, directly or over others, share the first name.
+fn classes(groups: &[Group], aliases: &[Vec<String>]) -> BTreeMap<String, String> {
+    let mut classes: BTreeMap<String, String> =
+        groups.iter().map(|group| (group.id.clone(), group.id.clone())).collect();
+    for alias in aliases {
+        let members: BTreeSet<String> =
+            alias.iter().map(|id| classes.get(id).cloned().unwrap_or_else(|| id.clone())).collect();
+        let Some(first) = members.first().cloned() else { continue };
+        for id in alias {
+            classes.entry(id.clone()).or_insert_with(|| first.clone());
+        }
+        for class in classes.values_mut().filter(|class| members.contains(*class)) {
+            class.clone_from(&first);
+        }
+    }
+    classes
+}
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    groups: Vec<GivenGroup>,
+    #[serde(default)]
+    aliases: Vec<Vec<String>>,
+    #[serde(default)]
+    propagations: Vec<GivenEdge>,
+    #[serde(default)]
+    entities: Vec<GivenEntity>,
+}
+
+#[derive(Deserialize)]
+struct GivenGroup {
+    id: String,
+    kind: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    filter: Vec<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    root_cause: bool,
+}
+
+impl GivenGroup {
+    fn checked(self) -> Result<Group, String> {
+        let names = match (self.name, self.filter.is_empty()) {
+            (_, false) => {
+                let compiled = self.filter.iter().map(|filter| {
+                    Regex::new(&format!("^(?:{filter})"))
+                        .map_err(|error| format!("filter {filter:?} of group {}: {error}", self.id))
+                });
+                Names::Filters(compiled.collect::<Result<_, _>>()?)
+            }
+            (Some(name), true) => Names::Exactly(name),
+            (None, true) => return Err(format!("group {} has neither filter nor name", self.id)),
+        };
+        let Self { id, kind, namespace, root_cause, .. } = self;
+        Ok(Group { id, kind, namespace, root_cause, names })
+    }
+}
+
+#[derive(Deserialize)]
+struct GivenEdge {
+    source: String,
+    target: String,
+}
+
+/// An entity of the second form: all it names are root causes.
+#[derive(Deserialize)]
+struct GivenEntity {
+    kind: String,
+    metadata: GivenMetadata,
+}
+
+#[derive(Deserialize)]
+struct GivenMetadata {
+    name: String,
+    #[serde(default)]
+    namespace: Option<String>,
+}
+
+impl GivenEntity {
+    fn into_group(self) -> Group {
+        let GivenMetadata { name, namespace } = self.metadata;
+        let id = format!("{}/{}/{name}", namespace.as_deref().unwrap_or_default(), self.kind);
+        Group { id, kind: self.kind, namespace, root_cause: true, names: Names::Exactly(name) }
+    }
+}
+
+fn text_of(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,27 @@
+//! Measures eog on incidents whose causes are known.
+//!
+//! - [`petshop`]: the PetShop data set as incident bundles, and its scores.
+//! - [`suite`]: any folder of incident bundles, each with a truth file of one or more causes.
+//! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
+//! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
+//! - [`baselines`]: trivial rankings that any method must beat.
+//! - [`Funnel`]: where a cause was lost that was not named.
+//!
+//! Every score comes from the conclusion of an ordinary investigation ([`investigate`]): the same
+//! controller, context contract and evidence policy that answer a user. The truth is read by the
+//! scoring alone, after the investigation.
+
+pub mod baselines;
+mod error;
+mod funnel;
+mod investigation;
+pub mod itbench;
+pub mod petshop;
+mod ranking;
+pub mod suite;
+mod table;
+
+pub use error::EvalError;
+pub use funnel::{Funnel, funnel};
+pub use investigation::{Investigation, investigate, investigate_with};
+pub use ranking::Ranking;

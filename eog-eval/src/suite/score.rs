@@ -1,0 +1,166 @@
+//! Scores of one case.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog::{Confidence, EntityId};
+use eog_evidence::BundleContext;
+use serde::Serialize;
+
+use super::SuiteCase;
+use crate::baselines::baselines;
+use crate::error::EvalError;
+use crate::funnel::{Funnel, funnel};
+use crate::investigation::investigate;
+use crate::ranking::Ranking;
+
+/// What one case scored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CaseScore {
+    /// The case.
+    pub name: String,
+    /// The group that it is reported with.
+    pub group: String,
+    /// The true causes; none for a normal time.
+    pub causes: BTreeSet<EntityId>,
+    /// The causes that the investigation named.
+    pub named: BTreeSet<EntityId>,
+    /// How sure it was.
+    pub confidence: Confidence,
+    /// The first suspects of its report, best first.
+    pub suspects: Vec<EntityId>,
+    /// Scores of the suspects; nothing for a normal time.
+    pub ranked: Option<RankScore>,
+    /// Precision, recall and F1 of the named causes as a set; for a normal time 1 when nothing is
+    /// named, else 0.
+    pub set: SetScore,
+    /// How far the investigation came with each cause.
+    pub funnel: BTreeMap<EntityId, Funnel>,
+    /// The same scores for trivial rankings.
+    pub baselines: Vec<BaselineScore>,
+    /// How many times an entity was judged.
+    pub evaluations: usize,
+    /// From the bundle in memory to the conclusion, in milliseconds.
+    pub millis: f64,
+}
+
+/// Scores of a ranking, expected over ties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RankScore {
+    /// Whether a cause comes first.
+    pub top1: f64,
+    /// Whether a cause is among the first three.
+    pub top3: f64,
+    /// Whether a cause is among the first five.
+    pub top5: f64,
+    /// The share of causes among as many places as there are causes.
+    pub precision: f64,
+    /// Average precision.
+    pub average_precision: f64,
+}
+
+/// Scores of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SetScore {
+    /// Correct of the named.
+    pub precision: f64,
+    /// Named of the true.
+    pub recall: f64,
+    /// Their harmonic mean.
+    pub f1: f64,
+}
+
+/// Scores of a trivial ranking.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BaselineScore {
+    /// Which one.
+    pub name: &'static str,
+    /// What it scored.
+    pub ranked: RankScore,
+}
+
+/// Investigates one case and scores it.
+///
+/// # Errors
+/// [`EvalError::Case`] when there is nothing to start from.
+pub fn score_case(case: SuiteCase) -> Result<CaseScore, EvalError> {
+    let SuiteCase { name, bundle, truth } = case;
+    let contract = BundleContext::new(bundle.clone());
+    let ended = investigate(bundle)
+        .map_err(|error| EvalError::Case { case: name.clone(), reason: error.to_string() })?;
+    let suspects = ended.suspects();
+    let known = !truth.causes.is_empty();
+    let trivial = if known { baselines(&ended.case, &contract) } else { Vec::new() };
+    let trivial = trivial
+        .into_iter()
+        .map(|(name, ranking)| BaselineScore {
+            name,
+            ranked: RankScore::of(&ranking, &truth.causes),
+        })
+        .collect();
+    Ok(CaseScore {
+        name,
+        group: truth.group,
+        ranked: known.then(|| RankScore::of(&suspects, &truth.causes)),
+        set: SetScore::of(&ended.named(), &truth.causes),
+        funnel: truth.causes.iter().map(|cause| (cause.clone(), funnel(&ended, cause))).collect(),
+        causes: truth.causes,
+        named: ended.named(),
+        confidence: ended.conclusion.confidence,
+        suspects: suspects.entities().take(5).cloned().collect(),
+        baselines: trivial,
+        evaluations: ended.controller.ledger().evaluations().count(),
+        millis: ended.took.as_secs_f64() * 1e3,
+    })
+}
+
+impl RankScore {
+    /// Scores of a ranking against the true causes.
+    pub fn of(ranking: &Ranking, truth: &BTreeSet<EntityId>) -> Self {
+        Self {
+            top1: ranking.hit_at(1, truth),
+            top3: ranking.hit_at(3, truth),
+            top5: ranking.hit_at(5, truth),
+            precision: ranking.precision_at(truth.len(), truth),
+            average_precision: ranking.average_precision(truth),
+        }
+    }
+}
+
+impl SetScore {
+    /// Scores of a set against the true one. Two empty sets agree.
+    pub fn of(named: &BTreeSet<EntityId>, truth: &BTreeSet<EntityId>) -> Self {
+        if named.is_empty() && truth.is_empty() {
+            return Self { precision: 1.0, recall: 1.0, f1: 1.0 };
+        }
+        let correct = named.intersection(truth).count() as f64;
+        let share = |whole: usize| if whole == 0 { 0.0 } else { correct / whole as f64 };
+        let (precision, recall) = (share(named.len()), share(truth.len()));
+        let sum = precision + recall;
+        let f1 = if sum > 0.0 { 2.0 * precision * recall / sum } else { 0.0 };
+        Self { precision, recall, f1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_compared_as_sets() {
+        let set = |names: &str| -> BTreeSet<EntityId> {
+            names.split_terminator(' ').map(|name| EntityId::new(name).unwrap()).collect()
+        };
+        let cases = [
+            ("a b", "a b", [1.0, 1.0, 1.0]),
+            ("a c", "a b", [0.5, 0.5, 0.5]),
+            ("a", "a b", [1.0, 0.5, 2.0 / 3.0]),
+            ("", "a", [0.0, 0.0, 0.0]),
+            ("a", "", [0.0, 0.0, 0.0]),
+            ("", "", [1.0, 1.0, 1.0]),
+        ];
+        for (named, truth, [precision, recall, f1]) in cases {
+            let score = SetScore::of(&set(named), &set(truth));
+            assert_eq!(score, SetScore { precision, recall, f1 }, "{named} / {truth}");
+        }
+    }
+}

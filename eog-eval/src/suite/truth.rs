@@ -1,0 +1,49 @@
+//! The truth of a case: a file beside its bundle, never in it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use eog::EntityId;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{EvalError, read_json};
+
+/// What the name of a truth file ends with, after the name of its bundle.
+pub const TRUTH_SUFFIX: &str = ".truth.json";
+
+/// What caused an incident.
+///
+/// ```
+/// use eog_eval::suite::Truth;
+/// let truth: Truth = serde_json::from_str(r#"{"causes": ["pump", "valve"]}"#)?;
+/// assert_eq!(truth.causes.len(), 2);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Truth {
+    /// The causes, all of them; none for a normal time.
+    pub causes: BTreeSet<EntityId>,
+    /// The group of cases that it is reported with, such as a kind of fault.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
+}
+
+impl Truth {
+    /// Reads a truth file.
+    ///
+    /// # Errors
+    /// [`EvalError`] names the file, the place, and what is wrong.
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        read_json(path)
+    }
+
+    /// Writes a truth file.
+    ///
+    /// # Errors
+    /// [`EvalError`] names the file.
+    pub fn write(&self, path: &Path) -> Result<(), EvalError> {
+        let text = serde_json::to_string_pretty(self).map_err(|e| EvalError::file(path, e))?;
+        std::fs::write(path, text + "\n").map_err(|error| EvalError::file(path, error))
+    }
+}

@@ -1,0 +1,27 @@
+//! Results as CSV.
+
+use std::fmt::Display;
+
+/// A table as CSV text with a header row.
+pub(crate) fn csv_text(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing to memory does not fail, and all rows have the width of the header.
+    let mut put = |row: Vec<String>| writer.write_record(row).is_ok();
+    put(header.iter().map(ToString::to_string).collect());
+    for row in rows {
+        put(row);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// A score with at most three decimals.
+pub(crate) fn score(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A list in one field.
+pub(crate) fn joined<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    let words: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    words.join(" | ")
+}

@@ -1,0 +1,66 @@
+//! Generated incidents of domains unlike each other, whose causes are known: the same policy
+//! without a setting must find them.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod machine;
+mod services;
+
+use eog_eval::suite::{SuiteCase, SuiteReport, Truth, evaluate, score_case};
+use eog_evidence::BundleWriter;
+
+fn report(cases: impl Iterator<Item = (BundleWriter, Truth)>) -> SuiteReport {
+    let scores = cases.enumerate().map(|(number, (writer, truth))| {
+        let bundle = writer.to_bundle();
+        score_case(SuiteCase { name: format!("case {number}"), bundle, truth }).unwrap()
+    });
+    let report = SuiteReport::new(scores.collect());
+    println!("{report}");
+    report
+}
+
+#[test]
+fn a_slow_service_is_told_from_its_callers() {
+    let report = report((0..60).map(services::incident));
+    let group = &report.groups[""];
+    assert!(group.ours.top1 >= 0.9, "{report}\n{}", report.to_csv());
+    let best = group.baselines.values().map(|figures| figures.top1).fold(0.0, f64::max);
+    assert!(best <= 0.75, "the noise is too weak\n{report}");
+}
+
+#[test]
+fn a_noisy_alert_without_a_fault_names_nobody() {
+    let report = report((0..60).map(services::quiet));
+    assert!(report.groups[""].specificity.unwrap() >= 0.9, "{report}\n{}", report.to_csv());
+}
+
+#[test]
+fn causes_of_machine_alarms_are_found_in_a_cyclic_expert_graph() {
+    let report = report((0..60).map(machine::incident));
+    let group = &report.groups[""];
+    assert!(group.ours.map >= 0.9, "{report}\n{}", report.to_csv());
+    assert!(group.ours.set_f1.unwrap() >= 0.85, "{report}\n{}", report.to_csv());
+    let best = group.baselines.values().map(|figures| figures.map).fold(0.0, f64::max);
+    assert!(best <= 0.5, "the noise is too weak\n{report}");
+}
+
+#[test]
+fn a_suite_is_read_from_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    for (number, (writer, truth)) in (0..3).map(machine::incident).enumerate() {
+        writer.write(&dir.path().join(format!("m{number}"))).unwrap();
+        truth.write(&dir.path().join(format!("m{number}.truth.json"))).unwrap();
+    }
+    std::fs::write(dir.path().join("README"), "not a case").unwrap();
+    let read = evaluate(dir.path()).unwrap();
+    let made = report((0..3).map(machine::incident));
+    for (read, made) in read.cases.iter().zip(&made.cases) {
+        assert_eq!((&read.named, read.ranked), (&made.named, made.ranked));
+    }
+    std::fs::remove_dir_all(dir.path().join("m1")).unwrap();
+    let error = evaluate(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("m1.truth.json") && error.contains("missing beside it"), "{error}");
+    let empty = tempfile::tempdir().unwrap();
+    let error = evaluate(empty.path()).unwrap_err().to_string();
+    assert!(error.contains("holds nothing to evaluate"), "{error}");
+}

@@ -1,0 +1,358 @@
+//! How much of what one entity shows its upstream neighbours account for.
+//!
+//! A z-score says how unusual a series is, not where the trouble lies: a caller of a slow callee is
+//! as unusual as the callee. What tells them apart is bookkeeping. Time spent and requests failed
+//! add up along calls, so what a callee has too much of is contained in what its caller has too
+//! much of; the part that no upstream neighbour accounts for is the entity's own.
+//!
+//! - *Accounts* ([`burden`]): for alerts about latency, errors or availability, where such series
+//!   are measured. The burden of a step is calls × (latency − usual latency), or failed requests
+//!   beyond the usual number.
+//! - *Order* ([`deviation`]): where nothing adds up (states, switches, levels), what deviated first
+//!   and has an effect path here accounts for what deviated later.
+
+mod burden;
+mod deviation;
+mod notes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use eog_core::{Anomaly, Direction, EntityId, Finding, Signal, Timestamp, Topology};
+
+use crate::events::EventRecord;
+use crate::paths::MAX_PATH_HOPS;
+use crate::series::{Periods, Series};
+use burden::{Account, Burden, Weight};
+use deviation::Deviation;
+
+/// At most this many neighbours are named, those that account for most first.
+const MAX_NAMED: usize = 8;
+
+/// What adds up along the relations of the topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Time spent on requests.
+    Time,
+    /// Requests that failed.
+    Failures,
+}
+
+impl Kind {
+    /// The account that an alert speaks of, if it speaks of one.
+    fn of(signal: Signal) -> Option<Self> {
+        match signal {
+            Signal::Latency => Some(Self::Time),
+            Signal::Errors | Signal::Availability => Some(Self::Failures),
+            _ => None,
+        }
+    }
+
+    /// The signal of notes and findings on this account.
+    fn signal(self) -> Signal {
+        match self {
+            Self::Time => Signal::Latency,
+            Self::Failures => Signal::Errors,
+        }
+    }
+}
+
+/// The telemetry of one entity that attribution looks at.
+#[derive(Clone, Default)]
+pub(crate) struct Measured<'a> {
+    pub(crate) series: Vec<&'a Series>,
+    pub(crate) events: &'a [EventRecord],
+}
+
+/// What is asked about an incident: which accounts its alerts speak of and are kept in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    kinds: BTreeSet<Kind>,
+}
+
+impl Asked {
+    /// The accounts of these alerts that can be drawn up: somebody else than the alerting entities
+    /// is measured on them. None: order is asked for.
+    ///
+    /// Where little but signal `other` is recorded, a record of the alarms alone makes no account;
+    /// elsewhere it does, and order is not asked for.
+    pub(crate) fn new<'a>(anomalies: &[Anomaly], series: impl Iterator<Item = &'a Series>) -> Self {
+        let wanted: BTreeSet<Kind> =
+            anomalies.iter().filter_map(|alert| Kind::of(alert.signal)).collect();
+        let alerting: BTreeSet<&EntityId> = anomalies.iter().map(|alert| &alert.entity).collect();
+        let (mut kinds, mut of_others) = (BTreeSet::new(), BTreeSet::new());
+        let (mut all, mut unspecific) = (0_usize, 0_usize);
+        for series in series {
+            all += 1;
+            unspecific += usize::from(deviation::is_unspecific(series.signal));
+            if let Some(kind) = burden::kind_of(series).filter(|kind| wanted.contains(kind)) {
+                kinds.insert(kind);
+                if !alerting.contains(&series.entity) {
+                    of_others.insert(kind);
+                }
+            }
+        }
+        Self { kinds: if 2 * unspecific > all { of_others } else { kinds } }
+    }
+}
+
+/// What was worked out already: the accounts of an entity are asked for by all its neighbours.
+#[derive(Debug, Default)]
+pub(crate) struct Books(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// What the rest was worked out for.
+    periods: Option<Periods>,
+    controls: BTreeMap<Kind, Option<Timestamp>>,
+    accounts: BTreeMap<(EntityId, Kind, Weight), Account>,
+    deviations: BTreeMap<EntityId, Option<Deviation>>,
+}
+
+impl Books {
+    /// What is kept, or what is worked out now and kept. Working out does not look into the books.
+    fn or_else<T: Clone>(
+        &self,
+        periods: Periods,
+        find: impl Fn(&Kept) -> Option<T>,
+        work_out: impl FnOnce() -> T,
+        keep: impl FnOnce(&mut Kept, T),
+    ) -> T {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.periods != Some(periods) {
+            *kept = Kept { periods: Some(periods), ..Kept::default() };
+        }
+        if let Some(found) = find(&kept) {
+            return found;
+        }
+        drop(kept);
+        let made = work_out();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.periods == Some(periods) {
+            keep(&mut kept, made.clone());
+        }
+        made
+    }
+}
+
+/// Attribution within one incident.
+pub(crate) struct Attribution<'a> {
+    pub(crate) topology: &'a Topology,
+    pub(crate) anomalies: &'a [Anomaly],
+    pub(crate) periods: Periods,
+    pub(crate) asked: &'a Asked,
+    /// The telemetry of an entity; nothing when there is none at all.
+    pub(crate) measured: &'a dyn Fn(&EntityId) -> Option<Measured<'a>>,
+    pub(crate) books: &'a Books,
+}
+
+impl Attribution<'_> {
+    /// What an entity shows in the sense of the alerts and who accounts for it: its own finding,
+    /// one note for each neighbour that stands out with the share that it accounts for, and one for
+    /// the remainder. Nothing when no part of it can be told. A share of nothing is told too: that
+    /// a neighbour does worse does not make it the cause.
+    ///
+    /// The note on the remainder is given only when the entity's own deviation stands out from its
+    /// baseline and, on an account, every upstream neighbour is measured: what is not measured may
+    /// hold the remainder.
+    pub(crate) fn findings(&self, entity: &EntityId) -> Vec<Finding> {
+        if self.anomalies.is_empty() {
+            return Vec::new();
+        }
+        if self.asked.kinds.is_empty() {
+            return self.by_order(entity);
+        }
+        self.asked.kinds.iter().flat_map(|kind| self.by_account(entity, *kind)).collect()
+    }
+
+    fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {
+        let account = |entity: &EntityId, weight: Weight| self.account(entity, kind, weight);
+        let Account::Burden(own) = account(entity, Weight::Calls) else { return Vec::new() };
+        let alerting =
+            self.anomalies.iter().any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
+        let shown = own.total() > 0.0 && (own.stands_out() || alerting);
+        let mut complete = true;
+        let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
+        let mut seen = BTreeSet::from([entity.clone()]);
+        let mut queue: VecDeque<(EntityId, usize)> =
+            self.upstream(entity).into_iter().map(|neighbour| (neighbour, 1)).collect();
+        while let Some((neighbour, hops)) = queue.pop_front() {
+            if !seen.insert(neighbour.clone()) {
+                continue;
+            }
+            let theirs = match account(&neighbour, Weight::Calls) {
+                Account::Burden(theirs) => theirs,
+                Account::Usual => continue,
+                // What is not measured passes on what it is given.
+                Account::Unknown => {
+                    complete = false;
+                    if hops < MAX_PATH_HOPS {
+                        let further = self.upstream(&neighbour).into_iter();
+                        queue.extend(further.map(|further| (further, hops + 1)));
+                    }
+                    continue;
+                }
+            };
+            if !theirs.stands_out() {
+                continue;
+            }
+            // Only like is compared with like: both per call, when the calls of one are unknown.
+            let share = if !shown || own.precedes(&theirs) {
+                0.0
+            } else if theirs.weight == own.weight {
+                own.share_of(&theirs)
+            } else {
+                match (account(entity, Weight::None), account(&neighbour, Weight::None)) {
+                    (Account::Burden(own), Account::Burden(theirs)) => own.share_of(&theirs),
+                    _ => 0.0,
+                }
+            };
+            shares.push((neighbour, share, theirs));
+        }
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        shares.truncate(MAX_NAMED);
+        let remainder = own.stands_out() && complete;
+        if shares.is_empty() && !remainder {
+            return Vec::new();
+        }
+        notes::of_account(entity, kind, &own, shown, &shares, remainder)
+    }
+
+    fn account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
+        let key = || (entity.clone(), kind, weight);
+        let draw = || {
+            let control = self.control_end(kind);
+            let measured = (self.measured)(entity);
+            measured.map_or(Account::Unknown, |measured| {
+                burden::account(&measured, kind, weight, &self.periods, control)
+            })
+        };
+        let find = |kept: &Kept| kept.accounts.get(&key()).cloned();
+        self.books.or_else(self.periods, find, draw, |kept, account| {
+            kept.accounts.insert(key(), account);
+        })
+    }
+
+    /// When the early part of the window ends that can serve as a control: one step before
+    /// anything is known to be wrong where the alerts are. Levels drift between a baseline taken
+    /// at another time and the incident; what was there before the trouble is no part of it.
+    fn control_end(&self, kind: Kind) -> Option<Timestamp> {
+        let find = |kept: &Kept| kept.controls.get(&kind).copied();
+        self.books.or_else(
+            self.periods,
+            find,
+            || self.find_control_end(kind),
+            |kept, end| {
+                kept.controls.insert(kind, end);
+            },
+        )
+    }
+
+    fn find_control_end(&self, kind: Kind) -> Option<Timestamp> {
+        let alerts = self.anomalies.iter().filter(|alert| Kind::of(alert.signal) == Some(kind));
+        alerts
+            .map(|alert| {
+                let measured = (self.measured)(&alert.entity);
+                let account = measured.map_or(Account::Unknown, |measured| {
+                    burden::account(&measured, kind, Weight::Calls, &self.periods, None)
+                });
+                match account {
+                    Account::Burden(burden) => {
+                        let first = burden.onset().map_or(alert.onset, |at| at.min(alert.onset));
+                        first.checked_sub(burden.step()).unwrap_or(Timestamp::MIN)
+                    }
+                    Account::Usual | Account::Unknown => alert.onset,
+                }
+            })
+            .min()
+    }
+
+    fn by_order(&self, entity: &EntityId) -> Vec<Finding> {
+        let own = self.deviation(entity);
+        let alarm = self.anomalies.iter().filter(|alert| alert.entity == *entity);
+        let alarm = alarm.map(|alert| alert.onset).min();
+        let Some(latest) = own.iter().map(|own| own.between.1).chain(alarm).min() else {
+            return Vec::new();
+        };
+        // What begins with the alarm itself is the alarm, not what led to it.
+        let before_alarm = own.filter(|own| alarm.is_none_or(|alarm| own.onset < alarm));
+        let mut earlier = self.deviating_upstream(entity, latest, false);
+        if earlier.is_empty() && before_alarm.is_none() {
+            earlier = self.deviating_upstream(entity, latest, true);
+            let nearest = earlier.iter().map(|(_, path, _)| path.len()).min();
+            earlier.retain(|(_, path, _)| Some(path.len()) == nearest);
+        }
+        earlier.sort_by(|(a, path_a, one), (b, path_b, other)| {
+            (one.rank(), one.onset, path_a.len(), a).cmp(&(
+                other.rank(),
+                other.onset,
+                path_b.len(),
+                b,
+            ))
+        });
+        earlier.truncate(MAX_NAMED);
+        if earlier.is_empty() && before_alarm.is_none() {
+            return Vec::new();
+        }
+        notes::of_order(entity, before_alarm.as_ref(), &earlier)
+    }
+
+    fn deviation(&self, entity: &EntityId) -> Option<Deviation> {
+        let work_out = || {
+            let last = self.anomalies.iter().flat_map(Anomaly::onsets).max()?;
+            let measured = (self.measured)(entity)?;
+            deviation::earliest(&measured, &self.periods, last)
+        };
+        let find = |kept: &Kept| kept.deviations.get(entity).cloned();
+        self.books.or_else(self.periods, find, work_out, |kept, deviation| {
+            kept.deviations.insert(entity.clone(), deviation);
+        })
+    }
+
+    /// The nearest entities against the way of effects that can have deviated before an instant,
+    /// with the path to each from the entity. Entities without any record pass effects on unseen;
+    /// those that seem as usual do so with `through_usual` alone, for an alarm that nothing else
+    /// explains.
+    fn deviating_upstream(
+        &self,
+        entity: &EntityId,
+        latest: Timestamp,
+        through_usual: bool,
+    ) -> Vec<(EntityId, Vec<EntityId>, Deviation)> {
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::from([entity.clone()]);
+        let mut queue = VecDeque::from([vec![entity.clone()]]);
+        while let Some(path) = queue.pop_front() {
+            let Some(last) = path.last() else { continue };
+            for neighbour in self.upstream(last) {
+                if !seen.insert(neighbour.clone()) {
+                    continue;
+                }
+                let mut longer = path.clone();
+                longer.push(neighbour.clone());
+                let deviation = self.deviation(&neighbour);
+                let earlier = deviation.filter(|deviation| deviation.can_precede(latest));
+                let passes = || through_usual || (self.measured)(&neighbour).is_none();
+                if let Some(deviation) = earlier {
+                    found.push((neighbour, longer, deviation));
+                } else if longer.len() <= MAX_PATH_HOPS && passes() {
+                    queue.push_back(longer);
+                }
+            }
+        }
+        found
+    }
+
+    /// Neighbours that effects come from, by name, each once.
+    fn upstream(&self, entity: &EntityId) -> Vec<EntityId> {
+        let rows = self.topology.neighbours(entity).into_iter();
+        let mut names: Vec<EntityId> = rows
+            .filter(|row| matches!(row.direction, Direction::Upstream | Direction::Both))
+            .map(|row| row.entity)
+            .collect();
+        names.dedup();
+        names
+    }
+}

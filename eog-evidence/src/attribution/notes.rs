@@ -1,0 +1,165 @@
+//! Attribution as findings and notes.
+
+use eog_core::{
+    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
+    Signal, Timestamp, Trend, to_the_second,
+};
+
+use super::Kind;
+use super::burden::{Burden, Weight};
+use super::deviation::Deviation;
+use crate::shift::during;
+use crate::text::{arrows, rounded, shorten};
+
+/// The unit of a share, 1 being the whole.
+const SHARE: &str = "share";
+
+/// What an entity has too much of, who accounts for it, and what is left.
+pub(super) fn of_account(
+    entity: &EntityId,
+    kind: Kind,
+    own: &Burden,
+    shown: bool,
+    shares: &[(EntityId, f64, Burden)],
+    remainder: bool,
+) -> Vec<Finding> {
+    let signal = kind.signal();
+    let time = during_burden(own);
+    let metric = shorten(&own.metric, 120);
+    let query = |rest: &str| format!("entity={entity} metric={metric}{rest}");
+    let own_finding = Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Metric,
+        signal,
+        trend: Trend::Rising,
+        time,
+        quantity: Some(Quantity {
+            observed: own.total(),
+            baseline: Some(0.0),
+            unit: own.unit.clone(),
+        }),
+        change: None,
+        peer: None,
+        source: "metrics.csv".into(),
+        query: query(" calls"),
+        excerpt: format!(
+            "{} beyond the usual ({metric}; {} per call, usually {})",
+            amount(own),
+            rounded(own.observed),
+            rounded(own.usual)
+        ),
+    });
+    let mut findings = Vec::new();
+    findings.extend(shown.then_some(own_finding));
+    findings.extend(shares.iter().map(|(neighbour, share, theirs)| {
+        let excerpt = format!(
+            "{neighbour} has {} beyond the usual: it can account for {} of what {entity} has",
+            amount(theirs),
+            percent(*share)
+        );
+        let time = during_burden(theirs);
+        let from = Some((neighbour, *share));
+        note(entity, signal, time, from, query(&format!(" upstream={neighbour}")), excerpt)
+    }));
+    if remainder {
+        let explained: f64 = shares.iter().map(|(_, share, _)| share).sum();
+        let left = (1.0 - explained).max(0.0);
+        let excerpt = format!(
+            "{} of it is accounted for by nobody upstream: all are measured",
+            percent(left)
+        );
+        let mut rest =
+            note(entity, signal, time, None, query(" remainder"), excerpt).content().clone();
+        rest.quantity = Some(Quantity { observed: left, baseline: None, unit: SHARE.into() });
+        findings.push(Finding::new(rest));
+    }
+    findings
+}
+
+/// When an entity began to deviate, and who upstream did so before.
+pub(super) fn of_order(
+    entity: &EntityId,
+    own: Option<&Deviation>,
+    earlier: &[(EntityId, Vec<EntityId>, Deviation)],
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    if let Some(own) = own {
+        findings.push(Finding::new(FindingContent {
+            entity: entity.clone(),
+            kind: own.kind,
+            signal: Signal::Other,
+            trend: Trend::Rising,
+            time: EvidenceTime::At(own.onset),
+            quantity: None,
+            change: None,
+            peer: None,
+            source: own.source.into(),
+            query: format!("entity={entity} {}", own.query),
+            excerpt: shorten(&own.text, 240),
+        }));
+    }
+    findings.extend(earlier.iter().map(|(neighbour, path, deviation)| {
+        let mut path = path.clone();
+        path.reverse();
+        let excerpt = format!(
+            "{neighbour} deviates since {}: {}; it reaches here by {}",
+            to_the_second(deviation.onset),
+            shorten(&deviation.text, 160),
+            arrows(&path)
+        );
+        let at = EvidenceTime::At(deviation.onset);
+        let query = format!("entity={neighbour} {}", deviation.query);
+        note(entity, Signal::Other, at, Some((neighbour, 1.0)), query, excerpt)
+    }));
+    if let Some(own) = own {
+        let else_ = if earlier.is_empty() { "" } else { " else" };
+        let since = to_the_second(own.onset);
+        let excerpt = format!("nothing{else_} upstream deviates at or before {since}");
+        let query = format!("entity={entity} upstream");
+        let at = EvidenceTime::At(own.onset);
+        findings.push(note(entity, Signal::Other, at, None, query, excerpt));
+    }
+    findings
+}
+
+fn note(
+    entity: &EntityId,
+    signal: Signal,
+    time: EvidenceTime,
+    from: Option<(&EntityId, f64)>,
+    query: String,
+    excerpt: String,
+) -> Finding {
+    let share = from.map_or(1.0, |(_, share)| share);
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal,
+        trend: Trend::Rising,
+        time,
+        quantity: Some(Quantity { observed: share, baseline: None, unit: SHARE.into() }),
+        change: None,
+        peer: from
+            .map(|(neighbour, _)| Peer { entity: neighbour.clone(), role: PeerRole::NextUpstream }),
+        source: "attribution".into(),
+        query,
+        excerpt,
+    })
+}
+
+fn during_burden(burden: &Burden) -> EvidenceTime {
+    let (first, last) = burden.extent().unwrap_or((Timestamp::MIN, Timestamp::MIN));
+    during(burden.onset().unwrap_or(first), last)
+}
+
+fn amount(burden: &Burden) -> String {
+    let unit = shorten(&burden.unit, 40);
+    match burden.weight {
+        Weight::Calls => format!("{} {unit} over all calls", rounded(burden.total())),
+        Weight::None => format!("{} {unit}", rounded(burden.observed - burden.usual)),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

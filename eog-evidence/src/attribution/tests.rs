@@ -1,0 +1,345 @@
+//! Who accounts for what, on small graphs.
+
+use std::collections::BTreeMap;
+
+use eog_core::{EffectDirection, EvidenceKind, Window};
+
+use super::*;
+
+fn id(name: &str) -> EntityId {
+    EntityId::new(name).unwrap()
+}
+
+/// Twenty steps of a minute: half of them baseline.
+fn at(minute: i64) -> Timestamp {
+    Timestamp::from_second(minute * 60).unwrap()
+}
+
+fn alert(entity: &str, signal: Signal, minute: i64) -> Anomaly {
+    Anomaly {
+        name: "alert".into(),
+        entity: id(entity),
+        signal,
+        onset: at(minute),
+        renewed: vec![],
+        last_seen: None,
+        severity: String::new(),
+        description: String::new(),
+    }
+}
+
+/// A world of series and events, and what is found of each entity.
+#[derive(Default)]
+struct World {
+    topology: Topology,
+    series: BTreeMap<EntityId, Vec<Series>>,
+    events: BTreeMap<EntityId, Vec<EventRecord>>,
+    alerts: Vec<Anomaly>,
+}
+
+impl World {
+    fn calls(mut self, edges: &str) -> Self {
+        for edge in edges.split(", ") {
+            let (caller, callee) = edge.split_once('>').unwrap();
+            let (caller, callee) = (id(caller), id(callee));
+            self.topology.connect(&caller, "calls", &callee, EffectDirection::TargetToSource);
+        }
+        self
+    }
+
+    fn alert(mut self, entity: &str, signal: Signal, minute: i64) -> Self {
+        self.alerts.push(alert(entity, signal, minute));
+        self
+    }
+
+    /// A series that is `before` in the baseline and takes the given values in the window.
+    fn measured(mut self, entity: &str, signal: Signal, before: f64, window: [f64; 10]) -> Self {
+        let unit = match signal {
+            Signal::Latency => "ms",
+            Signal::Availability => "percent",
+            _ => "",
+        };
+        let wobble = |minute: i64| 1.0 + 0.01 * ((minute % 3) - 1) as f64;
+        let normal = (0..10).map(|minute| {
+            let steady = matches!(signal, Signal::Availability | Signal::Other);
+            (at(minute), if steady { before } else { before * wobble(minute) })
+        });
+        let window = (10..20).zip(window).map(|(minute, value)| (at(minute), value));
+        self.series.entry(id(entity)).or_default().push(Series {
+            entity: id(entity),
+            kind: EvidenceKind::Metric,
+            metric: format!("{signal:?}").to_lowercase(),
+            signal,
+            unit: unit.into(),
+            peer: None,
+            points: normal.chain(window).filter(|(_, value)| value.is_finite()).collect(),
+        });
+        self
+    }
+
+    fn latency(self, entity: &str, before: f64, after: f64) -> Self {
+        self.measured(entity, Signal::Latency, before, shifted(before, after))
+    }
+
+    fn requests(self, entity: &str, count: f64) -> Self {
+        self.measured(entity, Signal::Traffic, count, [count; 10])
+    }
+
+    fn event(mut self, entity: &str, reason: &str, minutes: &[i64]) -> Self {
+        let events = minutes.iter().map(|minute| EventRecord {
+            time: at(*minute),
+            entity: id(entity),
+            reason: reason.into(),
+            signal: Signal::Other,
+            message: String::new(),
+            peer: None,
+        });
+        self.events.entry(id(entity)).or_default().extend(events);
+        self
+    }
+
+    /// The findings of an entity in short: `own`, `name 80` for a share in percent, `rest 20`.
+    fn of(&self, entity: &str) -> String {
+        let measured = |entity: &EntityId| {
+            let series = self.series.get(entity);
+            let events = self.events.get(entity);
+            (series.is_some() || events.is_some()).then(|| Measured {
+                series: series.into_iter().flatten().collect(),
+                events: events.map_or(&[], Vec::as_slice),
+            })
+        };
+        let mut periods = Periods::new(Window::new(at(10), at(20)).unwrap());
+        periods.baseline = Window::new(at(0), at(10)).ok();
+        let asked = Asked::new(&self.alerts, self.series.values().flatten());
+        let attribution = Attribution {
+            topology: &self.topology,
+            anomalies: &self.alerts,
+            periods,
+            asked: &asked,
+            measured: &measured,
+            books: &Books::default(),
+        };
+        let findings = attribution.findings(&id(entity));
+        let words = findings.iter().map(|finding| {
+            let share = finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed);
+            match (&finding.peer, finding.kind) {
+                (Some(peer), _) => format!("{} {:.0}", peer.entity, share * 100.0),
+                (None, EvidenceKind::Note) => format!("rest {:.0}", share * 100.0),
+                (None, _) => "own".into(),
+            }
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Four steps as before, then six of another value.
+fn shifted(before: f64, after: f64) -> [f64; 10] {
+    let mut values = [before; 10];
+    values[4..].fill(after);
+    values
+}
+
+/// `web` calls `db` twice a request and `log` once; `db` takes 20 ms longer.
+fn shop() -> World {
+    World::default()
+        .calls("web>db, web>log")
+        .alert("web", Signal::Latency, 15)
+        .latency("web", 100.0, 140.0)
+        .requests("web", 50.0)
+        .latency("db", 10.0, 30.0)
+        .requests("db", 100.0)
+        .latency("log", 1.0, 1.0)
+        .requests("log", 50.0)
+}
+
+#[test]
+fn time_adds_up_along_calls() {
+    assert_eq!(shop().of("web"), "own, db 100, rest 0");
+    assert_eq!(shop().of("db"), "own, rest 100");
+    assert_eq!(shop().of("log"), "");
+    // The greatest relative shift accounts for next to nothing when it is hardly ever called.
+    let odd = shop().calls("web>odd").latency("odd", 1.0, 100.0).requests("odd", 0.5);
+    assert_eq!(odd.of("web"), "own, db 100, odd 2, rest 0");
+    // Without counts of calls, what one call takes is compared.
+    let mut uncounted = shop();
+    for series in uncounted.series.values_mut() {
+        series.retain(|series| series.signal != Signal::Traffic);
+    }
+    assert_eq!(uncounted.of("web"), "own, db 50, rest 50");
+}
+
+#[test]
+fn what_is_not_measured_may_hold_the_rest() {
+    assert_eq!(shop().calls("web>hidden").of("web"), "own, db 100");
+    // It passes on what it is given.
+    let behind = shop().calls("web>hidden, hidden>slow");
+    let behind = behind.latency("slow", 10.0, 20.0).requests("slow", 50.0);
+    assert_eq!(behind.of("web"), "own, db 100, slow 25");
+    // What is never called, or was never called before, is known to account for nothing.
+    let idle = shop().calls("web>idle").requests("idle", 0.0);
+    assert_eq!(idle.of("web"), "own, db 100, rest 0");
+    let mut fresh = shop().calls("web>fresh").latency("fresh", 1.0, 500.0);
+    for series in fresh.series.get_mut(&id("fresh")).unwrap() {
+        series.points.retain(|(time, _)| *time >= at(14));
+    }
+    assert_eq!(fresh.of("web"), "own, db 100, rest 0");
+}
+
+#[test]
+fn at_most_what_is_there_at_the_time_is_accounted_for() {
+    let mut burst = [10.0; 10];
+    burst[4..6].fill(500.0);
+    let world = World::default()
+        .calls("web>db")
+        .alert("web", Signal::Latency, 15)
+        .latency("web", 100.0, 140.0)
+        .measured("db", Signal::Latency, 10.0, burst);
+    assert_eq!(world.of("web"), "own, db 33, rest 67");
+}
+
+#[test]
+fn an_effect_does_not_precede_its_cause() {
+    let mut late = [10.0; 10];
+    late[8..].fill(500.0);
+    let world = World::default()
+        .calls("web>db")
+        .alert("web", Signal::Latency, 15)
+        .latency("web", 100.0, 140.0)
+        .measured("db", Signal::Latency, 10.0, late);
+    assert_eq!(world.of("web"), "own, db 0, rest 100");
+}
+
+#[test]
+fn what_was_there_before_the_trouble_is_not_counted() {
+    // The level drifted between the baseline and the window; the alert is from later.
+    let drifted = shop().calls("web>slow").measured("slow", Signal::Latency, 10.0, [50.0; 10]);
+    assert_eq!(drifted.requests("slow", 50.0).of("web"), "own, db 100, rest 0");
+}
+
+#[test]
+fn failed_requests_add_up_whatever_they_are_measured_by() {
+    let mut failing = [100.0; 10];
+    failing[4..].fill(90.0);
+    let world = World::default()
+        .calls("web>db")
+        .alert("web", Signal::Availability, 15)
+        .measured("web", Signal::Availability, 100.0, failing)
+        .requests("web", 50.0)
+        .measured("db", Signal::Errors, 0.0, shifted(0.0, 5.0));
+    assert_eq!(world.of("web"), "own, db 100, rest 0");
+    // One bad step is chance.
+    let mut once = [100.0; 10];
+    once[5] = 0.0;
+    let quiet = World::default()
+        .calls("web>db")
+        .alert("web", Signal::Availability, 15)
+        .measured("db", Signal::Availability, 100.0, once)
+        .requests("db", 50.0);
+    assert_eq!(quiet.of("db"), "");
+}
+
+/// `pump` and `valve` influence `tank`, which raises the alarm; `tank` influences `pump` too.
+fn machine() -> World {
+    World::default()
+        .calls("alarm>tank, tank>pump, tank>valve, pump>tank")
+        .alert("alarm", Signal::Other, 16)
+        .measured("tank", Signal::Other, 1.0, shifted(1.0, 0.0))
+        .measured("valve", Signal::Other, 1.0, [1.0; 10])
+        .event("pump", "running", &[0, 3, 6, 9, 11])
+        .event("pump", "fault", &[13])
+}
+
+#[test]
+fn where_nothing_adds_up_the_earlier_comes_first() {
+    let world = machine();
+    assert_eq!(world.of("alarm"), "tank 100");
+    assert_eq!(world.of("tank"), "own, pump 100, rest 100");
+    assert_eq!(world.of("pump"), "own, rest 100");
+    assert_eq!(world.of("valve"), "");
+}
+
+#[test]
+fn what_begins_at_the_same_time_may_be_the_cause() {
+    let world = machine().measured("valve", Signal::Other, 2.0, shifted(2.0, 3.0));
+    assert_eq!(world.of("tank"), "own, pump 100, valve 100, rest 100");
+}
+
+#[test]
+fn an_alarm_looks_through_what_seems_as_usual() {
+    let mut world = machine();
+    world.series.remove(&id("tank"));
+    assert_eq!(world.of("alarm"), "pump 100", "tank is not recorded");
+    let world = world.measured("tank", Signal::Other, 1.0, [1.0; 10]);
+    assert_eq!(world.of("alarm"), "pump 100", "tank does not show it");
+    // The record of the alarm itself is no cause of it.
+    let mut rung = [0.0; 10];
+    rung[6..].fill(1.0);
+    assert_eq!(world.measured("alarm", Signal::Other, 0.0, rung).of("alarm"), "pump 100");
+}
+
+#[test]
+fn what_is_recorded_when_it_changes_holds_its_value() {
+    let world = |values: &[(i64, f64)]| {
+        let mut world = World::default().calls("alarm>tank").alert("alarm", Signal::Other, 19);
+        world.series.entry(id("tank")).or_default().push(Series {
+            entity: id("tank"),
+            kind: EvidenceKind::Metric,
+            metric: "level".into(),
+            signal: Signal::Other,
+            unit: "l".into(),
+            peer: None,
+            points: values.iter().map(|(minute, value)| (at(*minute), *value)).collect(),
+        });
+        world.of("alarm")
+    };
+    // One record is a lasting shift; a broken number that is merely new is not.
+    let usual = [(0, 20.5), (1, 20.7), (4, 20.6), (5, 20.5), (9, 20.8)];
+    let then = |last| world(&[&usual[..], &[(13, last)]].concat());
+    assert_eq!(then(35.5), "tank 100");
+    assert_eq!(then(20.9), "");
+    assert_eq!(world(&[(0, 20.5), (13, 20.6)]), "");
+    assert_eq!(world(&[(0, 20.5), (13, 35.5)]), "tank 100");
+}
+
+#[test]
+fn a_record_of_the_alarms_alone_makes_no_account() {
+    let mut world = machine().measured("alarm", Signal::Availability, 100.0, shifted(100.0, 0.0));
+    world.alerts = vec![alert("alarm", Signal::Availability, 16)];
+    assert_eq!(world.of("alarm"), "tank 100");
+}
+
+#[test]
+fn what_hangs_or_repeats_deviates_too() {
+    let points = (0..10).map(|minute| (at(minute), (minute % 2) as f64));
+    let mut hanging = World::default().calls("alarm>switch").alert("alarm", Signal::Other, 19);
+    hanging.series.entry(id("switch")).or_default().push(Series {
+        entity: id("switch"),
+        kind: EvidenceKind::Metric,
+        metric: "on".into(),
+        signal: Signal::Other,
+        unit: String::new(),
+        peer: None,
+        points: (10..12).map(|minute| (at(minute), (minute % 2) as f64)).chain(points).collect(),
+    });
+    for series in hanging.series.values_mut().flatten() {
+        series.points.sort_by_key(|point| point.0);
+    }
+    // From minute 11 on it stays on, where it moved every minute. In the baseline it was seen to be
+    // switched off four times, one too few to know how long it stays on.
+    assert_eq!(hanging.of("alarm"), "");
+    for series in hanging.series.values_mut().flatten() {
+        let halves = (0..20).map(|half| {
+            let time = Timestamp::from_second(half * 30).unwrap();
+            (time, (half % 2) as f64)
+        });
+        series.points = halves.chain([(at(10), 0.0), (at(11), 1.0)]).collect();
+    }
+    assert_eq!(hanging.of("alarm"), "switch 100");
+
+    let minutes: Vec<i64> = (10..20).collect();
+    let few = World::default().calls("alarm>relay").alert("alarm", Signal::Other, 19);
+    let few = few.event("relay", "click", &[1, 5]).event("relay", "click", &[11, 15]);
+    assert_eq!(few.of("alarm"), "");
+    let often = few.event("relay", "click", &minutes);
+    assert_eq!(often.of("alarm"), "relay 100");
+}
