@@ -1,5 +1,6 @@
 //! The command line.
 
+mod mcp;
 mod reading;
 mod stress;
 mod tool;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
+pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use reading::Reading;
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Call, Tool, ToolFormat};
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     ///
     /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),
+    /// Serve agents over MCP: investigations, and the tools of `eog tool`.
+    Mcp(Mcp),
     /// Print the JSON Schema of what a command policy reads or writes.
     ///
     /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says

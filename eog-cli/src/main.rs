@@ -6,6 +6,7 @@ mod error;
 mod files;
 mod fork;
 mod investigate;
+mod mcp;
 mod memory;
 mod onward;
 mod progress;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => travel::diff(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
         Command::Tool(arguments) => tool::run(&arguments),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
     match done {
