@@ -310,7 +310,11 @@ impl Explained {
             reason: step.reason.to_string(),
             label: step.belief.label.to_string(),
             summary: shorten(&step.belief.summary),
-            heard: step.heard.iter().map(|one| format!("{} is {}", one.sender, one.label)).collect(),
+            heard: step
+                .heard
+                .iter()
+                .map(|one| format!("{} is {}", one.sender, one.label))
+                .collect(),
         });
         let hangs_on = explanation.hangs_on.iter().map(|dependence| HangsOn {
             without: match &dependence.without {
@@ -326,7 +330,12 @@ impl Explained {
             label: belief.map_or("never evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
             evidence: belief.map(|belief| cited(&findings, belief)).unwrap_or_default(),
-            claims: belief.iter().flat_map(|b| &b.claims).take(MAX_LISTED).map(Step::from).collect(),
+            claims: belief
+                .iter()
+                .flat_map(|b| &b.claims)
+                .take(MAX_LISTED)
+                .map(Step::from)
+                .collect(),
             evaluations: evaluations.take(MAX_LISTED).collect(),
             hangs_on: hangs_on.take(MAX_LISTED).collect(),
             hangs_on_unknown: match &explanation.again {
@@ -575,11 +584,7 @@ fn shorten(text: &str) -> String {
 }
 
 /// As much of a list as fits, and what was left out.
-fn listed<T>(
-    all: impl IntoIterator<Item = T>,
-    what: &str,
-    omitted: &mut Vec<String>,
-) -> Vec<T> {
+fn listed<T>(all: impl IntoIterator<Item = T>, what: &str, omitted: &mut Vec<String>) -> Vec<T> {
     let mut all = all.into_iter();
     let list: Vec<T> = all.by_ref().take(MAX_LISTED).collect();
     let more = all.count();

@@ -105,9 +105,8 @@ impl Investigate {
         };
         let (start, end) =
             text.split_once('/').ok_or_else(|| wrong("there is no `/` in it".to_owned()))?;
-        let instant = |text: &str| {
-            text.trim().parse().map_err(|error: jiff::Error| wrong(error.to_string()))
-        };
+        let instant =
+            |text: &str| text.trim().parse().map_err(|error: jiff::Error| wrong(error.to_string()));
         Window::new(instant(start)?, instant(end)?)
             .map(Some)
             .map_err(|error| wrong(error.to_string()))

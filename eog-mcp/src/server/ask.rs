@@ -6,8 +6,8 @@ use eog::{
     BoxFuture, ContextContract, ContextRequest, Controller, EntityId, EvidenceKind, EvidenceTime,
     Failure, Finding, FindingContent, LocalContext, Signal, Trend, Window,
 };
-use rmcp::model::{ElicitRequestParams, ElicitationSchema, InputRequest, InputRequests};
 use rmcp::model::{ElicitRequest, ElicitResult, ElicitationAction};
+use rmcp::model::{ElicitRequestParams, ElicitationSchema, InputRequest, InputRequests};
 use serde_json::{Value, json};
 
 use super::answers::UNKNOWN;

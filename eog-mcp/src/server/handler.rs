@@ -18,6 +18,7 @@ use rmcp::{ErrorData, service::ServiceError};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::Server;
 use super::arguments::{Investigate, Resume, read};
 use super::ask::{self, Gap};
 use super::catalogue::{Kind, Offered};
@@ -25,10 +26,12 @@ use super::error::Problem;
 use super::investigations::{Answers, Work};
 use super::resources;
 use super::store::InvestigationId;
-use super::Server;
 
-/// How long a client may take to accept one notification before it gets no more.
-const NOTIFY: Duration = Duration::from_secs(5);
+/// How long a client may take to accept one notification.
+const NOTIFY: Duration = Duration::from_secs(1);
+
+/// A client that has not accepted so many in a row gets no more.
+const MAX_MISSED: u32 = 3;
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -163,7 +166,11 @@ impl Server {
                     Some((entity, ask::supplied_in(&answer)))
                 };
                 let id = self.0.store.find(&state)?;
-                Work::GoOn { id, seconds: None, answers: answers.into_iter().filter_map(answer).collect() }
+                Work::GoOn {
+                    id,
+                    seconds: None,
+                    answers: answers.into_iter().filter_map(answer).collect(),
+                }
             }
             None => work,
         };
@@ -211,7 +218,10 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let server = self.clone();
         self.0.tracker.spawn_blocking(move || work(&server)).await.map_err(|error| {
-            ErrorData::internal_error(format!("the call broke off, which is a defect: {error}"), None)
+            ErrorData::internal_error(
+                format!("the call broke off, which is a defect: {error}"),
+                None,
+            )
         })
     }
 
@@ -285,6 +295,8 @@ pub(super) enum Asked {
 pub(super) struct Voice {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
+    /// Notifications in a row that were not accepted in time.
+    missed: u32,
     task: Option<TaskContext>,
     /// Whether the client can show a form.
     has_forms: bool,
@@ -303,6 +315,7 @@ impl Voice {
         Self {
             peer: context.peer.clone(),
             token: context.meta.get_progress_token(),
+            missed: 0,
             task: None,
             has_forms,
             is_stateless,
@@ -318,9 +331,15 @@ impl Voice {
         let Some(token) = &self.token else { return };
         let mut note = ProgressNotificationParam::new(token.clone(), (step + 1) as f64);
         note.message = Some(message);
-        let told = tokio::time::timeout(NOTIFY, self.peer.notify_progress(note)).await;
-        if !matches!(told, Ok(Ok(()))) {
-            self.token = None;
+        match tokio::time::timeout(NOTIFY, self.peer.notify_progress(note)).await {
+            Ok(Ok(())) => self.missed = 0,
+            Ok(Err(_)) => self.token = None,
+            Err(_) => {
+                self.missed += 1;
+                if self.missed >= MAX_MISSED {
+                    self.token = None;
+                }
+            }
         }
     }
 
@@ -374,4 +393,3 @@ impl Voice {
         Ok(Asked::Now(answers))
     }
 }
-

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog::{
-    Budget, CallRecorder, Case, Config, Controller, Engine, EntityId, EntryBody, Event, EventSender,
-    EventStream, Finished, Journal, JournalError, Ledger, Limits, Observation, StopReason, Window,
+    Budget, CallRecorder, Case, Config, Controller, Engine, EntityId, EntryBody, Event,
+    EventSender, EventStream, Finished, Journal, JournalError, Ledger, Limits, Observation,
+    StopReason, Window,
 };
 use eog_evidence::open_case;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
@@ -50,7 +51,10 @@ impl Run {
 }
 
 /// Structured content with readable text beside it.
-pub(super) fn result(answer: &impl serde::Serialize, text: String) -> Result<CallToolResult, Problem> {
+pub(super) fn result(
+    answer: &impl serde::Serialize,
+    text: String,
+) -> Result<CallToolResult, Problem> {
     let value = serde_json::to_value(answer)
         .map_err(|error| Problem::Store(format!("the answer cannot be written: {error}")))?;
     let mut result = CallToolResult::structured(value);
@@ -164,9 +168,10 @@ impl Server {
             }
             Work::GoOn { id, answers, .. } => {
                 let began = shared.store.began(&id)?;
-                let _live = shared.runner.mark(&id);
                 let path = shared.store.journal(&id);
+                // Whoever has the journal is the one that runs it.
                 let (journal, recovered) = open_journal(&id, &path)?;
+                let _live = shared.runner.mark(&id);
                 let ledger = recovered.ledger;
                 let window = self.same_judge(&id, &ledger)?;
                 let source = self.source(&began)?;
@@ -205,8 +210,8 @@ impl Server {
             arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
         let called = shared.roots.name(&folder);
         let source = shared.library.load(&folder, architecture.as_deref(), &called)?;
-        let case = open_case(&source.incident, window)
-            .map_err(|error| Problem::start(&called, &error))?;
+        let case =
+            open_case(&source.incident, window).map_err(|error| Problem::start(&called, &error))?;
         let rules = match arguments.profile {
             Some(Profile::Paper) => Config::paper(),
             Some(Profile::Default) | None => Config::default(),

@@ -45,9 +45,10 @@ impl Loaded {
             if key.is_architecture_asked {
                 return Err(Problem::Input {
                     folder: called.to_owned(),
-                    reason: "`architecture` goes with a snapshot, but this is a bundle, which holds \
+                    reason:
+                        "`architecture` goes with a snapshot, but this is a bundle, which holds \
                              its own topology; leave the argument out"
-                        .to_owned(),
+                            .to_owned(),
                 });
             }
             let bundle = Bundle::read(folder).map_err(|error| Problem::bundle(called, &error))?;
@@ -60,8 +61,8 @@ impl Loaded {
             max_memory: settings.max_memory,
             ..ReadOptions::default()
         };
-        let snapshot = Snapshot::open(folder, &options)
-            .map_err(|error| Problem::snapshot(called, &error))?;
+        let snapshot =
+            Snapshot::open(folder, &options).map_err(|error| Problem::snapshot(called, &error))?;
         let toolbox = Toolbox::new(Arc::new(snapshot));
         let incident = toolbox.snapshot().incident(toolbox.graph());
         Ok(Self { incident, kind: Kind::Snapshot(toolbox) })

@@ -62,10 +62,13 @@ use tasks::Tasks;
 /// ```no_run
 /// # use std::sync::Arc;
 /// use eog_mcp::server::{Evidence, Reports, Server, Settings};
-/// # async fn serve(reports: Arc<dyn Reports>) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn serve(
+/// #     reports: Arc<dyn Reports>,
+/// #     stop: tokio::sync::oneshot::Receiver<()>,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let settings = Settings::new(vec!["/data/incidents".into()], "/var/lib/eog".into());
 /// let server = Server::open(settings, Arc::new(Evidence), reports)?;
-/// server.stdio(async { tokio::signal::ctrl_c().await.unwrap_or_default() }).await?;
+/// server.stdio(async { stop.await.unwrap_or_default() }).await?;
 /// # Ok(())
 /// # }
 /// ```

@@ -108,7 +108,8 @@ impl Server {
             }),
         };
         let folder = shared.roots.folder(path("snapshot")?.as_deref())?;
-        let architecture = path("architecture")?.map(|path| shared.roots.file(&path)).transpose()?;
+        let architecture =
+            path("architecture")?.map(|path| shared.roots.file(&path)).transpose()?;
         let called = shared.roots.name(&folder);
         let source = shared.library.load(&folder, architecture.as_deref(), &called)?;
         let toolbox = source.toolbox().ok_or_else(|| Problem::Input {

@@ -56,10 +56,7 @@ impl Roots {
     /// Whether a path that was found earlier, perhaps by another server, may be read here.
     pub(super) fn allow(&self, path: &Path) -> Result<PathBuf, Problem> {
         let shown = path.display().to_string();
-        path.canonicalize()
-            .ok()
-            .filter(|real| self.holds(real))
-            .ok_or_else(|| self.nowhere(&shown))
+        path.canonicalize().ok().filter(|real| self.holds(real)).ok_or_else(|| self.nowhere(&shown))
     }
 
     /// What a path is called towards clients: relative to its root, or in full if several roots
@@ -171,7 +168,7 @@ mod tests {
         let outside = all.path().join("secret/plan");
         let outside = outside.to_str().expect("utf-8");
         let message = |path: &str| match roots.folder(Some(path)) {
-            Err(problem) => problem.to_string().replace(path, "PATH"),
+            Err(problem) => problem.to_string().replacen(path, "PATH", 1),
             Ok(found) => panic!("{path} leads to {}", found.display()),
         };
         let absent = message("absent");
@@ -179,7 +176,9 @@ mod tests {
             assert_eq!(message(path), absent, "{path}");
         }
         assert!(absent.contains("there are: one"), "{absent}");
-        assert!(roots.folder(Some("a\0b")).is_err() && roots.folder(Some(&"a".repeat(5000))).is_err());
+        assert!(
+            roots.folder(Some("a\0b")).is_err() && roots.folder(Some(&"a".repeat(5000))).is_err()
+        );
     }
 
     #[cfg(unix)]
@@ -192,7 +191,9 @@ mod tests {
         };
         link("escape", "secret");
         link("inner", "open/one");
-        assert!(roots.folder(Some("escape")).is_err() && roots.folder(Some("escape/plan")).is_err());
+        assert!(
+            roots.folder(Some("escape")).is_err() && roots.folder(Some("escape/plan")).is_err()
+        );
         assert!(roots.folder(Some("inner/deep")).is_ok(), "links within a root are fine");
     }
 }

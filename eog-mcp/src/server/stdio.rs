@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use serde::Deserialize;
@@ -28,14 +30,14 @@ impl Server {
     /// [`ServeError::Handshake`] when the other end does not speak MCP.
     pub async fn stdio(&self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let (read, write) = rmcp::transport::stdio_pipes();
-        self.serve(read, write, stop).await
+        self.streams(read, write, stop).await
     }
 
     /// The same on any pair of streams.
     ///
     /// # Errors
     /// As for [`Server::stdio`].
-    pub async fn serve<R, W>(
+    pub async fn streams<R, W>(
         &self,
         read: R,
         write: W,
@@ -112,7 +114,11 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
                 self.line.clear();
             }
             if end.is_some() {
-                return Ok(if std::mem::take(&mut self.is_passing) { Line::TooLong } else { Line::Whole });
+                return Ok(if std::mem::take(&mut self.is_passing) {
+                    Line::TooLong
+                } else {
+                    Line::Whole
+                });
             }
         }
     }

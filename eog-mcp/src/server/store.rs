@@ -236,7 +236,8 @@ impl Store {
         file: &str,
     ) -> Result<T, Problem> {
         let path = self.folder(id).join(file);
-        let unusable = |reason: String| Problem::Store(format!("{id}: cannot read {file}: {reason}"));
+        let unusable =
+            |reason: String| Problem::Store(format!("{id}: cannot read {file}: {reason}"));
         let bytes = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
         if bytes > MAX_RECORD {
             return Err(unusable(format!("it is longer than {MAX_RECORD} bytes")));

@@ -36,10 +36,7 @@ impl Tasks {
         self.seen().len() < MAX_TASKS
     }
 
-    pub(super) fn spawn(
-        &self,
-        work: impl FnOnce(TaskContext) -> TaskFuture,
-    ) -> rmcp::model::Task {
+    pub(super) fn spawn(&self, work: impl FnOnce(TaskContext) -> TaskFuture) -> rmcp::model::Task {
         let ttl = u64::try_from(TTL.as_millis()).unwrap_or(u64::MAX);
         let poll = u64::try_from(POLL.as_millis()).unwrap_or(u64::MAX);
         let options = TaskOptions::new().with_ttl_ms(ttl).with_poll_interval_ms(poll);

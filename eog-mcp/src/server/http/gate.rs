@@ -52,9 +52,10 @@ impl Gate {
         let authority = host.as_deref().and_then(|host| host.parse::<Authority>().ok());
         let is_allowed = authority.is_some_and(|authority| {
             HERE.contains(&authority.host())
-                || self.hosts.iter().any(|allowed| {
-                    allowed == authority.as_str() || allowed == authority.host()
-                })
+                || self
+                    .hosts
+                    .iter()
+                    .any(|allowed| allowed == authority.as_str() || allowed == authority.host())
         });
         if is_allowed {
             return Ok(());
