@@ -27,7 +27,7 @@ pub(super) struct Loaded {
 
 enum Kind {
     Snapshot(Toolbox),
-    Bundle(BundleContext),
+    Bundle(Box<BundleContext>),
 }
 
 impl Loaded {
@@ -53,7 +53,8 @@ impl Loaded {
             }
             let bundle = Bundle::read(folder).map_err(|error| Problem::bundle(called, &error))?;
             let incident = bundle.incident();
-            return Ok(Self { incident, kind: Kind::Bundle(BundleContext::new(bundle)) });
+            let bundle = Box::new(BundleContext::new(bundle));
+            return Ok(Self { incident, kind: Kind::Bundle(bundle) });
         }
         let options = ReadOptions {
             architecture: key.architecture.clone(),

@@ -25,6 +25,7 @@ mod handler;
 mod http;
 mod investigations;
 mod library;
+mod message;
 mod policies;
 mod queries;
 mod reports;

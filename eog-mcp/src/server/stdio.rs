@@ -3,15 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use rmcp::model::{
-    ClientJsonRpcMessage, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
-};
+use rmcp::model::{ErrorData, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
-use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
+use super::message::{self, Refused, refused};
 use super::{ServeError, Server};
 
 /// Longest message of a client, in bytes.
@@ -123,39 +121,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
         }
     }
 
-    /// The message of a line, nothing if it is to be passed over, or what is wrong with it.
-    fn read_message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, ServerJsonRpcMessage> {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            return Ok(None);
-        }
-        let error = match serde_json::from_slice(line) {
-            Ok(message) => return Ok(Some(message)),
-            Err(error) => error,
-        };
-        match serde_json::from_slice::<Envelope>(line) {
-            // A notification of another protocol, or a later one.
-            Ok(Envelope { id: None, method: Some(_) }) => Ok(None),
-            Ok(Envelope { id, .. }) => Err(refused(
-                ErrorData::invalid_request(
-                    format!("this is no request of MCP: {error}; send one JSON-RPC object a line"),
-                    None,
-                ),
-                id,
-            )),
-            Err(_) => Err(refused(
-                ErrorData::parse_error(
-                    format!("this is no JSON: {error}; send one JSON-RPC object a line"),
-                    None,
-                ),
-                None,
-            )),
-        }
-    }
-
     /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time,
     /// and half a line would spoil the next.
-    fn complain(&mut self, complaint: ServerJsonRpcMessage) {
+    fn complain(&mut self, complaint: Refused) {
         self.unreadable += 1;
         let write = self.write.clone();
         tokio::spawn(async move { send_line(&write, &complaint).await });
@@ -167,17 +135,6 @@ enum Line {
     Whole,
     TooLong,
     End,
-}
-
-/// As much of a message as tells whom to answer.
-#[derive(Deserialize)]
-struct Envelope {
-    id: Option<RequestId>,
-    method: Option<String>,
-}
-
-fn refused(error: ErrorData, id: Option<RequestId>) -> ServerJsonRpcMessage {
-    JsonRpcMessage::error(error, id)
 }
 
 async fn send_line<W: AsyncWrite + Unpin>(
@@ -214,7 +171,11 @@ where
             }
             let complaint = match self.next_line().await {
                 Ok(Line::Whole) => {
-                    let read = Self::read_message(&self.line);
+                    if self.line.trim_ascii().is_empty() {
+                        self.line.clear();
+                        continue;
+                    }
+                    let read = message::read(&self.line);
                     self.line.clear();
                     match read {
                         Ok(Some(message)) => return Some(message),

@@ -50,7 +50,7 @@ async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
     tokio::time::timeout(PATIENCE, read).await.expect("it comes")
 }
 
-fn investigate(meta: Value) -> Value {
+fn investigate(meta: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
         "params": {"name": "investigate", "arguments": {"path": "incident"}, "_meta": meta}})
 }
@@ -74,7 +74,7 @@ async fn a_client_with_a_session_that_vanishes_leaves_nothing_running() {
     let headers = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     drop(read_until(&mut post(address, &headers, &ready).await, "202").await);
-    let mut call = post(address, &headers, &investigate(json!({"progressToken": 1}))).await;
+    let mut call = post(address, &headers, &investigate(&json!({"progressToken": 1}))).await;
     read_until(&mut call, "entry 1: ").await;
     held.until_waiting(1).await;
     drop(call);
@@ -96,7 +96,7 @@ async fn a_client_without_a_session_that_vanishes_leaves_nothing_running() {
     });
     let headers =
         "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: investigate\r\n";
-    let mut call = post(address, headers, &investigate(meta)).await;
+    let mut call = post(address, headers, &investigate(&meta)).await;
     read_until(&mut call, "entry 1: ").await;
     held.until_waiting(1).await;
     drop(call);

@@ -195,11 +195,12 @@ pub(crate) fn client() -> ClientConfig {
     ClientConfig::default()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "tests write the arguments where they call")]
 pub(crate) fn call(tool: &'static str, arguments: Value) -> CallToolRequestParams {
-    CallToolRequestParams::new(tool).with_arguments(object(arguments))
+    CallToolRequestParams::new(tool).with_arguments(object(&arguments))
 }
 
-pub(crate) fn object(value: Value) -> JsonObject {
+fn object(value: &Value) -> JsonObject {
     value.as_object().unwrap().clone()
 }
 

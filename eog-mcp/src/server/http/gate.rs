@@ -5,8 +5,9 @@ use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, WWW_AUTHENTICATE
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
-use serde_json::json;
+use rmcp::model::{ErrorData, ServerJsonRpcMessage};
 
+use super::super::message::refused;
 use super::{Answer, HttpSettings, Token};
 
 /// Names that mean this machine alone, and so cannot be those of a web page from elsewhere.
@@ -108,22 +109,27 @@ impl Gate {
         if length <= self.max_body_bytes as u64 {
             return Ok(());
         }
-        let message = format!(
-            "the body is longer than the {} bytes that this server takes; send less at once",
-            self.max_body_bytes
-        );
-        Err(Box::new(refusal(StatusCode::PAYLOAD_TOO_LARGE, &message)))
+        Err(Box::new(too_long(self.max_body_bytes)))
     }
+}
+
+/// Refuses a body that is too long.
+pub(super) fn too_long(max_body_bytes: usize) -> Answer {
+    let message = format!(
+        "the body is longer than the {max_body_bytes} bytes that this server takes; send less at once"
+    );
+    refusal(StatusCode::PAYLOAD_TOO_LARGE, &message)
 }
 
 /// A refusal that clients of MCP can read, and people, too.
 pub(super) fn refusal(status: StatusCode, message: &str) -> Answer {
-    let body = json!({
-        "jsonrpc": "2.0",
-        "id": null,
-        "error": { "code": -32600, "message": message },
-    });
-    let mut response = Response::new(Full::new(Bytes::from(body.to_string())).boxed());
+    answer(status, &refused(ErrorData::invalid_request(message.to_owned(), None), None))
+}
+
+/// A message as the whole answer.
+pub(super) fn answer(status: StatusCode, message: &ServerJsonRpcMessage) -> Answer {
+    let body = serde_json::to_vec(message).unwrap_or_default();
+    let mut response = Response::new(Full::new(Bytes::from(body)).boxed());
     *response.status_mut() = status;
     response
         .headers_mut()

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -25,6 +26,7 @@ use gate::Gate;
 pub use token::Token;
 use watch::Watch;
 
+use super::message;
 use super::{ServeError, Server};
 
 /// Where the endpoint is.
@@ -32,6 +34,9 @@ const PATH: &str = "/mcp";
 
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// How long a client may take to send the body of a request.
+const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// A session in which nothing happens for this long is closed.
 const IDLE: Duration = Duration::from_secs(1800);
@@ -120,6 +125,7 @@ struct Entry {
     watch: Arc<Watch>,
     sessions: Arc<Sessions>,
     max_sessions: usize,
+    max_body_bytes: usize,
 }
 
 impl Server {
@@ -190,6 +196,7 @@ impl Server {
             watch: Watch::new(sessions.clone(), settings.grace),
             sessions,
             max_sessions: settings.max_sessions,
+            max_body_bytes: settings.max_body_bytes,
         }
     }
 }
@@ -211,8 +218,39 @@ impl Entry {
             );
         }
         let exchange = self.watch.begin(&request);
-        let response = self.service.handle(request).await;
+        let response = match self.read(request).await {
+            Ok(request) => self.service.handle(request).await,
+            Err(refusal) => *refusal,
+        };
         exchange.follow(response)
+    }
+
+    /// Reads the body of a request, within bounds of size and time, and makes sure that it is a
+    /// message.
+    async fn read(&self, request: Request<Incoming>) -> Result<Request<Full<Bytes>>, Box<Answer>> {
+        let (head, body) = request.into_parts();
+        let refuse = |status, message: &str| Box::new(gate::refusal(status, message));
+        let body = Limited::new(body, self.max_body_bytes).collect();
+        let bytes = match tokio::time::timeout(BODY_TIME, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return Err(Box::new(gate::too_long(self.max_body_bytes)));
+            }
+            Ok(Err(error)) => {
+                let message = format!("the body cannot be read: {error}");
+                return Err(refuse(StatusCode::BAD_REQUEST, &message));
+            }
+            Err(_) => {
+                let message = "the body did not come in time; send it without waiting";
+                return Err(refuse(StatusCode::REQUEST_TIMEOUT, message));
+            }
+        };
+        if head.method == Method::POST
+            && let Err(complaint) = message::read(&bytes)
+        {
+            return Err(Box::new(gate::answer(StatusCode::BAD_REQUEST, &complaint)));
+        }
+        Ok(Request::from_parts(head, Full::new(bytes)))
     }
 }
 
