@@ -65,6 +65,10 @@ fn the_typescript_sdks_drive_the_server() {
         eprintln!("skipped: no TypeScript SDK at {}; run .ci/interop", modules.display());
         return;
     }
+    if Command::new("node").arg("--version").output().is_err() {
+        eprintln!("skipped: node is not installed");
+        return;
+    }
     // A module is looked for from where the script is.
     let copy = installed().join("drive.mjs");
     std::fs::copy(script("drive.mjs"), &copy).unwrap();

@@ -15,7 +15,7 @@ use super::error::Problem;
 use super::store::People;
 
 /// Most questions in one investigation.
-pub(super) const MAX_QUESTIONS: usize = 5;
+const MAX_QUESTIONS: usize = 5;
 
 /// Most characters of an answer that are used.
 const MAX_ANSWER: usize = 4000;

@@ -176,6 +176,7 @@ impl Server {
                 let window = self.same_judge(&id, &ledger)?;
                 let source = self.source(&began)?;
                 same_case(&began, &source, &ledger)?;
+                let answers = self.to_open_questions(&id, &ledger, answers)?;
                 let told = self.note(&id, &answers)?;
                 shared.store.forget_end(&id)?;
                 let contract = Supplemented::new(source, &shared.store.people(&id), window);
@@ -193,9 +194,7 @@ impl Server {
                     }
                     engine.resume(&ledger).await
                 });
-                let finished = finished.map_err(|error| {
-                    Problem::Store(format!("{id}: its ledger cannot be used: {error}"))
-                })?;
+                let finished = finished.map_err(|error| unusable(&id, &error))?;
                 (id, began.name, finished)
             }
         };
@@ -253,6 +252,22 @@ impl Server {
         }
     }
 
+    /// The answers to what may be asked at this point. Others come from a client that was not asked.
+    fn to_open_questions(
+        &self,
+        id: &InvestigationId,
+        ledger: &Ledger,
+        answers: Answers,
+    ) -> Result<Answers, Problem> {
+        if answers.is_empty() {
+            return Ok(answers);
+        }
+        let controller = Controller::restore(ledger).map_err(|error| unusable(id, &error))?;
+        let open = ask::questions(&controller, &self.0.store.people(id));
+        let is_open = |entity: &EntityId| open.iter().any(|gap| gap.entity == *entity);
+        Ok(answers.into_iter().filter(|(entity, _)| is_open(entity)).collect())
+    }
+
     /// Stores what people said. Gives the entities about which there is something new.
     fn note(&self, id: &InvestigationId, answers: &Answers) -> Result<Vec<EntityId>, Problem> {
         if answers.is_empty() {
@@ -260,7 +275,7 @@ impl Server {
         }
         let mut people = self.0.store.people(id);
         let mut told = Vec::new();
-        for (entity, answer) in answers.iter().take(ask::MAX_QUESTIONS) {
+        for (entity, answer) in answers {
             people.asked.insert(entity.clone());
             if let Some(text) = answer {
                 people.notes.insert(entity.clone(), text.clone());
@@ -310,8 +325,7 @@ impl Server {
         if ledger.entries().is_empty() {
             return Err(Problem::Empty(id.clone()));
         }
-        let mut controller = Controller::restore(&ledger)
-            .map_err(|error| Problem::Store(format!("{id}: its ledger cannot be used: {error}")))?;
+        let mut controller = Controller::restore(&ledger).map_err(|error| unusable(id, &error))?;
         // A ledger holds what was committed, not why it ends.
         let stop = match controller.poll() {
             eog::Output::Done(stop) => stop,
@@ -336,6 +350,10 @@ struct Beginning {
     source: Arc<Loaded>,
     case: Case,
     config: Config,
+}
+
+fn unusable(id: &InvestigationId, error: &eog::RestoreError) -> Problem {
+    Problem::Store(format!("{id}: its ledger cannot be used: {error}"))
 }
 
 /// Tells each entry, and hands cancellation on, until the run has ended.

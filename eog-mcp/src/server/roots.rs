@@ -64,8 +64,11 @@ impl Roots {
     pub(super) fn name(&self, path: &Path) -> String {
         let inside = self.0.iter().find_map(|root| path.strip_prefix(root).ok());
         match inside {
-            Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
-            Some(rest) if self.folder(rest.to_str()).is_ok_and(|found| found == path) => {
+            Some(rest) if rest.as_os_str().is_empty() && self.0.len() == 1 => ".".to_owned(),
+            Some(rest)
+                if !rest.as_os_str().is_empty()
+                    && self.folder(rest.to_str()).is_ok_and(|found| found == path) =>
+            {
                 rest.display().to_string()
             }
             _ => path.display().to_string(),

@@ -21,8 +21,8 @@ const MAX_UNREADABLE: u32 = 100;
 impl Server {
     /// Serves one client on standard input and output, until it goes or `stop` resolves.
     ///
-    /// When this returns nothing works for the client any more: what ran is cancelled, and can be
-    /// resumed from its journal.
+    /// The server ends with it: when this returns nothing works for anybody any more. What ran is
+    /// cancelled, and can be resumed from its journal.
     ///
     /// # Errors
     /// [`ServeError::Handshake`] when the other end does not speak MCP.

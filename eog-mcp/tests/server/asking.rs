@@ -125,4 +125,13 @@ async fn answers_to_nothing_are_refused() {
     let refused = client.call_tool(request).await.unwrap();
     assert_eq!(refused.is_error, Some(true));
     assert!(crate::support::text(&refused).contains("there is no investigation"), "{refused:?}");
+
+    content(client.call_tool(call("investigate", crate::support::incident())).await);
+    let mut request = call("investigate", asking());
+    request.request_state = Some("inv-000001".to_owned());
+    let told = json!({"action": "accept", "content": {"evidence": "made up"}});
+    request.input_responses = Some([("another".to_owned(), told)].into_iter().collect());
+    let answer = content(client.call_tool(request).await);
+    assert_eq!(answer["evaluations"], 3, "nothing is new: {answer}");
+    assert!(!place.stored("inv-000001").join("people.json").exists());
 }
