@@ -1,5 +1,6 @@
 //! `eog mcp serve`: agents as the users of eog.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,43 +23,27 @@ const LAST: Duration = Duration::from_millis(200);
 /// `eog mcp`.
 pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let McpCommand::Serve(serve) = &arguments.command;
+    // Whether it may be reached is made sure of before anything is made.
+    let http = serve.http.map(|address| http(serve, address)).transpose()?;
     let server = Server::open(settings(serve), Arc::new(Evidence), Arc::new(Rendered))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(CliError::Runtime)?;
     let served = runtime.block_on(async {
-        match serve.http {
+        match http {
             None => server.stdio(interrupted()).await,
-            Some(address) => {
-                let settings = http(serve).map_err(Stop::Usage)?;
-                settings.protect(address)?;
+            Some((address, settings)) => {
                 let listener = tokio::net::TcpListener::bind(address).await?;
                 let at = listener.local_addr()?;
                 eprintln!("eog: serving MCP at http://{at}/mcp");
                 server.http(listener, settings, interrupted()).await
             }
         }
-        .map_err(Stop::from)
     });
     runtime.shutdown_timeout(LAST);
-    match served {
-        Ok(()) => Ok(Exit::Diagnosed),
-        Err(Stop::Usage(error)) => Err(error),
-        Err(Stop::Serve(error)) => Err(error.into()),
-    }
-}
-
-/// Why serving ended before its time.
-enum Stop {
-    Usage(CliError),
-    Serve(ServeError),
-}
-
-impl<E: Into<ServeError>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Serve(error.into())
-    }
+    served?;
+    Ok(Exit::Diagnosed)
 }
 
 impl From<ServeError> for CliError {
@@ -82,14 +67,16 @@ fn settings(serve: &Serve) -> Settings {
     settings
 }
 
-fn http(serve: &Serve) -> Result<HttpSettings, CliError> {
+/// The address and how it is protected.
+fn http(serve: &Serve, address: SocketAddr) -> Result<(SocketAddr, HttpSettings), CliError> {
     let mut settings = HttpSettings::default();
     settings.token = token(serve.token_file.as_deref())?;
     settings.hosts.clone_from(&serve.hosts);
     settings.origins.clone_from(&serve.origins);
     settings.max_body_bytes = usize::try_from(serve.max_body).unwrap_or(usize::MAX);
     settings.grace = serve.grace;
-    Ok(settings)
+    settings.protect(address)?;
+    Ok((address, settings))
 }
 
 /// The token from its file or the environment, never from the command line, which others can see.

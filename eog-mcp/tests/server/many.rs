@@ -7,7 +7,7 @@ use rmcp::ServiceExt;
 use rmcp::transport::StreamableHttpClientTransport;
 use tokio::net::TcpListener;
 
-use crate::support::{Held, Place, call, client, content, incident, text, until};
+use crate::support::{Held, PATIENCE, Place, call, client, content, incident, text, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_calls_at_once_are_all_answered() {
@@ -59,7 +59,8 @@ async fn more_than_may_wait_are_told_to_come_again() {
         })
         .collect();
     until(|| server.load() == (2, 1)).await;
-    let refused = client.call_tool(call("investigate", incident())).await.unwrap();
+    let refused = client.call_tool(call("investigate", incident()));
+    let refused = tokio::time::timeout(PATIENCE, refused).await.expect("it does not wait").unwrap();
     assert!(text(&refused).contains("wait already; try again"), "{refused:?}");
     held.allow(100);
     for call in calls {
