@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog::travel::{Again, Difference, Explanation, Part};
-use eog::{
-    Belief, Claim, Controller, EntityId, EvidenceId, Finding, Finished, Label, to_the_second,
-};
+use eog::{Belief, Claim, Controller, EntityId, EvidenceId, Finding, Finished, to_the_second};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -593,6 +591,3 @@ fn listed<T>(all: impl IntoIterator<Item = T>, what: &str, omitted: &mut Vec<Str
     }
     list
 }
-
-/// The label of an entity about which nothing is known.
-pub(super) const UNKNOWN: Label = Label::Defer;

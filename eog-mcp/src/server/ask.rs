@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog::{
     BoxFuture, ContextContract, ContextRequest, Controller, EntityId, EvidenceKind, EvidenceTime,
-    Failure, Finding, FindingContent, LocalContext, Signal, Trend, Window,
+    Failure, Finding, FindingContent, Label, LocalContext, Signal, Trend, Window,
 };
 use rmcp::model::{ElicitRequest, ElicitResult, ElicitationAction};
 use rmcp::model::{ElicitRequestParams, ElicitationSchema, InputRequest, InputRequests};
 use serde_json::{Value, json};
 
-use super::answers::UNKNOWN;
 use super::error::Problem;
 use super::store::People;
 
@@ -36,7 +35,7 @@ pub(super) fn gaps(controller: &Controller, asked: &BTreeSet<EntityId>) -> Vec<G
     controller
         .beliefs()
         .filter(|(entity, belief)| {
-            belief.label == UNKNOWN && belief.evidence.is_empty() && !asked.contains(*entity)
+            belief.label == Label::Defer && belief.evidence.is_empty() && !asked.contains(*entity)
         })
         .map(|(entity, belief)| Gap { entity: entity.clone(), summary: belief.summary.clone() })
         .collect()
