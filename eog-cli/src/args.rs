@@ -1,6 +1,7 @@
 //! The command line.
 
 mod judging;
+mod mcp;
 mod prompt;
 mod reading;
 mod stress;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
 pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
+pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
 pub(crate) use stress::{Stress, StressFormat};
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Prompt(Prompt),
     /// Say what is set and what is missing for language models, without asking any.
     Doctor(Doctor),
+    /// Serve agents over MCP: investigations, and the tools of `eog tool`.
+    Mcp(Mcp),
     /// Print the JSON Schema of what a command policy reads or writes.
     ///
     /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says
