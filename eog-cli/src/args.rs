@@ -1,5 +1,6 @@
 //! The command line.
 
+mod eval;
 mod judging;
 mod mcp;
 mod prompt;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
+pub(crate) use eval::{Eval, EvalFormat, Evaluated};
 pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
 pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     /// Show what language models are told: the templates of each phase, and their forms of answer.
     #[command(subcommand)]
     Prompt(Prompt),
+    /// Measure how good it is on incidents whose causes are known.
+    Eval(Eval),
     /// Say what is set and what is missing for language models, without asking any.
     Doctor(Doctor),
     /// Serve agents over MCP: investigations, and the tools of `eog tool`.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use eog::{JournalError, MemoryError, RecordError, SideError};
+use eog_eval::EvalError;
 use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
@@ -44,6 +45,8 @@ pub(crate) enum CliError {
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("interrupted before the investigation began{}", as_command(onward.as_deref()))]
     Interrupted { onward: Option<String> },
+    #[error("{0}")]
+    Eval(EvalError),
     #[error("{0}")]
     Unrecorded(RecordError),
     #[error("{0}")]
@@ -96,6 +99,7 @@ impl CliError {
             | Self::Snapshot(_)
             | Self::Journal(_)
             | Self::Side(_)
+            | Self::Eval(_)
             | Self::Unrecorded(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,

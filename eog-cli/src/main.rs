@@ -5,6 +5,7 @@ mod beside;
 mod doctor;
 mod dry_run;
 mod error;
+mod eval;
 mod files;
 mod fork;
 mod investigate;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Stress(arguments) => stress::run(&arguments),
         Command::Tool(arguments) => tool::run(&arguments),
         Command::Prompt(what) => prompt::run(&what),
+        Command::Eval(arguments) => eval::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),

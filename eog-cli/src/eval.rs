@@ -1,0 +1,60 @@
+//! `eog eval`: how good it is, on incidents whose causes are known.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use eog_eval::{EvalError, itbench, petshop, suite};
+use serde::Serialize;
+
+use crate::args::{Eval, EvalFormat, Evaluated};
+use crate::error::{CliError, Exit};
+use crate::{files, report};
+
+/// `eog eval`.
+pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
+    match &arguments.what {
+        Evaluated::Suite { dir } => {
+            let report = suite::evaluate(dir)?;
+            tell(arguments, &report, &report.to_csv())
+        }
+        Evaluated::Petshop { dir } => {
+            let report = petshop::evaluate(dir)?;
+            tell(arguments, &report, &report.to_csv())
+        }
+        Evaluated::Itbench { truths, outputs, k } => {
+            let truths = itbench::Truths::read(truths)?;
+            let report = itbench::evaluate_outputs(&truths, outputs, *k)?;
+            tell(arguments, &report, &report.to_csv())
+        }
+    }
+}
+
+fn tell(
+    arguments: &Eval,
+    report: &(impl Display + Serialize),
+    csv: &str,
+) -> Result<Exit, CliError> {
+    if let Some(path) = &arguments.csv {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        files::write(folder.unwrap_or(Path::new(".")), &name, csv)?;
+    }
+    let text = match arguments.format {
+        EvalFormat::Text => {
+            report.to_string().lines().map(|line| format!("{}\n", report::clean(line))).collect()
+        }
+        EvalFormat::Json => {
+            let json = serde_json::to_string_pretty(report).unwrap_or_default();
+            format!("{}\n", report::escape_json(&json))
+        }
+        EvalFormat::Csv => csv.to_owned(),
+    };
+    files::print(&text)?;
+    Ok(Exit::Diagnosed)
+}
+
+impl From<EvalError> for CliError {
+    fn from(error: EvalError) -> Self {
+        Self::Eval(error)
+    }
+}
