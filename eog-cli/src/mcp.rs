@@ -5,13 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog::Finished;
 use eog::travel::Explanation;
-use eog_mcp::server::{Evidence, HttpSettings, Reports, ServeError, Server, Settings, Token};
+use eog::{AbductivePolicy, Finished};
+use eog_mcp::server::{HttpSettings, Policies, Reports, Run, ServeError, Server, Settings, Token};
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::investigate::interrupted;
+use crate::judge::Judge;
+use crate::progress::Progress;
 use crate::report::{self, Report, clean_line};
 
 /// The most bytes of a file with a token.
@@ -25,7 +27,8 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let McpCommand::Serve(serve) = &arguments.command;
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.map(|address| http(serve, address)).transpose()?;
-    let server = Server::open(settings(serve), Arc::new(Evidence), Arc::new(Rendered))?;
+    let judge = Judged(Judge::choose(&serve.judging)?);
+    let server = Server::open(settings(serve), Arc::new(judge), Arc::new(Rendered))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -99,6 +102,21 @@ fn token(file: Option<&Path>) -> Result<Option<Token>, CliError> {
     Token::new(&text)
         .map(Some)
         .map_err(|error| CliError::Usage(clean_line(&format!("{from}: {error}"))))
+}
+
+/// Whoever judges by the command line.
+struct Judged(Judge);
+
+impl Policies for Judged {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn policy(&self, run: Run<'_>) -> Result<Box<dyn AbductivePolicy>, String> {
+        let models = self.0.models(run.recorder, run.spent_before, &Progress::start(true));
+        let models = models.map_err(|error| error.to_string())?;
+        Ok(self.0.policy(models.as_ref(), run.case))
+    }
 }
 
 /// The reports of this program.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::reading::parse_size;
-use super::{Reading, parse_seconds};
+use super::{Judging, Reading, parse_seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
@@ -54,6 +54,10 @@ pub(crate) struct Serve {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    // Who judges the investigations of clients. The rules choose where to start, and tell.
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 
     /// Most memory for folders that were read, such as 1G, by the size of their files. Those that
     /// were not used for longest make room.

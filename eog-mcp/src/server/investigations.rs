@@ -6,7 +6,7 @@ use std::time::Duration;
 use eog::{
     Budget, CallRecorder, Case, Config, Controller, Engine, EntityId, EntryBody, Event,
     EventSender, EventStream, Finished, Journal, JournalError, Ledger, Limits, Observation,
-    StopReason, Window,
+    StopReason,
 };
 use eog_evidence::open_case;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
@@ -19,7 +19,7 @@ use super::error::Problem;
 use super::handler::{Asked, Voice};
 use super::library::Loaded;
 use super::store::{Began, Ended, InvestigationId, Part};
-use super::{Server, words};
+use super::{Run as Judged, Server, words};
 
 /// Policy calls of an investigation unless the caller says otherwise.
 const BUDGET: u64 = 200;
@@ -140,7 +140,6 @@ impl Server {
         events: EventSender,
     ) -> Result<Run, Problem> {
         let shared = &self.0;
-        let policy = shared.policies.policy().map_err(Problem::Store)?;
         let seconds = match &work {
             Work::Begin(arguments) => arguments.seconds,
             Work::GoOn { seconds, .. } => *seconds,
@@ -157,12 +156,15 @@ impl Server {
                 let contract = Supplemented::new(source, &Default::default(), case.window);
                 let path = shared.store.journal(&id);
                 let (recorder, records) = CallRecorder::beside(&path)?;
+                let spent_before = records.usage_so_far();
+                let run = Judged { case: &case, recorder: &recorder, spent_before };
+                let policy = shared.policies.policy(run).map_err(Problem::Store)?;
                 let engine = Engine::new(contract, policy)
                     .with_limits(limits)
                     .with_events(events)
                     .with_controls(controls)
                     .with_journal(Journal::create(&path)?)
-                    .with_recorder(recorder, records.usage_so_far());
+                    .with_recorder(recorder, spent_before);
                 let finished = runtime.block_on(engine.investigate(config, case));
                 (id, began.name, finished)
             }
@@ -173,20 +175,23 @@ impl Server {
                 let (journal, recovered) = open_journal(&id, &path)?;
                 let _live = shared.runner.mark(&id);
                 let ledger = recovered.ledger;
-                let window = self.same_judge(&id, &ledger)?;
+                let case = self.same_judge(&id, &ledger)?;
                 let source = self.source(&began)?;
                 same_case(&began, &source, &ledger)?;
                 let answers = self.to_open_questions(&id, &ledger, answers)?;
                 let told = self.note(&id, &answers)?;
                 shared.store.forget_end(&id)?;
-                let contract = Supplemented::new(source, &shared.store.people(&id), window);
+                let contract = Supplemented::new(source, &shared.store.people(&id), case.window);
                 let (recorder, records) = CallRecorder::beside(&path)?;
+                let spent_before = records.usage_so_far();
+                let run = Judged { case, recorder: &recorder, spent_before };
+                let policy = shared.policies.policy(run).map_err(Problem::Store)?;
                 let engine = Engine::new(contract, policy)
                     .with_limits(limits)
                     .with_events(events)
                     .with_controls(controls)
                     .with_journal(journal)
-                    .with_recorder(recorder, records.usage_so_far());
+                    .with_recorder(recorder, spent_before);
                 let finished = runtime.block_on(async {
                     for entity in told {
                         // It is taken in as soon as the run goes on; a few always fit.
@@ -233,12 +238,12 @@ impl Server {
         shared.library.load(&folder, architecture.as_deref(), &shared.roots.name(&folder))
     }
 
-    /// Refuses to let somebody else judge than the ledger names. Gives the window.
-    pub(super) fn same_judge(
+    /// Refuses to let somebody else judge than the ledger names. Gives what it began with.
+    pub(super) fn same_judge<'l>(
         &self,
         id: &InvestigationId,
-        ledger: &Ledger,
-    ) -> Result<Window, Problem> {
+        ledger: &'l Ledger,
+    ) -> Result<&'l Case, Problem> {
         let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|entry| &entry.body)
         else {
             return Err(Problem::Empty(id.clone()));
@@ -248,7 +253,7 @@ impl Server {
             Some(then) if *then != now => {
                 Err(Problem::OtherJudge { id: id.clone(), then: then.clone(), now })
             }
-            _ => Ok(opened.case.window),
+            _ => Ok(&opened.case),
         }
     }
 

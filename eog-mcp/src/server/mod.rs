@@ -50,7 +50,7 @@ use catalogue::Catalogue;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};
 use library::Library;
-pub use policies::{Evidence, Policies};
+pub use policies::{Evidence, Policies, Run};
 pub use reports::Reports;
 use roots::Roots;
 use runner::Runner;

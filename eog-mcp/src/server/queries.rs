@@ -1,16 +1,16 @@
 //! Short questions: about stored investigations, and to snapshots.
 
-use eog::EntityId;
 use eog::travel;
+use eog::{CallRecorder, EntityId, Usage};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
 
-use super::Server;
 use super::answers::{Compared, Concluded, Explained, Listed, Summary};
 use super::arguments::{self, Checked, Diff, Explain, List};
 use super::error::Problem;
 use super::investigations::result;
+use super::{Run, Server};
 
 /// Investigations of a page unless the caller says otherwise.
 const PAGE: usize = 20;
@@ -22,8 +22,10 @@ impl Server {
         let id = shared.store.find(&arguments.investigation)?;
         let entity = arguments::entity("explain", &arguments.entity)?;
         let (began, finished) = self.standing(&id)?;
-        self.same_judge(&id, finished.ledger())?;
-        let policy = shared.policies.policy().map_err(Problem::Store)?;
+        let case = self.same_judge(&id, finished.ledger())?;
+        let recorder = CallRecorder::in_memory();
+        let run = Run { case, recorder: &recorder, spent_before: Usage::default() };
+        let policy = shared.policies.policy(run).map_err(Problem::Store)?;
         let runtime = tokio::runtime::Handle::current();
         let explained =
             runtime.block_on(travel::explain(finished.ledger(), &entity, Some(&*policy)));
