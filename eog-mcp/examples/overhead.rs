@@ -47,6 +47,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let stdio = TokioChildProcess::new(tokio::process::Command::from(command()))?;
     let stdio: Client = ClientConfig::default().serve(stdio).await?;
     let (server, url) = over_http(command())?;
+    // A build with eog-llm has TLS without a provider of its own; the client asks for one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let http = StreamableHttpClientTransport::from_uri(url.clone());
     let http: Client = ClientConfig::default().serve(http).await?;
 

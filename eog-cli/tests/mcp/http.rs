@@ -47,6 +47,8 @@ fn hello() -> String {
 async fn a_client_with_the_token_investigates() {
     let place = Place::new();
     let server = place.http(&[], Some(TOKEN));
+    // A build with eog-llm has TLS without a provider of its own; the client asks for one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let config =
         StreamableHttpClientTransportConfig::with_uri(server.url.clone()).auth_header(TOKEN);
     let client = client().serve(StreamableHttpClientTransport::from_config(config)).await.unwrap();

@@ -21,6 +21,8 @@ async fn a_hundred_calls_at_once_are_all_answered() {
         let stopped = async { stopped.await.unwrap_or_default() };
         async move { server.http(listener, HttpSettings::default(), stopped).await }
     });
+    // A build with eog-llm has TLS without a provider of its own; the client asks for one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     // Each client has a connection and a session of its own.
     let calls = (0..100).map(|_| {
         let transport = StreamableHttpClientTransport::from_uri(url.clone());
