@@ -15,7 +15,8 @@ use crate::report::{clean, clean_line};
 pub(crate) enum Exit {
     /// At least one origin that explains an alert was found.
     Diagnosed = 0,
-    /// Output could not be written, or not a single evaluation led to a decision.
+    /// Output could not be written, not a single evaluation led to a decision, or recorded traffic
+    /// of models lacks an answer.
     Failed = 1,
     /// The command line is wrong. Clap uses the same code.
     BadUsage = 2,
@@ -44,6 +45,8 @@ pub(crate) enum CliError {
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("interrupted before the investigation began{}", as_command(onward.as_deref()))]
     Interrupted { onward: Option<String> },
+    #[error("recorded traffic in {} cannot be used: {reason}", path.display())]
+    NotRecorded { path: PathBuf, reason: String },
     #[error("{0}")]
     Unrecorded(RecordError),
     #[error("{0}")]
@@ -101,7 +104,10 @@ impl CliError {
             | Self::Start { .. } => Exit::BadInput,
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
-            Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped { .. } => Exit::Failed,
+            Self::Write { .. }
+            | Self::Runtime(_)
+            | Self::NotRecorded { .. }
+            | Self::JournalStopped { .. } => Exit::Failed,
         }
     }
 }

@@ -16,11 +16,21 @@ pub(crate) struct Onward<'a> {
     pub(crate) architecture: Option<&'a Path>,
 }
 
+/// Why a model did not tell the result of a finished investigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutShort {
+    /// Somebody did not want to wait for it.
+    Interrupted,
+    /// A budget did not allow it.
+    OverBudget(BudgetKind),
+}
+
 impl Onward<'_> {
     /// The command that goes on, if the run stopped although something was left to do.
     pub(crate) fn after(
         &self,
         finished: &Finished,
+        cut_short: Option<CutShort>,
         running: &Running,
         judge: &Judge,
     ) -> Option<String> {
@@ -29,15 +39,7 @@ impl Onward<'_> {
             StopReason::Cancelled | StopReason::Deadline => self.resume(running, judge),
             // The limits of models are not those of the ledger: with others it goes on.
             StopReason::BudgetExhausted { which } if which != BudgetKind::Hops => {
-                let more = match which {
-                    BudgetKind::Tokens => " --max-tokens …".to_owned(),
-                    BudgetKind::Cost => " --max-usd …".to_owned(),
-                    _ => match judge.settings.llm.budget.calls {
-                        Some(calls) => format!(" --max-model-calls {}", calls.saturating_mul(2)),
-                        None => String::new(),
-                    },
-                };
-                Some(self.command("resume", journal, &more, running, judge))
+                Some(self.with_more(which, journal, running, judge))
             }
             StopReason::BudgetExhausted { .. } => {
                 let at = finished.ledger().next_seq().checked_sub(1)?;
@@ -45,8 +47,30 @@ impl Onward<'_> {
                 let end = format!(" --at {at} --budget {more}");
                 Some(self.command("fork", journal, &end, running, judge))
             }
-            StopReason::Converged { .. } => None,
+            StopReason::Converged { .. } => match cut_short? {
+                CutShort::Interrupted => self.resume(running, judge),
+                CutShort::OverBudget(which) => Some(self.with_more(which, journal, running, judge)),
+            },
         }
+    }
+
+    /// The command that goes on with a larger budget for models.
+    fn with_more(
+        &self,
+        which: BudgetKind,
+        journal: &Path,
+        running: &Running,
+        judge: &Judge,
+    ) -> String {
+        let more = match which {
+            BudgetKind::Tokens => " --max-tokens …".to_owned(),
+            BudgetKind::Cost => " --max-usd …".to_owned(),
+            _ => match judge.settings.llm.budget.calls {
+                Some(calls) => format!(" --max-model-calls {}", calls.saturating_mul(2)),
+                None => String::new(),
+            },
+        };
+        self.command("resume", journal, &more, running, judge)
     }
 
     /// The command that goes on with the journal.
