@@ -45,8 +45,8 @@ pub(crate) enum CliError {
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("interrupted before the investigation began{}", as_command(onward.as_deref()))]
     Interrupted { onward: Option<String> },
-    #[error("recorded traffic in {} cannot be used: {reason}", path.display())]
-    NotRecorded { path: PathBuf, reason: String },
+    #[error("{0}")]
+    NotRecorded(String),
     #[error("{0}")]
     Unrecorded(RecordError),
     #[error("{0}")]
@@ -106,7 +106,7 @@ impl CliError {
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
             Self::Write { .. }
             | Self::Runtime(_)
-            | Self::NotRecorded { .. }
+            | Self::NotRecorded(_)
             | Self::JournalStopped { .. } => Exit::Failed,
         }
     }

@@ -153,7 +153,7 @@ impl Work<'_> {
                 None => Ok(by_rule),
             }
         })?;
-        self.judge.must_be_recorded(models.as_ref())?;
+        models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
         // A start that was chosen by rule for want of a budget is good enough for a report, but whoever
         // goes on with a larger one shall have it chosen by the model.
         let beside = match models.as_ref().and_then(Models::over_budget) {
@@ -223,13 +223,13 @@ impl Work<'_> {
         let recorder = beside.recorder.clone();
         let engine = beside.of_engine(Engine::new(source.contract, policy));
         let finished = drive(self.running, self.judge, &self.progress, engine, run)?;
-        self.judge.must_be_recorded(models)?;
+        models.map_or(Ok(()), Models::must_be_recorded)?;
         // Who interrupts wants nobody to be asked any more.
         let finalizer =
             self.judge.finalizer(models).filter(|_| finished.stop != StopReason::Cancelled);
         let told =
             finalizer.map(|finalizer| self.tell_by_model(&finalizer, &finished)).transpose()?;
-        self.judge.must_be_recorded(models)?;
+        models.map_or(Ok(()), Models::must_be_recorded)?;
         let (narrative, interrupted) = told.unzip();
         let over_budget = models.and_then(Models::over_budget).map(CutShort::OverBudget);
         let cut_short = match interrupted {

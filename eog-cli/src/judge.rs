@@ -44,6 +44,11 @@ impl Models {
     pub(crate) fn over_budget(&self) -> Option<BudgetKind> {
         self.watch.over_budget()
     }
+
+    /// Refuses what came of recorded traffic that lacks an answer: it says nothing of the models.
+    pub(crate) fn must_be_recorded(&self) -> Result<(), CliError> {
+        self.watch.missed().map_or(Ok(()), |missed| Err(CliError::NotRecorded(missed)))
+    }
 }
 
 impl Judge {
@@ -168,16 +173,6 @@ impl Judge {
     pub(crate) fn finalizer(&self, models: Option<&Models>) -> Option<Finalizer> {
         let models = models.filter(|_| self.settings.finalize == By::Model)?;
         Some(Finalizer::new(models.finalize.clone()))
-    }
-
-    /// Refuses what came of recorded traffic that lacks an answer: it says nothing of the models.
-    pub(crate) fn must_be_recorded(&self, models: Option<&Models>) -> Result<(), CliError> {
-        match (models.and_then(|models| models.watch.missed()), &self.settings.llm.cassette) {
-            (Some(reason), Some(cassette)) => {
-                Err(CliError::NotRecorded { path: cassette.path.clone(), reason })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Refuses to let somebody else judge than the ledger names, if it names anybody.

@@ -47,6 +47,8 @@ fn a_run_that_may_make_few_calls_is_completed_with_more() {
         ]);
         assert_eq!(run.code, Some(0), "{most}: {}", run.said);
         assert_eq!(causes(&run.result()), ["frontend"]);
+        let calls = &run.result()["spent"]["usage"]["model_calls"];
+        assert_eq!(calls, all.len(), "{most}: both runs count");
         let summary = run.result()["narrative"]["summary"].as_str().unwrap().to_owned();
         assert!(summary.starts_with(SUMMARY), "{most}: {summary}");
         let ledger = std::fs::read_to_string(lab.path("out/ledger.jsonl")).unwrap();

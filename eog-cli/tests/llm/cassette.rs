@@ -63,6 +63,13 @@ fn what_was_recorded_is_replayed_without_a_model_and_holds_no_key() {
     assert!(!run.printed.contains(KEY) && !run.said.contains(KEY));
     assert!(ledger.contains("your key is"), "the model spoke of it");
 
+    // Nor is the key in anything without a cassette.
+    let without = Lab::at(&server, "");
+    let (_, unrecorded) = without.ledger(&["--journal", "run.journal"]);
+    assert!(unrecorded == ledger, "another ledger");
+    assert!(without.files().iter().all(|(_, text)| !text.contains(KEY)), "the key is in a file");
+    server.take();
+
     let cassette = lab.path("traffic.jsonl");
     let (replayed, same) = replay(&cassette);
     assert_eq!(replayed.code, Some(0), "{}", replayed.said);

@@ -143,6 +143,16 @@ fn an_opening_that_fails_is_chosen_by_rule_and_says_so() {
 }
 
 #[test]
+fn a_key_that_is_not_taken_decides_nothing_and_is_told() {
+    let server = Server::start(|_| Reply::Status(401, "content-type", "text/plain"));
+    let (run, _) = Lab::at(&server, "").ledger(&[]);
+    let (failures, _) = told(&run);
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    let said = "HTTP status 401: the key is wrong or may not use this model";
+    assert!(failures[0].contains(said), "{failures:?}");
+}
+
+#[test]
 fn a_result_that_no_model_tells_is_told_by_rule_and_says_so() {
     let server = Server::start(|asked| match asked.phase() {
         "finalize" => Reply::Answer("{}".into()),

@@ -22,7 +22,16 @@ fn interrupted_in(phase: &'static str) -> (Run, String, usize) {
     let path = flash_sale();
     let path = path.to_str().unwrap();
     let child = lab
-        .eog(&["investigate", path, "--journal", "run.journal", "--format", "json"])
+        .eog(&[
+            "investigate",
+            path,
+            "--journal",
+            "run.journal",
+            "--format",
+            "json",
+            "--max-tokens",
+            "500000",
+        ])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -47,7 +56,7 @@ fn an_interrupt_ends_every_phase_and_the_journal_goes_on() {
     let (_, expected) = Lab::at(&server, "").ledger(&[]);
     let all = server.seen().len();
     let path = flash_sale();
-    let onward = format!("eog resume run.journal {}", path.display());
+    let onward = format!("eog resume run.journal {} --max-tokens 500000", path.display());
     for phase in ["bootstrap", "explore", "finalize"] {
         let (run, ledger, asked) = interrupted_in(phase);
         assert_eq!(run.code, Some(130), "{phase}: {}", run.said);
