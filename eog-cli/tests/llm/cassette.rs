@@ -33,11 +33,11 @@ fn replaying(cassette: &Path) -> Lab {
     ))
 }
 
-fn replay(cassette: &Path) -> (Run, String) {
-    let lab = replaying(cassette);
-    let path = flash_sale();
-    let arguments = ["investigate", path.to_str().unwrap(), "--format", "json", "--out", "out"];
-    let run = Run::of(&lab.eog(&arguments).env_remove("OPENAI_API_KEY").output().unwrap());
+/// A run in this folder without a key, and the ledger it leaves.
+fn replay(lab: &Lab, verb: &[&str]) -> (Run, String) {
+    let out = ["--format", "json", "--out", "out"];
+    let mut eog = lab.eog(&[verb, &out].concat());
+    let run = Run::of(&eog.env_remove("OPENAI_API_KEY").output().unwrap());
     (run, std::fs::read_to_string(lab.path("out/ledger.jsonl")).unwrap_or_default())
 }
 
@@ -71,7 +71,8 @@ fn what_was_recorded_is_replayed_without_a_model_and_holds_no_key() {
     server.take();
 
     let cassette = lab.path("traffic.jsonl");
-    let (replayed, same) = replay(&cassette);
+    let path = flash_sale();
+    let (replayed, same) = replay(&replaying(&cassette), &["investigate", path.to_str().unwrap()]);
     assert_eq!(replayed.code, Some(0), "{}", replayed.said);
     assert!(same == ledger, "another ledger");
     assert_eq!(replayed.result()["narrative"], run.result()["narrative"]);
@@ -80,13 +81,15 @@ fn what_was_recorded_is_replayed_without_a_model_and_holds_no_key() {
     assert!(server.seen().is_empty(), "nothing is asked twice");
 }
 
-/// Whichever phase it is of.
+/// Whichever phase it is of. Once it is recorded, the run goes on where it ended.
 #[test]
 fn an_answer_that_was_not_recorded_is_missed_loudly() {
     let server = Server::start(|asked| read(asked, Start::Alerts));
     let lab = Lab::at(&server, "");
-    let (run, _) = lab.ledger(&["--cassette", "traffic.jsonl"]);
+    let (run, expected) = lab.ledger(&["--cassette", "traffic.jsonl"]);
     assert_eq!(run.code, Some(0), "{}", run.said);
+    let path = flash_sale();
+    let path = path.to_str().unwrap();
     let whole = std::fs::read_to_string(lab.path("traffic.jsonl")).unwrap();
     for phase in ["filter_spec_changes", "explore", "finalize"] {
         let mark = format!("\"phase\":\"{phase}\"");
@@ -95,11 +98,17 @@ fn an_answer_that_was_not_recorded_is_missed_loudly() {
             whole.lines().enumerate().filter(|(n, _)| *n != at).map(|(_, line)| line).collect();
         let cassette = lab.path(&format!("{phase}.jsonl"));
         std::fs::write(&cassette, lines.join("\n") + "\n").unwrap();
-        let (run, ledger) = replay(&cassette);
+        let lab = replaying(&cassette);
+        let (run, ledger) = replay(&lab, &["investigate", path, "--journal", "run.journal"]);
         assert_eq!((run.code, ledger.as_str(), run.printed.as_str()), (Some(1), "", ""), "{phase}");
         let said: Vec<&str> = run.said.lines().collect();
         let [line] = said.as_slice() else { panic!("{phase}: {said:?}") };
         assert!(line.contains(&cassette.display().to_string()), "{line}");
         assert!(line.contains(phase), "{line}");
+
+        std::fs::write(&cassette, &whole).unwrap();
+        let (run, ledger) = replay(&lab, &["resume", "run.journal", path]);
+        assert_eq!(run.code, Some(0), "{phase}: {}", run.said);
+        assert!(ledger == expected, "{phase}: another ledger");
     }
 }

@@ -39,7 +39,10 @@ fn at_first(phases: &[&'static str], reply: fn() -> Reply) -> Server {
 
 const HALF: &str = "{ \"because\": \"the sale";
 
-fn wrong_answers() -> [(&'static str, fn() -> Reply, &'static str); 6] {
+/// What it is called, the answer, and what is said of it.
+type Wrong = (&'static str, fn() -> Reply, &'static str);
+
+fn wrong_answers() -> [Wrong; 6] {
     [
         ("malformed", || Reply::Answer("no JSON".into()), "not JSON"),
         ("misfit", || Reply::Answer("{\"label\": \"guilty\"}".into()), "required property"),
