@@ -7,8 +7,8 @@ use crate::lab::{KEY, Lab, Run, causes, flash_sale};
 use crate::reader::{Start, read};
 use crate::server::{Asked, Reply, Server};
 
-/// Nothing else is asked of a provider, and nobody waits for long.
-const ONE_ATTEMPT: &str = "retries = 0\ntimeout_s = 0.5";
+/// Nothing is asked again. The time is more than a busy machine needs for an answer.
+const ONE_ATTEMPT: &str = "retries = 0\ntimeout_s = 2.5";
 
 fn reader(asked: &Asked) -> Reply {
     read(asked, Start::Change)
@@ -117,6 +117,22 @@ fn providers_that_are_busy_or_broken_are_asked_again() {
     }
 }
 
+/// The call fails at once, and nobody sleeps for ten minutes.
+#[test]
+fn a_provider_that_asks_for_a_long_wait_is_not_waited_for() {
+    let server = Server::start(|asked| match asked.explores("gateway") {
+        true => Reply::Status(429, "retry-after", "600"),
+        false => reader(asked),
+    });
+    let (run, _) = Lab::at(&server, "").ledger(&[]);
+    let (failures, causes) = told(&run);
+    assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{}", run.said);
+    assert!(failures[0].contains("HTTP status 429: too many requests"), "{failures:?}");
+    let evaluations = failures.iter().filter(|failure| failure.contains("gateway")).count();
+    let asked = server.seen().iter().filter(|asked| asked.explores("gateway")).count();
+    assert_eq!(asked, evaluations, "once each");
+}
+
 #[test]
 fn a_provider_that_does_not_answer_is_given_up_in_time() {
     let server = Server::start(|asked| match asked.explores("gateway") {
@@ -126,7 +142,7 @@ fn a_provider_that_does_not_answer_is_given_up_in_time() {
     let (run, _) = Lab::at(&server, ONE_ATTEMPT).ledger(&[]);
     let (failures, causes) = told(&run);
     assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{}", run.said);
-    let said = "no answer within 0.5 s: raise llm.timeout_s";
+    let said = "no answer within 2.5 s: raise llm.timeout_s";
     assert!(failures[0].contains("gateway") && failures[0].contains(said), "{failures:?}");
 }
 

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use eog_prompts::{ChatMessage, ChatRequest, TokenCounter, phases};
+
 use crate::lab::{KEY, Lab, Run, flash_sale};
 use crate::reader::{Start, read};
 use crate::server::Server;
@@ -37,10 +39,13 @@ fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
     let seen = server.seen();
     let first = &seen[0];
     assert_eq!((first.system().trim(), first.question().trim()), (system.trim(), user.trim()));
-    let counter = eog_prompts::TokenCounter::new("gpt2");
-    let texts = counter.text(system.trim()) + counter.text(user.trim());
-    // What frames the messages, and the schema of the answer, come on top.
-    assert!((texts..texts + 1_000).contains(&tokens), "{texts} and {tokens}");
+    let request = ChatRequest {
+        phase: "explore".to_owned(),
+        messages: vec![ChatMessage::system(first.system()), ChatMessage::user(first.question())],
+        answer: phases::answer_forms().into_iter().find(|form| form.name == "explore"),
+        max_output_tokens: 1,
+    };
+    assert_eq!(tokens, TokenCounter::new("gpt2").request(&request));
 }
 
 #[test]
