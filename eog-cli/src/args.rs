@@ -104,7 +104,8 @@ macro_rules! exit_codes {
         "\
 Exit codes:
   0    diagnosed: an origin that explains at least one alert was found
-  1    output could not be written, or not a single evaluation led to a decision
+  1    output could not be written, not a single evaluation led to a decision, or recorded
+       traffic of models lacks an answer
   2    wrong command line
   3    inconclusive: no origin found; the report ranks the candidates
   4    the input cannot be used; the message names file, place and reason

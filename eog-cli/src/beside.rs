@@ -49,6 +49,12 @@ impl Beside {
         Ok(Self { journal: Some(journal), recorder, spent_before })
     }
 
+    /// The same without the journal, whose end the next run shall find as it is. What is asked is
+    /// still recorded.
+    pub(crate) fn without_journal(self) -> Self {
+        Self { journal: None, ..self }
+    }
+
     /// Has an engine store what it does.
     pub(crate) fn of_engine(self, engine: AnyEngine) -> AnyEngine {
         let engine = engine.with_recorder(self.recorder, self.spent_before);

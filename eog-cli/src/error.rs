@@ -16,7 +16,8 @@ use crate::report::{clean, clean_line};
 pub(crate) enum Exit {
     /// At least one origin that explains an alert was found.
     Diagnosed = 0,
-    /// Output could not be written, or not a single evaluation led to a decision.
+    /// Output could not be written, not a single evaluation led to a decision, or recorded traffic
+    /// of models lacks an answer.
     Failed = 1,
     /// The command line is wrong. Clap uses the same code.
     BadUsage = 2,
@@ -47,6 +48,8 @@ pub(crate) enum CliError {
     Interrupted { onward: Option<String> },
     #[error("{0}")]
     Eval(EvalError),
+    #[error("{0}")]
+    NotRecorded(String),
     #[error("{0}")]
     Unrecorded(RecordError),
     #[error("{0}")]
@@ -105,7 +108,10 @@ impl CliError {
             | Self::Start { .. } => Exit::BadInput,
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
-            Self::Write { .. } | Self::Runtime(_) | Self::JournalStopped { .. } => Exit::Failed,
+            Self::Write { .. }
+            | Self::Runtime(_)
+            | Self::NotRecorded(_)
+            | Self::JournalStopped { .. } => Exit::Failed,
         }
     }
 }

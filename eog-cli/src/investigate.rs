@@ -16,7 +16,7 @@ use crate::error::{CliError, Exit};
 use crate::files;
 use crate::judge::{Judge, Models};
 use crate::memory::Memory;
-use crate::onward::{self, Onward};
+use crate::onward::{self, CutShort, Onward};
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::source::{self, Source};
@@ -24,10 +24,13 @@ use crate::source::{self, Source};
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let (running, start) = (&arguments.running, &arguments.start);
+    // What is shown and never sent needs no key, and no place to write to.
     if arguments.dry_run {
         let judge = Judge::outline(&running.judging)?;
-        let (source, case) = begin(&Progress::start(running.quiet), start)?;
-        return dry_run::run(&judge, &source, &case, start);
+        let progress = Progress::start(running.quiet);
+        let (source, by_rule) = begin(&progress, start)?;
+        drop(progress);
+        return dry_run::run(&judge, &source, &by_rule, start);
     }
     let judge = Judge::choose(&running.judging)?;
     let progress = prepare(running)?;
@@ -150,6 +153,13 @@ impl Work<'_> {
                 None => Ok(by_rule),
             }
         })?;
+        models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
+        // A start that was chosen by rule for want of a budget is good enough for a report, but whoever
+        // goes on with a larger one shall have it chosen by the model.
+        let beside = match models.as_ref().and_then(Models::over_budget) {
+            Some(_) => beside.without_journal(),
+            None => beside,
+        };
         self.drive_with(source, &case.clone(), beside, models.as_ref(), async |engine| {
             Ok(engine.investigate(began.config, case).await)
         })
@@ -213,27 +223,37 @@ impl Work<'_> {
         let recorder = beside.recorder.clone();
         let engine = beside.of_engine(Engine::new(source.contract, policy));
         let finished = drive(self.running, self.judge, &self.progress, engine, run)?;
-        let finalizer = self.judge.finalizer(models);
+        models.map_or(Ok(()), Models::must_be_recorded)?;
+        // Who interrupts wants nobody to be asked any more.
+        let finalizer =
+            self.judge.finalizer(models).filter(|_| finished.stop != StopReason::Cancelled);
         let told =
             finalizer.map(|finalizer| self.tell_by_model(&finalizer, &finished)).transpose()?;
-        let spent_after = recorder.take_usage();
+        models.map_or(Ok(()), Models::must_be_recorded)?;
+        let (narrative, interrupted) = told.unzip();
+        let over_budget = models.and_then(Models::over_budget).map(CutShort::OverBudget);
+        let cut_short = match interrupted {
+            Some(true) => Some(CutShort::Interrupted),
+            _ => over_budget,
+        };
+        let told = Told { narrative, spent_after: recorder.take_usage(), cut_short };
         drop(self.progress);
         memory.tell(self.running.quiet);
-        let told = Told { narrative: told, spent_after };
         tell(self.running, self.judge, source.incident.name, finished, told, self.onward)
     }
 
-    /// Has a model tell the result. Whoever does not want to wait for it gets that of the rules.
+    /// Has a model tell the result. Whoever does not want to wait for it gets that of the rules. Says
+    /// whether that was so.
     fn tell_by_model(
         &self,
         finalizer: &Finalizer,
         finished: &Finished,
-    ) -> Result<Narrative, CliError> {
+    ) -> Result<(Narrative, bool), CliError> {
         let material = Material::of(&finished.controller);
         Ok(runtime()?.block_on(async {
             tokio::select! {
-                finalized = finalizer.finalize(&material) => finalized.narrative,
-                () = interrupted() => eog_prompts::narrate(&material),
+                finalized = finalizer.finalize(&material) => (finalized.narrative, false),
+                () = interrupted() => (eog_prompts::narrate(&material), true),
             }
         }))
     }
@@ -243,6 +263,7 @@ impl Work<'_> {
 pub(crate) struct Told {
     narrative: Option<Narrative>,
     spent_after: Usage,
+    cut_short: Option<CutShort>,
 }
 
 fn nothing_yet(journal: &Path) -> CliError {
@@ -323,7 +344,7 @@ pub(crate) fn tell(
     let journal_error = finished.journal_error.take();
     let next = match &journal_error {
         Some(_) => onward.resume(running, judge),
-        None => onward.after(&finished, running, judge),
+        None => onward.after(&finished, told.cut_short, running, judge),
     };
     let journal = journal_error.map_or(Ok(()), |error| {
         Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
@@ -348,6 +369,7 @@ pub(crate) fn tell(
     outputs?;
     Ok(match finished.stop {
         StopReason::Cancelled => Exit::Interrupted,
+        _ if told.cut_short == Some(CutShort::Interrupted) => Exit::Interrupted,
         _ if report.nothing_was_decided() => Exit::Failed,
         _ if report.is_diagnosed() => Exit::Diagnosed,
         _ => Exit::Inconclusive,

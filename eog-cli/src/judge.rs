@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use eog::{
-    AbductivePolicy, BoxFuture, CallRecorder, Case, CommandPolicy, Digest, Usage, command_identity,
+    AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, CommandPolicy, Digest, Usage,
+    command_identity,
 };
 use eog_evidence::EvidencePolicy;
 use eog_llm::{Amounts, ConfigError, Recorded};
@@ -19,6 +20,7 @@ use crate::error::CliError;
 use crate::progress::Progress;
 use crate::report;
 use crate::settings::Settings;
+use crate::watch::Watch;
 
 /// What a ledger calls the built-in rules.
 const EVIDENCE: &str = "evidence";
@@ -34,6 +36,19 @@ pub(crate) struct Judge {
 pub(crate) struct Models {
     explore: Prompter,
     finalize: Prompter,
+    watch: Watch,
+}
+
+impl Models {
+    /// The budget that did not allow a call, if one was not allowed.
+    pub(crate) fn over_budget(&self) -> Option<BudgetKind> {
+        self.watch.over_budget()
+    }
+
+    /// Refuses what came of recorded traffic that lacks an answer: it says nothing of the models.
+    pub(crate) fn must_be_recorded(&self) -> Result<(), CliError> {
+        self.watch.missed().map_or(Ok(()), |missed| Err(CliError::NotRecorded(missed)))
+    }
 }
 
 impl Judge {
@@ -108,14 +123,16 @@ impl Judge {
             tokens: spent_before.tokens_in.saturating_add(spent_before.tokens_out),
             micro_usd: spent_before.cost_micro_usd,
         });
+        let watch = Watch::default();
         let prompter = |models: Vec<Arc<dyn ChatModel>>| {
             let recorded = models.into_iter().map(|model| {
                 let told = progress.of_model(model);
-                Arc::new(Recorded::new(told, recorder.clone())) as Arc<dyn ChatModel>
+                watch.over(Arc::new(Recorded::new(told, recorder.clone())))
             });
             Prompter::new(Arc::clone(pack), recorded.collect())
         };
-        Ok(Some(Models { explore: prompter(built.explore), finalize: prompter(built.finalize) }))
+        let (explore, finalize) = (prompter(built.explore), prompter(built.finalize));
+        Ok(Some(Models { explore, finalize, watch }))
     }
 
     /// Who would ask, for prompts alone: none of its models can be called. None if nobody would.

@@ -22,6 +22,7 @@ mod source;
 mod stress;
 mod tool;
 mod travel;
+mod watch;
 
 use std::process::ExitCode;
 

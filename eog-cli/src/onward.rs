@@ -16,11 +16,21 @@ pub(crate) struct Onward<'a> {
     pub(crate) architecture: Option<&'a Path>,
 }
 
+/// Why a model did not tell the result of a finished investigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutShort {
+    /// Somebody did not want to wait for it.
+    Interrupted,
+    /// A budget did not allow it.
+    OverBudget(BudgetKind),
+}
+
 impl Onward<'_> {
     /// The command that goes on, if the run stopped although something was left to do.
     pub(crate) fn after(
         &self,
         finished: &Finished,
+        cut_short: Option<CutShort>,
         running: &Running,
         judge: &Judge,
     ) -> Option<String> {
@@ -29,29 +39,36 @@ impl Onward<'_> {
             StopReason::Cancelled | StopReason::Deadline => self.resume(running, judge),
             // The limits of models are not those of the ledger: with others it goes on.
             StopReason::BudgetExhausted { which } if which != BudgetKind::Hops => {
-                let more = match which {
-                    BudgetKind::Tokens => " --max-tokens …".to_owned(),
-                    BudgetKind::Cost => " --max-usd …".to_owned(),
-                    _ => match judge.settings.llm.budget.calls {
-                        Some(calls) => format!(" --max-model-calls {}", calls.saturating_mul(2)),
-                        None => String::new(),
-                    },
-                };
-                Some(self.command("resume", journal, &more, running, judge))
+                Some(self.with_more(which, journal, running, judge))
             }
             StopReason::BudgetExhausted { .. } => {
                 let at = finished.ledger().next_seq().checked_sub(1)?;
                 let more = finished.controller.config().budget.hops?.saturating_mul(2);
-                let end = format!(" --at {at} --budget {more}");
+                let end = format!(" --at {at} --budget {more}{}", limits(running, judge, None));
                 Some(self.command("fork", journal, &end, running, judge))
             }
-            StopReason::Converged { .. } => None,
+            StopReason::Converged { .. } => match cut_short? {
+                CutShort::Interrupted => self.resume(running, judge),
+                CutShort::OverBudget(which) => Some(self.with_more(which, journal, running, judge)),
+            },
         }
+    }
+
+    /// The command that goes on with a larger budget for models.
+    fn with_more(
+        &self,
+        which: BudgetKind,
+        journal: &Path,
+        running: &Running,
+        judge: &Judge,
+    ) -> String {
+        let limits = limits(running, judge, Some(which));
+        self.command("resume", journal, &limits, running, judge)
     }
 
     /// The command that goes on with the journal.
     pub(crate) fn resume(&self, running: &Running, judge: &Judge) -> Option<String> {
-        Some(self.command("resume", self.journal?, "", running, judge))
+        Some(self.command("resume", self.journal?, &limits(running, judge, None), running, judge))
     }
 
     fn command(
@@ -74,8 +91,13 @@ impl Onward<'_> {
         };
         let of = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let judging = &running.judging;
-        if let PolicyChoice::Command(program) = &judge.settings.policy {
-            add("policy", Some(&format!("command:{}", program.display())));
+        match (&judge.settings.policy, &judging.policy) {
+            (PolicyChoice::Command(program), _) => {
+                add("policy", Some(&format!("command:{}", program.display())));
+            }
+            // --model says it, too.
+            (PolicyChoice::Llm, Some(_)) if judging.model.is_none() => add("policy", Some("llm")),
+            _ => {}
         }
         add("config", of(&judging.config).as_deref());
         add("model", judging.model.as_deref());
@@ -92,6 +114,29 @@ impl Onward<'_> {
         }
         command
     }
+}
+
+/// The limits of models that were given as options, for what goes on must not cost more than was
+/// allowed; but more of one that is used up.
+fn limits(running: &Running, judge: &Judge, used_up: Option<BudgetKind>) -> String {
+    let judging = &running.judging;
+    let mut limits = String::new();
+    let calls = match used_up {
+        Some(BudgetKind::ModelCalls) => {
+            judge.settings.llm.budget.calls.map(|calls| calls.saturating_mul(2).max(1))
+        }
+        _ => judging.max_model_calls,
+    };
+    limits.extend(calls.map(|calls| format!(" --max-model-calls {calls}")));
+    limits += &match (used_up, judging.max_tokens) {
+        (Some(BudgetKind::Tokens), _) => " --max-tokens …".to_owned(),
+        (_, tokens) => tokens.map_or_else(String::new, |most| format!(" --max-tokens {most}")),
+    };
+    limits += &match (used_up, judging.max_usd) {
+        (Some(BudgetKind::Cost), _) => " --max-usd …".to_owned(),
+        (_, usd) => usd.map_or_else(String::new, |most| format!(" --max-usd {most}")),
+    };
+    limits
 }
 
 /// Says how to go on.

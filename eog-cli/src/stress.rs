@@ -7,7 +7,7 @@ use eog::{CallRecorder, Config, Usage};
 
 use crate::args::{self, StressFormat};
 use crate::error::{CliError, Exit};
-use crate::judge::Judge;
+use crate::judge::{Judge, Models};
 use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::{files, investigate, report};
@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     });
     drop(progress);
     memory.tell(arguments.quiet);
+    models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
     match stressed {
         Some(report) => tell(arguments, &source.incident.name, &report),
         None => {

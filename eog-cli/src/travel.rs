@@ -12,7 +12,7 @@ use eog::{
 
 use crate::args::{Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit};
-use crate::judge::Judge;
+use crate::judge::{Judge, Models};
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::{beside, files, investigate};
@@ -58,6 +58,7 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let policy = judge.policy(models.as_ref(), case);
     let explained =
         investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));
+    models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
     let explanation = explained.map_err(|error| unusable(error.to_string()))?;
     if explanation.belief.is_none() {
         return Err(unusable(unevaluated(&ledger, &entity)));

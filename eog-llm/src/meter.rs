@@ -212,14 +212,18 @@ impl<M: ChatModel> Metered<M> {
             self.meter.reserve(self.most(request)).map_err(|(kind, reason)| {
                 ChatError::new(&self.inner.info().name, ChatErrorKind::OverBudget(kind), reason)
             })?;
-        let answer = self.inner.chat(request).await;
-        match &answer {
+        let mut answer = self.inner.chat(request).await;
+        match &mut answer {
             Ok(response) => {
                 if let Some(actual) = self.amounts(&response.usage) {
                     reservation.actual = actual;
                 }
             }
-            Err(error) => reservation.actual = self.wasted(error, reservation.most),
+            Err(error) => {
+                reservation.actual = self.wasted(error, reservation.most);
+                // Reports and resumed runs count what the budget counts.
+                error.usage.calls = error.usage.calls.max(reservation.actual.calls);
+            }
         }
         answer
     }

@@ -144,6 +144,8 @@ impl GenaiModel {
             self.client.exec_chat_stream(self.model.clone(), conversation, Some(&options)).await;
         let stream = stream.map_err(|error| self.errors.from(&error))?.stream;
         let mut response = collector.read(stream).await?;
+        // Whoever repeats the key, it goes into no file.
+        response.text = self.errors.masker.mask_known(&response.text);
         if let Some(prices) = self.settings.capabilities.prices {
             response.usage.cost_micro_usd = prices.cost_micro_usd(&response.usage);
         }

@@ -1,0 +1,139 @@
+//! Whole investigations: every phase, two incidents, settings from everywhere.
+
+use std::path::{Path, PathBuf};
+
+use crate::lab::{KEY, Lab, causes, flash_sale};
+use crate::reader::{SUMMARY, Start, read};
+use crate::server::{Asked, Server};
+use serde_json::Value;
+
+/// All phases, in order.
+pub(crate) const PHASES: [&str; 6] = [
+    "select_investigation_window",
+    "filter_events",
+    "filter_spec_changes",
+    "bootstrap",
+    "explore",
+    "finalize",
+];
+
+fn assert_told_by_the_model(result: &Value, lab: &Lab) {
+    let narrative = &result["narrative"];
+    assert_eq!(narrative["author"], serde_json::json!({ "model": { "name": "openai/served" } }));
+    assert!(narrative["summary"].as_str().unwrap().starts_with(SUMMARY), "{narrative:#}");
+    assert_eq!(narrative["refused"], serde_json::json!([]), "{narrative:#}");
+    let report = std::fs::read_to_string(lab.path("out/report.md")).unwrap();
+    assert!(report.contains(SUMMARY), "{report}");
+}
+
+#[test]
+fn the_sale_is_diagnosed_by_a_model_in_every_phase() {
+    let server = Server::start(|asked| read(asked, Start::Alerts));
+    let lab = Lab::with("");
+    let run = lab.investigate(&[
+        "--policy",
+        "llm",
+        "--model",
+        "openai/gpt-5-mini",
+        "--base-url",
+        &server.url,
+        "--finalize",
+        "model",
+        "--out",
+        "out",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(run.code, Some(0), "{}\n{}", run.said, run.printed);
+    let result = run.result();
+    assert_eq!(causes(&result), ["frontend"]);
+    assert_eq!(result["conclusion"]["confidence"], "confirmed");
+    assert_told_by_the_model(&result, &lab);
+
+    let seen = server.seen();
+    assert_eq!(server.phases(), PHASES);
+    for asked in &seen {
+        assert!(asked.head.contains(&format!("Bearer {KEY}")), "{}", asked.head);
+        assert_eq!(asked.path, "/v1/chat/completions");
+        assert_eq!(asked.body["model"], "gpt-5-mini");
+        assert_eq!(asked.correction(), None, "{}", asked.phase());
+    }
+    // The database is blamed first, and cleared by what its neighbours are told.
+    let explored: Vec<String> =
+        seen.iter().filter(|asked| asked.phase() == "explore").map(Asked::entity).collect();
+    assert!(explored.iter().filter(|entity| *entity == "database").count() >= 2, "{explored:?}");
+    let spent = &result["spent"];
+    assert_eq!(spent["usage"]["model_calls"], seen.len(), "{spent:#}");
+    assert_eq!(spent["usage"]["tokens_in"], 1000 * seen.len(), "{spent:#}");
+}
+
+#[test]
+fn the_real_recording_is_diagnosed_by_a_model() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
+    let (snapshot, architecture) =
+        (data.join("scenario-2-partial"), data.join("architecture.json"));
+    if !snapshot.is_dir() || !architecture.is_file() {
+        eprintln!("skipped: no recording at {}", data.display());
+        return;
+    }
+    let text = |path: &PathBuf| path.to_str().unwrap().to_owned();
+    for start in [Start::Alerts, Start::Change] {
+        let server = Server::start(move |asked| read(asked, start));
+        let lab = Lab::at(&server, "");
+        let run = lab.run(&[
+            "investigate",
+            &text(&snapshot),
+            "--architecture",
+            &text(&architecture),
+            "--out",
+            "out",
+            "--format",
+            "json",
+        ]);
+        assert_eq!(run.code, Some(0), "{}\n{}", run.said, run.printed);
+        let result = run.result();
+        assert_eq!(causes(&result), ["otel-demo/ConfigMap/flagd-config"], "{start:?}");
+        assert_told_by_the_model(&result, &lab);
+        let mut phases = server.phases();
+        phases.retain(|phase| *phase != "filter_events");
+        let asked: Vec<&str> =
+            PHASES.into_iter().filter(|phase| *phase != "filter_events").collect();
+        assert_eq!(phases, asked, "{start:?}");
+        for asked in server.seen() {
+            assert_eq!(asked.correction(), None, "{}: {}", asked.phase(), asked.question());
+        }
+    }
+}
+
+/// Options come before variables, and those before the file.
+#[test]
+fn the_first_to_name_a_model_and_its_place_is_heard() {
+    let [of_file, of_variable, of_option] =
+        [(); 3].map(|()| Server::start(|asked| read(asked, Start::Change)));
+    let lab = Lab::at(&of_file, "");
+    let path = flash_sale();
+    let investigate = |more: &[&str], variables: &[(&str, &str)]| {
+        let mut eog = lab.eog(&[&["investigate", path.to_str().unwrap()], more].concat());
+        eog.envs(variables.iter().copied());
+        assert_eq!(eog.output().unwrap().status.code(), Some(0));
+    };
+    let models = || {
+        [&of_file, &of_variable, &of_option].map(|server| {
+            let asked = server.take();
+            asked.first().map(|asked| asked.body["model"].as_str().unwrap().to_owned())
+        })
+    };
+    let name = |name: &str| Some(name.to_owned());
+    investigate(&[], &[]);
+    assert_eq!(models(), [name("test"), None, None]);
+
+    let variables = [("EOG_MODEL", "openai/gpt-4o"), ("EOG_BASE_URL", of_variable.url.as_str())];
+    investigate(&[], &variables);
+    assert_eq!(models(), [None, name("gpt-4o"), None]);
+
+    investigate(&["--model", "openai/gpt-4.1", "--base-url", &of_option.url], &variables);
+    assert_eq!(models(), [None, None, name("gpt-4.1")]);
+
+    investigate(&["--policy", "evidence", "--finalize", "rules"], &[]);
+    assert_eq!(models(), [None, None, None]);
+}

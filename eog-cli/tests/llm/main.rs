@@ -1,0 +1,18 @@
+//! The real binary with a language model: a scripted one on the loopback interface.
+//!
+//! `EOG_KILL_POINTS=all cargo test -p eog-cli --test llm killed` kills at every request; by default it
+//! is at one or two of each phase.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod budgets;
+mod cassette;
+mod crash;
+mod diagnosis;
+mod faults;
+mod interrupt;
+mod lab;
+mod no_calls;
+mod reader;
+mod server;

@@ -1,0 +1,128 @@
+//! What asks nobody: the dry run, the doctor, the prompts.
+
+use std::os::unix::fs::PermissionsExt;
+
+use eog_prompts::{ChatMessage, ChatRequest, TokenCounter, phases};
+
+use crate::lab::{KEY, Lab, Run, flash_sale};
+use crate::reader::{Start, read};
+use crate::server::Server;
+
+fn server() -> Server {
+    Server::start(|asked| read(asked, Start::Alerts))
+}
+
+#[test]
+fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
+    let server = server();
+    let lab = Lab::at(&server, "");
+    let path = flash_sale();
+    let mut eog = lab.eog(&["investigate", path.to_str().unwrap(), "--dry-run", "--out", "out"]);
+    let run = Run::of(&eog.env_remove("OPENAI_API_KEY").output().unwrap());
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    let text = &run.printed;
+    assert!(text.contains("\nPACKET gateway ("), "{text}");
+    assert!(text.contains("UPPER BOUND for all that follows: 35 judgements of 7 entities"));
+    assert!(text.contains("The limits set end it before that: 500 requests."), "{text}");
+    assert!(server.seen().is_empty(), "nobody is asked");
+    assert!(!lab.path("out").exists(), "nothing is written");
+
+    // The prompt is the one that is sent, and is counted as it is by its tokenizer.
+    let (_, prompt) = text.split_once("--- system\n").unwrap();
+    let (system, rest) = prompt.split_once("--- user\n").unwrap();
+    let (user, _) = rest.split_once("\nUPPER BOUND").unwrap();
+    let line = text.lines().find(|line| line.starts_with("FIRST PROMPT to openai/test: ")).unwrap();
+    let tokens = line.rsplit_once(" tokens, counted with gpt2").unwrap().0;
+    let tokens: u64 = tokens.rsplit(' ').next().unwrap().parse().unwrap();
+    let by_rule = lab.investigate(&["--bootstrap", "rules"]);
+    assert_eq!(by_rule.code, Some(0), "{}", by_rule.said);
+    let seen = server.seen();
+    let first = &seen[0];
+    assert_eq!((first.system().trim(), first.question().trim()), (system.trim(), user.trim()));
+    let request = ChatRequest {
+        phase: "explore".to_owned(),
+        messages: vec![ChatMessage::system(first.system()), ChatMessage::user(first.question())],
+        answer: phases::answer_forms().into_iter().find(|form| form.name == "explore"),
+        max_output_tokens: 1,
+    };
+    assert_eq!(tokens, TokenCounter::new("gpt2").request(&request));
+}
+
+#[test]
+fn the_doctor_says_what_is_missing_and_asks_nobody() {
+    let server = server();
+    let lab = Lab::at(&server, "");
+    let doctor = |arguments: &[&str], key: bool| {
+        let mut eog = lab.eog(&[&["doctor"], arguments].concat());
+        if !key {
+            eog.env_remove("OPENAI_API_KEY");
+        }
+        let run = Run::of(&eog.output().unwrap());
+        assert!(!run.printed.contains(KEY) && !run.said.contains(KEY), "{}", run.printed);
+        (run.code, run.printed + &run.said)
+    };
+    let (code, text) = doctor(&[], true);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("openai/test: ready: key from the environment variable OPENAI_API_KEY"));
+    assert!(text.contains("policy: llm:openai/test") && text.contains("settings: eog.toml"));
+
+    let (code, text) = doctor(&[], false);
+    assert_eq!(code, Some(4), "{text}");
+    assert!(text.contains("WRONG") && text.contains("OPENAI_API_KEY"), "{text}");
+
+    let (code, text) = doctor(&["--model", "opanai/test"], true);
+    assert_eq!(code, Some(4), "{text}");
+    assert!(text.contains("\"opanai\" is no provider") && text.contains("openai, "), "{text}");
+
+    let settings = std::fs::read_to_string(lab.path("eog.toml")).unwrap();
+    lab.set(&format!("{settings}key_file = \"key\"\n"));
+    let (code, text) = doctor(&[], true);
+    assert_eq!(code, Some(4), "{text}");
+    assert!(text.contains("WRONG") && text.contains("key"), "{text}");
+    std::fs::write(lab.path("key"), KEY).unwrap();
+    let readable = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(lab.path("key"), permissions).unwrap();
+    };
+    readable(0o600);
+    assert_eq!(doctor(&[], false).0, Some(0));
+    readable(0o644);
+    let (code, text) = doctor(&[], false);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("look at  openai/test: "), "{text}");
+    assert!(server.seen().is_empty(), "nobody is asked");
+}
+
+#[test]
+fn prompts_are_listed_shown_exported_and_changed() {
+    let server = server();
+    let lab = Lab::at(&server, "");
+    let list = lab.run(&["prompt", "list"]);
+    assert_eq!(list.code, Some(0), "{}", list.said);
+    for phase in crate::diagnosis::PHASES {
+        assert!(list.printed.contains(&format!("  {phase}\n")), "{}", list.printed);
+        let shown = lab.run(&["prompt", "show", phase]);
+        assert!(shown.printed.contains(&format!("--- {phase}.system.hbs")), "{}", shown.said);
+        let schema = lab.run(&["prompt", "show", phase, "--schema"]);
+        let schema: serde_json::Value = serde_json::from_str(&schema.printed).unwrap();
+        assert_eq!(schema["additionalProperties"], false);
+    }
+    assert_eq!(lab.run(&["prompt", "export", "words"]).code, Some(0));
+    assert_eq!(lab.run(&["prompt", "export", "words"]).code, Some(4), "nothing is replaced");
+
+    // What was exported says the same; what is changed in it is said.
+    let (_, expected) = lab.ledger(&[]);
+    let bodies = || -> Vec<_> { server.take().into_iter().map(|asked| asked.body).collect() };
+    let before = bodies();
+    let (run, ledger) = lab.ledger(&["--prompts", "words"]);
+    assert_eq!((run.code, ledger), (Some(0), expected), "{}", run.said);
+    assert!(bodies() == before, "other prompts");
+    std::fs::write(lab.path("words/role.hbs"), "You keep the shop of the flash sale.").unwrap();
+    let shown = lab.run(&["prompt", "show", "explore", "--prompts", "words"]);
+    assert!(shown.printed.contains("You keep the shop of the flash sale."), "{}", shown.printed);
+    let (run, _) = lab.ledger(&["--prompts", "words"]);
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    for asked in server.take() {
+        assert!(asked.system().contains("You keep the shop of the flash sale."));
+    }
+}
