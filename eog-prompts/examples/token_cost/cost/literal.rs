@@ -1,0 +1,129 @@
+//! Prompts as the paper describes them (B.6): all that is known, as JSON, at every visit.
+
+use eog_core::{ContextPacket, Decision, Direction, Label, LocalContext};
+use eog_prompts::{AnswerForm, ChatMessage, ChatRequest};
+use serde_json::{Value, json};
+
+use super::incidents::add_new;
+
+/// The instructions, in our words, about as long as those that the paper prints.
+pub(crate) const SYSTEM: &str = "\
+You are a site reliability engineer who looks for the root cause of an incident with an algorithm \
+that explains failures over a dependency graph.
+
+Objective: Help the controller to arrive at a small set of root causes. Do NOT list every entity that \
+is affected.
+
+Definitions:
+- Healthy (L=0): The entity works normally in the window of the alert.
+- Symptom (L=0): The entity is degraded, but the evidence points to a cause upstream of it.
+- Origin (L=1): The entity has a change that can be cited (configuration, deployment, resource), that \
+comes before the incident in time, and that explains it.
+- Defer (L=2): The evidence does not settle the question.
+
+Messages from neighbours (inbox): When a neighbour says that it is a SYMPTOM, consider whether YOUR \
+entity caused its failure. When a neighbour says that it is an ORIGIN, consider whether the trouble of \
+YOUR entity is a symptom of that fault.
+
+Principles of the investigation:
+1. Ask what changed: an entity cannot be an Origin if nothing within it has changed.
+2. Traffic is amplified on its way: when a resource is exhausted without any local change, suspect a \
+surge of traffic.
+3. Observe differences: compare replicas with each other, and this window with the time before it.
+4. Prefer one explanation for everything, but accept several independent causes when the evidence \
+supports them.
+
+Hard rules:
+- Evidence is required for every decision (cite logs, events, metrics, traces by their ids).
+- Never go back to entities that were visited.
+- At most 2 next_candidates in each step.
+- One direction at a time: upstream || downstream || ownership || infrastructure.
+
+Output: JSON with direction, local_origin (Healthy || Symptom || Origin || Defer), reasoning, evidence, \
+propagations array (source, target, condition, effect, evidence), next_candidates array (entity, reason).";
+
+/// The question about a packet: the packet with everything on its entity, as JSON.
+pub(crate) fn question(
+    packet: &ContextPacket,
+    whole: Option<LocalContext>,
+) -> Result<ChatRequest, serde_json::Error> {
+    let mut packet = packet.clone();
+    if let Some(mut whole) = whole {
+        // What new messages asked for is on no page.
+        add_new(&mut whole, packet.context);
+        packet.context = whole;
+    }
+    Ok(ChatRequest {
+        phase: "explore".to_owned(),
+        messages: vec![
+            ChatMessage::system(SYSTEM),
+            ChatMessage::user(serde_json::to_string(&packet)?),
+        ],
+        answer: Some(AnswerForm { name: "explore".to_owned(), schema: schema() }),
+        max_output_tokens: 8_192,
+    })
+}
+
+/// A decision in the form that the instructions ask for.
+pub(crate) fn answer(decision: &Decision) -> String {
+    let label = match decision.label {
+        Label::Healthy => "Healthy",
+        Label::Symptom => "Symptom",
+        Label::Origin => "Origin",
+        Label::Defer => "Defer",
+    };
+    let direction = match decision.proposals.first().map(|proposal| proposal.direction) {
+        None | Some(Direction::Upstream) => "upstream",
+        Some(Direction::Downstream) => "downstream",
+        Some(Direction::Both) => "infrastructure",
+    };
+    let propagations: Vec<Value> = (decision.claims.iter())
+        .map(|claim| {
+            json!({
+                "source": claim.cause, "target": claim.effect, "condition": claim.condition,
+                "effect": claim.observed, "evidence": claim.evidence,
+            })
+        })
+        .collect();
+    let candidates: Vec<Value> = (decision.proposals.iter())
+        .map(|proposal| json!({ "entity": proposal.entity, "reason": proposal.reason }))
+        .collect();
+    json!({
+        "direction": direction, "local_origin": label, "reasoning": decision.summary,
+        "evidence": decision.evidence, "propagations": propagations,
+        "next_candidates": candidates,
+    })
+    .to_string()
+}
+
+fn schema() -> Value {
+    let text = json!({ "type": "string" });
+    let texts = json!({ "type": "array", "items": text });
+    let choice = |words: &[&str]| json!({ "type": "string", "enum": words });
+    let propagation = object(&[
+        ("source", text.clone()),
+        ("target", text.clone()),
+        ("condition", text.clone()),
+        ("effect", text.clone()),
+        ("evidence", texts.clone()),
+    ]);
+    let candidate = object(&[("entity", text.clone()), ("reason", text.clone())]);
+    object(&[
+        ("direction", choice(&["upstream", "downstream", "ownership", "infrastructure"])),
+        ("local_origin", choice(&["Healthy", "Symptom", "Origin", "Defer"])),
+        ("reasoning", text),
+        ("evidence", texts),
+        ("propagations", json!({ "type": "array", "items": propagation })),
+        ("next_candidates", json!({ "type": "array", "items": candidate })),
+    ])
+}
+
+fn object(properties: &[(&str, Value)]) -> Value {
+    let names: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
+    let properties: serde_json::Map<String, Value> =
+        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({
+        "type": "object", "properties": properties, "required": names,
+        "additionalProperties": false,
+    })
+}

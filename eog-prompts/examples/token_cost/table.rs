@@ -1,0 +1,128 @@
+//! The tables.
+
+use eog_core::Config;
+
+use crate::cost::{Cost, Failed, Incident, MAX_PROMPT_TOKENS, Origin, Prompts, measure};
+
+/// Controllers and prompts that are compared: the paper's behaviour first, ours second.
+const PROFILES: [(&str, fn() -> Config, Prompts); 5] = [
+    ("paper", Config::paper, Prompts::Literal),
+    ("eog", Config::default, Prompts::Ours),
+    ("our prompts alone", Config::paper, Prompts::Ours),
+    ("our controller alone", Config::default, Prompts::Literal),
+    ("paper, first pages", Config::paper, Prompts::LiteralFirstPage),
+];
+
+/// What an incident, or several, took with each profile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    name: String,
+    costs: [Cost; PROFILES.len()],
+}
+
+impl Row {
+    /// Measures an incident. Fails where frontiers differ or a prompt is too long.
+    pub(crate) fn of(incident: &Incident) -> Result<Self, Failed> {
+        let kind = match incident.origin {
+            Origin::Recorded => "recorded",
+            Origin::Simulated => "simulated",
+        };
+        let mut row = Self::named(format!("{}, {kind}", incident.name));
+        for ((profile, config, prompts), cost) in PROFILES.into_iter().zip(&mut row.costs) {
+            *cost = measure(incident, config(), prompts)?;
+            if cost.longest > MAX_PROMPT_TOKENS {
+                let longest = cost.longest;
+                return Err(format!("{}, {profile}: {longest} tokens", incident.name).into());
+            }
+        }
+        let expected = &row.costs[0].frontier;
+        for ((profile, ..), cost) in PROFILES.iter().zip(&row.costs) {
+            if cost.frontier != *expected {
+                let (name, found) = (&incident.name, &cost.frontier);
+                let error = format!("{name}: {profile} finds {found:?}, the paper {expected:?}");
+                return Err(error.into());
+            }
+        }
+        Ok(row)
+    }
+
+    pub(crate) fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (sum, cost) in self.costs.iter_mut().zip(&other.costs) {
+            sum.add(cost);
+        }
+    }
+
+    /// Our tokens in per cent of the paper's.
+    pub(crate) fn percent(&self) -> f64 {
+        percent(self.costs[1].tokens(), self.costs[0].tokens())
+    }
+}
+
+/// What each incident takes.
+pub(crate) fn print_costs(rows: &[Row]) {
+    println!(
+        "| incident | behaviour | evaluations | calls | tokens in | out | cacheable | longest prompt \
+         | tokens of the paper's | without cacheable ones |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    );
+    for row in rows {
+        let [paper, ..] = &row.costs;
+        for (at, cost) in row.costs.iter().take(2).enumerate() {
+            let name = if at == 0 { row.name.as_str() } else { "" };
+            let ratios = match at {
+                0 => "| |".to_owned(),
+                _ => format!(
+                    "| **{:.1} %** | {:.1} % |",
+                    percent(cost.tokens(), paper.tokens()),
+                    percent(cost.uncached(), paper.uncached())
+                ),
+            };
+            println!(
+                "| {name} | {} | {} | {} | {} | {} | {} | {} {ratios}",
+                PROFILES[at].0,
+                grouped(cost.evaluations),
+                grouped(cost.calls),
+                grouped(cost.tokens_in),
+                grouped(cost.tokens_out),
+                grouped(cost.cached),
+                grouped(cost.longest)
+            );
+        }
+    }
+}
+
+/// What controller and prompts save by themselves.
+pub(crate) fn print_parts(rows: &[Row]) {
+    println!("| incident | both | our controller alone | our prompts alone | both, of the paper's with first pages |");
+    println!("|---|---:|---:|---:|---:|");
+    for row in rows {
+        let [paper, ours, prompts, controller, first] = row.costs.each_ref().map(Cost::tokens);
+        println!(
+            "| {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
+            row.name,
+            percent(ours, paper),
+            percent(controller, paper),
+            percent(prompts, paper),
+            percent(ours, first)
+        );
+    }
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
+    groups.join(",")
+}
