@@ -10,8 +10,7 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cost::{Failed, LITERAL_SYSTEM, Origin, TOKENIZER, generated, recorded, shipped};
-use eog_prompts::TokenCounter;
+use cost::{Failed, Origin, TOKENIZER, fixed_tokens, generated, recorded, shipped};
 use table::{Row, print_costs, print_parts};
 
 /// What the paper's tokens may shrink to, in per cent.
@@ -51,9 +50,10 @@ fn options() -> Result<Options, Failed> {
 
 fn report() -> Result<(), Failed> {
     let options = options()?;
+    let [paper, ours] = fixed_tokens(&shipped("flash-sale", "sre")?)?;
     println!(
-        "Tokens by {TOKENIZER}. The paper's instructions, as written here, have {} of them.\n",
-        TokenCounter::new(TOKENIZER).text(LITERAL_SYSTEM)
+        "Tokens by {TOKENIZER}. Instructions and schema of one question: {paper} in the paper's \
+         manner, {ours} in ours.\n"
     );
     let mut rows = Vec::new();
     for (name, pack) in [("flash-sale", "sre"), ("bottling-line", "plant")] {

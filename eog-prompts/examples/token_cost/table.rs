@@ -10,7 +10,7 @@ const PROFILES: [(&str, fn() -> Config, Prompts); 5] = [
     ("eog", Config::default, Prompts::Ours),
     ("our prompts alone", Config::paper, Prompts::Ours),
     ("our controller alone", Config::default, Prompts::Literal),
-    ("paper, first pages", Config::paper, Prompts::LiteralFirstPage),
+    ("paper, spare", Config::paper, Prompts::Spare),
 ];
 
 /// What an incident, or several, took with each profile.
@@ -96,17 +96,17 @@ pub(crate) fn print_costs(rows: &[Row]) {
 
 /// What controller and prompts save by themselves.
 pub(crate) fn print_parts(rows: &[Row]) {
-    println!("| incident | both | our controller alone | our prompts alone | both, of the paper's with first pages |");
+    println!("| incident | both | our controller alone | our prompts alone | both, of the paper's with spare JSON |");
     println!("|---|---:|---:|---:|---:|");
     for row in rows {
-        let [paper, ours, prompts, controller, first] = row.costs.each_ref().map(Cost::tokens);
+        let [paper, ours, prompts, controller, spare] = row.costs.each_ref().map(Cost::tokens);
         println!(
             "| {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
             row.name,
             percent(ours, paper),
             percent(controller, paper),
             percent(prompts, paper),
-            percent(ours, first)
+            percent(ours, spare)
         );
     }
 }

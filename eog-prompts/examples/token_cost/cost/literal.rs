@@ -1,4 +1,4 @@
-//! Prompts as the paper describes them (B.6): all that is known, as JSON, at every visit.
+//! Prompts as the paper describes them (B.6): all that is known of the entity, as JSON, at each visit.
 
 use eog_core::{ContextPacket, Decision, Direction, Label, LocalContext};
 use eog_prompts::{AnswerForm, ChatMessage, ChatRequest};
@@ -42,26 +42,37 @@ Hard rules:
 Output: JSON with direction, local_origin (Healthy || Symptom || Origin || Defer), reasoning, evidence, \
 propagations array (source, target, condition, effect, evidence), next_candidates array (entity, reason).";
 
-/// The question about a packet: the packet with everything on its entity, as JSON.
+/// The question about a packet, with everything on its entity: the context indented, as most tools of
+/// the reference give theirs, the rest on one line each.
 pub(crate) fn question(
     packet: &ContextPacket,
-    whole: Option<LocalContext>,
+    mut whole: LocalContext,
 ) -> Result<ChatRequest, serde_json::Error> {
-    let mut packet = packet.clone();
-    if let Some(mut whole) = whole {
-        // What new messages asked for is on no page.
-        add_new(&mut whole, packet.context);
-        packet.context = whole;
-    }
-    Ok(ChatRequest {
+    // What new messages asked for is on no page.
+    add_new(&mut whole, packet.context.clone());
+    let text = format!(
+        "{{\"entity\":{},\"window\":{},\"context\":{},\n\"neighbours\":{},\n\"inbox\":{}}}",
+        serde_json::to_string(&packet.entity)?,
+        serde_json::to_string(&packet.window)?,
+        serde_json::to_string_pretty(&whole)?,
+        serde_json::to_string(&packet.neighbours)?,
+        serde_json::to_string(&packet.inbox)?,
+    );
+    Ok(request(text))
+}
+
+/// The question in fewer words: the first page of the context, and no space anywhere.
+pub(crate) fn spare_question(packet: &ContextPacket) -> Result<ChatRequest, serde_json::Error> {
+    Ok(request(serde_json::to_string(packet)?))
+}
+
+fn request(text: String) -> ChatRequest {
+    ChatRequest {
         phase: "explore".to_owned(),
-        messages: vec![
-            ChatMessage::system(SYSTEM),
-            ChatMessage::user(serde_json::to_string(&packet)?),
-        ],
+        messages: vec![ChatMessage::system(SYSTEM), ChatMessage::user(text)],
         answer: Some(AnswerForm { name: "explore".to_owned(), schema: schema() }),
         max_output_tokens: 8_192,
-    })
+    }
 }
 
 /// A decision in the form that the instructions ask for.

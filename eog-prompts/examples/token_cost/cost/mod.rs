@@ -11,8 +11,7 @@ mod scripted;
 
 pub(crate) use exchange::Cost;
 pub(crate) use incidents::{Incident, Origin, generated, recorded, shipped};
-pub(crate) use literal::SYSTEM as LITERAL_SYSTEM;
-pub(crate) use run::{MAX_PROMPT_TOKENS, Prompts, TOKENIZER, measure};
+pub(crate) use run::{MAX_PROMPT_TOKENS, Prompts, TOKENIZER, fixed_tokens, measure};
 
 /// Whatever goes wrong ends the measurement.
 pub(crate) type Failed = Box<dyn std::error::Error>;

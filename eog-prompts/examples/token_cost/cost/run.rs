@@ -7,7 +7,7 @@ use eog_core::{
     ContextRequest, Decision, Failure, LocalContext,
 };
 use eog_prompts::phases::{ExploreInput, Frame};
-use eog_prompts::{ChatModel, LlmPolicy, PacketCut, Prompter};
+use eog_prompts::{ChatModel, ChatRequest, LlmPolicy, PacketCut, Prompter, TokenCounter};
 use eog_testkit::try_run;
 
 use super::exchange::{Cost, Exchanges};
@@ -26,10 +26,10 @@ pub(crate) const MAX_PROMPT_TOKENS: u64 = 80_000;
 pub(crate) enum Prompts {
     /// What [`LlmPolicy`] shows.
     Ours,
-    /// Everything on the entity and the whole inbox, as JSON.
+    /// Everything on the entity, and the whole inbox, as JSON.
     Literal,
-    /// The same with the first page of the entity's context in place of all pages.
-    LiteralFirstPage,
+    /// The first page of its context and the whole inbox, as JSON without spaces.
+    Spare,
 }
 
 /// Investigates an incident. Fails when an answer is not taken as it was meant.
@@ -83,8 +83,13 @@ impl Asker<'_> {
         let decision = self.incident.judge.decide(packet, self.incident.last_onset())?;
         match self.prompts {
             Prompts::Ours => self.ask_ours(packet, &decision).await,
-            Prompts::Literal => self.ask_literal(packet, true, decision).await,
-            Prompts::LiteralFirstPage => self.ask_literal(packet, false, decision).await,
+            Prompts::Literal => {
+                let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let request = request.ok_or_else(|| Failure::policy("no context was asked for"))?;
+                let whole = self.incident.whole(&request).await?;
+                self.take(literal::question(packet, whole), decision)
+            }
+            Prompts::Spare => self.take(literal::spare_question(packet), decision),
         }
     }
 
@@ -108,19 +113,13 @@ impl Asker<'_> {
         Ok(answer)
     }
 
-    async fn ask_literal(
+    /// Notes a question in the paper's manner, and its answer.
+    fn take(
         &self,
-        packet: &ContextPacket,
-        all_pages: bool,
+        question: Result<ChatRequest, serde_json::Error>,
         decision: Decision,
     ) -> Result<Answer, Failure> {
-        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let whole = match request.filter(|_| all_pages) {
-            Some(request) => Some(self.incident.whole(&request).await?),
-            None => None,
-        };
-        let question = literal::question(packet, whole)
-            .map_err(|error| Failure::policy(error.to_string()))?;
+        let question = question.map_err(|error| Failure::policy(error.to_string()))?;
         self.exchanges.note(&question, &literal::answer(&decision));
         Ok(decision.into())
     }
@@ -155,4 +154,16 @@ impl ContextContract for Asker<'_> {
         *self.request.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.clone());
         self.incident.contract.get_context(request)
     }
+}
+
+/// Tokens that are the same in each question, schema included: the paper's manner, and ours.
+pub(crate) fn fixed_tokens(incident: &Incident) -> Result<[u64; 2], Failed> {
+    let counter = TokenCounter::new(TOKENIZER);
+    let empty = eog_testkit::packet("db").build();
+    let policy = LlmPolicy::new(Prompter::new(Arc::new(incident.pack.clone()), Vec::new()));
+    let fixed = |mut request: ChatRequest| {
+        request.messages.truncate(1);
+        counter.request(&request)
+    };
+    Ok([fixed(literal::spare_question(&empty)?), fixed(policy.prompt(&empty)?)])
 }
