@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cost::{Failed, Origin, TOKENIZER, fixed_tokens, generated, recorded, shipped};
-use table::{Row, print_costs, print_parts};
+use table::{Row, print_around, print_costs, print_parts};
 
 /// What the paper's tokens may shrink to, in per cent.
 const TARGET: f64 = 40.0;
@@ -86,6 +86,8 @@ fn report() -> Result<(), Failed> {
     print_costs(&rows);
     println!();
     print_parts(&rows);
+    println!();
+    print_around(&rows);
     percents.sort_by(f64::total_cmp);
     if let (Some(least), Some(most)) = (percents.first(), percents.last()) {
         let median = percents[percents.len() / 2];

@@ -2,7 +2,7 @@
 
 use eog_core::Config;
 
-use crate::cost::{Cost, Failed, Incident, MAX_PROMPT_TOKENS, Origin, Prompts, measure};
+use crate::cost::{Around, Cost, Failed, Incident, MAX_PROMPT_TOKENS, Origin, Prompts, around, measure};
 
 /// Controllers and prompts that are compared: the paper's behaviour first, ours second.
 const PROFILES: [(&str, fn() -> Config, Prompts); 5] = [
@@ -18,6 +18,7 @@ const PROFILES: [(&str, fn() -> Config, Prompts); 5] = [
 pub(crate) struct Row {
     name: String,
     costs: [Cost; PROFILES.len()],
+    around: Around,
 }
 
 impl Row {
@@ -35,6 +36,7 @@ impl Row {
                 return Err(format!("{}, {profile}: {longest} tokens", incident.name).into());
             }
         }
+        row.around = around(incident)?;
         let expected = &row.costs[0].frontier;
         for ((profile, ..), cost) in PROFILES.iter().zip(&row.costs) {
             if cost.frontier != *expected {
@@ -53,6 +55,14 @@ impl Row {
     pub(crate) fn add(&mut self, other: &Self) {
         for (sum, cost) in self.costs.iter_mut().zip(&other.costs) {
             sum.add(cost);
+        }
+        let Around { opening, report } = &other.around;
+        for (sum, cost) in self.around.report.iter_mut().zip(report) {
+            sum.add(cost);
+        }
+        if let Some(opening) = opening {
+            let sums = self.around.opening.get_or_insert_default();
+            sums.iter_mut().zip(opening).for_each(|(sum, cost)| sum.add(cost));
         }
     }
 
@@ -108,6 +118,23 @@ pub(crate) fn print_parts(rows: &[Row]) {
             percent(prompts, paper),
             percent(ours, spare)
         );
+    }
+}
+
+/// What the questions before and after the exploration take.
+pub(crate) fn print_around(rows: &[Row]) {
+    println!("| incident | opening, paper: calls, tokens in | eog: calls, tokens in | report, paper: tokens in | eog: tokens in |");
+    println!("|---|---:|---:|---:|---:|");
+    for row in rows {
+        let opening = match &row.around.opening {
+            None => "– | –".to_owned(),
+            Some(sides) => sides
+                .each_ref()
+                .map(|cost| format!("{}, {}", grouped(cost.calls), grouped(cost.tokens_in)))
+                .join(" | "),
+        };
+        let report = row.around.report.each_ref().map(|cost| grouped(cost.tokens_in)).join(" | ");
+        println!("| {} | {opening} | {report} |", row.name);
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) enum Origin {
 pub(crate) struct Incident {
     pub(crate) name: String,
     pub(crate) origin: Origin,
+    /// What an opening chooses from; nothing where the seeds are given.
+    pub(crate) source: Option<eog_evidence::Incident>,
     pub(crate) case: Case,
     pub(crate) contract: Box<dyn ContextContract>,
     /// Whether page 0 is everything; else pages are asked for until none is left.
@@ -73,10 +75,12 @@ pub(crate) fn add_new(context: &mut LocalContext, more: LocalContext) {
 pub(crate) fn shipped(name: &str, pack: &str) -> Result<Incident, Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
     let bundle = Bundle::read(&folder)?;
+    let source = bundle.incident();
     Ok(Incident {
         name: name.to_owned(),
         origin: Origin::Simulated,
-        case: open_case(&bundle.incident(), None)?,
+        case: open_case(&source, None)?,
+        source: Some(source),
         contract: Box::new(BundleContext::new(bundle)),
         page_zero: false,
         judge: Judge::Evidence,
@@ -93,11 +97,13 @@ pub(crate) fn recorded(
     let architecture = architecture.map(Path::to_path_buf);
     let snapshot = Snapshot::open(folder, &ReadOptions { architecture, ..Default::default() })?;
     let graph = snapshot.graph();
-    let case = open_case(&snapshot.incident(&graph), None)?;
+    let source = snapshot.incident(&graph);
+    let case = open_case(&source, None)?;
     let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
     Ok(Incident {
         name,
         origin,
+        source: Some(source),
         case,
         contract: Box::new(SnapshotContext::new(snapshot, graph)),
         page_zero: true,
@@ -112,6 +118,7 @@ pub(crate) fn generated(entities: usize, seed: u64) -> Result<Incident, Failed> 
     Ok(Incident {
         name: format!("generated {seed}"),
         origin: Origin::Simulated,
+        source: None,
         case: truth.case(),
         contract: Box::new(truth),
         page_zero: false,

@@ -5,42 +5,7 @@ use eog_prompts::{AnswerForm, ChatMessage, ChatRequest};
 use serde_json::{Value, json};
 
 use super::incidents::add_new;
-
-/// The instructions, in our words, about as long as those that the paper prints.
-pub(crate) const SYSTEM: &str = "\
-You are a site reliability engineer who looks for the root cause of an incident with an algorithm \
-that explains failures over a dependency graph.
-
-Objective: Help the controller to arrive at a small set of root causes. Do NOT list every entity that \
-is affected.
-
-Definitions:
-- Healthy (L=0): The entity works normally in the window of the alert.
-- Symptom (L=0): The entity is degraded, but the evidence points to a cause upstream of it.
-- Origin (L=1): The entity has a change that can be cited (configuration, deployment, resource), that \
-comes before the incident in time, and that explains it.
-- Defer (L=2): The evidence does not settle the question.
-
-Messages from neighbours (inbox): When a neighbour says that it is a SYMPTOM, consider whether YOUR \
-entity caused its failure. When a neighbour says that it is an ORIGIN, consider whether the trouble of \
-YOUR entity is a symptom of that fault.
-
-Principles of the investigation:
-1. Ask what changed: an entity cannot be an Origin if nothing within it has changed.
-2. Traffic is amplified on its way: when a resource is exhausted without any local change, suspect a \
-surge of traffic.
-3. Observe differences: compare replicas with each other, and this window with the time before it.
-4. Prefer one explanation for everything, but accept several independent causes when the evidence \
-supports them.
-
-Hard rules:
-- Evidence is required for every decision (cite logs, events, metrics, traces by their ids).
-- Never go back to entities that were visited.
-- At most 2 next_candidates in each step.
-- One direction at a time: upstream || downstream || ownership || infrastructure.
-
-Output: JSON with direction, local_origin (Healthy || Symptom || Origin || Defer), reasoning, evidence, \
-propagations array (source, target, condition, effect, evidence), next_candidates array (entity, reason).";
+use super::instructions;
 
 /// The question about a packet, with everything on its entity: the context indented, as most tools of
 /// the reference give theirs, the rest on one line each.
@@ -69,8 +34,19 @@ pub(crate) fn spare_question(packet: &ContextPacket) -> Result<ChatRequest, serd
 fn request(text: String) -> ChatRequest {
     ChatRequest {
         phase: "explore".to_owned(),
-        messages: vec![ChatMessage::system(SYSTEM), ChatMessage::user(text)],
+        messages: vec![ChatMessage::system(instructions::EXPLORE), ChatMessage::user(text)],
         answer: Some(AnswerForm { name: "explore".to_owned(), schema: schema() }),
+        max_output_tokens: 8_192,
+    }
+}
+
+/// A question around the exploration: instructions, and named parts of JSON. No schema is counted.
+pub(super) fn asking(instructions: &str, parts: &[(&str, &str)]) -> ChatRequest {
+    let parts: Vec<String> = parts.iter().map(|(name, json)| format!("{name}: {json}")).collect();
+    ChatRequest {
+        phase: "around".to_owned(),
+        messages: vec![ChatMessage::system(instructions), ChatMessage::user(parts.join("\n"))],
+        answer: None,
         max_output_tokens: 8_192,
     }
 }
