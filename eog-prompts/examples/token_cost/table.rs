@@ -5,11 +5,12 @@ use eog_core::Config;
 use crate::cost::{Around, Cost, Failed, Incident, MAX_PROMPT_TOKENS, Origin, Prompts, around, measure};
 
 /// Controllers and prompts that are compared: the paper's behaviour first, ours second.
-const PROFILES: [(&str, fn() -> Config, Prompts); 5] = [
+const PROFILES: [(&str, fn() -> Config, Prompts); 6] = [
     ("paper", Config::paper, Prompts::Literal),
     ("eog", Config::default, Prompts::Ours),
     ("our prompts alone", Config::paper, Prompts::Ours),
     ("our controller alone", Config::default, Prompts::Literal),
+    ("paper, with specs", Config::paper, Prompts::WithSpecs),
     ("paper, spare", Config::paper, Prompts::Spare),
 ];
 
@@ -66,6 +67,14 @@ impl Row {
         }
     }
 
+    /// All tokens, those around the exploration included: the paper's and ours.
+    fn everything(&self) -> [u64; 2] {
+        [0, 1].map(|side| {
+            let opening = self.around.opening.as_ref().map_or(0, |sides| sides[side].tokens());
+            self.costs[side].tokens() + opening + self.around.report[side].tokens()
+        })
+    }
+
     /// Our tokens in per cent of the paper's.
     pub(crate) fn percent(&self) -> f64 {
         percent(self.costs[1].tokens(), self.costs[0].tokens())
@@ -106,16 +115,17 @@ pub(crate) fn print_costs(rows: &[Row]) {
 
 /// What controller and prompts save by themselves.
 pub(crate) fn print_parts(rows: &[Row]) {
-    println!("| incident | both | our controller alone | our prompts alone | both, of the paper's with spare JSON |");
-    println!("|---|---:|---:|---:|---:|");
+    println!("| incident | both | our controller alone | our prompts alone | both, of the paper's with objects | both, of the paper's with spare JSON |");
+    println!("|---|---:|---:|---:|---:|---:|");
     for row in rows {
-        let [paper, ours, prompts, controller, spare] = row.costs.each_ref().map(Cost::tokens);
+        let [paper, ours, prompts, controller, specs, spare] = row.costs.each_ref().map(Cost::tokens);
         println!(
-            "| {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
+            "| {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
             row.name,
             percent(ours, paper),
             percent(controller, paper),
             percent(prompts, paper),
+            percent(ours, specs),
             percent(ours, spare)
         );
     }
@@ -123,8 +133,8 @@ pub(crate) fn print_parts(rows: &[Row]) {
 
 /// What the questions before and after the exploration take.
 pub(crate) fn print_around(rows: &[Row]) {
-    println!("| incident | opening, paper: calls, tokens in | eog: calls, tokens in | report, paper: tokens in | eog: tokens in |");
-    println!("|---|---:|---:|---:|---:|");
+    println!("| incident | opening, paper: calls, tokens in | eog: calls, tokens in | report, paper: tokens in | eog: tokens in | everything, of the paper's |");
+    println!("|---|---:|---:|---:|---:|---:|");
     for row in rows {
         let opening = match &row.around.opening {
             None => "– | –".to_owned(),
@@ -134,7 +144,8 @@ pub(crate) fn print_around(rows: &[Row]) {
                 .join(" | "),
         };
         let report = row.around.report.each_ref().map(|cost| grouped(cost.tokens_in)).join(" | ");
-        println!("| {} | {opening} | {report} |", row.name);
+        let [paper, ours] = row.everything();
+        println!("| {} | {opening} | {report} | {:.1} % |", row.name, percent(ours, paper));
     }
 }
 

@@ -1,13 +1,16 @@
 //! The incidents: shipped examples, recordings, and generated ones.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use eog_core::{
-    Anomaly, Case, ContextContract, ContextRequest, Failure, LocalContext, Timestamp,
+    Anomaly, BoxFuture, Case, ContextContract, ContextRequest, EntityId, Failure, LocalContext,
+    Timestamp,
 };
 use eog_evidence::{Bundle, BundleContext, open_case};
 use eog_prompts::Pack;
-use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
+use eog_sre::tools::Toolbox;
+use eog_sre::{ReadOptions, Snapshot};
 use eog_testkit::truth::{TruthGraph, TruthSpec};
 
 use super::Failed;
@@ -30,6 +33,8 @@ pub(crate) struct Incident {
     pub(crate) source: Option<eog_evidence::Incident>,
     pub(crate) case: Case,
     pub(crate) contract: Box<dyn ContextContract>,
+    /// Answers questions about objects; only for recordings.
+    pub(crate) toolbox: Option<Arc<Toolbox>>,
     /// Whether page 0 is everything; else pages are asked for until none is left.
     pub(crate) page_zero: bool,
     pub(crate) judge: Judge,
@@ -62,6 +67,27 @@ impl Incident {
     }
 }
 
+impl Incident {
+    /// The object behind an entity as it was last seen, as JSON; nothing where none was recorded.
+    pub(crate) fn spec(&self, entity: &EntityId) -> Option<String> {
+        let toolbox = self.toolbox.as_ref()?;
+        let answer = toolbox.call("get_k8_spec", serde_json::json!({ "entity": entity })).ok()?;
+        serde_json::to_string_pretty(&answer).ok()
+    }
+}
+
+/// The context contract of a recording.
+struct Recording(Arc<Toolbox>);
+
+impl ContextContract for Recording {
+    fn get_context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        self.0.context().get_context(request)
+    }
+}
+
 /// Adds the findings that a context does not hold yet.
 pub(crate) fn add_new(context: &mut LocalContext, more: LocalContext) {
     for finding in more.findings {
@@ -82,6 +108,7 @@ pub(crate) fn shipped(name: &str, pack: &str) -> Result<Incident, Failed> {
         case: open_case(&source, None)?,
         source: Some(source),
         contract: Box::new(BundleContext::new(bundle)),
+        toolbox: None,
         page_zero: false,
         judge: Judge::Evidence,
         pack: Pack::named(pack)?,
@@ -99,13 +126,15 @@ pub(crate) fn recorded(
     let graph = snapshot.graph();
     let source = snapshot.incident(&graph);
     let case = open_case(&source, None)?;
+    let toolbox = Arc::new(Toolbox::new(Arc::new(snapshot)));
     let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
     Ok(Incident {
         name,
         origin,
         source: Some(source),
         case,
-        contract: Box::new(SnapshotContext::new(snapshot, graph)),
+        contract: Box::new(Recording(Arc::clone(&toolbox))),
+        toolbox: Some(toolbox),
         page_zero: true,
         judge: Judge::Evidence,
         pack: Pack::sre(),
@@ -121,6 +150,7 @@ pub(crate) fn generated(entities: usize, seed: u64) -> Result<Incident, Failed> 
         source: None,
         case: truth.case(),
         contract: Box::new(truth),
+        toolbox: None,
         page_zero: false,
         judge: Judge::Truth,
         pack: Pack::sre(),

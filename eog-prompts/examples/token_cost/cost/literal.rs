@@ -12,14 +12,16 @@ use super::instructions;
 pub(crate) fn question(
     packet: &ContextPacket,
     mut whole: LocalContext,
+    spec: Option<String>,
 ) -> Result<ChatRequest, serde_json::Error> {
     // What new messages asked for is on no page.
     add_new(&mut whole, packet.context.clone());
     let text = format!(
-        "{{\"entity\":{},\"window\":{},\"context\":{},\n\"neighbours\":{},\n\"inbox\":{}}}",
+        "{{\"entity\":{},\"window\":{},\"context\":{}{},\n\"neighbours\":{},\n\"inbox\":{}}}",
         serde_json::to_string(&packet.entity)?,
         serde_json::to_string(&packet.window)?,
         serde_json::to_string_pretty(&whole)?,
+        spec.map(|spec| format!(",\n\"spec\":{spec}")).unwrap_or_default(),
         serde_json::to_string(&packet.neighbours)?,
         serde_json::to_string(&packet.inbox)?,
     );

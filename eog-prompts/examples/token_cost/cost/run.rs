@@ -28,6 +28,8 @@ pub(crate) enum Prompts {
     Ours,
     /// Everything on the entity, and the whole inbox, as JSON.
     Literal,
+    /// The same, and the object behind the entity, which the reference's contract gives, too.
+    WithSpecs,
     /// The first page of its context and the whole inbox, as JSON without spaces.
     Spare,
 }
@@ -83,11 +85,13 @@ impl Asker<'_> {
         let decision = self.incident.judge.decide(packet, self.incident.last_onset())?;
         match self.prompts {
             Prompts::Ours => self.ask_ours(packet, &decision).await,
-            Prompts::Literal => {
+            Prompts::Literal | Prompts::WithSpecs => {
                 let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let request = request.ok_or_else(|| Failure::policy("no context was asked for"))?;
                 let whole = self.incident.whole(&request).await?;
-                self.take(literal::question(packet, whole), decision)
+                let wanted = self.prompts == Prompts::WithSpecs;
+                let spec = wanted.then(|| self.incident.spec(&packet.entity)).flatten();
+                self.take(literal::question(packet, whole, spec), decision)
             }
             Prompts::Spare => self.take(literal::spare_question(packet), decision),
         }
