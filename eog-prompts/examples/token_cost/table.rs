@@ -2,10 +2,15 @@
 
 use eog_core::Config;
 
-use crate::cost::{Around, Cost, Failed, Incident, MAX_PROMPT_TOKENS, Origin, Prompts, around, measure};
+use crate::cost::{
+    Around, Cost, Failed, Incident, MAX_PROMPT_TOKENS, Origin, Prompts, around, measure,
+};
+
+/// A name, a controller and what it shows to the model.
+type Profile = (&'static str, fn() -> Config, Prompts);
 
 /// Controllers and prompts that are compared: the paper's behaviour first, ours second.
-const PROFILES: [(&str, fn() -> Config, Prompts); 6] = [
+const PROFILES: [Profile; 6] = [
     ("paper", Config::paper, Prompts::Literal),
     ("eog", Config::default, Prompts::Ours),
     ("our prompts alone", Config::paper, Prompts::Ours),
@@ -23,7 +28,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Measures an incident. Fails where frontiers differ or a prompt is too long.
+    /// Measures an incident. Fails where a prompt is too long.
     pub(crate) fn of(incident: &Incident) -> Result<Self, Failed> {
         let kind = match incident.origin {
             Origin::Recorded => "recorded",
@@ -38,15 +43,19 @@ impl Row {
             }
         }
         row.around = around(incident)?;
-        let expected = &row.costs[0].frontier;
-        for ((profile, ..), cost) in PROFILES.iter().zip(&row.costs) {
+        Ok(row)
+    }
+
+    /// Fails where not all profiles end with the same frontier: their costs say nothing then.
+    pub(crate) fn agree(&self) -> Result<(), String> {
+        let expected = &self.costs[0].frontier;
+        for ((profile, ..), cost) in PROFILES.iter().zip(&self.costs) {
             if cost.frontier != *expected {
-                let (name, found) = (&incident.name, &cost.frontier);
-                let error = format!("{name}: {profile} finds {found:?}, the paper {expected:?}");
-                return Err(error.into());
+                let (name, found) = (&self.name, &cost.frontier);
+                return Err(format!("{name}: {profile} finds {found:?}, the paper {expected:?}"));
             }
         }
-        Ok(row)
+        Ok(())
     }
 
     pub(crate) fn named(name: impl Into<String>) -> Self {
@@ -115,10 +124,13 @@ pub(crate) fn print_costs(rows: &[Row]) {
 
 /// What controller and prompts save by themselves.
 pub(crate) fn print_parts(rows: &[Row]) {
-    println!("| incident | both | our controller alone | our prompts alone | both, of the paper's with objects | both, of the paper's with spare JSON |");
+    println!(
+        "| incident | both | our controller alone | our prompts alone | both, of the paper's with objects | both, of the paper's with spare JSON |"
+    );
     println!("|---|---:|---:|---:|---:|---:|");
     for row in rows {
-        let [paper, ours, prompts, controller, specs, spare] = row.costs.each_ref().map(Cost::tokens);
+        let [paper, ours, prompts, controller, specs, spare] =
+            row.costs.each_ref().map(Cost::tokens);
         println!(
             "| {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
             row.name,
@@ -133,7 +145,9 @@ pub(crate) fn print_parts(rows: &[Row]) {
 
 /// What the questions before and after the exploration take.
 pub(crate) fn print_around(rows: &[Row]) {
-    println!("| incident | opening, paper: calls, tokens in | eog: calls, tokens in | report, paper: tokens in | eog: tokens in | everything, of the paper's |");
+    println!(
+        "| incident | opening, paper: calls, tokens in | eog: calls, tokens in | report, paper: tokens in | eog: tokens in | everything, of the paper's |"
+    );
     println!("|---|---:|---:|---:|---:|---:|");
     for row in rows {
         let opening = match &row.around.opening {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use eog_core::{Anomaly, Config, EntityId, Finding, RecordedAnswer};
 use eog_evidence::open_case;
-use eog_prompts::{ChatModel, ChatRequest, Finalizer, Material, MockModel, Opening, Prompter, Reply};
+use eog_prompts::{
+    ChatModel, ChatRequest, Finalizer, Material, MockModel, Opening, Prompter, Reply,
+};
 use eog_testkit::try_run;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -63,7 +65,8 @@ fn opening_literal(source: &eog_evidence::Incident) -> Result<Cost, Failed> {
     let inside = |finding: &&Finding| case.window.contains(finding.time.start());
     let before_end = |finding: &&Finding| finding.time.start() < case.window.end();
     let events = filter(instructions::EVENTS, source.failures.iter().filter(inside).collect())?;
-    let changes = filter(instructions::CHANGES, source.changes.iter().filter(before_end).collect())?;
+    let changes =
+        filter(instructions::CHANGES, source.changes.iter().filter(before_end).collect())?;
     let events = serde_json::to_string_pretty(&events)?;
     let changes = serde_json::to_string_pretty(&changes)?;
     let parts = [("alerts", alerts.as_str()), ("events", &events), ("spec_changes", &changes)];
@@ -104,9 +107,8 @@ fn opened(request: &ChatRequest, source: &eog_evidence::Incident) -> Option<Valu
             }))
         }
         "bootstrap" => {
-            let is_named = |alert: &&Anomaly| {
-                anchor.split(' ').any(|word| word == alert.entity.as_str())
-            };
+            let is_named =
+                |alert: &&Anomaly| anchor.split(' ').any(|word| word == alert.entity.as_str());
             let entity = &source.anomalies.iter().find(is_named)?.entity;
             let candidate = json!({
                 "entity": entity, "strength": "alert_alone", "evidence": [], "explains": [number],

@@ -85,9 +85,8 @@ impl Exchanges {
         // Each token has a byte or more: what is shorter need not be counted.
         if beginning.len() as u64 >= LEAST_CACHED {
             let counter = self.counter;
-            let shared = *counted
-                .entry(beginning.to_owned())
-                .or_insert_with(|| counter.text(beginning));
+            let shared =
+                *counted.entry(beginning.to_owned()).or_insert_with(|| counter.text(beginning));
             cost.cached += if shared >= LEAST_CACHED { shared.min(tokens) } else { 0 };
         }
         asked.insert(text);

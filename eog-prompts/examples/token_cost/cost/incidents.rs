@@ -97,8 +97,17 @@ pub(crate) fn add_new(context: &mut LocalContext, more: LocalContext) {
     }
 }
 
-/// A bundle that the repository ships, judged by the rules for evidence.
-pub(crate) fn shipped(name: &str, pack: &str) -> Result<Incident, Failed> {
+/// The shipped flash sale, judged by the rules for evidence.
+pub(crate) fn flash_sale() -> Result<Incident, Failed> {
+    bundle("flash-sale", "sre", Judge::Evidence)
+}
+
+/// The shipped bottling line, judged by a table.
+pub(crate) fn bottling_line() -> Result<Incident, Failed> {
+    bundle("bottling-line", "plant", Judge::BottlingLine)
+}
+
+fn bundle(name: &str, pack: &str, judge: Judge) -> Result<Incident, Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
     let bundle = Bundle::read(&folder)?;
     let source = bundle.incident();
@@ -110,7 +119,7 @@ pub(crate) fn shipped(name: &str, pack: &str) -> Result<Incident, Failed> {
         contract: Box::new(BundleContext::new(bundle)),
         toolbox: None,
         page_zero: false,
-        judge: Judge::Evidence,
+        judge,
         pack: Pack::named(pack)?,
     })
 }

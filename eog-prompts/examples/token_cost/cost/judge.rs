@@ -5,6 +5,8 @@ use eog_evidence::{EvidencePolicy, shorten};
 use eog_testkit::ask;
 use eog_testkit::truth::TruthPolicy;
 
+use super::bottling;
+
 /// Most characters of a condition, an observation or a reason: with its ellipsis, what the rules of a
 /// prompt allow.
 const MAX_PART: usize = 239;
@@ -15,11 +17,17 @@ const MAX_SUMMARY: usize = 599;
 /// Most proposals, by the paper's prompt and by ours.
 const MAX_PROPOSALS: usize = 2;
 
+/// Most claims of one answer, by our prompt.
+const MAX_CLAIMS: usize = 6;
+
 /// The source of the scripted answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Judge {
     /// The rules for evidence.
     Evidence,
+    /// The table of the shipped bottling line, whose rules are another matter: they take a decoy for
+    /// the cause.
+    BottlingLine,
     /// The truth table of generated incidents.
     Truth,
 }
@@ -36,12 +44,16 @@ impl Judge {
     ) -> Result<Decision, Failure> {
         let mut decision = match self {
             Self::Evidence => EvidencePolicy::default().judge(packet),
+            Self::BottlingLine => {
+                bottling::judge(packet).map_err(|error| Failure::policy(error.to_string()))?
+            }
             Self::Truth => ask(&TruthPolicy, packet)?.decision,
         };
         if decision.label == Label::Origin && is_late(packet, &decision, last_onset) {
             decision.label = Label::Defer;
         }
         decision.proposals.truncate(MAX_PROPOSALS);
+        decision.claims.truncate(MAX_CLAIMS);
         decision.summary = shorten(&decision.summary, MAX_SUMMARY);
         for claim in &mut decision.claims {
             claim.condition = shorten(&claim.condition, MAX_PART);

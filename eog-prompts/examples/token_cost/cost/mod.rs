@@ -3,6 +3,7 @@
 //! Both are given the same incidents and the same judge, and must end with the same frontier.
 
 mod around;
+mod bottling;
 mod exchange;
 mod incidents;
 mod instructions;
@@ -11,9 +12,11 @@ mod literal;
 mod run;
 mod scripted;
 
+#[allow(unused_imports, reason = "the test of the measurement uses a part")]
 pub(crate) use around::{Around, around};
 pub(crate) use exchange::Cost;
-pub(crate) use incidents::{Incident, Origin, generated, recorded, shipped};
+pub(crate) use incidents::{Incident, Origin, bottling_line, flash_sale, generated, recorded};
+#[allow(unused_imports, reason = "as above")]
 pub(crate) use run::{MAX_PROMPT_TOKENS, Prompts, TOKENIZER, fixed_tokens, measure};
 
 /// Whatever goes wrong ends the measurement.
