@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod common;
-
 use std::path::Path;
+use std::process::Command;
 
-use common::eog;
 use serde_json::Value;
+
+fn eog() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_eog"))
+}
 
 fn printed(arguments: &[&str]) -> String {
     let output = eog().args(arguments).output().unwrap();
