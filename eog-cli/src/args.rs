@@ -213,9 +213,9 @@ pub(crate) struct Running {
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
-    /// Time after which no new evaluation is begun, in seconds from when the input is read. Those
-    /// under way end first, which may take up to --policy-timeout. Each run, resumed or forked, has
-    /// a clock of its own.
+    /// Time after which no new evaluation is begun, in seconds from when the input is read,
+    /// the choice of where to start included. Those under way end first, which may take up to
+    /// --policy-timeout. Each run, resumed or forked, has a clock of its own.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
 
@@ -235,8 +235,13 @@ pub(crate) struct Running {
 
 impl Running {
     /// How long things may take, how many may be under way, how often they are tried.
-    pub(crate) fn limits(&self, policy: &PolicyChoice) -> Limits {
-        Limits { deadline: self.deadline, ..self.pace.calls.limits(policy, self.policy_timeout) }
+    pub(crate) fn limits(&self, policy: &PolicyChoice, deadline: Option<Duration>) -> Limits {
+        Limits { deadline, ..self.pace.calls.limits(policy, self.policy_timeout) }
+    }
+
+    /// When to begin nothing more, counted from when the input was read.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.deadline
     }
 
     /// How far to ask ahead, if at all.

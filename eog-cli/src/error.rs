@@ -44,8 +44,8 @@ pub(crate) enum CliError {
     Journal(#[from] JournalError),
     #[error("stopped, for the journal takes no more: {error}{}", as_command(onward.as_deref()))]
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
-    #[error("interrupted before the investigation began{}", as_command(onward.as_deref()))]
-    Interrupted { onward: Option<String> },
+    #[error("{why} before the investigation began{}", as_command(onward.as_deref()))]
+    NotBegun { why: &'static str, exit: Exit, onward: Option<String> },
     #[error("{0}")]
     Eval(EvalError),
     #[error("{0}")]
@@ -106,7 +106,7 @@ impl CliError {
             | Self::Unrecorded(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,
-            Self::Interrupted { .. } => Exit::Interrupted,
+            Self::NotBegun { exit, .. } => *exit,
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
             Self::Write { .. }
             | Self::Runtime(_)

@@ -1,5 +1,7 @@
 //! `eog fork`: another course from an entry of a ledger on.
 
+use std::time::Instant;
+
 use eog::{Concurrency, Config, Controller, ForkChanges, ForkError, Ledger};
 
 use crate::args::Fork;
@@ -36,7 +38,7 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let onward =
         Onward { journal: arguments.journal.as_deref(), path: &arguments.path, architecture };
     let case = investigate::case_of(&ledger, &ledger_path)?.clone();
-    let work = Work { running, judge: &judge, progress, onward };
+    let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
     work.drive(source, &case, beside, async |engine| {
         engine.fork(&ledger, at, changes).await.map_err(unusable)
     })

@@ -1,6 +1,7 @@
 //! `eog investigate`: open the input, run the engine, write the result.
 
 use std::path::Path;
+use std::time::Instant;
 
 use eog::{
     AbductivePolicy, Budget, CallRecorder, Case, Concurrency, Config, ContextContract, Engine,
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         architecture: start.architecture.as_deref(),
     };
     let beside = Beside::begin(arguments.journal.as_deref(), !arguments.no_fsync)?;
-    let work = Work { running, judge: &judge, progress, onward };
+    let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
     work.begin(source, by_rule, beside, began)
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     beside::say_cut(&arguments.journal, recovered.cut);
     let ledger = recovered.ledger;
     let onward = Onward { journal: Some(&arguments.journal), path: &arguments.path, architecture };
-    let work = Work { running, judge: &judge, progress, onward };
+    let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
     if ledger.entries().is_empty() {
         let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
         let began = Began::recall(&beside.recorder, &arguments.journal)?;
@@ -131,6 +132,8 @@ pub(crate) struct Work<'a> {
     pub(crate) judge: &'a Judge,
     pub(crate) progress: Progress,
     pub(crate) onward: Onward<'a>,
+    /// When the input had been read: the deadline counts from here.
+    pub(crate) since: Instant,
 }
 
 impl Work<'_> {
@@ -177,11 +180,20 @@ impl Work<'_> {
                 Ok(opened) => Ok(opened.case),
                 Err(error) => Err(source.cannot_start(self.onward.path, error)),
             },
-            () = interrupted() => {
-                let onward = self.onward.resume(self.running, self.judge);
-                Err(CliError::Interrupted { onward })
-            }
+            () = interrupted() => Err(self.nothing_yet("interrupted", Exit::Interrupted)),
+            () = self.time_is_up() => Err(self.nothing_yet("time was up", Exit::Failed)),
         }
+    }
+
+    async fn time_is_up(&self) {
+        match self.running.deadline() {
+            Some(after) => tokio::time::sleep(after.saturating_sub(self.since.elapsed())).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn nothing_yet(&self, why: &'static str, exit: Exit) -> CliError {
+        CliError::NotBegun { why, exit, onward: self.onward.resume(self.running, self.judge) }
     }
 
     fn must_judge(&self, then: Option<&str>) -> Result<(), CliError> {
@@ -222,7 +234,7 @@ impl Work<'_> {
             Memory::before(policy, self.running.memory.as_deref(), || self.judge.identity(case))?;
         let recorder = beside.recorder.clone();
         let engine = beside.of_engine(Engine::new(source.contract, policy));
-        let finished = drive(self.running, self.judge, &self.progress, engine, run)?;
+        let finished = drive(&self, engine, run)?;
         models.map_or(Ok(()), Models::must_be_recorded)?;
         // Who interrupts wants nobody to be asked any more.
         let finalizer =
@@ -417,17 +429,18 @@ pub(crate) async fn interrupted() {
 pub(crate) type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>;
 
 /// Drives the engine; Ctrl-C cancels it, and what was found so far is still reported.
-pub(crate) fn drive(
-    running: &Running,
-    judge: &Judge,
-    progress: &Progress,
+fn drive(
+    work: &Work<'_>,
     engine: AnyEngine,
     run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
 ) -> Result<Finished, CliError> {
     let (events, mut stream) = eog::events();
     let (handle, controls) = eog::handle();
+    let Work { running, judge, progress, .. } = work;
+    // Choosing where to start has taken its part.
+    let left = running.deadline().map(|after| after.saturating_sub(work.since.elapsed()));
     let engine = engine
-        .with_limits(running.limits(&judge.settings.policy))
+        .with_limits(running.limits(&judge.settings.policy, left))
         .with_events(events)
         .with_controls(controls);
     let engine = match running.speculation() {

@@ -125,9 +125,10 @@ impl Judge {
         });
         let watch = Watch::default();
         let prompter = |models: Vec<Arc<dyn ChatModel>>| {
+            let alone = models.len() == 1;
             let recorded = models.into_iter().map(|model| {
                 let told = progress.of_model(model);
-                watch.over(Arc::new(Recorded::new(told, recorder.clone())))
+                watch.over(Arc::new(Recorded::new(told, recorder.clone())), alone)
             });
             Prompter::new(Arc::clone(pack), recorded.collect())
         };

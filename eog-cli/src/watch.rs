@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use eog::{BoxFuture, BudgetKind};
 use eog_prompts::{ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 
-/// Remembers the first miss in recorded traffic, and the first budget that did not allow a call.
+/// Remembers what ends a run: the first miss in recorded traffic, a key that is refused where no other
+/// model can be asked, and the first budget that did not allow a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch(Arc<Mutex<Seen>>);
 
@@ -16,12 +17,12 @@ struct Seen {
 }
 
 impl Watch {
-    /// The same model, watched.
-    pub(crate) fn over(&self, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
-        Arc::new(Watched { model, watch: self.clone() })
+    /// The same model, watched. `alone`: no other is asked when it has no answer.
+    pub(crate) fn over(&self, model: Arc<dyn ChatModel>, alone: bool) -> Arc<dyn ChatModel> {
+        Arc::new(Watched { model, alone, watch: self.clone() })
     }
 
-    /// The first answer that a cassette did not give or keep, in words.
+    /// The first answer that a cassette did not give or keep, or a refused key, in words.
     pub(crate) fn missed(&self) -> Option<String> {
         self.seen().missed.clone()
     }
@@ -37,9 +38,14 @@ impl Watch {
 
     /// Takes note of an error. A miss then ends the run like a budget does that is used up: nobody
     /// else is asked, and what was missed leaves no entry.
-    fn note(&self, error: ChatError) -> ChatError {
+    fn note(&self, error: ChatError, alone: bool) -> ChatError {
         let mut seen = self.seen();
         match error.kind {
+            ChatErrorKind::NotAllowed if alone => {
+                let ended = format!("{error}; mend that and go on, nothing of it was recorded");
+                seen.missed.get_or_insert(ended);
+                ChatError { kind: ChatErrorKind::OverBudget(BudgetKind::ModelCalls), ..error }
+            }
             ChatErrorKind::NotRecorded => {
                 seen.missed.get_or_insert_with(|| error.message.clone());
                 ChatError { kind: ChatErrorKind::OverBudget(BudgetKind::ModelCalls), ..error }
@@ -55,6 +61,7 @@ impl Watch {
 
 struct Watched {
     model: Arc<dyn ChatModel>,
+    alone: bool,
     watch: Watch,
 }
 
@@ -69,7 +76,7 @@ impl ChatModel for Watched {
     ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         Box::pin(async {
             let answer = self.model.chat(request).await;
-            answer.map_err(|error| self.watch.note(error))
+            answer.map_err(|error| self.watch.note(error, self.alone))
         })
     }
 }

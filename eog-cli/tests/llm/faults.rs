@@ -162,13 +162,16 @@ fn an_opening_that_fails_is_chosen_by_rule_and_says_so() {
 }
 
 #[test]
-fn a_key_that_is_not_taken_decides_nothing_and_is_told() {
+fn a_key_that_is_not_taken_ends_the_run_at_once() {
     let server = Server::start(|_| Reply::Status(401, "content-type", "text/plain"));
-    let (run, _) = Lab::at(&server, "").ledger(&[]);
-    let (failures, _) = told(&run);
+    let lab = Lab::at(&server, "");
+    let path = flash_sale();
+    let output = lab.eog(&["investigate", path.to_str().unwrap()]).output().unwrap();
+    let run = Run::of(&output);
     assert_eq!(run.code, Some(1), "{}", run.said);
     let said = "HTTP status 401: the key is wrong or may not use this model";
-    assert!(failures[0].contains(said), "{failures:?}");
+    assert!(run.said.contains(said), "{}", run.said);
+    assert!(server.seen().len() <= 4, "once for each phase of the opening, and then no more");
 }
 
 #[test]

@@ -73,3 +73,15 @@ fn an_interrupt_ends_every_phase_and_the_journal_goes_on() {
         assert_eq!(asked, all + 1, "{phase}: the one that was interrupted is asked again");
     }
 }
+
+#[test]
+fn a_deadline_holds_for_the_opening_too() {
+    let server = Server::start(|_| Reply::Hang);
+    let lab = Lab::at(&server, "");
+    let path = flash_sale();
+    let path = path.to_str().unwrap();
+    let run = lab.run(&["investigate", path, "--deadline", "0.2", "--journal", "run.journal"]);
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    assert!(run.said.contains("time was up before the investigation began"), "{}", run.said);
+    assert!(run.said.contains("eog resume run.journal"), "{}", run.said);
+}
