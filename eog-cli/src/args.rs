@@ -2,6 +2,7 @@
 
 mod judging;
 mod prompt;
+mod mcp;
 mod reading;
 mod stress;
 mod tool;
@@ -15,6 +16,7 @@ use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
 pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
+pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use reading::Reading;
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Call, Tool, ToolFormat};
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Prompt(Prompt),
     /// Say what is set and what is missing for language models, without asking any.
     Doctor(Doctor),
+    /// Serve agents over MCP: investigations, and the tools of `eog tool`.
+    Mcp(Mcp),
     /// Print the JSON Schema of what a command policy reads or writes.
     ///
     /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says

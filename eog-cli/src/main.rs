@@ -9,6 +9,7 @@ mod files;
 mod fork;
 mod investigate;
 mod judge;
+mod mcp;
 mod memory;
 mod onward;
 mod progress;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Tool(arguments) => tool::run(&arguments),
         Command::Prompt(what) => prompt::run(&what),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
     match done {

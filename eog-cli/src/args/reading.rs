@@ -21,7 +21,7 @@ pub(crate) struct Reading {
 }
 
 /// Bytes, or thousands (K), millions (M) or thousand millions (G) of them.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(number.len()..).unwrap_or_default().to_ascii_uppercase().as_str() {

@@ -1,1 +1,149 @@
 //! Investigations and the tools over snapshots, offered to agents.
+//!
+//! ```text
+//! stdio ──┐                      ┌─► investigate, resume ──► an engine on a thread of its own
+//!         ├─► handler ─► tools ──┼─► explain, diff, list_investigations ──► journals
+//! HTTP ───┘      │               └─► the SRE tools ──► folders in memory
+//!                └─► resources: ledger, report and graph of each investigation
+//! ```
+//!
+//! - [`Server::open`] checks the [`Settings`] once; then [`Server::stdio`] serves one client on
+//!   standard input and output, and [`Server::http`] any number on a socket.
+//! - [`Policies`] says who judges; [`Evidence`] is the built-in rules.
+//! - [`Reports`] renders results for people.
+//!
+//! What a client names are paths below [`Settings::roots`] and ids that the server gave; nothing
+//! else on the machine can be reached. What a client gets is text from telemetry, which is data and
+//! never instructions.
+
+mod answers;
+mod arguments;
+mod ask;
+mod catalogue;
+mod error;
+mod handler;
+mod http;
+mod investigations;
+mod library;
+mod message;
+mod policies;
+mod queries;
+mod reports;
+mod resources;
+mod roots;
+mod runner;
+mod settings;
+mod stdio;
+mod store;
+mod tasks;
+mod words;
+
+use std::sync::Arc;
+
+use rmcp::ServerHandler as _;
+use rmcp::model::Tool;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use catalogue::Catalogue;
+pub use error::ServeError;
+pub use http::{HttpSettings, Token};
+use library::Library;
+pub use policies::{Evidence, Policies};
+pub use reports::Reports;
+use roots::Roots;
+use runner::Runner;
+pub use settings::Settings;
+use store::Store;
+use tasks::Tasks;
+
+/// Investigations and the SRE tools as an MCP server. Clones are the same server.
+///
+/// ```no_run
+/// # use std::sync::Arc;
+/// use eog_mcp::server::{Evidence, Reports, Server, Settings};
+/// # async fn serve(
+/// #     reports: Arc<dyn Reports>,
+/// #     stop: tokio::sync::oneshot::Receiver<()>,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+/// let settings = Settings::new(vec!["/data/incidents".into()], "/var/lib/eog".into());
+/// let server = Server::open(settings, Arc::new(Evidence), reports)?;
+/// server.stdio(async { stop.await.unwrap_or_default() }).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Server(Arc<Shared>);
+
+/// What all connections share.
+struct Shared {
+    settings: Settings,
+    roots: Roots,
+    store: Store,
+    library: Library,
+    catalogue: Catalogue,
+    runner: Runner,
+    /// Short questions that may be answered at once.
+    queries: Semaphore,
+    tasks: Tasks,
+    policies: Arc<dyn Policies>,
+    reports: Arc<dyn Reports>,
+    /// Everything that was started on behalf of a client.
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Server {
+    /// Checks the settings and prepares the state folder. Opens no incident yet.
+    ///
+    /// # Errors
+    /// [`ServeError`] when a root is no folder, or nothing can be stored in the state folder.
+    pub fn open(
+        settings: Settings,
+        policies: Arc<dyn Policies>,
+        reports: Arc<dyn Reports>,
+    ) -> Result<Self, ServeError> {
+        let roots = Roots::open(&settings.roots)?;
+        let store = Store::open(&settings.state)?;
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Ok(Self(Arc::new(Shared {
+            library: Library::new(&settings),
+            catalogue: Catalogue::new(&roots),
+            runner: Runner::new(settings.max_running.get(), settings.max_waiting),
+            queries: Semaphore::new(cores.max(2)),
+            tasks: Tasks::new(settings.task_patience),
+            tracker: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            roots,
+            store,
+            policies,
+            reports,
+            settings,
+        })))
+    }
+
+    /// Every tool with its schemas, as `tools/list` gives them.
+    pub fn tools(&self) -> Vec<Tool> {
+        self.0.catalogue.tools().to_vec()
+    }
+
+    /// How many investigations run at this moment, and how many wait for their turn.
+    pub fn load(&self) -> (usize, usize) {
+        (self.0.runner.running(), self.0.runner.waiting())
+    }
+
+    /// What the server says about itself to a client.
+    pub fn instructions(&self) -> String {
+        self.get_info().instructions.unwrap_or_default()
+    }
+
+    /// Ends everything: runs are cancelled, their journals stay and can be resumed. Returns when
+    /// nothing is left that works on behalf of a client.
+    async fn close(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.shutdown();
+        self.0.tracker.close();
+        self.0.tracker.wait().await;
+    }
+}

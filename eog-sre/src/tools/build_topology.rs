@@ -36,6 +36,7 @@ pub struct BuildTopology {
 
 /// One entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyNode {
     /// The entity.
     pub id: EntityId,
@@ -50,6 +51,7 @@ pub struct TopologyNode {
 
 /// One edge, read "source *relation* target".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyEdge {
     /// Where the relation starts.
     pub source: EntityId,
@@ -74,6 +76,7 @@ impl From<&Edge> for TopologyEdge {
 
 /// How many there are of something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
     /// Of what.
     pub name: String,
@@ -83,6 +86,7 @@ pub struct NamedCount {
 
 /// The answer of [`build_topology()`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyPage {
     /// Nodes by kind, the most frequent first; over all pages.
     pub kinds: Vec<NamedCount>,

@@ -40,6 +40,7 @@ pub struct GetK8Spec {
 
 /// One state of an object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpecObservation {
     /// The first dump that shows it.
     pub first_seen: Timestamp,
@@ -51,6 +52,7 @@ pub struct SpecObservation {
 
 /// The answer of [`get_k8_spec()`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpecHistory {
     /// The object in full.
     pub entity: EntityId,

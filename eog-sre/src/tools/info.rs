@@ -12,7 +12,7 @@ use super::{GetMetricAnomalies, GetTraceErrorTree, LogAnalysis, MetricAnalysis};
 
 /// Arguments that know their tool.
 ///
-/// With the feature `schema` they also describe themselves as a JSON Schema.
+/// With the feature `schema` they and the answer also describe themselves as a JSON Schema.
 pub(crate) trait Tool: DeserializeOwned + Described {
     /// The name under which the tool is called.
     const NAME: &'static str;
@@ -22,7 +22,7 @@ pub(crate) trait Tool: DeserializeOwned + Described {
     const DESCRIPTION: &'static str;
     /// Arguments as an example, in JSON.
     const EXAMPLES: &'static [&'static str];
-    type Answer: Serialize;
+    type Answer: Serialize + Described;
 
     /// # Errors
     /// [`ToolError`] when an argument cannot be used.
@@ -52,6 +52,8 @@ pub struct ToolInfo {
     pub examples: &'static [&'static str],
     #[cfg(feature = "schema")]
     schema: fn() -> Value,
+    #[cfg(feature = "schema")]
+    answer_schema: fn() -> Value,
     pub(super) to_value: fn(&Toolbox, Value) -> Result<Value, ToolError>,
     pub(super) to_text: fn(&Toolbox, Value) -> Result<String, ToolError>,
 }
@@ -65,6 +67,8 @@ impl ToolInfo {
             examples: T::EXAMPLES,
             #[cfg(feature = "schema")]
             schema: eog_core::json_schema::<T>,
+            #[cfg(feature = "schema")]
+            answer_schema: eog_core::json_schema::<T::Answer>,
             to_value: |toolbox, arguments| {
                 serde_json::to_value(answer::<T>(toolbox, arguments)?).map_err(cannot_write::<T>)
             },
@@ -79,6 +83,12 @@ impl ToolInfo {
     #[cfg(feature = "schema")]
     pub fn args_schema(&self) -> Value {
         (self.schema)()
+    }
+
+    /// The JSON Schema of the answer.
+    #[cfg(feature = "schema")]
+    pub fn answer_schema(&self) -> Value {
+        (self.answer_schema)()
     }
 }
 

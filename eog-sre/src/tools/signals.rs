@@ -79,6 +79,7 @@ impl Beginnings {
 
 /// Where the time before and the time after meet, and why there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pivot {
     /// The instant.
     pub at: Timestamp,
@@ -90,6 +91,7 @@ pub struct Pivot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PivotBasis {
     /// The arguments name it.
     Given,

@@ -77,6 +77,7 @@ pub struct TopologyAnalysis {
 
 /// An entity that was reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reached {
     /// The entity.
     pub entity: EntityId,
@@ -90,6 +91,7 @@ pub struct Reached {
 
 /// The answer of [`topology_analysis()`]. Sections that were not asked for are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyView {
     /// The entity in full.
     pub entity: EntityId,

@@ -17,6 +17,7 @@ const MIN_OBSERVED: f64 = 5.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MeasureKind {
     /// The value itself.
     Level,

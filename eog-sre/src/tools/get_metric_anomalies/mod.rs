@@ -48,6 +48,7 @@ pub struct GetMetricAnomalies {
 
 /// Answer of [`get_metric_anomalies()`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricAnomalies {
     /// Where the usual ends, and why there.
     pub pivot: Pivot,

@@ -56,6 +56,7 @@ pub struct GetTraceErrorTree {
 
 /// Answer of [`get_trace_error_tree()`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceErrorTree {
     /// The service that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +88,7 @@ pub struct TraceErrorTree {
 
 /// Traces and spans of both periods.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSummary {
     /// Before the pivot.
     pub before: TraceCounts,
@@ -96,6 +98,7 @@ pub struct TraceSummary {
 
 /// How much was traced in one period.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceCounts {
     /// Distinct traces.
     pub traces: usize,
@@ -107,6 +110,7 @@ pub struct TraceCounts {
 
 /// What a service serves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceRequests {
     /// The service.
     pub service: EntityId,
@@ -120,6 +124,7 @@ pub struct ServiceRequests {
 
 /// What one service asks of another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRequests {
     /// Who asks.
     pub caller: EntityId,
@@ -149,6 +154,7 @@ impl CallRequests {
 
 /// One way that requests took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracePath {
     /// Names of services with arrows between, the first caller first.
     pub path: String,
@@ -160,6 +166,7 @@ pub struct TracePath {
 
 /// A path that ends where something shifted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalPath {
     /// Names of services with arrows between, the first caller first.
     pub path: String,

@@ -23,6 +23,7 @@ const MAX_SAMPLES: usize = 3;
 
 /// Requests of one period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requests {
     /// How many.
     pub requests: usize,
@@ -52,6 +53,7 @@ pub(super) struct Compared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ShiftKind {
     /// The share of failed requests rose.
     Errors,
@@ -65,6 +67,7 @@ pub enum ShiftKind {
 
 /// What failed spans say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampleError {
     /// The name of the first such span.
     pub span: String,

@@ -72,6 +72,7 @@ pub struct LogAnalysis {
 
 /// Answer of [`log_analysis()`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPatternPage {
     /// How many lines fit.
     pub lines: usize,

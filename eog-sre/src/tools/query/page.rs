@@ -46,8 +46,24 @@ impl Serialize for Row {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Row {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Row".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "description": "One row: values under the names of their columns.",
+            "additionalProperties": { "type": ["null", "boolean", "number", "string"] }
+        })
+    }
+}
+
 /// One page of rows, and what it does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page<R = Row> {
     /// The rows.
     pub rows: Vec<R>,

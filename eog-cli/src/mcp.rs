@@ -1,0 +1,140 @@
+//! `eog mcp serve`: agents as the users of eog.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use eog::Finished;
+use eog::travel::Explanation;
+use eog_mcp::server::{Evidence, HttpSettings, Reports, ServeError, Server, Settings, Token};
+
+use crate::args::{Mcp, McpCommand, Serve};
+use crate::error::{CliError, Exit};
+use crate::investigate::interrupted;
+use crate::report::{self, Report, clean_line};
+
+/// The most bytes of a file with a token.
+const MAX_TOKEN: u64 = 4096;
+
+/// How long threads may take that are blocked when the server has ended, such as by standard input.
+const LAST: Duration = Duration::from_millis(200);
+
+/// `eog mcp`.
+pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
+    let McpCommand::Serve(serve) = &arguments.command;
+    let server = Server::open(settings(serve), Arc::new(Evidence), Arc::new(Rendered))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(CliError::Runtime)?;
+    let served = runtime.block_on(async {
+        match serve.http {
+            None => server.stdio(interrupted()).await,
+            Some(address) => {
+                let settings = http(serve).map_err(Stop::Usage)?;
+                settings.protect(address)?;
+                let listener = tokio::net::TcpListener::bind(address).await?;
+                let at = listener.local_addr()?;
+                eprintln!("eog: serving MCP at http://{at}/mcp");
+                server.http(listener, settings, interrupted()).await
+            }
+        }
+        .map_err(Stop::from)
+    });
+    runtime.shutdown_timeout(LAST);
+    match served {
+        Ok(()) => Ok(Exit::Diagnosed),
+        Err(Stop::Usage(error)) => Err(error),
+        Err(Stop::Serve(error)) => Err(error.into()),
+    }
+}
+
+/// Why serving ended before its time.
+enum Stop {
+    Usage(CliError),
+    Serve(ServeError),
+}
+
+impl<E: Into<ServeError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Serve(error.into())
+    }
+}
+
+impl From<ServeError> for CliError {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::Socket(source) => Self::Usage(format!("cannot serve: {source}")),
+            other => Self::Usage(other.to_string()),
+        }
+    }
+}
+
+fn settings(serve: &Serve) -> Settings {
+    let mut settings = Settings::new(serve.roots.clone(), serve.state.clone());
+    settings.architecture.clone_from(&serve.architecture);
+    settings.cache.clone_from(&serve.reading.cache);
+    settings.max_memory = serve.reading.max_memory;
+    settings.max_loaded_bytes = serve.max_loaded;
+    settings.max_running = serve.max_running.unwrap_or(settings.max_running);
+    settings.max_waiting = serve.max_waiting;
+    settings.max_time = serve.max_time;
+    settings
+}
+
+fn http(serve: &Serve) -> Result<HttpSettings, CliError> {
+    let mut settings = HttpSettings::default();
+    settings.token = token(serve.token_file.as_deref())?;
+    settings.hosts.clone_from(&serve.hosts);
+    settings.origins.clone_from(&serve.origins);
+    settings.max_body_bytes = usize::try_from(serve.max_body).unwrap_or(usize::MAX);
+    settings.grace = serve.grace;
+    Ok(settings)
+}
+
+/// The token from its file or the environment, never from the command line, which others can see.
+fn token(file: Option<&Path>) -> Result<Option<Token>, CliError> {
+    let (text, from) = match file {
+        Some(path) => {
+            let unusable = |reason: String| CliError::Input { path: path.to_owned(), reason };
+            let meta = path.metadata().map_err(|error| unusable(error.to_string()))?;
+            if meta.len() > MAX_TOKEN {
+                return Err(unusable(format!("it is longer than {MAX_TOKEN} bytes")));
+            }
+            let text = std::fs::read_to_string(path).map_err(|e| unusable(e.to_string()))?;
+            (text, path.display().to_string())
+        }
+        None => match std::env::var("EOG_MCP_TOKEN") {
+            Ok(text) => (text, "EOG_MCP_TOKEN".to_owned()),
+            Err(_) => return Ok(None),
+        },
+    };
+    Token::new(&text)
+        .map(Some)
+        .map_err(|error| CliError::Usage(clean_line(&format!("{from}: {error}"))))
+}
+
+/// The reports of this program.
+struct Rendered;
+
+impl Reports for Rendered {
+    fn text(&self, name: &str, finished: &Finished) -> String {
+        report::text(&Report::new(name.to_owned(), finished), None)
+    }
+
+    fn markdown(&self, name: &str, finished: &Finished) -> String {
+        report::markdown(&Report::new(name.to_owned(), finished))
+    }
+
+    fn dot(&self, name: &str, finished: &Finished) -> String {
+        report::dot(&Report::new(name.to_owned(), finished))
+    }
+
+    fn mermaid(&self, name: &str, finished: &Finished) -> String {
+        report::mermaid(&Report::new(name.to_owned(), finished))
+    }
+
+    fn explanation(&self, name: &str, finished: &Finished, explanation: &Explanation) -> String {
+        report::explanation(&Report::new(name.to_owned(), finished), explanation, None)
+    }
+}

@@ -1,0 +1,153 @@
+//! What the tools say of themselves, and that their answers keep to it.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+
+use crate::support::{Place, call, client, complaint, content, recording};
+
+#[tokio::test]
+async fn every_tool_describes_itself() {
+    let place = Place::new();
+    let client = place.connect(client()).await;
+    let tools = client.list_all_tools().await.unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    let own = ["investigate", "resume", "explain", "diff", "list_investigations"];
+    let expected: Vec<&str> =
+        own.into_iter().chain(eog_sre::tools::tools().iter().map(|tool| tool.name)).collect();
+    assert_eq!(names, expected);
+    for tool in &tools {
+        let hints = tool.annotations.as_ref().unwrap();
+        let stores = ["investigate", "resume"].contains(&&*tool.name);
+        assert_eq!(hints.read_only_hint, Some(!stores), "{}", tool.name);
+        assert_eq!(hints.open_world_hint, Some(false), "{}", tool.name);
+        assert!(tool.title.is_some() && tool.description.as_ref().unwrap().len() > 80);
+        for schema in [&tool.input_schema, tool.output_schema.as_ref().unwrap()] {
+            assert_eq!(schema["type"], "object", "{}", tool.name);
+            jsonschema::validator_for(&Value::Object((**schema).clone())).unwrap();
+        }
+    }
+    // The arguments of the SRE tools are as they are, with the snapshot beside them.
+    for info in eog_sre::tools::tools() {
+        let tool = tools.iter().find(|tool| tool.name == info.name).unwrap();
+        let mut offered = tool.input_schema["properties"].as_object().unwrap().clone();
+        assert!(offered.remove("snapshot").is_some() && offered.remove("architecture").is_some());
+        let own = info.args_schema()["properties"].as_object().cloned().unwrap_or_default();
+        assert_eq!(offered, own, "{}", info.name);
+    }
+    client.cancel().await.unwrap();
+}
+
+/// Checks answers against the schemas of their tools.
+struct Checker(BTreeMap<String, jsonschema::Validator>);
+
+impl Checker {
+    fn new(tools: &[Tool]) -> Self {
+        let validator = |tool: &Tool| {
+            let schema = Value::Object((**tool.output_schema.as_ref().unwrap()).clone());
+            (tool.name.to_string(), jsonschema::validator_for(&schema).unwrap())
+        };
+        Self(tools.iter().map(validator).collect())
+    }
+
+    fn check(&self, tool: &str, answer: &Value) {
+        let errors: Vec<String> = self.0[tool]
+            .iter_errors(answer)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{tool}: {errors:?}");
+    }
+}
+
+#[tokio::test]
+async fn answers_keep_to_their_schemas() {
+    let place = Place::new();
+    let client = place.connect(client()).await;
+    let tools = client.list_all_tools().await.unwrap();
+    let checker = Checker::new(&tools);
+    let calls = [
+        ("investigate", json!({"path": "flash-sale"})),
+        ("investigate", json!({"path": "snap", "profile": "paper"})),
+        ("resume", json!({"investigation": "inv-000001"})),
+        ("explain", json!({"investigation": "inv-000001", "entity": "database"})),
+        ("diff", json!({"first": "inv-000001", "second": "inv-000002"})),
+        ("list_investigations", json!({})),
+        ("event_analysis", json!({"snapshot": "snap"})),
+        ("alert_summary", json!({"snapshot": "snap"})),
+        ("alert_analysis", json!({"snapshot": "snap"})),
+        ("build_topology", json!({"snapshot": "snap"})),
+        ("get_context_contract", json!({"snapshot": "snap", "entity": "cart"})),
+    ];
+    for (tool, arguments) in calls {
+        let result = client.call_tool(call(tool, arguments)).await.unwrap();
+        assert!(!crate::support::text(&result).is_empty(), "{tool} has text beside it");
+        checker.check(tool, &content(Ok(result)));
+    }
+    let missing =
+        complaint(client.call_tool(call("explain", json!({"investigation": "inv-000001"}))).await);
+    assert!(missing.contains("entity: is missing"), "{missing}");
+    client.cancel().await.unwrap();
+}
+
+/// Every tool on a real recording, and a whole investigation of it.
+#[tokio::test]
+async fn a_real_recording_keeps_to_the_schemas() {
+    let Some((snapshot, architecture)) = recording() else { return };
+    let place = Place::new();
+    let root = snapshot.parent().unwrap();
+    let mut command = place.command();
+    command.arg("--root").arg(root).arg("--architecture").arg(&architecture);
+    let transport = rmcp::transport::TokioChildProcess::new(tokio::process::Command::from(command));
+    let client = rmcp::ServiceExt::serve(client(), transport.unwrap()).await.unwrap();
+    let tools = client.list_all_tools().await.unwrap();
+    let checker = Checker::new(&tools);
+    let name = snapshot.file_name().unwrap().to_str().unwrap();
+
+    let found = content(client.call_tool(call("investigate", json!({"path": name}))).await);
+    checker.check("investigate", &found);
+    let direct = std::process::Command::new(env!("CARGO_BIN_EXE_eog"))
+        .arg("investigate")
+        .arg(&snapshot)
+        .arg("--architecture")
+        .arg(&architecture)
+        .arg("--out")
+        .arg(place.state().join("direct"))
+        .output()
+        .unwrap();
+    assert_eq!(direct.status.code(), Some(0));
+    let ledger = |path: &str| std::fs::read_to_string(place.state().join(path)).unwrap();
+    assert_eq!(ledger("inv-000001/ledger.jsonl"), ledger("direct/ledger.jsonl"));
+
+    let origin = found["origins"][0]["entities"][0]["entity"].as_str().unwrap();
+    let calls = [
+        ("explain", json!({"investigation": "inv-000001", "entity": origin})),
+        ("get_context_contract", json!({"entity": origin})),
+        ("alert_summary", json!({})),
+        ("alert_analysis", json!({"limit": 5})),
+        ("event_analysis", json!({"limit": 5})),
+        ("get_trace_error_tree", json!({})),
+        ("get_metric_anomalies", json!({"limit": 5})),
+        ("metric_analysis", json!({"limit": 5})),
+        ("log_analysis", json!({})),
+        ("k8s_spec_change_analysis", json!({"limit": 5})),
+        ("get_k8_spec", json!({"entity": origin})),
+        ("build_topology", json!({"limit": 5})),
+        ("topology_analysis", json!({"entity": origin})),
+    ];
+    let mut answered = 0;
+    for (tool, mut arguments) in calls {
+        if tool != "explain" {
+            arguments["snapshot"] = json!(name);
+        }
+        let result = client.call_tool(call(tool, arguments)).await.unwrap();
+        if result.is_error == Some(true) {
+            eprintln!("{tool}: {}", crate::support::text(&result));
+            continue;
+        }
+        checker.check(tool, &content(Ok(result)));
+        answered += 1;
+    }
+    assert!(answered >= 11, "only {answered} tools answered");
+    client.cancel().await.unwrap();
+}

@@ -1,0 +1,226 @@
+//! A client on standard input and output.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use rmcp::handler::client::ClientHandler;
+use rmcp::model::{
+    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResult, ResourceContents,
+};
+use rmcp::service::{NotificationContext, RoleClient};
+use serde_json::{Value, json};
+
+use crate::support::{Place, call, client, complaint, content, text};
+
+/// A client that keeps the progress it is told.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Vec<(f64, String)>>>);
+
+impl ClientHandler for Listener {
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.0.lock().unwrap().push((params.progress, params.message.unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn an_investigation_over_mcp_is_that_of_the_command() {
+    let (place, listener) = (Place::new(), Listener::default());
+    let client = place.connect(listener.clone()).await;
+    let folder = json!({"path": "flash-sale"});
+    let result = client.call_tool(call("investigate", folder.clone())).await.unwrap();
+    assert!(text(&result).contains("Investigation inv-000001"), "{}", text(&result));
+    let answer = content(Ok(result));
+
+    let command = Command::new(env!("CARGO_BIN_EXE_eog"))
+        .arg("investigate")
+        .arg(place.roots().join("flash-sale"))
+        .args(["--format", "json", "--out"])
+        .arg(place.state().join("direct"))
+        .output()
+        .unwrap();
+    let direct: Value = serde_json::from_slice(&command.stdout).unwrap();
+    let origins: Vec<&Value> = answer["origins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|group| group["entities"].as_array().unwrap())
+        .map(|origin| &origin["entity"])
+        .collect();
+    let expected: Vec<&Value> = direct["conclusion"]["frontier"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|group| group["origins"].as_array().unwrap())
+        .collect();
+    assert!(!origins.is_empty());
+    assert_eq!(origins, expected);
+    assert_eq!(answer["confidence"], direct["conclusion"]["confidence"]);
+    let ledger = |path: &str| std::fs::read_to_string(place.state().join(path)).unwrap();
+    assert_eq!(ledger("inv-000001/ledger.jsonl"), ledger("direct/ledger.jsonl"));
+
+    // One notification for each entry, each further than the one before.
+    let told = listener.0.lock().unwrap().clone();
+    let entries = ledger("direct/ledger.jsonl").lines().count();
+    assert_eq!(told.len(), entries, "{told:?}");
+    assert!(told.iter().enumerate().all(|(at, (step, _))| *step == (at + 1) as f64), "{told:?}");
+    assert!(told[0].1.starts_with("entry 0: opened with"), "{told:?}");
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn stored_investigations_are_explained_compared_and_read() {
+    let place = Place::new();
+    let client = place.connect(client()).await;
+    let first = content(client.call_tool(call("investigate", json!({"path": "flash-sale"}))).await);
+    let small = json!({"path": "flash-sale", "budget": 3});
+    let second = content(client.call_tool(call("investigate", small)).await);
+    assert_eq!(second["stop"], "the budget of policy calls is used up");
+
+    let origin = first["origins"][0]["entities"][0]["entity"].clone();
+    let about = json!({"investigation": "inv-000001", "entity": origin});
+    let explained = content(client.call_tool(call("explain", about)).await);
+    assert_eq!((&explained["label"], &explained["entity"]), (&json!("Origin"), &origin));
+    assert!(!explained["hangs_on"].as_array().unwrap().is_empty(), "{explained}");
+
+    let both = json!({"first": "inv-000001", "second": "inv-000002"});
+    let compared = content(client.call_tool(call("diff", both)).await);
+    assert_eq!(
+        (&compared["equal"], &compared["settings"][0]["name"]),
+        (&json!(false), &json!("budget"))
+    );
+
+    let listed = content(client.call_tool(call("list_investigations", json!({"limit": 1}))).await);
+    assert_eq!(
+        (&listed["total"], &listed["investigations"][0]["investigation"]),
+        (&json!(2), &json!("inv-000002"))
+    );
+
+    let resources = client.list_all_resources().await.unwrap();
+    assert_eq!(resources.len(), 8);
+    assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 4);
+    for (tail, begins) in [
+        ("ledger", "{\"seq\":0"),
+        ("report", "# "),
+        ("graph.dot", "digraph"),
+        ("graph.mermaid", "flowchart"),
+    ] {
+        let address = format!("eog://investigations/inv-000001/{tail}");
+        assert!(resources.iter().any(|resource| resource.uri == address), "{address}");
+        let read = client.read_resource(ReadResourceRequestParams::new(address)).await.unwrap();
+        assert!(only_text(&read).starts_with(begins), "{tail}: {read:?}");
+    }
+    for wrong in [
+        "eog://investigations/inv-000009/ledger",
+        "eog://investigations/../ledger",
+        "file:///etc/passwd",
+    ] {
+        let error = client.read_resource(ReadResourceRequestParams::new(wrong)).await.unwrap_err();
+        assert!(error.to_string().contains("there is no"), "{wrong}: {error}");
+    }
+    client.cancel().await.unwrap();
+}
+
+fn only_text(read: &ReadResourceResult) -> &str {
+    match &read.contents[..] {
+        [ResourceContents::TextResourceContents { text, .. }] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn wrong_calls_are_told_what_would_be_right() {
+    let place = Place::new();
+    let outside = place.roots().join("../secret");
+    std::fs::create_dir(&outside).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&outside, place.roots().join("link")).unwrap();
+    let client = place.connect(client()).await;
+
+    let unknown = client.call_tool(call("investgate", json!({}))).await.unwrap_err().to_string();
+    assert!(
+        unknown.contains("there is no tool \"investgate\"; the tools are investigate,"),
+        "{unknown}"
+    );
+
+    let arguments = json!({"pth": "x", "budget": 0, "profile": "fast", "window": 5});
+    let wrong = complaint(client.call_tool(call("investigate", arguments)).await);
+    for name in ["pth: ", "did you mean path?", "budget: ", "profile: ", "window: "] {
+        assert!(wrong.contains(name), "{name} is not in {wrong}");
+    }
+    let arguments = json!({"snapshot": "snap", "limt": 1, "offset": "x"});
+    let wrong = complaint(client.call_tool(call("event_analysis", arguments)).await);
+    for name in ["limt: ", "did you mean limit?", "offset: "] {
+        assert!(wrong.contains(name), "{name} is not in {wrong}");
+    }
+    let window = json!({"path": "flash-sale", "window": "yesterday"});
+    let wrong = complaint(client.call_tool(call("investigate", window)).await);
+    assert!(wrong.contains("window: ") && wrong.contains("give START/END"), "{wrong}");
+
+    for path in ["../secret", "/etc", "link", "absent", "flash-sale/../../secret"] {
+        let refused = complaint(client.call_tool(call("investigate", json!({"path": path}))).await);
+        let expected = format!("{path}: nothing of that name below ");
+        assert!(refused.starts_with(&expected) && refused.contains("flash-sale"), "{refused}");
+        let refused = call("alert_summary", json!({"snapshot": path}));
+        assert!(complaint(client.call_tool(refused).await).starts_with(&expected));
+    }
+    let bundle =
+        complaint(client.call_tool(call("alert_summary", json!({"snapshot": "flash-sale"}))).await);
+    assert!(bundle.contains("this is a bundle; the tools need a snapshot"), "{bundle}");
+    let nobody = json!({"investigation": "inv-000007"});
+    let unknown = complaint(client.call_tool(call("resume", nobody)).await);
+    assert!(unknown.contains("there is no investigation \"inv-000007\""), "{unknown}");
+    client.cancel().await.unwrap();
+}
+
+/// Lines that are no messages: each gets an error, and the server goes on.
+#[test]
+fn junk_on_standard_input_is_answered() {
+    let place = Place::new();
+    let mut child = place.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"}}});
+    writeln!(input, "{hello}").unwrap();
+    assert_eq!(next()["result"]["serverInfo"]["name"], "eog");
+    writeln!(input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
+
+    writeln!(input, "this is no JSON").unwrap();
+    assert_eq!(next()["error"]["code"], -32700);
+    writeln!(input, r#"{{"id":"x","method":5}}"#).unwrap();
+    let refused = next();
+    assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &json!("x")));
+    writeln!(input, "{}", "x".repeat(3 << 20)).unwrap();
+    let long = next();
+    assert!(long["error"]["message"].as_str().unwrap().contains("longer than"), "{long}");
+    writeln!(input, r#"{{"jsonrpc":"2.0","method":"another/notification"}}"#).unwrap();
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":2,"method":"tools/list"}}"#).unwrap();
+    assert_eq!(next()["id"], 2);
+
+    drop(input);
+    assert!(child.wait().unwrap().success(), "it ends with its client");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_server() {
+    let place = Place::new();
+    let mut child = place.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"}}});
+    writeln!(input, "{hello}").unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0), "its input is still open");
+}

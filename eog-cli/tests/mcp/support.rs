@@ -1,0 +1,150 @@
+//! Folders to serve, and the server as a process.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
+use rmcp::service::{RoleClient, RunningService, ServiceError};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ServiceExt, handler::client::ClientHandler};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder with a root, in which are the bundle `flash-sale` and the snapshot `snap`, and a state
+/// folder.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Self(folder);
+        let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+        copy(&bundle, &place.roots().join("flash-sale"));
+        snapshot(&place.roots().join("snap"));
+        place
+    }
+
+    pub(crate) fn roots(&self) -> PathBuf {
+        self.0.path().join("roots")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.0.path().join("state")
+    }
+
+    /// The command that serves this place.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
+        command.args(["mcp", "serve", "--root"]).arg(self.roots());
+        command.arg("--state").arg(self.state()).env_remove("EOG_MCP_TOKEN");
+        command
+    }
+
+    /// A client of a server of its own, over standard input and output.
+    pub(crate) async fn connect<H: ClientHandler>(
+        &self,
+        handler: H,
+    ) -> RunningService<RoleClient, H> {
+        let transport = TokioChildProcess::new(tokio::process::Command::from(self.command()));
+        handler.serve(transport.unwrap()).await.unwrap()
+    }
+
+    /// A server over HTTP, with further options and a token if one is given.
+    pub(crate) fn http(&self, options: &[&str], token: Option<&str>) -> HttpServer {
+        let mut command = self.command();
+        command.args(["--http", "127.0.0.1:0"]).args(options).stderr(Stdio::piped());
+        if let Some(token) = token {
+            command.env("EOG_MCP_TOKEN", token);
+        }
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        let url = line.strip_prefix("eog: serving MCP at ").expect(&line).to_owned();
+        HttpServer { child, url }
+    }
+}
+
+/// A server that ends with the test.
+pub(crate) struct HttpServer {
+    pub(crate) child: Child,
+    pub(crate) url: String,
+}
+
+impl HttpServer {
+    pub(crate) fn address(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap()
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// A snapshot with one alert and one event.
+fn snapshot(folder: &Path) {
+    std::fs::create_dir_all(folder.join("alerts")).unwrap();
+    let alert = json!([{"labels": {"alertname": "HighErrorRate", "service_name": "cart",
+        "namespace": "shop"}, "state": "firing", "activeAt": "2026-01-01T10:00:00Z"}]);
+    let dump = folder.join("alerts/alerts_at_2026-01-01T10-01-00.json");
+    std::fs::write(dump, alert.to_string()).unwrap();
+    let event = json!({"object": {"apiVersion": "v1", "metadata": {"uid": "web-1"},
+        "involvedObject": {"kind": "Pod", "name": "web-1", "namespace": "shop"},
+        "reason": "Unhealthy", "type": "Warning", "message": "probe failed", "count": 2,
+        "lastTimestamp": "2026-01-01T10:00:00Z"}});
+    let row = format!("2026-01-01 10:00:00\t\"{}\"\n", event.to_string().replace('"', "\"\""));
+    std::fs::write(folder.join("k8s_events_raw.tsv"), format!("Timestamp\tBody\n{row}")).unwrap();
+}
+
+/// A real recording and its architecture, where there is one beside the checkout.
+pub(crate) fn recording() -> Option<(PathBuf, PathBuf)> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
+    let found = (data.join("scenario-2-partial"), data.join("architecture.json"));
+    if found.0.is_dir() && found.1.is_file() {
+        return Some(found);
+    }
+    eprintln!("skipped: no recording at {}", data.display());
+    None
+}
+
+pub(crate) fn client() -> ClientConfig {
+    ClientConfig::default()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "tests write the arguments where they call")]
+pub(crate) fn call(tool: impl Into<String>, arguments: Value) -> CallToolRequestParams {
+    CallToolRequestParams::new(tool.into()).with_arguments(arguments.as_object().unwrap().clone())
+}
+
+/// The structured content of a result that is none of an error.
+pub(crate) fn content(result: Result<CallToolResult, ServiceError>) -> Value {
+    let result = result.unwrap();
+    assert_ne!(result.is_error, Some(true), "{}", text(&result));
+    result.structured_content.unwrap()
+}
+
+pub(crate) fn text(result: &CallToolResult) -> String {
+    result.content.iter().filter_map(|block| block.as_text()).map(|text| &*text.text).collect()
+}
+
+/// What a call that fails says.
+pub(crate) fn complaint(result: Result<CallToolResult, ServiceError>) -> String {
+    let result = result.unwrap();
+    assert_eq!(result.is_error, Some(true), "{result:?}");
+    text(&result)
+}

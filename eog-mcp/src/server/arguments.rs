@@ -1,0 +1,190 @@
+//! The arguments of the tools about investigations, and what is wrong with wrong ones.
+
+use eog::{EntityId, Window};
+use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::Problem;
+
+/// Most complaints about one call.
+const MAX_WRONG: usize = 20;
+
+/// Arguments of `investigate`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Investigate {
+    /// Folder of the incident below a root of the server: a bundle or a snapshot. May be left out
+    /// when the server has one root and that is the folder.
+    pub(super) path: Option<String>,
+    /// Application architecture (a JSON file below a root) that goes with a snapshot.
+    pub(super) architecture: Option<String>,
+    /// Time window, as START/END in RFC 3339, such as
+    /// `2026-01-01T10:00:00Z/2026-01-01T10:30:00Z`. Chosen from the alerts if absent.
+    pub(super) window: Option<String>,
+    /// Most calls of whoever judges before the investigation stops: 200 unless given.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(super) budget: Option<u64>,
+    /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
+    pub(super) profile: Option<Profile>,
+    /// Seconds after which nothing more is begun. What was found by then is the result, and `resume`
+    /// goes on.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub(super) seconds: Option<u64>,
+    /// Ask the person at the client for evidence that is missing (at most 5 questions, each can be
+    /// skipped), if the client can. False unless given.
+    pub(super) ask: Option<bool>,
+}
+
+/// Rules of the controller.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Profile {
+    /// Recommended.
+    Default,
+    /// Algorithm 1 of the paper.
+    Paper,
+}
+
+/// Arguments of `resume`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Resume {
+    /// The id of the investigation, such as `inv-000001`.
+    pub(super) investigation: String,
+    /// Seconds after which nothing more is begun.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub(super) seconds: Option<u64>,
+    /// Ask the person at the client for evidence that is missing, as for `investigate`.
+    pub(super) ask: Option<bool>,
+}
+
+/// Arguments of `explain`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Explain {
+    /// The id of the investigation, such as `inv-000001`.
+    pub(super) investigation: String,
+    /// The entity, such as `shop/Service/cart`.
+    pub(super) entity: String,
+}
+
+/// Arguments of `diff`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Diff {
+    /// The id of one investigation.
+    pub(super) first: String,
+    /// The id of the other.
+    pub(super) second: String,
+}
+
+/// Arguments of `list_investigations`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct List {
+    /// Most investigations: 20 unless given.
+    #[schemars(range(min = 1, max = 200))]
+    pub(super) limit: Option<usize>,
+    /// How many to pass over, newest first.
+    pub(super) offset: Option<usize>,
+}
+
+impl Investigate {
+    pub(super) fn window(&self) -> Result<Option<Window>, Problem> {
+        let Some(text) = &self.window else { return Ok(None) };
+        let wrong = |reason: String| Problem::Arguments {
+            tool: "investigate".to_owned(),
+            wrong: vec![format!(
+                "window: {reason}; give START/END, such as \
+                 2026-01-01T10:00:00Z/2026-01-01T10:30:00Z"
+            )],
+        };
+        let (start, end) =
+            text.split_once('/').ok_or_else(|| wrong("there is no `/` in it".to_owned()))?;
+        let instant =
+            |text: &str| text.trim().parse().map_err(|error: jiff::Error| wrong(error.to_string()));
+        Window::new(instant(start)?, instant(end)?)
+            .map(Some)
+            .map_err(|error| wrong(error.to_string()))
+    }
+}
+
+/// Reads arguments. Everything that is wrong is told at once.
+pub(super) fn read<T: DeserializeOwned>(
+    tool: &str,
+    checked: &Checked,
+    arguments: &Value,
+) -> Result<T, Problem> {
+    let wrong = all_wrong(checked, arguments);
+    if !wrong.is_empty() {
+        return Err(Problem::Arguments { tool: tool.to_owned(), wrong });
+    }
+    T::deserialize(arguments).map_err(|error| Problem::Arguments {
+        tool: tool.to_owned(),
+        wrong: vec![error.to_string()],
+    })
+}
+
+/// An entity as a client names it.
+pub(super) fn entity(tool: &str, text: &str) -> Result<EntityId, Problem> {
+    EntityId::new(text.to_owned()).map_err(|error| Problem::Arguments {
+        tool: tool.to_owned(),
+        wrong: vec![format!("entity: {error}")],
+    })
+}
+
+/// Everything in which arguments differ from their schema, each with its name.
+pub(super) fn all_wrong(checked: &Checked, arguments: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for error in checked.validator.iter_errors(arguments).take(MAX_WRONG) {
+        let place = error.instance_path().to_string();
+        let place = place.trim_start_matches('/').replace('/', ".");
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } if place.is_empty() => {
+                wrong.extend(unexpected.iter().map(|name| checked.unknown(name)));
+            }
+            ValidationErrorKind::Required { property } if place.is_empty() => {
+                let name = property.as_str().unwrap_or_default();
+                wrong.push(format!("{name}: is missing"));
+            }
+            _ => {
+                let what = eog_evidence::shorten(&error.to_string(), 300);
+                wrong.push(if place.is_empty() { what } else { format!("{place}: {what}") });
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    wrong.truncate(MAX_WRONG);
+    wrong
+}
+
+/// The schema of a tool's arguments, ready to check a call.
+pub(super) struct Checked {
+    validator: Validator,
+    names: Vec<String>,
+}
+
+impl Checked {
+    /// From a schema of our own, which is one.
+    pub(super) fn new(schema: &Value) -> Self {
+        let validator = jsonschema::validator_for(schema)
+            .unwrap_or_else(|error| unreachable!("our own schema is one: {error}"));
+        let names = schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
+        Self { validator, names: names.cloned().collect() }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let alike = |known: &&String| strsim::jaro_winkler(known, name) > 0.8;
+        let near: Vec<&str> = self.names.iter().filter(alike).map(String::as_str).collect();
+        let hint = match near[..] {
+            [] => format!("the arguments are {}", self.names.join(", ")),
+            _ => format!("did you mean {}?", near.join(" or ")),
+        };
+        format!("{}: there is no such argument; {hint}", eog_evidence::shorten(name, 60))
+    }
+}

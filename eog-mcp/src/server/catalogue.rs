@@ -1,0 +1,210 @@
+//! Which tools there are, with their schemas.
+
+use std::sync::Arc;
+
+use eog_sre::tools::{ToolInfo, tools};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+
+use super::answers::{Compared, Explained, Investigated, Listed};
+use super::arguments::{Checked, Diff, Explain, Investigate, List, Resume};
+use super::roots::Roots;
+
+/// What a call runs.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Investigate,
+    Resume,
+    Explain,
+    Diff,
+    List,
+    Snapshot(&'static ToolInfo),
+}
+
+impl Kind {
+    /// Whether it may take long, so that it is a task where the client has tasks.
+    pub(super) fn is_long(self) -> bool {
+        matches!(self, Self::Investigate | Self::Resume)
+    }
+}
+
+/// One tool that is offered.
+pub(super) struct Offered {
+    pub(super) kind: Kind,
+    pub(super) arguments: Checked,
+}
+
+/// All tools, in the order in which they are listed.
+pub(super) struct Catalogue {
+    tools: Vec<Tool>,
+    offered: Vec<Offered>,
+}
+
+impl Catalogue {
+    pub(super) fn new(roots: &Roots) -> Self {
+        let mut catalogue = Self { tools: Vec::new(), offered: Vec::new() };
+        catalogue.own();
+        for info in tools() {
+            catalogue.of_snapshot(info, roots);
+        }
+        catalogue
+    }
+
+    pub(super) fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<(&Tool, &Offered)> {
+        self.tools.iter().zip(&self.offered).find(|(tool, _)| tool.name == name)
+    }
+
+    /// The names of all tools.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| &*tool.name).collect()
+    }
+
+    fn own(&mut self) {
+        // What runs stores its course, so it changes something, but nothing that was there before.
+        let stores = ToolAnnotations::new()
+            .read_only(false)
+            .destructive(false)
+            .idempotent(false)
+            .open_world(false);
+        self.add::<Investigate, Investigated>(
+            Kind::Investigate,
+            "investigate",
+            "Find the root causes of an incident",
+            INVESTIGATE,
+            stores.clone(),
+        );
+        self.add::<Resume, Investigated>(
+            Kind::Resume,
+            "resume",
+            "Go on with an interrupted investigation",
+            RESUME,
+            stores,
+        );
+        self.add::<Explain, Explained>(
+            Kind::Explain,
+            "explain",
+            "Why an entity got its label",
+            EXPLAIN,
+            reads(),
+        );
+        self.add::<Diff, Compared>(
+            Kind::Diff,
+            "diff",
+            "Where two investigations part",
+            DIFF,
+            reads(),
+        );
+        self.add::<List, Listed>(
+            Kind::List,
+            "list_investigations",
+            "The investigations of this server",
+            LIST,
+            reads(),
+        );
+    }
+
+    fn add<A: JsonSchema, R: JsonSchema>(
+        &mut self,
+        kind: Kind,
+        name: &'static str,
+        title: &str,
+        description: &'static str,
+        annotations: ToolAnnotations,
+    ) {
+        let input = eog_core::json_schema::<A>();
+        let tool = Tool::new(name, description, object(&input))
+            .with_title(title)
+            .with_raw_output_schema(object(&eog_core::json_schema::<R>()))
+            .with_annotations(annotations);
+        self.tools.push(tool);
+        self.offered.push(Offered { kind, arguments: Checked::new(&input) });
+    }
+
+    /// A tool over a snapshot: its own arguments, and which snapshot.
+    fn of_snapshot(&mut self, info: &'static ToolInfo, roots: &Roots) {
+        let mut input = info.args_schema();
+        input["properties"]["snapshot"] = json!({
+            "type": "string",
+            "description": "Folder of the snapshot, absolute or relative to a root of the server.",
+        });
+        input["properties"]["architecture"] = json!({
+            "type": "string",
+            "description": "Application architecture (a JSON file below a root), if there is one.",
+        });
+        if roots.folders().len() > 1 {
+            match input["required"].as_array_mut() {
+                Some(required) => required.push(json!("snapshot")),
+                None => input["required"] = json!(["snapshot"]),
+            }
+        } else {
+            input["properties"]["snapshot"]["description"] = json!(
+                "Folder of the snapshot, absolute or relative to the root of the server. May be left \
+                 out when the root is the snapshot."
+            );
+        }
+        let examples: String =
+            info.examples.iter().map(|example| format!("\n- {example}")).collect();
+        let description = format!(
+            "{}.\n\n{}\n\nExamples, with `snapshot` beside them:{examples}",
+            info.summary, info.description
+        );
+        let tool = Tool::new(info.name, description, object(&input))
+            .with_title(info.summary)
+            .with_raw_output_schema(object(&info.answer_schema()))
+            .with_annotations(reads());
+        self.tools.push(tool);
+        self.offered.push(Offered { kind: Kind::Snapshot(info), arguments: Checked::new(&input) });
+    }
+}
+
+/// The same call gives the same answer, and changes nothing.
+fn reads() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(true).idempotent(true).open_world(false)
+}
+
+fn object(schema: &Value) -> Arc<JsonObject> {
+    Arc::new(schema.as_object().cloned().unwrap_or_default())
+}
+
+const INVESTIGATE: &str = "\
+Finds the root causes of a recorded incident. Walks the dependency graph from the alerts, decides for
+each entity whether it is an origin, a symptom or healthy, lets neighbours revise each other, and ends
+with the smallest set of origins that explains the alerts.
+
+Call it first, with the folder of the incident. The answer names the origins with their evidence, how
+effects travelled from them, and which alerts they explain. `confidence` says how far to trust it:
+`confirmed` (a change that precedes what it explains), `likely`, or `inconclusive`, when only
+`candidates` are given. Then `explain` tells why one entity got its label, and the tools over snapshots
+(event_analysis, get_k8_spec, metric_analysis, …) let you check the evidence yourself.
+
+It takes from under a second to minutes; each step is a progress notification. Every step is stored
+first, so a call that is cancelled or runs out of time leaves an investigation that `resume` goes on
+with. The same folder gives the same result.";
+
+const RESUME: &str = "\
+Goes on with an investigation that was cancelled, ran out of time, or died with its server, from where
+its journal ends. What the journal holds is not asked again. An investigation that has nothing left to
+do gives its result again. The answer is that of `investigate`.
+
+`list_investigations` tells which are interrupted.";
+
+const EXPLAIN: &str = "\
+Says why an entity got its label in an investigation: the findings that it rests on, each of its
+evaluations with what its neighbours had said before, and the single findings or messages without which
+the label would be another.
+
+Use it to check an origin before you act on it, or to see why an entity that you suspected is called a
+symptom or healthy.";
+
+const DIFF: &str = "\
+Says where two investigations part: settings that differ, the first step that differs, and what each
+concluded. Use it to see what another window, budget or profile changed.";
+
+const LIST: &str = "\
+The investigations of this server, newest first: id, incident, whether it runs, has finished or was
+interrupted, and the origins it found. Give an id to `explain`, `diff` or `resume`.";

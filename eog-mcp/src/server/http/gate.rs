@@ -1,0 +1,205 @@
+//! Who may ask: host, origin, token, and the size of what is sent.
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, WWW_AUTHENTICATE};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use rmcp::model::{ErrorData, ServerJsonRpcMessage};
+
+use super::super::message::refused;
+use super::{Answer, HttpSettings, Token};
+
+/// Names that mean this machine alone, and so cannot be those of a web page from elsewhere.
+const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Refuses requests before anything is read of them.
+pub(super) struct Gate {
+    token: Option<Token>,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    max_body_bytes: usize,
+}
+
+impl Gate {
+    pub(super) fn new(settings: &HttpSettings) -> Self {
+        let lower = |names: &[String]| {
+            names.iter().map(|name| name.trim().trim_end_matches('/').to_lowercase()).collect()
+        };
+        Self {
+            token: settings.token.clone(),
+            hosts: lower(&settings.hosts),
+            origins: lower(&settings.origins),
+            max_body_bytes: settings.max_body_bytes,
+        }
+    }
+
+    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Box<Answer>> {
+        self.host(request.uri(), request.headers())?;
+        self.origin(request.headers())?;
+        self.token(request.headers())?;
+        self.size(request.headers())
+    }
+
+    /// A web page can make a browser resolve its own name to this machine; the name then gives it
+    /// away.
+    fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+        let mut named = headers.get_all(HOST).iter();
+        let host = match (named.next(), named.next()) {
+            (Some(one), None) => one.to_str().ok().map(str::to_lowercase),
+            (None, _) => uri.authority().map(|authority| authority.as_str().to_lowercase()),
+            (Some(_), Some(_)) => None,
+        };
+        let authority = host.as_deref().and_then(|host| host.parse::<Authority>().ok());
+        let is_allowed = authority.is_some_and(|authority| {
+            HERE.contains(&authority.host())
+                || self
+                    .hosts
+                    .iter()
+                    .any(|allowed| allowed == authority.as_str() || allowed == authority.host())
+        });
+        if is_allowed {
+            return Ok(());
+        }
+        Err(Box::new(refusal(
+            StatusCode::FORBIDDEN,
+            "the Host header is not a name of this server; call it by localhost or 127.0.0.1, or \
+             start it with --allow-host NAME",
+        )))
+    }
+
+    fn origin(&self, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+        let is_allowed = |origin: &HeaderValue| {
+            origin.to_str().is_ok_and(|origin| self.origins.contains(&origin.to_lowercase()))
+        };
+        if headers.get_all(ORIGIN).iter().all(is_allowed) {
+            return Ok(());
+        }
+        Err(Box::new(refusal(
+            StatusCode::FORBIDDEN,
+            "web pages may not call this server, unless it is started with --allow-origin ORIGIN",
+        )))
+    }
+
+    fn token(&self, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let mut given = headers.get_all(AUTHORIZATION).iter();
+        let bearer = |value: &HeaderValue| {
+            let (scheme, given) = value.to_str().ok()?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| given.trim().to_owned())
+        };
+        let message = match (given.next(), given.next()) {
+            (Some(one), None) => match bearer(one) {
+                Some(text) if token.is(&text) => return Ok(()),
+                Some(_) => "the token is not that of this server",
+                None => "the Authorization header must be `Bearer TOKEN`",
+            },
+            (None, _) => "this server needs a token: send the header `Authorization: Bearer TOKEN`",
+            (Some(_), Some(_)) => "there is more than one Authorization header",
+        };
+        let mut answer = refusal(StatusCode::UNAUTHORIZED, message);
+        answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        Err(Box::new(answer))
+    }
+
+    /// What says itself that it is too long need not be read. The rest is counted while it comes.
+    fn size(&self, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+        let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        let length = length.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        if length <= self.max_body_bytes as u64 {
+            return Ok(());
+        }
+        Err(Box::new(too_long(self.max_body_bytes)))
+    }
+}
+
+/// Refuses a body that is too long.
+pub(super) fn too_long(max_body_bytes: usize) -> Answer {
+    let message = format!(
+        "the body is longer than the {max_body_bytes} bytes that this server takes; send less at once"
+    );
+    refusal(StatusCode::PAYLOAD_TOO_LARGE, &message)
+}
+
+/// A refusal that clients of MCP can read, and people, too.
+pub(super) fn refusal(status: StatusCode, message: &str) -> Answer {
+    answer(status, &refused(ErrorData::invalid_request(message.to_owned(), None), None))
+}
+
+/// A message as the whole answer.
+pub(super) fn answer(status: StatusCode, message: &ServerJsonRpcMessage) -> Answer {
+    let body = serde_json::to_vec(message).unwrap_or_default();
+    let mut response = Response::new(Full::new(Bytes::from(body)).boxed());
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(gate: &Gate, headers: &[(&str, &str)]) -> u16 {
+        let mut request = Request::builder().uri("/mcp");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(()).expect("a request");
+        gate.check(&request).map_or_else(|refusal| refusal.status().as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn only_names_of_this_server_pass() {
+        let hosts = vec!["eog.example.org".to_owned(), "other.example.org:8080".to_owned()];
+        let gate = Gate::new(&HttpSettings { hosts, ..HttpSettings::default() });
+        for host in ["localhost", "LOCALHOST:9", "127.0.0.1:80", "[::1]:1", "eog.example.org:1"] {
+            assert_eq!(status(&gate, &[("host", host)]), 200, "{host}");
+        }
+        assert_eq!(status(&gate, &[("host", "other.example.org:8080")]), 200);
+        for host in [
+            "evil.example.org",
+            "other.example.org",
+            "localhost.evil.org",
+            "127.0.0.1.evil.org",
+            "eog.example.org@evil.org",
+            "",
+        ] {
+            assert_eq!(status(&gate, &[("host", host)]), 403, "{host}");
+        }
+        assert_eq!(status(&gate, &[]), 403, "no name at all");
+        assert_eq!(status(&gate, &[("host", "localhost"), ("host", "evil.org")]), 403);
+    }
+
+    #[test]
+    fn web_pages_pass_only_if_they_are_named() {
+        let origins = vec!["https://pages.example.org/".to_owned()];
+        let gate = Gate::new(&HttpSettings { origins, ..HttpSettings::default() });
+        let from = |origin| status(&gate, &[("host", "localhost"), ("origin", origin)]);
+        assert_eq!(from("https://pages.example.org"), 200);
+        for origin in ["https://evil.org", "http://pages.example.org", "null", "http://localhost"] {
+            assert_eq!(from(origin), 403, "{origin}");
+        }
+    }
+
+    #[test]
+    fn only_the_token_passes() {
+        let token = Token::new("0123456789abcdef").ok();
+        let gate = Gate::new(&HttpSettings { token, ..HttpSettings::default() });
+        let with = |value| status(&gate, &[("host", "localhost"), ("authorization", value)]);
+        assert_eq!(with("Bearer 0123456789abcdef"), 200);
+        assert_eq!(with("bearer  0123456789abcdef "), 200);
+        for wrong in ["Bearer 0123456789abcdee", "Bearer", "Basic 0123456789abcdef", ""] {
+            assert_eq!(with(wrong), 401, "{wrong}");
+        }
+        assert_eq!(status(&gate, &[("host", "localhost")]), 401);
+    }
+
+    #[test]
+    fn what_says_that_it_is_too_long_is_not_read() {
+        let gate = Gate::new(&HttpSettings { max_body_bytes: 10, ..HttpSettings::default() });
+        let long = |length| status(&gate, &[("host", "localhost"), ("content-length", length)]);
+        assert_eq!((long("10"), long("11")), (200, 413));
+    }
+}

@@ -1,0 +1,175 @@
+//! Clients that vanish: their calls are cancelled when they do not come back.
+//!
+//! Since 2026-07-28 each request stands alone and is cancelled with its connection. Clients of
+//! older protocols have a session and may take a broken stream up again, so their calls go on for a
+//! while without anybody listening.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use http_body_util::combinators::BoxBody;
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use tokio_util::sync::CancellationToken;
+
+use super::{Answer, Sessions};
+
+const SESSION: &str = "mcp-session-id";
+
+const VERSION: &str = "mcp-protocol-version";
+
+/// The first version without sessions.
+const STATELESS: &str = "2026-07-28";
+
+/// Knows of each session how many of its requests are under way.
+pub(super) struct Watch {
+    open: Mutex<BTreeMap<String, Presence>>,
+    sessions: Arc<Sessions>,
+    grace: Duration,
+    stop: CancellationToken,
+}
+
+#[derive(Default)]
+struct Presence {
+    /// Requests and streams that are open.
+    open: usize,
+    /// Whether a call was broken off; it may go on with nobody listening.
+    is_broken: bool,
+    /// Counts the times that all were gone after that.
+    absences: u64,
+}
+
+/// One request, from its head to the end of its answer.
+pub(super) struct Exchange {
+    watch: Option<(Arc<Watch>, String)>,
+    is_over: bool,
+}
+
+/// Whether a request may begin a session: it has none, and may be of an older protocol.
+pub(super) fn may_begin_session<B>(request: &Request<B>) -> bool {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    request.method() == Method::POST
+        && header(SESSION).is_none()
+        && header(VERSION).is_none_or(|version| version < STATELESS)
+}
+
+impl Watch {
+    pub(super) fn new(sessions: Arc<Sessions>, grace: Duration) -> Arc<Self> {
+        Arc::new(Self { open: Mutex::default(), sessions, grace, stop: CancellationToken::new() })
+    }
+
+    /// Nobody is waited for any more.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// A request has come.
+    pub(super) fn begin<B>(self: &Arc<Self>, request: &Request<B>) -> Exchange {
+        let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok());
+        let watch = session.map(|session| {
+            self.presences().entry(session.to_owned()).or_default().open += 1;
+            (self.clone(), session.to_owned())
+        });
+        // A message is whole when it is answered; what a stream of news breaks off, nobody misses.
+        Exchange { watch, is_over: request.method() != Method::POST }
+    }
+
+    /// A request is over. If a call broke off and its client has nothing open any more, the client
+    /// may have vanished.
+    fn end(self: &Arc<Self>, session: &str, is_over: bool) {
+        let mut presences = self.presences();
+        let Some(presence) = presences.get_mut(session) else { return };
+        presence.open -= 1;
+        presence.is_broken |= !is_over;
+        if presence.open > 0 {
+            return;
+        }
+        if !presence.is_broken {
+            presences.remove(session);
+            return;
+        }
+        presence.absences += 1;
+        let absence = presence.absences;
+        drop(presences);
+        let (watch, session) = (self.clone(), session.to_owned());
+        tokio::spawn(async move { watch.wait_for(session, absence).await });
+    }
+
+    /// Closes a session if its client does not come back in time. That cancels its calls.
+    async fn wait_for(&self, session: String, absence: u64) {
+        tokio::select! {
+            () = tokio::time::sleep(self.grace) => {}
+            () = self.stop.cancelled() => return,
+        }
+        {
+            let mut presences = self.presences();
+            match presences.get(&session) {
+                Some(presence) if presence.open == 0 && presence.absences == absence => {
+                    presences.remove(&session);
+                }
+                _ => return,
+            }
+        }
+        // One that is closed already is as good.
+        let _ = self.sessions.close_session(&session.into()).await;
+    }
+
+    fn presences(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Presence>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exchange {
+    /// Watches the answer to its end.
+    pub(super) fn follow(self, answer: Answer) -> Answer {
+        if self.watch.is_none() {
+            return answer;
+        }
+        answer.map(|body| Followed { body, exchange: self }.boxed())
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some((watch, session)) = self.watch.take() {
+            watch.end(&session, self.is_over);
+        }
+    }
+}
+
+/// A body that tells when it was sent to its end.
+struct Followed {
+    body: BoxBody<Bytes, Infallible>,
+    exchange: Exchange,
+}
+
+impl Body for Followed {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.exchange.is_over = true;
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,148 @@
+//! Ledger, report and graph of each investigation, as resources.
+
+use eog::Journal;
+use rmcp::ErrorData;
+use rmcp::model::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+
+use super::Server;
+use super::error::Problem;
+use super::store::{InvestigationId, Part};
+
+/// Investigations of one page of the list.
+const PAGE: usize = 50;
+
+/// Longest resource that is sent, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// How every address begins.
+const BEGIN: &str = "eog://investigations/";
+
+impl Part {
+    /// How the address of the part ends.
+    fn tail(self) -> &'static str {
+        match self {
+            Self::Ledger => "ledger",
+            Self::Report => "report",
+            Self::Dot => "graph.dot",
+            Self::Mermaid => "graph.mermaid",
+        }
+    }
+
+    fn mime(self) -> &'static str {
+        match self {
+            Self::Ledger => "application/x-ndjson",
+            Self::Report => "text/markdown",
+            Self::Dot => "text/vnd.graphviz",
+            Self::Mermaid => "text/vnd.mermaid",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Ledger => "Every step, one JSON object a line",
+            Self::Report => "The report",
+            Self::Dot => "The causal graph for Graphviz",
+            Self::Mermaid => "The causal graph for Mermaid",
+        }
+    }
+}
+
+/// The address of a part.
+pub(super) fn uri(id: &InvestigationId, part: Part) -> String {
+    format!("{BEGIN}{id}/{}", part.tail())
+}
+
+/// What kinds of addresses there are.
+pub(super) fn templates() -> ListResourceTemplatesResult {
+    let one = |part: Part| {
+        ResourceTemplate::new(format!("{BEGIN}{{id}}/{}", part.tail()), part.tail())
+            .with_title(part.title())
+            .with_description("`id` is the id of an investigation, such as inv-000001.")
+            .with_mime_type(part.mime())
+    };
+    ListResourceTemplatesResult::with_all_items(Part::ALL.map(one).to_vec())
+}
+
+impl Server {
+    /// One page of all parts of all investigations, newest first. Blocks.
+    pub(super) fn resources(&self, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+        let from: usize = cursor.unwrap_or("0").parse().map_err(|_| {
+            ErrorData::invalid_params("the cursor is not one that this server gave", None)
+        })?;
+        let ids = self.0.store.ids();
+        let page = ids.iter().rev().skip(from).take(PAGE);
+        let resources = page.flat_map(|id| {
+            let name = self.0.store.began(id).map(|began| began.name).unwrap_or_default();
+            Part::ALL.map(|part| {
+                let resource = Resource::new(uri(id, part), format!("{id} {}", part.tail()))
+                    .with_title(format!("{}: {name} ({id})", part.title()))
+                    .with_mime_type(part.mime());
+                match self.0.store.part_bytes(id, part) {
+                    Some(bytes) => resource.with_size(bytes),
+                    None => resource,
+                }
+            })
+        });
+        let mut result = ListResourcesResult::with_all_items(resources.collect());
+        result.next_cursor = Some(from.saturating_add(PAGE))
+            .filter(|next| *next < ids.len())
+            .map(|next| next.to_string());
+        Ok(result)
+    }
+
+    /// One part: as the last run left it, or as it follows from the journal at this moment. Blocks.
+    pub(super) fn read_part(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
+        let shown = eog_evidence::shorten(address, 200);
+        let unknown = || {
+            let tails = Part::ALL.map(Part::tail).join(", ");
+            ErrorData::resource_not_found(
+                format!("there is no resource {shown}; there are {BEGIN}{{id}}/ with {tails}"),
+                None,
+            )
+        };
+        let (id, tail) = address
+            .strip_prefix(BEGIN)
+            .and_then(|rest| rest.split_once('/'))
+            .ok_or_else(unknown)?;
+        let part = Part::ALL.into_iter().find(|part| part.tail() == tail).ok_or_else(unknown)?;
+        let id = self
+            .0
+            .store
+            .find(id)
+            .map_err(|problem| ErrorData::resource_not_found(problem.to_string(), None))?;
+        let text = self.part(&id, part).map_err(|problem| {
+            ErrorData::internal_error(format!("{shown} cannot be read: {problem}"), None)
+        })?;
+        let contents = ResourceContents::text(text, address).with_mime_type(part.mime());
+        Ok(ReadResourceResult::new(vec![contents]))
+    }
+
+    fn part(&self, id: &InvestigationId, part: Part) -> Result<String, Problem> {
+        let store = &self.0.store;
+        let bytes = store.part_bytes(id, part);
+        let journal = store.journal(id).metadata().map_or(0, |meta| meta.len());
+        if bytes.unwrap_or(journal) > MAX_BYTES {
+            return Err(Problem::Store(format!(
+                "it is longer than {MAX_BYTES} bytes; read {} in the state folder of the server",
+                part.file()
+            )));
+        }
+        if let Some(text) = store.part(id, part) {
+            return Ok(text);
+        }
+        if part == Part::Ledger {
+            return Ok(Journal::read(store.journal(id))?.ledger.to_json_lines());
+        }
+        let (began, finished) = self.standing(id)?;
+        let reports = &self.0.reports;
+        Ok(match part {
+            Part::Ledger => finished.ledger().to_json_lines(),
+            Part::Report => reports.markdown(&began.name, &finished),
+            Part::Dot => reports.dot(&began.name, &finished),
+            Part::Mermaid => reports.mermaid(&began.name, &finished),
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! What a server may read, store and take on.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a server may read, store and take on.
+///
+/// ```
+/// use eog_mcp::server::Settings;
+/// let settings = Settings::new(vec!["incidents".into()], "state".into());
+/// assert_eq!(settings.max_waiting, 256);
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The folders below which clients may name paths.
+    pub roots: Vec<PathBuf>,
+    /// Where investigations are stored; made if absent. Two servers may share it.
+    pub state: PathBuf,
+    /// Application architecture (JSON) for snapshots, unless a call names another.
+    pub architecture: Option<PathBuf>,
+    /// Folder that keeps what was read of snapshots, for the next start.
+    pub cache: Option<PathBuf>,
+    /// About how many bytes of folders, by the size of their files, are kept in memory while nobody
+    /// uses them.
+    pub max_loaded_bytes: u64,
+    /// Most memory that one snapshot may need, by a cautious estimate; a larger one is refused.
+    pub max_memory: Option<u64>,
+    /// Most investigations at once.
+    pub max_running: NonZeroUsize,
+    /// Most investigations that wait for their turn; more are refused.
+    pub max_waiting: usize,
+    /// Longest time for an investigation, unless the call gives a shorter one.
+    pub max_time: Duration,
+    /// How long a person may take to answer one question.
+    pub answer_time: Duration,
+    /// A task that nobody has asked for in this time is cancelled.
+    pub task_patience: Duration,
+}
+
+impl Settings {
+    /// The usual bounds: as many investigations at once as the machine has cores, 256 that wait,
+    /// 1 GB of folders in memory, one hour for each investigation.
+    pub fn new(roots: Vec<PathBuf>, state: PathBuf) -> Self {
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self {
+            roots,
+            state,
+            architecture: None,
+            cache: None,
+            max_loaded_bytes: 1_000_000_000,
+            max_memory: None,
+            max_running: cores,
+            max_waiting: 256,
+            max_time: Duration::from_secs(3600),
+            answer_time: Duration::from_secs(600),
+            task_patience: Duration::from_secs(300),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The state folder: one folder for each investigation.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use eog::EntityId;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::error::{Problem, ServeError};
+
+/// The version of the files of this module.
+const VERSION: u32 = 1;
+
+/// The most bytes of a file that says how an investigation began or ended.
+const MAX_RECORD: u64 = 4 << 20;
+
+/// What an investigation is called: counted, never named by a client.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct InvestigationId(u64);
+
+impl fmt::Display for InvestigationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "inv-{:06}", self.0)
+    }
+}
+
+impl InvestigationId {
+    /// Reads an id exactly as it is written.
+    fn parse(text: &str) -> Option<Self> {
+        let id = Self(text.strip_prefix("inv-")?.parse().ok()?);
+        (id.to_string() == text).then_some(id)
+    }
+}
+
+/// How an investigation began.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Began {
+    pub(super) version: u32,
+    /// What the incident is called.
+    pub(super) name: String,
+    /// Its folder.
+    pub(super) folder: PathBuf,
+    /// The architecture that goes with it.
+    pub(super) architecture: Option<PathBuf>,
+}
+
+impl Began {
+    pub(super) fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
+        Self { version: VERSION, name, folder, architecture }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ended {
+    pub(super) version: u32,
+    /// Why it ended, in words.
+    pub(super) stop: String,
+    /// Whether `resume` can find out more.
+    pub(super) is_unfinished: bool,
+    /// How sure the result is.
+    pub(super) confidence: String,
+    /// The origins that explain an alert.
+    pub(super) origins: Vec<String>,
+    /// Committed evaluations.
+    pub(super) evaluations: u64,
+}
+
+impl Ended {
+    pub(super) const VERSION: u32 = VERSION;
+}
+
+/// What people were asked, and what they said.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct People {
+    /// Entities that somebody was asked about.
+    pub(super) asked: BTreeSet<EntityId>,
+    /// What was supplied.
+    pub(super) notes: BTreeMap<EntityId, String>,
+}
+
+/// The files of one investigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Ledger,
+    Report,
+    Dot,
+    Mermaid,
+}
+
+impl Part {
+    pub(super) const ALL: [Self; 4] = [Self::Ledger, Self::Report, Self::Dot, Self::Mermaid];
+
+    pub(super) fn file(self) -> &'static str {
+        match self {
+            Self::Ledger => "ledger.jsonl",
+            Self::Report => "report.md",
+            Self::Dot => "graph.dot",
+            Self::Mermaid => "graph.mmd",
+        }
+    }
+}
+
+/// The state folder.
+#[derive(Debug)]
+pub(super) struct Store(PathBuf);
+
+impl Store {
+    pub(super) fn open(folder: &Path) -> Result<Self, ServeError> {
+        let attempt = || {
+            std::fs::create_dir_all(folder)?;
+            let real = folder.canonicalize()?;
+            tempfile_in(&real)?;
+            Ok(real)
+        };
+        attempt().map(Self).map_err(|source| ServeError::State { path: folder.to_owned(), source })
+    }
+
+    /// A new folder under the next number. Making it is what gives the number away, so servers that
+    /// share the state folder never give the same.
+    pub(super) fn create(&self, began: &Began) -> Result<InvestigationId, Problem> {
+        let mut number = self.ids().last().map_or(0, |id| id.0);
+        loop {
+            number += 1;
+            let id = InvestigationId(number);
+            match std::fs::create_dir(self.folder(&id)) {
+                Ok(()) => {
+                    self.write_json(&id, "investigation.json", began)?;
+                    return Ok(id);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(cannot_store(&id, &error)),
+            }
+        }
+    }
+
+    /// The investigation that a client names.
+    pub(super) fn find(&self, text: &str) -> Result<InvestigationId, Problem> {
+        let found = InvestigationId::parse(text).filter(|id| self.folder(id).is_dir());
+        found.ok_or_else(|| Problem::UnknownInvestigation {
+            id: eog_evidence::shorten(text, 60),
+            nearest: self.ids().iter().rev().take(3).map(ToString::to_string).collect(),
+        })
+    }
+
+    /// Every investigation, oldest first.
+    pub(super) fn ids(&self) -> Vec<InvestigationId> {
+        let entries = self.0.read_dir().into_iter().flatten().flatten();
+        let id = |entry: std::fs::DirEntry| InvestigationId::parse(entry.file_name().to_str()?);
+        let mut ids: Vec<_> = entries.filter_map(id).collect();
+        ids.sort();
+        ids
+    }
+
+    pub(super) fn journal(&self, id: &InvestigationId) -> PathBuf {
+        self.folder(id).join("journal")
+    }
+
+    pub(super) fn began(&self, id: &InvestigationId) -> Result<Began, Problem> {
+        self.read_json(id, "investigation.json")
+    }
+
+    /// How the last run ended; nothing if it was killed or is still under way.
+    pub(super) fn ended(&self, id: &InvestigationId) -> Option<Ended> {
+        self.read_json(id, "ended.json").ok()
+    }
+
+    pub(super) fn set_ended(&self, id: &InvestigationId, ended: &Ended) -> Result<(), Problem> {
+        self.write_json(id, "ended.json", ended)
+    }
+
+    /// A run is under way: what the one before left is no longer the result.
+    pub(super) fn forget_end(&self, id: &InvestigationId) -> Result<(), Problem> {
+        let files = Part::ALL.map(Part::file).into_iter().chain(["ended.json"]);
+        for file in files {
+            match std::fs::remove_file(self.folder(id).join(file)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(cannot_store(id, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn people(&self, id: &InvestigationId) -> People {
+        self.read_json(id, "people.json").unwrap_or_default()
+    }
+
+    pub(super) fn set_people(&self, id: &InvestigationId, people: &People) -> Result<(), Problem> {
+        self.write_json(id, "people.json", people)
+    }
+
+    /// A part as the last run left it, if a run has ended since the journal changed.
+    pub(super) fn part(&self, id: &InvestigationId, part: Part) -> Option<String> {
+        std::fs::read_to_string(self.folder(id).join(part.file())).ok()
+    }
+
+    pub(super) fn part_bytes(&self, id: &InvestigationId, part: Part) -> Option<u64> {
+        self.folder(id).join(part.file()).metadata().ok().map(|meta| meta.len())
+    }
+
+    pub(super) fn set_part(
+        &self,
+        id: &InvestigationId,
+        part: Part,
+        text: &str,
+    ) -> Result<(), Problem> {
+        self.write(id, part.file(), text.as_bytes())
+    }
+
+    fn folder(&self, id: &InvestigationId) -> PathBuf {
+        self.0.join(id.to_string())
+    }
+
+    fn write_json(
+        &self,
+        id: &InvestigationId,
+        file: &str,
+        value: &impl Serialize,
+    ) -> Result<(), Problem> {
+        let text = serde_json::to_vec_pretty(value)
+            .map_err(|error| Problem::Store(format!("{id}: cannot write {file}: {error}")))?;
+        self.write(id, file, &text)
+    }
+
+    fn read_json<T: DeserializeOwned>(
+        &self,
+        id: &InvestigationId,
+        file: &str,
+    ) -> Result<T, Problem> {
+        let path = self.folder(id).join(file);
+        let unusable =
+            |reason: String| Problem::Store(format!("{id}: cannot read {file}: {reason}"));
+        let bytes = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
+        if bytes > MAX_RECORD {
+            return Err(unusable(format!("it is longer than {MAX_RECORD} bytes")));
+        }
+        let text = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))
+    }
+
+    /// Writes a file whole or not at all.
+    fn write(&self, id: &InvestigationId, file: &str, content: &[u8]) -> Result<(), Problem> {
+        let folder = self.folder(id);
+        let temporary = folder.join(format!(".{file}.tmp"));
+        std::fs::write(&temporary, content)
+            .and_then(|()| std::fs::rename(&temporary, folder.join(file)))
+            .map_err(|error| cannot_store(id, &error))
+    }
+}
+
+fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> Problem {
+    Problem::Store(format!("{id}: cannot store: {error}; look at the server's state folder"))
+}
+
+/// Makes sure that files can be made in a folder.
+fn tempfile_in(folder: &Path) -> std::io::Result<()> {
+    let probe = folder.join(format!(".eog-write-test-{}", std::process::id()));
+    std::fs::File::create(&probe)?.write_all(b"x")?;
+    std::fs::remove_file(probe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_counted_and_read_back_exactly() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, two) = (Store::open(folder.path()), Store::open(folder.path()));
+        let (one, two) = (one.expect("opens"), two.expect("opens twice"));
+        let began = Began::new("x".to_owned(), "/x".into(), None);
+        let ids = [&one, &two, &one].map(|store| store.create(&began).expect("stores").to_string());
+        assert_eq!(ids, ["inv-000001", "inv-000002", "inv-000003"]);
+        assert!(one.find("inv-000002").is_ok());
+        for wrong in ["inv-2", "inv-0000002", "inv-000009", "../inv-000001", "", "inv-+00001"] {
+            let problem = one.find(wrong).expect_err(wrong).to_string();
+            assert!(problem.contains("inv-000003"), "{problem}");
+        }
+    }
+}

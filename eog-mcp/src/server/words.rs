@@ -1,0 +1,86 @@
+//! What happens, in words for agents and people.
+
+use eog::travel::Parting;
+use eog::{BudgetKind, Entry, EntryBody, EvidenceTime, Observation, StopReason, to_the_second};
+
+/// Characters of telemetry in one line of progress.
+const MAX_WORDS: usize = 200;
+
+/// Why a run ended.
+pub(super) fn stop(reason: StopReason) -> String {
+    match reason {
+        StopReason::Converged { .. } => "nothing is left to look at",
+        StopReason::BudgetExhausted { which } => match which {
+            BudgetKind::Hops => "the budget of policy calls is used up",
+            BudgetKind::ModelCalls => "the budget of model calls is used up",
+            BudgetKind::Tokens => "the budget of tokens is used up",
+            BudgetKind::Cost => "the budget of money is used up",
+        },
+        StopReason::Cancelled => "cancelled",
+        StopReason::Deadline => "time was up",
+    }
+    .to_owned()
+}
+
+/// Whether `resume` goes on where a run ended. A budget of policy calls is part of the ledger, and
+/// would end it again at once.
+pub(super) fn is_unfinished(reason: StopReason) -> bool {
+    !matches!(
+        reason,
+        StopReason::Converged { .. } | StopReason::BudgetExhausted { which: BudgetKind::Hops }
+    )
+}
+
+/// One entry of a ledger in one line.
+pub(super) fn entry(entry: &Entry) -> String {
+    let what = match &entry.body {
+        EntryBody::Opened(opened) => {
+            let (alerts, seeds) = (opened.case.anomalies.len(), opened.case.seeds.len());
+            format!("opened with {alerts} alerts and {seeds} places to start at")
+        }
+        EntryBody::Evaluated(evaluation) => {
+            let belief = &evaluation.outcome.belief;
+            format!("{} is {}: {}", evaluation.entity, belief.label, belief.summary)
+        }
+        EntryBody::Observed(observed) => match &observed.observation {
+            Observation::NewEvidence(entity) => format!("new evidence on {entity}"),
+            Observation::Anomaly(anomaly) => {
+                format!("new alert {} on {}", anomaly.name, anomaly.entity)
+            }
+            _ => "the topology changed".to_owned(),
+        },
+        EntryBody::Halted(_) => "stopped".to_owned(),
+        EntryBody::Resumed => "goes on".to_owned(),
+        EntryBody::Forked(_) => "takes another course from here".to_owned(),
+        _ => "recorded".to_owned(),
+    };
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("entry {}: {}", entry.seq, eog_evidence::shorten(&what, MAX_WORDS))
+}
+
+/// When a finding holds.
+pub(super) fn time(time: &EvidenceTime) -> String {
+    match time {
+        EvidenceTime::At(at) => to_the_second(*at),
+        EvidenceTime::During(window) => {
+            format!("{}/{}", to_the_second(window.start()), to_the_second(window.end()))
+        }
+    }
+}
+
+/// Where two courses part.
+pub(super) fn parting(parting: &Parting) -> String {
+    match parting {
+        Parting::Never => "what happened is the same".to_owned(),
+        Parting::OneGoesOn { shared, first } => {
+            let longer = if *first { "first" } else { "second" };
+            format!("the same for {shared} entries; the {longer} goes on")
+        }
+        Parting::At { first, second } => format!(
+            "they part at entry {}\n  first:  {}\n  second: {}",
+            first.seq,
+            entry(first),
+            entry(second)
+        ),
+    }
+}

@@ -1,0 +1,139 @@
+//! Calls that are given up, and clients that vanish.
+
+use rmcp::model::{ClientRequest, Request, ServerResult};
+use rmcp::service::PeerRequestOptions;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Held, PATIENCE, Place, call, client, connect, content, incident, serve, until,
+};
+
+/// Label and evaluations that a run which nobody disturbs comes to.
+async fn undisturbed() -> Value {
+    let (place, held) = (Place::new(), Held::free());
+    let (client, _serving) = connect(&place.server(&held), client()).await;
+    content(client.call_tool(call("investigate", incident())).await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_call_leaves_what_resume_goes_on_with() {
+    let (place, held) = (Place::new(), Held::allowing(1));
+    let server = place.server(&held);
+    let (client, _serving) = connect(&server, client()).await;
+    let request = ClientRequest::CallToolRequest(Request::new(call("investigate", incident())));
+    let options = PeerRequestOptions::no_options();
+    let handle = client.send_cancellable_request(request, options).await.unwrap();
+    held.until_waiting(1).await;
+    handle.cancel(Some("no longer needed".to_owned())).await.unwrap();
+    until(|| server.load() == (0, 0)).await;
+    held.until_waiting(0).await;
+
+    let listed = content(client.call_tool(call("list_investigations", json!({}))).await);
+    let one = &listed["investigations"][0];
+    assert_eq!(
+        (&one["status"], &one["investigation"]),
+        (&json!("interrupted"), &json!("inv-000001"))
+    );
+
+    held.allow(100);
+    let asked = held.asked.load(std::sync::atomic::Ordering::SeqCst);
+    let id = json!({"investigation": "inv-000001"});
+    let mut resumed = content(client.call_tool(call("resume", id)).await);
+    let asked = held.asked.load(std::sync::atomic::Ordering::SeqCst) - asked;
+    assert_eq!(asked, 2, "what the journal held was not asked again");
+    let whole = undisturbed().await;
+    // Calls that were cut short are not part of the result.
+    resumed["policy_calls"] = whole["policy_calls"].clone();
+    assert_eq!(resumed, whole);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_vanishes_leaves_nothing_running() {
+    let (place, held) = (Place::new(), Held::allowing(1));
+    let server = place.server(&held);
+    let (theirs, serving) = serve(&server);
+    let client = rmcp::ServiceExt::serve(client(), theirs).await.unwrap();
+    let peer = client.peer().clone();
+    let calls = tokio::spawn(async move {
+        let calls = [0; 4].map(|_| peer.call_tool_once(call("investigate", incident())));
+        let [a, b, c, d] = calls;
+        let _ = tokio::join!(a, b, c, d);
+    });
+    // Two run, of which one has used what is allowed, and two wait.
+    held.until_waiting(2).await;
+    until(|| server.load() == (2, 2)).await;
+    drop(client);
+    calls.abort();
+    tokio::time::timeout(PATIENCE, serving).await.expect("the connection ends").unwrap();
+    assert_eq!(server.load(), (0, 0));
+    held.until_waiting(0).await;
+    assert!(place.stored("inv-000001").join("journal").is_file());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_stopped_ends_what_runs() {
+    let (place, held) = (Place::new(), Held::allowing(0));
+    let server = place.server(&held);
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (read, write) = tokio::io::split(ours);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = server.clone();
+    let serving = tokio::spawn(async move {
+        running.streams(read, write, async { stopped.await.unwrap_or_default() }).await
+    });
+    let client = rmcp::ServiceExt::serve(client(), theirs).await.unwrap();
+    let peer = client.peer().clone();
+    let call =
+        tokio::spawn(async move { peer.call_tool_once(call("investigate", incident())).await });
+    held.until_waiting(1).await;
+    stop.send(()).unwrap();
+    tokio::time::timeout(PATIENCE, serving).await.expect("it ends").unwrap().unwrap();
+    assert_eq!(server.load(), (0, 0));
+    held.until_waiting(0).await;
+    call.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_investigation_that_runs_is_not_run_twice() {
+    let (place, held) = (Place::new(), Held::allowing(0));
+    let (client, _serving) = connect(&place.server(&held), client()).await;
+    let peer = client.peer().clone();
+    let first =
+        tokio::spawn(async move { peer.call_tool_once(call("investigate", incident())).await });
+    held.until_waiting(1).await;
+    let id = json!({"investigation": "inv-000001"});
+    let second = client.call_tool(call("resume", id)).await.unwrap();
+    assert!(crate::support::text(&second).contains("inv-000001 is running"), "{second:?}");
+    let listed = content(client.call_tool(call("list_investigations", json!({}))).await);
+    assert_eq!(listed["investigations"][0]["status"], "running");
+    held.allow(100);
+    assert!(first.await.unwrap().is_ok());
+}
+
+/// The ledger as a resource, while the investigation runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_can_be_read_while_it_runs() {
+    let (place, held) = (Place::new(), Held::allowing(1));
+    let (client, _serving) = connect(&place.server(&held), client()).await;
+    let peer = client.peer().clone();
+    let run =
+        tokio::spawn(async move { peer.call_tool_once(call("investigate", incident())).await });
+    until(|| held.asked.load(std::sync::atomic::Ordering::SeqCst) == 2).await;
+    let read = async |tail: &str| {
+        let address = format!("eog://investigations/inv-000001/{tail}");
+        let request = rmcp::model::ReadResourceRequestParams::new(address);
+        match client.send_request(ClientRequest::ReadResourceRequest(Request::new(request))).await {
+            Ok(ServerResult::ReadResourceResult(read)) => match &read.contents[0] {
+                rmcp::model::ResourceContents::TextResourceContents { text, .. } => text.clone(),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(read("ledger").await.lines().count(), 2);
+    assert_eq!(read("report").await, "# three alerts: 2 entries");
+    held.allow(100);
+    run.await.unwrap().unwrap();
+    assert_eq!(read("report").await, "# three alerts: 4 entries");
+    assert_eq!(read("ledger").await.lines().count(), 4);
+}

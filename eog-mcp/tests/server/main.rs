@@ -1,0 +1,11 @@
+//! The server as clients see it, in one process: over a pair of pipes and over HTTP, with a policy
+//! that waits where a test says so.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod asking;
+mod cancelling;
+mod http;
+mod many;
+mod support;
+mod tasks;
