@@ -37,6 +37,7 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, ClientConfig>,
     tools: BTreeMap<String, Tool>,
     notes: Arc<Notes>,
+    has_stderr: bool,
 }
 
 struct Tool {
@@ -54,7 +55,7 @@ pub(super) struct ToolAnswer {
 impl Connection {
     /// Connects, greets and lists tools. The schemas of the `used` ones are made ready.
     pub(super) async fn open(server: &Server, used: &BTreeSet<String>) -> Result<Self, CallError> {
-        let notes = Arc::new(Notes::default());
+        let first_notes = Arc::new(Notes::default());
         let lifecycles = match server.protocol {
             Protocol::Either => vec![handshake(), stateless()],
             Protocol::Handshake => vec![handshake()],
@@ -63,8 +64,12 @@ impl Connection {
         let opened = tokio::time::timeout(server.startup, async {
             let mut first = None;
             for lifecycle in lifecycles {
+                let notes = match &first {
+                    None => Arc::clone(&first_notes),
+                    Some(_) => Arc::default(),
+                };
                 match greet(server, lifecycle, &notes).await {
-                    Ok(service) => return list(service, used, Arc::clone(&notes)).await,
+                    Ok(service) => return list(service, used, notes, server).await,
                     // Only a server that answered may speak the other generation.
                     Err(error) => {
                         let said_no = error.says_no;
@@ -85,7 +90,11 @@ impl Connection {
                 (Cause::TimedOut, format!("it was not ready within {seconds} s"))
             }
         };
-        Err(CallError { cause, message: explained("it could not be started", &reason, &notes) })
+        if matches!(server.reach, Reach::Process(_)) {
+            first_notes.silence().await;
+        }
+        let message = explained("it could not be started", &reason, &first_notes);
+        Err(CallError { cause, message })
     }
 
     /// Whether nothing can be asked any more.
@@ -139,7 +148,12 @@ impl Connection {
                 Err(self.failed(Cause::Refused, "it answers with a task, which was not asked for"))
             }
             Ok(_) => Err(self.failed(Cause::Refused, "its answer is none of a tool")),
-            Err(error) => Err(self.service_failed(&error, bounds)),
+            Err(error) => {
+                if let (ServiceError::TransportSend(_), true) = (&error, self.has_stderr) {
+                    self.notes.silence().await;
+                }
+                Err(self.service_failed(&error, bounds))
+            }
         }
     }
 
@@ -286,7 +300,9 @@ async fn list(
     service: RunningService<RoleClient, ClientConfig>,
     used: &BTreeSet<String>,
     notes: Arc<Notes>,
+    server: &Server,
 ) -> Result<Connection, String> {
+    let has_stderr = matches!(server.reach, Reach::Process(_));
     let mut tools = BTreeMap::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
@@ -305,7 +321,7 @@ async fn list(
         }
         cursor = listed.next_cursor;
         if cursor.is_none() {
-            return Ok(Connection { service, tools, notes });
+            return Ok(Connection { service, tools, notes, has_stderr });
         }
     }
     Err(format!("its list of tools has more than {MAX_PAGES} pages"))

@@ -1,8 +1,10 @@
 //! What a server said beside its answers, for whoever has to find out why it failed.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use eog_evidence::{mask_text, shorten};
+use tokio_util::sync::CancellationToken;
 
 /// How much of standard error is kept, in bytes.
 const TAIL_BYTES: usize = 2 << 10;
@@ -10,9 +12,16 @@ const TAIL_BYTES: usize = 2 << 10;
 /// How much of a line that is no message is shown, in characters.
 const SHOWN_JUNK: usize = 120;
 
+/// How long is waited for the end of standard error.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// What one connection left behind.
 #[derive(Debug, Default)]
-pub(super) struct Notes(Mutex<Kept>);
+pub(super) struct Notes {
+    kept: Mutex<Kept>,
+    /// Standard error has ended.
+    silent: CancellationToken,
+}
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -29,6 +38,16 @@ impl Notes {
         kept.stderr.extend_from_slice(bytes);
         let excess = kept.stderr.len().saturating_sub(TAIL_BYTES);
         kept.stderr.drain(..excess);
+    }
+
+    /// Standard error has ended.
+    pub(super) fn heard_all(&self) {
+        self.silent.cancel();
+    }
+
+    /// Waits a moment for what a server that is ending still has to say.
+    pub(super) async fn silence(&self) {
+        let _ = tokio::time::timeout(LAST_WORDS, self.silent.cancelled()).await;
     }
 
     /// A line on standard output was no message.
@@ -72,7 +91,7 @@ impl Notes {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

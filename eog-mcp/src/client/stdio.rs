@@ -11,7 +11,6 @@ use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
 
 use super::notes::Notes;
 use super::servers::Launch;
@@ -55,14 +54,17 @@ pub(super) struct Pipes {
     child: Child,
     _group: ProcessGroup,
     notes: Arc<Notes>,
-    errors: JoinHandle<()>,
 }
 
 /// A line that is too long to keep.
 struct Skipped {
     head: Vec<u8>,
     tail: Vec<u8>,
+    bytes: usize,
 }
+
+/// A line so many times longer than the longest is not waited for.
+const MAX_SKIPPED: usize = 16;
 
 /// How much of either end of a line that is too long is looked at.
 const LOOKED_AT: usize = 512;
@@ -94,10 +96,11 @@ impl Pipes {
         let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
         let input = Arc::new(Mutex::new(child.stdin.take()));
         let errors = child.stderr.take().ok_or_else(missing)?;
-        let errors = tokio::spawn(listen(errors, Arc::clone(notes)));
+        // Ends when nothing holds the pipe any more.
+        tokio::spawn(listen(errors, Arc::clone(notes)));
         let notes = Arc::clone(notes);
         let (line, skipped) = (Vec::new(), None);
-        Ok(Self { output, line, skipped, max_line, input, child, _group: group, notes, errors })
+        Ok(Self { output, line, skipped, max_line, input, child, _group: group, notes })
     }
 
     /// The next message, or nothing at the end.
@@ -123,17 +126,24 @@ impl Pipes {
             }
             let used = newline.map_or(available.len(), |at| at + 1);
             self.output.consume(used);
-            if newline.is_none() {
-                continue;
-            }
-            if let Some(skipped) = self.skipped.take() {
+            if let Some(skipped) = &self.skipped {
                 let limit = self.max_line;
-                let reason = format!("its answer is longer than {limit} bytes");
+                if skipped.bytes > limit.saturating_mul(MAX_SKIPPED) {
+                    self.notes.ended(format!("it wrote a line far longer than {limit} bytes"));
+                    return None;
+                }
+                if newline.is_none() {
+                    continue;
+                }
                 let Some(id) = skipped.id() else {
                     self.notes.ended(format!("it wrote a line longer than {limit} bytes"));
                     return None;
                 };
-                return Some(refusal(id, reason));
+                self.skipped = None;
+                return Some(refusal(id, format!("its answer is longer than {limit} bytes")));
+            }
+            if newline.is_none() {
+                continue;
             }
             let line = std::mem::take(&mut self.line);
             if let Some(message) = self.read(&line) {
@@ -175,20 +185,22 @@ impl Pipes {
             Ok(Err(error)) => format!("it ended: {error}"),
             Err(_) => "it closed its standard output".to_owned(),
         });
-        let _ = tokio::time::timeout(LAST_WORDS, &mut self.errors).await;
+        self.notes.silence().await;
     }
 }
 
 impl Skipped {
     fn new(mut line: Vec<u8>) -> Self {
+        let bytes = line.len();
         let tail = line.split_off(line.len().saturating_sub(LOOKED_AT));
         let head = if line.is_empty() { tail.clone() } else { line };
-        let mut skipped = Self { head, tail };
+        let mut skipped = Self { head, tail, bytes };
         skipped.head.truncate(LOOKED_AT);
         skipped
     }
 
     fn push(&mut self, piece: &[u8]) {
+        self.bytes += piece.len();
         let piece = piece.get(piece.len().saturating_sub(LOOKED_AT)..).unwrap_or_default();
         self.tail.extend_from_slice(piece);
         let excess = self.tail.len().saturating_sub(LOOKED_AT);
@@ -230,6 +242,7 @@ async fn listen(mut errors: ChildStderr, notes: Arc<Notes>) {
     {
         notes.heard(buffer.get(..read).unwrap_or_default());
     }
+    notes.heard_all();
 }
 
 impl Transport<RoleClient> for Pipes {
@@ -265,12 +278,6 @@ impl Transport<RoleClient> for Pipes {
         }
         let _ = tokio::time::timeout(LAST_WORDS, self.child.wait()).await;
         Ok(())
-    }
-}
-
-impl Drop for Pipes {
-    fn drop(&mut self) {
-        self.errors.abort();
     }
 }
 
