@@ -29,16 +29,36 @@ impl McpSource {
     pub async fn open(
         config: McpConfig,
     ) -> Result<(Incident, Box<dyn ContextContract>), SourceError> {
-        let remotes = remotes(&config)?;
-        for remote in remotes.values() {
-            remote.connect().await.map_err(|error| {
-                SourceError::Server(format!("server {}: {}", remote.name, error.message))
-            })?;
-        }
+        let remotes = connected(&config).await?;
         let (incident, told) = Start { config: &config, remotes: &remotes }.incident().await?;
         let context = McpContext::new(remotes, config, &incident, told);
         Ok((incident, Box::new(context)))
     }
+
+    /// The contract alone, for an incident that is known already: nothing but entities is asked
+    /// about. The incident's changes and failures are told of its entities, as in
+    /// [`McpSource::open`].
+    ///
+    /// # Errors
+    /// As for [`McpSource::open`].
+    pub async fn context(
+        config: McpConfig,
+        incident: &Incident,
+    ) -> Result<McpContext, SourceError> {
+        let remotes = connected(&config).await?;
+        let told = incident.changes.iter().chain(&incident.failures).cloned().collect();
+        Ok(McpContext::new(remotes, config, incident, told))
+    }
+}
+
+async fn connected(config: &McpConfig) -> Result<Remotes, SourceError> {
+    let remotes = remotes(config)?;
+    for remote in remotes.values() {
+        remote.connect().await.map_err(|error| {
+            SourceError::Server(format!("server {}: {}", remote.name, error.message))
+        })?;
+    }
+    Ok(remotes)
 }
 
 fn remotes(config: &McpConfig) -> Result<Remotes, SourceError> {

@@ -4,3 +4,4 @@
 
 mod misbehaving;
 mod support;
+mod whole;

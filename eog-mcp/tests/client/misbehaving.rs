@@ -8,14 +8,14 @@ use tempfile::TempDir;
 use crate::support::{ask, open, program, quoted, until};
 
 /// A server of its own for each test, and its log.
-struct Scripted {
+pub(crate) struct Scripted {
     folder: TempDir,
     /// More lines for the table of the server.
     bounds: &'static str,
 }
 
 impl Scripted {
-    fn new(bounds: &'static str) -> Self {
+    pub(crate) fn new(bounds: &'static str) -> Self {
         Self { folder: tempfile::tempdir().unwrap(), bounds }
     }
 
@@ -35,7 +35,7 @@ impl Scripted {
     }
 
     /// A source that asks `tool` about each entity; entity `other` is asked by `fine` beside.
-    fn config(&self, tool: &str, behaviour: &str) -> String {
+    pub(crate) fn config(&self, tool: &str, behaviour: &str) -> String {
         let query = |name: &str, tool: &str, entity: &str| {
             format!(
                 "[[evidence]]\nname = '{name}'\ncall = {{ server = 's', tool = '{tool}', \
