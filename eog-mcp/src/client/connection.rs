@@ -29,6 +29,9 @@ const MAX_PAGES: usize = 100;
 /// How much of what a server says of an error is kept, in characters.
 const MAX_SAID: usize = 500;
 
+/// Errors by which servers over HTTP say that they do not know a session.
+const NO_SESSION: [i32; 2] = [-32000, -32001];
+
 /// How much longer than its bound a call is waited for, so that the server is told of the end.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -169,10 +172,11 @@ impl Connection {
             }
             ServiceError::McpError(error) => {
                 let said = eog_evidence::shorten(&error.message, MAX_SAID);
-                self.failed(
-                    Cause::Refused,
-                    &format!("it answers with error {}: {said}", error.code.0),
-                )
+                let code = error.code.0;
+                // With these, not only with HTTP 404, servers say that a session has expired.
+                let may_be_session = !self.has_stderr && NO_SESSION.contains(&code);
+                let cause = if may_be_session { Cause::Lost } else { Cause::Refused };
+                self.failed(cause, &format!("it answers with error {code}: {said}"))
             }
             ServiceError::UnexpectedResponse => {
                 self.failed(Cause::Refused, "its answer is none of a tool")

@@ -140,7 +140,12 @@ impl McpContext {
         };
         let read = query.rows.read(&answer).map_err(wrong)?;
         let (source, asked) = (format!("{server}/{tool}"), shorten(&asked, MAX_QUERY));
-        let origin = Origin { entity: Some(&request.entity), source: &source, query: &asked };
+        let origin = Origin {
+            entity: Some(&request.entity),
+            source: &source,
+            query: &asked,
+            window: Some(request.window),
+        };
         let mut unread = Unread::default();
         let mut outside = 0;
         let mut understood = 0;

@@ -28,6 +28,8 @@ pub(super) struct Origin<'a> {
     pub(super) source: &'a str,
     /// The arguments.
     pub(super) query: &'a str,
+    /// When findings hold that do not say so themselves.
+    pub(super) window: Option<Window>,
 }
 
 /// A time in a row.
@@ -71,7 +73,8 @@ pub(super) struct FindingMap {
     signal: Signal,
     signal_by: Option<SignalBy>,
     trend: Option<Trend>,
-    time: TimeField,
+    /// When it happened. Without it, the whole window: what a server tells of the present state.
+    time: Option<TimeField>,
     until: Option<TimeField>,
     /// Whom the row is about. Without it, the entity that was asked for.
     pub(super) entity: Option<Template>,
@@ -121,12 +124,18 @@ impl FindingMap {
             Some(template) => entity(row, template)?,
             None => origin.entity.ok_or("the row does not say whom it is about")?.clone(),
         };
-        let start = self.time.read(row)?;
         let until = self.until.as_ref().map(|until| until.read_if_there(row)).transpose()?;
-        let time = until
-            .flatten()
-            .and_then(|end| Window::new(start, end).ok())
-            .map_or(EvidenceTime::At(start), EvidenceTime::During);
+        let time = match (&self.time, origin.window) {
+            (Some(time), _) => {
+                let start = time.read(row)?;
+                until
+                    .flatten()
+                    .and_then(|end| Window::new(start, end).ok())
+                    .map_or(EvidenceTime::At(start), EvidenceTime::During)
+            }
+            (None, Some(window)) => EvidenceTime::During(window),
+            (None, None) => return Err("there is neither a `time` nor a window".to_owned()),
+        };
         let quantity = match &self.quantity {
             None => None,
             Some(map) => {
@@ -376,7 +385,7 @@ mod tests {
     }
 
     fn origin(entity: &EntityId) -> Origin<'_> {
-        Origin { entity: Some(entity), source: "db/query", query: "{}" }
+        Origin { entity: Some(entity), source: "db/query", query: "{}", window: None }
     }
 
     #[test]

@@ -162,7 +162,12 @@ impl Start<'_> {
             let place = format!("findings[{at}]");
             let (read, asked) = self.read(&place, &query.call, &query.rows).await?;
             let source = format!("{}/{}", query.call.server, query.call.tool);
-            let origin = Origin { entity: None, source: &source, query: &shorten(&asked, 400) };
+            let origin = Origin {
+                entity: None,
+                source: &source,
+                query: &shorten(&asked, 400),
+                window: self.config.window,
+            };
             let mut unread = Unread::default();
             for row in &read.rows {
                 match query.finding.finding(row, &origin) {

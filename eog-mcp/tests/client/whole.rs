@@ -31,7 +31,7 @@ fn server(arguments: &[String]) -> String {
     )
 }
 
-async fn investigate(incident: &Incident, contract: impl ContextContract) -> Finished {
+pub(crate) async fn investigate(incident: &Incident, contract: impl ContextContract) -> Finished {
     let case = open_case(incident, None).unwrap();
     Engine::new(contract, EvidencePolicy::default()).investigate(Config::default(), case).await
 }
