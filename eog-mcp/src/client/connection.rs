@@ -1,0 +1,393 @@
+//! One connection to a server, from its greeting to its end.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jsonschema::Validator;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam,
+    ClientConfig, ClientRequest, ContentBlock, Implementation, JsonObject, ProtocolVersion,
+    RequestId, ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
+    RoleClient, RunningService, ServiceError,
+};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, Transport};
+use serde_json::Value;
+
+use super::error::{CallError, Cause};
+use super::notes::Notes;
+use super::servers::{Bounds, Protocol, Reach, Server};
+use super::stdio::Pipes;
+
+/// Most pages of a list of tools that are read.
+const MAX_PAGES: usize = 100;
+
+/// How much of what a server says of an error is kept, in characters.
+const MAX_SAID: usize = 500;
+
+/// Errors by which servers over HTTP say that they do not know a session.
+const NO_SESSION: [i32; 2] = [-32000, -32001];
+
+/// How much longer than its bound a call is waited for, so that the server is told of the end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A server that has greeted, and its tools.
+pub(super) struct Connection {
+    service: RunningService<RoleClient, ClientConfig>,
+    tools: BTreeMap<String, Tool>,
+    notes: Arc<Notes>,
+    has_stderr: bool,
+}
+
+struct Tool {
+    says_read_only: bool,
+    output: Option<Result<Validator, String>>,
+}
+
+/// The answer of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ToolAnswer {
+    pub(super) structured: Option<Value>,
+    pub(super) text: String,
+}
+
+impl Connection {
+    /// Connects, greets and lists tools. The schemas of the `used` ones are made ready.
+    pub(super) async fn open(server: &Server, used: &BTreeSet<String>) -> Result<Self, CallError> {
+        let first_notes = Arc::new(Notes::default());
+        let lifecycles = match server.protocol {
+            Protocol::Either => vec![handshake(), stateless()],
+            Protocol::Handshake => vec![handshake()],
+            Protocol::Stateless => vec![stateless()],
+        };
+        let opened = tokio::time::timeout(server.startup, async {
+            let mut first = None;
+            for lifecycle in lifecycles {
+                let notes = match &first {
+                    None => Arc::clone(&first_notes),
+                    Some(_) => Arc::default(),
+                };
+                match greet(server, lifecycle, &notes).await {
+                    Ok(service) => return list(service, used, notes, server).await,
+                    // Only a server that answered may speak the other generation.
+                    Err(error) => {
+                        let said_no = error.says_no;
+                        first.get_or_insert(error);
+                        if !said_no {
+                            break;
+                        }
+                    }
+                }
+            }
+            Err(first.map_or_else(String::new, |error| error.reason))
+        });
+        let (cause, reason) = match opened.await {
+            Ok(Ok(connection)) => return Ok(connection),
+            Ok(Err(reason)) => (Cause::Lost, reason),
+            Err(_) => {
+                let seconds = server.startup.as_secs_f64();
+                (Cause::TimedOut, format!("it was not ready within {seconds} s"))
+            }
+        };
+        if matches!(server.reach, Reach::Process(_)) {
+            first_notes.silence().await;
+        }
+        let message = explained("it could not be started", &reason, &first_notes);
+        Err(CallError { cause, message })
+    }
+
+    /// Whether nothing can be asked any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.service.is_transport_closed() || self.notes.end().is_some()
+    }
+
+    /// What the server says about a tool, if it offers it.
+    pub(super) fn says_read_only(&self, tool: &str) -> Option<bool> {
+        self.tools.get(tool).map(|tool| tool.says_read_only)
+    }
+
+    /// Calls a tool. When the answer is no longer wanted, or late, the server is told.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        name: &str,
+        arguments: JsonObject,
+        bounds: Bounds,
+    ) -> Result<ToolAnswer, CallError> {
+        let Some(tool) = self.tools.get(name) else {
+            let offered: Vec<&str> = self.tools.keys().map(String::as_str).take(30).collect();
+            let reason = format!("it has no tool {name:?}, but {}", offered.join(", "));
+            return Err(CallError { cause: Cause::Refused, message: reason });
+        };
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(
+            CallToolRequestParams::new(name.to_owned()).with_arguments(arguments),
+        ));
+        let options = PeerRequestOptions::with_timeout(bounds.quiet)
+            .reset_timeout_on_progress()
+            .with_max_total_timeout(bounds.total);
+        let asked = async {
+            let handle = self.service.send_request_with_option(request, options).await?;
+            let mut abandoned = Abandoned::new(self, handle.id.clone());
+            let result = handle.await_response().await;
+            abandoned.0 = None;
+            result
+        };
+        // The library's own bounds need a server that reads; this one does not.
+        let result = match tokio::time::timeout(bounds.total + GRACE, asked).await {
+            Ok(result) => result,
+            Err(_) => Err(ServiceError::Timeout { timeout: bounds.total }),
+        };
+        match result {
+            Ok(ServerResult::CallToolResult(result)) => {
+                read(tool, result).map_err(|reason| self.failed(Cause::Refused, &reason))
+            }
+            Ok(ServerResult::InputRequiredResult(_)) => {
+                Err(self.failed(Cause::Refused, "it asks a person, and there is none"))
+            }
+            Ok(ServerResult::CreateTaskResult(_)) => {
+                Err(self.failed(Cause::Refused, "it answers with a task, which was not asked for"))
+            }
+            Ok(_) => Err(self.failed(Cause::Refused, "its answer is none of a tool")),
+            Err(error) => {
+                if let (ServiceError::TransportSend(_), true) = (&error, self.has_stderr) {
+                    self.notes.silence().await;
+                }
+                Err(self.service_failed(&error, bounds))
+            }
+        }
+    }
+
+    fn service_failed(&self, error: &ServiceError, bounds: Bounds) -> CallError {
+        match error {
+            ServiceError::Timeout { timeout } => {
+                let reason = if *timeout >= bounds.total {
+                    format!("no answer within {} s", bounds.total.as_secs_f64())
+                } else {
+                    format!("neither answer nor progress for {} s", timeout.as_secs_f64())
+                };
+                self.failed(Cause::TimedOut, &reason)
+            }
+            ServiceError::McpError(error) => {
+                let said = eog_evidence::shorten(&error.message, MAX_SAID);
+                let code = error.code.0;
+                // With these, not only with HTTP 404, servers say that a session has expired.
+                let may_be_session = !self.has_stderr && NO_SESSION.contains(&code);
+                let cause = if may_be_session { Cause::Lost } else { Cause::Refused };
+                self.failed(cause, &format!("it answers with error {code}: {said}"))
+            }
+            ServiceError::UnexpectedResponse => {
+                self.failed(Cause::Refused, "its answer is none of a tool")
+            }
+            ServiceError::TransportSend(error) => {
+                self.failed(Cause::Lost, &chain(error.error.as_ref()))
+            }
+            ServiceError::TransportClosed => {
+                let why = self.notes.end().unwrap_or_else(|| "the connection ended".to_owned());
+                self.failed(Cause::Lost, &why)
+            }
+            other => self.failed(Cause::Lost, &chain(other)),
+        }
+    }
+
+    fn failed(&self, cause: Cause, reason: &str) -> CallError {
+        CallError { cause, message: format!("{reason}{}", self.notes.for_failure()) }
+    }
+}
+
+/// A request whose answer is still to come. Dropped before, it tells the server.
+struct Abandoned(Option<(Arc<Connection>, RequestId)>);
+
+impl Abandoned {
+    fn new(connection: &Arc<Connection>, id: RequestId) -> Self {
+        Self(Some((Arc::clone(connection), id)))
+    }
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        if let Some((connection, id)) = self.0.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move {
+                let reason = Some("the answer is no longer wanted".to_owned());
+                let note = CancelledNotificationParam::new(Some(id), reason);
+                let peer: &Peer<RoleClient> = connection.service.peer();
+                // A server that does not read is not waited for.
+                let _ = tokio::time::timeout(GRACE, peer.notify_cancelled(note)).await;
+            });
+        }
+    }
+}
+
+/// Why greeting failed.
+struct Unwelcome {
+    reason: String,
+    /// The server is there, and said no.
+    says_no: bool,
+}
+
+fn handshake() -> ClientLifecycleMode {
+    ClientLifecycleMode::Initialize
+}
+
+fn stateless() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::NO_INITIALIZE] }
+}
+
+async fn greet(
+    server: &Server,
+    lifecycle: ClientLifecycleMode,
+    notes: &Arc<Notes>,
+) -> Result<RunningService<RoleClient, ClientConfig>, Unwelcome> {
+    let unusable = |reason: String| Unwelcome { reason, says_no: false };
+    let mut config = ClientConfig::default();
+    config.client_info = Implementation::new("eog", env!("CARGO_PKG_VERSION"));
+    config.protocol_version = match lifecycle {
+        ClientLifecycleMode::Initialize => ProtocolVersion::LATEST_WITH_INITIALIZE,
+        _ => ProtocolVersion::LATEST,
+    };
+    let greeted = match &server.reach {
+        Reach::Process(launch) => {
+            let pipes = Pipes::start(launch, server.max_answer, notes)
+                .map_err(|error| unusable(format!("{}: {error}", launch.command)))?;
+            config.serve_with_lifecycle(pipes, lifecycle).await
+        }
+        Reach::Http { url, headers } => {
+            let transport = http(url, headers, server.max_answer).map_err(unusable)?;
+            config.serve_with_lifecycle(transport, lifecycle).await
+        }
+    };
+    greeted.map_err(|error| {
+        let says_no = matches!(
+            error,
+            ClientInitializeError::JsonRpcError(_)
+                | ClientInitializeError::ExpectedInitResult(_)
+                | ClientInitializeError::NoCompatibleProtocolVersion { .. }
+                | ClientInitializeError::TransportError { .. }
+        );
+        Unwelcome { reason: eog_evidence::shorten(&chain(&error), MAX_SAID), says_no }
+    })
+}
+
+fn http(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    max_answer: usize,
+) -> Result<impl Transport<RoleClient> + use<>, String> {
+    // Fails if the program has chosen one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut custom = HashMap::new();
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
+        .max_sse_event_size(max_answer)
+        // Only reads are asked again, and that is decided above.
+        .reinit_on_expired_session(false);
+    for (name, value) in headers {
+        let bearer =
+            value.strip_prefix("Bearer ").filter(|_| name.eq_ignore_ascii_case("authorization"));
+        if let Some(token) = bearer {
+            config = config.auth_header(token);
+            continue;
+        }
+        let bad = |part: &str| format!("the header {name:?} has a {part} that HTTP does not allow");
+        let name: http::HeaderName = name.parse().map_err(|_| bad("name"))?;
+        let mut value = http::HeaderValue::from_str(value).map_err(|_| bad("value"))?;
+        value.set_sensitive(true);
+        custom.insert(name, value);
+    }
+    Ok(StreamableHttpClientTransport::from_config(config.custom_headers(custom)))
+}
+
+async fn list(
+    service: RunningService<RoleClient, ClientConfig>,
+    used: &BTreeSet<String>,
+    notes: Arc<Notes>,
+    server: &Server,
+) -> Result<Connection, String> {
+    let has_stderr = matches!(server.reach, Reach::Process(_));
+    let mut tools = BTreeMap::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let mut page = rmcp::model::PaginatedRequestParams::default();
+        page.cursor = cursor;
+        let listed = service
+            .list_tools(Some(page))
+            .await
+            .map_err(|error| format!("its tools cannot be listed: {}", chain(&error)))?;
+        for tool in listed.tools {
+            let annotations = tool.annotations.as_ref();
+            let says_read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
+            let schema = tool.output_schema.filter(|_| used.contains(tool.name.as_ref()));
+            let output = schema.map(|schema| validator(&Value::Object(schema.as_ref().clone())));
+            tools.insert(tool.name.into_owned(), Tool { says_read_only, output });
+        }
+        cursor = listed.next_cursor;
+        if cursor.is_none() {
+            return Ok(Connection { service, tools, notes, has_stderr });
+        }
+    }
+    Err(format!("its list of tools has more than {MAX_PAGES} pages"))
+}
+
+/// Patterns of a schema come from the server: only those are allowed whose time is bounded.
+fn validator(schema: &Value) -> Result<Validator, String> {
+    jsonschema::options()
+        .with_pattern_options(jsonschema::PatternOptions::regex())
+        .build(schema)
+        .map_err(|error| {
+            let error = eog_evidence::shorten(&error.to_string(), MAX_SAID);
+            format!("the schema of its output cannot be used: {error}")
+        })
+}
+
+/// Checks an answer and takes what can be mapped.
+fn read(tool: &Tool, result: CallToolResult) -> Result<ToolAnswer, String> {
+    let texts: Vec<&str> = result
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let text = texts.join("\n");
+    if result.is_error == Some(true) {
+        return Err(format!("the tool says: {}", eog_evidence::shorten(&text, MAX_SAID)));
+    }
+    if let Some(output) = &tool.output {
+        let output = output.as_ref().map_err(Clone::clone)?;
+        let Some(structured) = &result.structured_content else {
+            return Err("its answer lacks the structured content that its schema asks for".into());
+        };
+        if let Err(error) = output.validate(structured) {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the whole".to_owned() } else { place };
+            let error = eog_evidence::shorten(&error.masked().to_string(), MAX_SAID);
+            return Err(format!("its answer does not fit its own schema at {place}: {error}"));
+        }
+    }
+    Ok(ToolAnswer { structured: result.structured_content, text })
+}
+
+/// A reason with what the server said beside it.
+fn explained(what: &str, reason: &str, notes: &Notes) -> String {
+    let end = notes.end().map(|end| format!(" ({end})")).unwrap_or_default();
+    format!("{what}: {reason}{end}{}", notes.for_failure())
+}
+
+/// An error with its causes.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        cause = inner.source();
+    }
+    text
+}
