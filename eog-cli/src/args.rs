@@ -40,7 +40,9 @@ pub(crate) enum Command {
     /// Investigate an incident recorded in a folder.
     ///
     /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
-    /// snapshot in the ITBench layout (see docs/sre.md). Which of the two is told by its content.
+    /// snapshot in the ITBench layout (see docs/sre.md); which of the two is told by its content. Or it
+    /// is a file such as `source.toml` that says which MCP servers tell of the incident (see
+    /// docs/mcp-client.md).
     Investigate(Box<Investigate>),
     /// Go on with an investigation that was interrupted, from its journal.
     ///
@@ -165,7 +167,7 @@ pub(crate) struct Investigate {
 // the command.)
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// Folder with the incident: a bundle or a snapshot.
+    /// Folder with the incident: a bundle or a snapshot. Or a file that names MCP servers.
     pub(crate) path: PathBuf,
 
     /// Application architecture (JSON) that goes with a snapshot.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use eog::{JournalError, MemoryError, RecordError, SideError};
 use eog_eval::EvalError;
 use eog_evidence::{BundleError, StartError};
+use eog_mcp::client::SourceError;
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
 
@@ -46,6 +47,8 @@ pub(crate) enum CliError {
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("{why} before the investigation began{}", as_command(onward.as_deref()))]
     NotBegun { why: &'static str, exit: Exit, onward: Option<String> },
+    #[error("{0}")]
+    Servers(#[from] SourceError),
     #[error("{0}")]
     Eval(EvalError),
     #[error("{0}")]
@@ -103,6 +106,7 @@ impl CliError {
             | Self::Journal(_)
             | Self::Side(_)
             | Self::Eval(_)
+            | Self::Servers(_)
             | Self::Unrecorded(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,

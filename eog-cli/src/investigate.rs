@@ -1,6 +1,7 @@
 //! `eog investigate`: open the input, run the engine, write the result.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use eog::{
@@ -9,6 +10,7 @@ use eog::{
 };
 use eog_prompts::{Finalizer, Material, Narrative, Opening};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Runtime;
 
 use crate::args::{Format, Investigate, Reading, Resume, Running, Start};
 use crate::beside::{self, Beside};
@@ -398,9 +400,23 @@ pub(crate) fn render(report: &Report, format: Format) -> String {
     }
 }
 
-/// A runtime for one command.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Runtime)
+static RUNTIME: Mutex<Option<Arc<Runtime>>> = Mutex::new(None);
+
+/// The runtime of this process: connections that are opened on it live as long as what uses them.
+pub(crate) fn runtime() -> Result<Arc<Runtime>, CliError> {
+    let mut shared = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(runtime) = shared.as_ref() {
+        return Ok(Arc::clone(runtime));
+    }
+    let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let made = Arc::new(made.map_err(CliError::Runtime)?);
+    *shared = Some(Arc::clone(&made));
+    Ok(made)
+}
+
+/// Ends what was left running on the runtime, such as MCP servers that do not end by themselves.
+pub(crate) fn end_runtime() {
+    drop(RUNTIME.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 /// Resolves when the person or the system wants the program to end.

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
+    investigate::end_runtime();
     match done {
         Ok(exit) => exit.into(),
         Err(error) => {

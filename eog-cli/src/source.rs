@@ -1,13 +1,15 @@
-//! Opening the input: a bundle or a snapshot, told apart by content.
+//! Opening the input: a bundle or a snapshot, told apart by content, or a file that names MCP servers.
 
 use std::path::Path;
 
 use eog::{Case, ContextContract, Window};
 use eog_evidence::{Bundle, BundleContext, Incident, StartError, open_case};
+use eog_mcp::client::{McpConfig, McpSource};
 use eog_sre::{CacheAt, Progress, ReadOptions, Snapshot, SnapshotContext, SnapshotError};
 
 use crate::args::Reading;
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
+use crate::investigate::{interrupted, runtime};
 
 /// An input that is ready to be investigated.
 pub(crate) struct Source {
@@ -39,8 +41,14 @@ pub(crate) fn open(
     if !path.exists() {
         return Err(unusable("there is no such folder; name the one with the bundle or snapshot"));
     }
+    if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
+        return open_servers(path, architecture);
+    }
     if !path.is_dir() {
-        return Err(unusable("this is a file; give the folder of a bundle or snapshot"));
+        return Err(unusable(
+            "this is a file; give the folder of a bundle or snapshot, or a file such as \
+             source.toml that says which MCP servers to ask (docs/mcp-client.md)",
+        ));
     }
     let manifest = path.join("bundle.json");
     if manifest.exists() && !manifest.is_file() {
@@ -58,6 +66,27 @@ pub(crate) fn open(
     } else {
         Ok(open_snapshot(snapshot(path, architecture, reading, progress)?))
     }
+}
+
+/// Starts the MCP servers of a configuration, and asks them for the incident.
+fn open_servers(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+    if architecture.is_some() {
+        return Err(CliError::Usage(format!(
+            "--architecture goes with a snapshot, but {} names MCP servers, which tell the topology; \
+             leave the option out",
+            path.display()
+        )));
+    }
+    let config = McpConfig::read(path)?;
+    let (incident, contract) = runtime()?.block_on(async {
+        tokio::select! {
+            opened = McpSource::open(config) => opened.map_err(CliError::from),
+            () = interrupted() => {
+                Err(CliError::NotBegun { why: "interrupted", exit: Exit::Interrupted, onward: None })
+            }
+        }
+    })?;
+    Ok(Source { incident, contract })
 }
 
 fn open_bundle(path: &Path) -> Result<Source, CliError> {
