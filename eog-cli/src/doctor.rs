@@ -32,7 +32,12 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
         Ok(pack) => lines.good("prompts", pack.name()),
         Err(error) => lines.add(Mark::Wrong, "prompts", &error.to_string()),
     }
-    if settings.asks_models() || settings.llm.model.is_some() {
+    if !settings.asks_models() && settings.llm.model.is_some() {
+        lines.good(
+            "models",
+            "one is named, and not asked: --policy llm, or policy = \"llm\", has it judge",
+        );
+    } else if settings.asks_models() {
         for check in settings.llm.check(&variables) {
             let mark = match check.status {
                 CheckStatus::Ok => Mark::Good,

@@ -182,8 +182,8 @@ impl Judge {
         match report::judge_at(ledger, at) {
             Some(judge) if judge != now => Err(CliError::Usage(format!(
                 "in this ledger {} judges, but now {} would; name the same with --policy (and its \
-                 --policy-arg, or its --model), or let another judge from an entry on with \
-                 `eog fork`",
+                 --policy-arg, or its --model), or have another judge from an entry on with \
+                 `eog fork` and its --policy",
                 report::clean(judge),
                 report::clean(&now)
             ))),

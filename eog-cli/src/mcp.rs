@@ -119,12 +119,17 @@ impl Policies for Judged {
     }
 }
 
+/// Without colours, which are for terminals.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
 /// The reports of this program.
 struct Rendered;
 
 impl Reports for Rendered {
     fn text(&self, name: &str, finished: &Finished) -> String {
-        report::text(&Report::new(name.to_owned(), finished), None)
+        plain(&report::text(&Report::new(name.to_owned(), finished), None))
     }
 
     fn markdown(&self, name: &str, finished: &Finished) -> String {
@@ -140,6 +145,6 @@ impl Reports for Rendered {
     }
 
     fn explanation(&self, name: &str, finished: &Finished, explanation: &Explanation) -> String {
-        report::explanation(&Report::new(name.to_owned(), finished), explanation, None)
+        plain(&report::explanation(&Report::new(name.to_owned(), finished), explanation, None))
     }
 }

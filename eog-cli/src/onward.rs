@@ -99,6 +99,7 @@ impl Onward<'_> {
             (PolicyChoice::Llm, Some(_)) if judging.model.is_none() => add("policy", Some("llm")),
             _ => {}
         }
+        add("out", of(&running.out).as_deref());
         add("config", of(&judging.config).as_deref());
         add("model", judging.model.as_deref());
         add("base-url", judging.base_url.as_deref());

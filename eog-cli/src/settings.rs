@@ -141,7 +141,16 @@ fn read(path: &Path) -> Result<File, CliError> {
         return Err(unusable(format!("it has {size} bytes, which are too many for settings")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
-    toml::from_str(&text).map_err(|error| unusable(error.to_string().trim_end().to_owned()))
+    toml::from_str(&text).map_err(|error| {
+        // The line itself may hold a key that somebody wrote there by mistake.
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
+        let message = eog_evidence::mask_text(error.message());
+        unusable(format!(
+            "line {line}: {message}. Keys of providers do not belong into this file: key_env names a \
+             variable, key_file a file with the key"
+        ))
+    })
 }
 
 #[cfg(test)]

@@ -109,6 +109,12 @@ pub(crate) fn snapshot(
     reading: &Reading,
     progress: Option<Progress>,
 ) -> Result<Snapshot, CliError> {
+    if path.join("bundle.json").is_file() {
+        return Err(CliError::Input {
+            path: path.to_owned(),
+            reason: "this is a bundle; the tools ask Kubernetes snapshots (docs/sre.md)".to_owned(),
+        });
+    }
     let options = ReadOptions {
         architecture: architecture.map(Path::to_owned),
         cache: reading.cache.clone().map(CacheAt::Folder),

@@ -28,7 +28,8 @@ pub(crate) struct Judging {
     pub(crate) config: Option<PathBuf>,
 
     /// The language model, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or ollama/qwen3;
-    /// its key is read from the environment or a file (see docs/models.md). Means --policy llm.
+    /// its key is read from the environment or a file (see docs/models.md). The option means --policy
+    /// llm; a model that is only named by the variable or the file judges when the policy is llm.
     /// [env: EOG_MODEL; in eog.toml: llm.model]
     #[arg(long, value_name = "PROVIDER/NAME", help_heading = MODEL)]
     pub(crate) model: Option<String>,

@@ -63,6 +63,12 @@ pub(crate) fn stress(
 fn verdict(page: &mut Page, report: &Report) {
     let (style, verdict) = if report.runs == 0 {
         (YELLOW, "no run was made to compare with the input as given".to_owned())
+    } else if report.baseline.evaluations > 0
+        && report.baseline.failures == report.baseline.evaluations
+    {
+        let words = "no result: of the input as given nothing was judged; `eog investigate` with the \
+                     same options says why";
+        (RED, words.to_owned())
     } else if report.same_outcome == report.runs && report.interrupted {
         let runs = count(report.runs as usize, "run", "runs");
         (YELLOW, format!("not settled: interrupted, but the first {runs} had no other result"))

@@ -1,6 +1,7 @@
 //! The report for a person at a terminal.
 
 use eog::{Confidence, Finding, OriginGroup};
+use eog_prompts::Author;
 
 use super::chain;
 use super::clean::{clean, clean_to};
@@ -24,6 +25,7 @@ const MAX_CANDIDATES: usize = 5;
 pub(crate) fn text(report: &Report, width: Option<usize>) -> String {
     let mut page = Page::new(width);
     head(&mut page, report);
+    told(&mut page, report);
     if report.is_diagnosed() {
         for group in report.causes() {
             cause(&mut page, report, group);
@@ -54,6 +56,21 @@ fn head(page: &mut Page, report: &Report) {
     page.line("", DIM, &summary);
     for fork in &report.forks {
         page.line("", DIM, &format!("forked {}", clean(&fork.in_words())));
+    }
+}
+
+/// What a model makes of it, or why none does.
+fn told(page: &mut Page, report: &Report) {
+    match &report.narrative.author {
+        Author::Rules => {}
+        Author::Model { name } => {
+            page.title(&format!("AS {} TELLS IT", clean(name)));
+            page.line("  ", PLAIN, &clean(&report.narrative.summary));
+        }
+        Author::RulesAfterFailure { failure } => {
+            page.title("TOLD BY RULES");
+            page.line("  ", YELLOW, &format!("no model could: {}", clean(failure)));
+        }
     }
 }
 

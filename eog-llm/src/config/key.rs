@@ -53,6 +53,15 @@ impl LlmConfig {
 }
 
 fn from_env(name: &str, variable: &str, env: &dyn Env) -> Result<FoundKey, ConfigError> {
+    let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if variable.is_empty() || !variable.chars().all(is_name) {
+        // It may be the key itself, written there by mistake, so it is not repeated.
+        return Err(ConfigError::new(
+            name,
+            "its key_env is not the name of a variable",
+            "name a variable of capital letters, digits and _, and set that to the key",
+        ));
+    }
     match env.var(variable).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()) {
         Some(key) => {
             let place = format!("the environment variable {variable}");
