@@ -123,9 +123,10 @@ async fn the_reference_server_over_http_even_when_its_session_expired() {
     let port = server.port;
     drop(server);
     assert!(ask(&contract, "cart").await.is_err(), "nobody is there");
-    let _server = Http::everything(&script, port).await;
+    let server = Http::everything(&script, port).await;
     drive_everything(&contract).await;
-    drop(_server);
+
+    drop(server);
     let _server = Http::everything(&script, port).await;
     drive_everything(&contract).await;
 }
