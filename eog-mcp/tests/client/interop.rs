@@ -181,14 +181,25 @@ async fn a_python_server_over_stdio_in_both_generations() {
 async fn a_python_server_over_http_in_both_generations() {
     let Some(python) = python() else { return };
     let port = free_port();
-    let mut command = Command::new(python);
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client/interop/serve.py"));
-    command.args(["http", &port.to_string()]);
-    let server = Http::start(command, port).await;
+    let start = || {
+        let mut command = Command::new(&python);
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client/interop/serve.py"));
+        command.args(["http", &port.to_string()]);
+        Http::start(command, port)
+    };
+    let server = start().await;
     for protocol in ["handshake", "stateless", "either"] {
         let text = format!("{OF_PYTHON}{}protocol = '{protocol}'\n", server.server("py"));
         drive_python(&text).await;
     }
+
+    // A new process answers the old session with HTTP 404.
+    let text = format!("{OF_PYTHON}{}protocol = 'handshake'\n", server.server("py"));
+    let (_, contract) = open(&text).await.unwrap();
+    assert_eq!(ask(&contract, "shop/cart").await.unwrap().findings.len(), 2);
+    drop(server);
+    let _server = start().await;
+    assert_eq!(ask(&contract, "shop/cart").await.unwrap().findings.len(), 2);
 }
 
 /// The example `examples/mcp-sqlite`, with the server as it comes from its makers.
