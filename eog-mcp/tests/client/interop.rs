@@ -227,7 +227,8 @@ async fn a_public_sql_server_tells_of_an_incident() {
 
     let finished = crate::whole::investigate(&incident, contract).await;
     let conclusion = finished.conclusion();
-    let origins: Vec<&str> = conclusion.frontier[0].origins.iter().map(|id| id.as_str()).collect();
+    let origins: Vec<&str> =
+        conclusion.frontier[0].origins.iter().map(eog_core::EntityId::as_str).collect();
     assert_eq!(origins, ["payment"]);
     assert!(conclusion.unexplained.is_empty());
     // The text with the apostrophe, which Python quotes in another way, is evidence, too.
