@@ -1,6 +1,6 @@
 //! One connection to a server, from its greeting to its end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,14 +14,13 @@ use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
     RoleClient, RunningService, ServiceError,
 };
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use serde_json::Value;
 
 use super::error::{CallError, Cause};
 use super::notes::Notes;
 use super::servers::{Bounds, Protocol, Reach, Server};
 use super::stdio::Pipes;
+use super::web;
 
 /// Most pages of a list of tools that are read.
 const MAX_PAGES: usize = 100;
@@ -256,7 +255,8 @@ async fn greet(
             config.serve_with_lifecycle(pipes, lifecycle).await
         }
         Reach::Http { url, headers } => {
-            let transport = http(url, headers, server.max_answer).map_err(unusable)?;
+            let transport =
+                web::transport(url, headers, server.max_answer, notes).map_err(unusable)?;
             config.serve_with_lifecycle(transport, lifecycle).await
         }
     };
@@ -270,34 +270,6 @@ async fn greet(
         );
         Unwelcome { reason: eog_evidence::shorten(&chain(&error), MAX_SAID), says_no }
     })
-}
-
-fn http(
-    url: &str,
-    headers: &BTreeMap<String, String>,
-    max_answer: usize,
-) -> Result<impl Transport<RoleClient> + use<>, String> {
-    // Fails if the program has chosen one already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut custom = HashMap::new();
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
-        .max_sse_event_size(max_answer)
-        // Only reads are asked again, and that is decided above.
-        .reinit_on_expired_session(false);
-    for (name, value) in headers {
-        let bearer =
-            value.strip_prefix("Bearer ").filter(|_| name.eq_ignore_ascii_case("authorization"));
-        if let Some(token) = bearer {
-            config = config.auth_header(token);
-            continue;
-        }
-        let bad = |part: &str| format!("the header {name:?} has a {part} that HTTP does not allow");
-        let name: http::HeaderName = name.parse().map_err(|_| bad("name"))?;
-        let mut value = http::HeaderValue::from_str(value).map_err(|_| bad("value"))?;
-        value.set_sensitive(true);
-        custom.insert(name, value);
-    }
-    Ok(StreamableHttpClientTransport::from_config(config.custom_headers(custom)))
 }
 
 async fn list(

@@ -24,6 +24,7 @@ mod servers;
 mod source;
 mod stdio;
 mod template;
+mod web;
 
 pub use config::McpConfig;
 pub use context::McpContext;

@@ -47,7 +47,6 @@ impl Remote {
         if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_gone()) {
             return Ok(Arc::clone(connection));
         }
-        // The old one goes first: two processes of one server can stand in each other's way.
         *slot = None;
         let connection = Arc::new(Connection::open(&self.server, &self.used).await?);
         *slot = Some(Arc::clone(&connection));
@@ -73,9 +72,9 @@ impl Remote {
         }
     }
 
-    fn named(&self, tool: &str, error: CallError) -> CallError {
-        let message = format!("server {}, tool {tool}: {}", self.name, error.message);
-        CallError { message, ..error }
+    fn named(&self, tool: &str, mut error: CallError) -> CallError {
+        error.message = format!("server {}, tool {tool}: {}", self.name, error.message);
+        error
     }
 }
 

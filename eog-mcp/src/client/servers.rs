@@ -74,7 +74,6 @@ pub enum Protocol {
 pub(super) struct Server {
     pub(super) reach: Reach,
     pub(super) protocol: Protocol,
-    pub(super) allowed: Option<BTreeSet<String>>,
     pub(super) startup: Duration,
     pub(super) max_answer: usize,
     call: Bounds,
@@ -194,7 +193,6 @@ impl ServerConfig {
         let server = Server {
             reach,
             protocol: self.protocol,
-            allowed: self.tools.clone(),
             startup: seconds(self.startup_seconds, 30),
             max_answer: self.max_answer_bytes.unwrap_or(8 << 20),
             call: Bounds {
@@ -307,7 +305,7 @@ fn pasted(
             "disabled" | "autoApprove" | "alwaysAllow" | "trust" | "description" | "name"
             | "enabled" | "icon" => {}
             other => {
-                warnings.push(format!("{at}: `{}` is unknown", eog_evidence::shorten(other, 40)))
+                warnings.push(format!("{at}: `{}` is unknown", eog_evidence::shorten(other, 40)));
             }
         }
     }

@@ -123,9 +123,10 @@ async fn the_reference_server_over_http_even_when_its_session_expired() {
     let port = server.port;
     drop(server);
     assert!(ask(&contract, "cart").await.is_err(), "nobody is there");
-    let _server = Http::everything(&script, port).await;
+    let server = Http::everything(&script, port).await;
     drive_everything(&contract).await;
-    drop(_server);
+
+    drop(server);
     let _server = Http::everything(&script, port).await;
     drive_everything(&contract).await;
 }
@@ -180,14 +181,25 @@ async fn a_python_server_over_stdio_in_both_generations() {
 async fn a_python_server_over_http_in_both_generations() {
     let Some(python) = python() else { return };
     let port = free_port();
-    let mut command = Command::new(python);
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client/interop/serve.py"));
-    command.args(["http", &port.to_string()]);
-    let server = Http::start(command, port).await;
+    let start = || {
+        let mut command = Command::new(&python);
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client/interop/serve.py"));
+        command.args(["http", &port.to_string()]);
+        Http::start(command, port)
+    };
+    let server = start().await;
     for protocol in ["handshake", "stateless", "either"] {
         let text = format!("{OF_PYTHON}{}protocol = '{protocol}'\n", server.server("py"));
         drive_python(&text).await;
     }
+
+    // A new process answers the old session with HTTP 404.
+    let text = format!("{OF_PYTHON}{}protocol = 'handshake'\n", server.server("py"));
+    let (_, contract) = open(&text).await.unwrap();
+    assert_eq!(ask(&contract, "shop/cart").await.unwrap().findings.len(), 2);
+    drop(server);
+    let _server = start().await;
+    assert_eq!(ask(&contract, "shop/cart").await.unwrap().findings.len(), 2);
 }
 
 /// The example `examples/mcp-sqlite`, with the server as it comes from its makers.
@@ -215,7 +227,8 @@ async fn a_public_sql_server_tells_of_an_incident() {
 
     let finished = crate::whole::investigate(&incident, contract).await;
     let conclusion = finished.conclusion();
-    let origins: Vec<&str> = conclusion.frontier[0].origins.iter().map(|id| id.as_str()).collect();
+    let origins: Vec<&str> =
+        conclusion.frontier[0].origins.iter().map(eog_core::EntityId::as_str).collect();
     assert_eq!(origins, ["payment"]);
     assert!(conclusion.unexplained.is_empty());
     // The text with the apostrophe, which Python quotes in another way, is evidence, too.
