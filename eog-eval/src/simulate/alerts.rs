@@ -56,7 +56,7 @@ pub(super) fn write(
                 _ => {}
             }
             let about = format!("{} on {subject} is above its threshold", alert.name);
-            alerts.push(entry(labels, &about, state, clock.object(alert.active)));
+            alerts.push(entry(&labels, &about, state, &clock.object(alert.active)));
         }
         for flap in &noise.flapping {
             let Some(service) = system.services.get(flap.service) else { continue };
@@ -70,7 +70,7 @@ pub(super) fn write(
                 labels["pod"] = json!(cluster.pod(flap.service, at));
             }
             let about = format!("{} of {}", flap.name, service.name);
-            alerts.push(entry(labels, &about, "firing", clock.object(*from)));
+            alerts.push(entry(&labels, &about, "firing", &clock.object(*from)));
         }
         let path = folder.join(format!("alerts_at_{}.json", clock.file(at)));
         let text = serde_json::to_string_pretty(&alerts).unwrap_or_default();
@@ -81,7 +81,7 @@ pub(super) fn write(
     Ok(bytes)
 }
 
-fn entry(labels: Value, about: &str, state: &str, active: String) -> Value {
+fn entry(labels: &Value, about: &str, state: &str, active: &str) -> Value {
     json!({"labels": labels, "annotations": {"description": about}, "state": state,
         "activeAt": active, "value": "2.2e-01"})
 }

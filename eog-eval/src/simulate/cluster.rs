@@ -215,7 +215,7 @@ impl Cluster {
                 self.metadata(Some(&space), &settings_name(system, *service), long_ago, PIPELINE);
             let size = self.draw.between(10, 90);
             let map =
-                make::config_map("ConfigMap", metadata, "settings.properties", &settings(size));
+                make::config_map("ConfigMap", &metadata, "settings.properties", &settings(size));
             self.perform(long_ago, Act::Put(Box::new(map)));
         }
     }
@@ -237,11 +237,10 @@ impl Cluster {
             put(&mut spec, "/nodeSelector", json!({"disk": "none-such"}));
         }
         let metadata = self.metadata(space, &service.workload, created, PIPELINE);
-        let object =
-            make::workload(&service.kind, metadata, &service.name, spec.clone(), self.clock);
+        let object = make::workload(&service.kind, &metadata, &service.name, &spec, self.clock);
         self.perform(created, Act::Put(Box::new(object)));
         let metadata = self.metadata(space, &service.name, created, PIPELINE);
-        self.perform(created, Act::Put(Box::new(make::service(metadata, &service.name))));
+        self.perform(created, Act::Put(Box::new(make::service(&metadata, &service.name))));
         self.replica_sets.push(String::new());
         self.pods.push(Vec::new());
         self.specs.push(spec);
@@ -404,6 +403,7 @@ impl Cluster {
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "an event has as many fields")]
     fn tell(
         &mut self,
         at: Ms,
@@ -435,7 +435,7 @@ impl Cluster {
         match &root.fault {
             Fault::Data(name, from, to) => {
                 let metadata = self.metadata(Some(&space), &root.name, -26 * 60 * MINUTE, PIPELINE);
-                let map = make::config_map(&root.kind, metadata, name, from);
+                let map = make::config_map(&root.kind, &metadata, name, from);
                 self.perform(-26 * 60 * MINUTE, Act::Put(Box::new(map)));
                 let text = if root.kind == "Secret" { make::plain_hex(to) } else { to.clone() };
                 let pointer = format!("/data/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -450,7 +450,7 @@ impl Cluster {
                 self.acts.push((at, Act::Put(Box::new(policy))));
             }
             Fault::Experiment(kind, scheduled) => {
-                self.inject(root, kind, *scheduled, system, at, &space)
+                self.inject(root, kind, *scheduled, system, at, &space);
             }
             Fault::Quota => self.quota(root, system, at, length),
             Fault::Generic => {

@@ -87,7 +87,13 @@ pub(super) fn pod_spec(
 }
 
 /// A Deployment, or another workload of the same form.
-pub(super) fn workload(kind: &str, metadata: Value, app: &str, spec: Value, clock: Clock) -> Value {
+pub(super) fn workload(
+    kind: &str,
+    metadata: &Value,
+    app: &str,
+    spec: &Value,
+    clock: Clock,
+) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": kind, "metadata": metadata,
         "spec": {
@@ -151,7 +157,7 @@ pub(super) fn replica_set(metadata: Value, owner: &str, app: &str, spec: &Value)
 }
 
 /// A Service that selects the pods of an app.
-pub(super) fn service(metadata: Value, app: &str) -> Value {
+pub(super) fn service(metadata: &Value, app: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Service", "metadata": metadata,
         "spec": {
@@ -162,7 +168,7 @@ pub(super) fn service(metadata: Value, app: &str) -> Value {
 }
 
 /// A ConfigMap with one key.
-pub(super) fn config_map(kind: &str, metadata: Value, key: &str, text: &str) -> Value {
+pub(super) fn config_map(kind: &str, metadata: &Value, key: &str, text: &str) -> Value {
     let text = if kind == "Secret" { plain_hex(text) } else { text.to_owned() };
     json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": {key: text}})
 }

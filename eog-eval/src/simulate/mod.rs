@@ -64,7 +64,7 @@ pub struct Written {
 }
 
 /// Writes the snapshot of an incident with this truth into a new folder, with its
-/// `ground_truth.yaml`. `size` is about how many bytes it will have; below some 6 MB the object
+/// `ground_truth.yaml`. `size` is about how many bytes it will have; below some 8 to 14 MB the object
 /// dumps and the fewest requests that make sense decide.
 ///
 /// # Errors

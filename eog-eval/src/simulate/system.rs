@@ -273,9 +273,9 @@ impl Builder {
             let (Some(&cause), Some(&effect)) = ends else { continue };
             let linked = self.system.reaches(cause, effect) || self.system.reaches(effect, cause);
             let holds = given.groups.iter().any(|g| g.root_cause && g.kind == "ConfigMap");
-            if cause != effect && !linked && !holds {
-                self.system.calls.push(Call { from: effect, to: cause, consumes: false });
-            } else if cause != effect && !linked && self.system.callees(cause).next().is_some() {
+            // What hands a changed configuration on is not called for it, unless it calls others.
+            let calls = !holds || self.system.callees(cause).next().is_some();
+            if cause != effect && !linked && calls {
                 self.system.calls.push(Call { from: effect, to: cause, consumes: false });
             }
         }
