@@ -5,6 +5,7 @@ mod judging;
 mod mcp;
 mod prompt;
 mod reading;
+mod simulate;
 mod stress;
 mod tool;
 
@@ -20,6 +21,7 @@ pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
 pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
+pub(crate) use simulate::Simulate;
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Call, Tool, ToolFormat};
 
@@ -90,6 +92,8 @@ pub(crate) enum Command {
     Prompt(Prompt),
     /// Measure how good it is on incidents whose causes are known.
     Eval(Eval),
+    /// Write the snapshot of an incident that its ground truth describes, with noise.
+    Simulate(Simulate),
     /// Say what is set and what is missing for language models, without asking any.
     Doctor(Doctor),
     /// Serve agents over MCP: investigations, and the tools of `eog tool`.

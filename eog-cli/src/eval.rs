@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use eog_eval::{EvalError, itbench, petshop, suite};
+use eog_eval::simulate::{Ablation, SimulatedTruth};
+use eog_eval::{EvalError, itbench, petshop, simulate, suite};
 use serde::Serialize;
 
 use crate::args::{Eval, EvalFormat, Evaluated};
@@ -24,6 +25,12 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         Evaluated::Itbench { truths, outputs, k } => {
             let truths = itbench::Truths::read(truths)?;
             let report = itbench::evaluate_outputs(&truths, outputs, *k)?;
+            tell(arguments, &report, &report.to_csv())
+        }
+        Evaluated::Simulated { truths, architecture, seeds, size, ablations } => {
+            let truths = SimulatedTruth::read_all(truths)?;
+            let all = if *ablations { &Ablation::ALL[..] } else { &[Ablation::Whole][..] };
+            let report = simulate::evaluate(&truths, architecture, *seeds, *size, all, |_case| {})?;
             tell(arguments, &report, &report.to_csv())
         }
     }

@@ -18,6 +18,7 @@ mod prompt;
 mod report;
 mod schema;
 mod settings;
+mod simulate;
 mod source;
 mod stress;
 mod tool;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Tool(arguments) => tool::run(&arguments),
         Command::Prompt(what) => prompt::run(&what),
         Command::Eval(arguments) => eval::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),

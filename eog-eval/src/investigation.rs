@@ -44,10 +44,22 @@ pub fn investigate_with(
     incident: &Incident,
     contract: &impl ContextContract,
 ) -> Result<Investigation, EvalError> {
+    investigate_configured(incident, contract, Config::default())
+}
+
+/// The same with other rules of the controller.
+///
+/// # Errors
+/// [`EvalError::Case`] when there is nothing to start from, or the source does not answer at once.
+pub fn investigate_configured(
+    incident: &Incident,
+    contract: &impl ContextContract,
+    config: Config,
+) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
     let failed = |reason: String| EvalError::Case { case: incident.name.clone(), reason };
     let case = open_case(incident, None).map_err(|error| failed(error.to_string()))?;
-    let finished = try_run(Config::default(), case.clone(), contract, &EvidencePolicy::default())
+    let finished = try_run(config, case.clone(), contract, &EvidencePolicy::default())
         .map_err(|error| failed(error.to_string()))?;
     let conclusion = finished.conclusion();
     let took = begun.elapsed();

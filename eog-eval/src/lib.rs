@@ -3,6 +3,7 @@
 //! - [`petshop`]: the PetShop data set as incident bundles, and its scores.
 //! - [`suite`]: any folder of incident bundles, each with a truth file of one or more causes.
 //! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
+//! - [`simulate`]: snapshots made from ground truths, investigated and scored.
 //! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
 //! - [`baselines`]: trivial rankings that any method must beat.
 //! - [`Funnel`]: where a cause was lost that was not named.
@@ -18,10 +19,11 @@ mod investigation;
 pub mod itbench;
 pub mod petshop;
 mod ranking;
+pub mod simulate;
 pub mod suite;
 mod table;
 
 pub use error::EvalError;
 pub use funnel::{Funnel, funnel};
-pub use investigation::{Investigation, investigate, investigate_with};
+pub use investigation::{Investigation, investigate, investigate_configured, investigate_with};
 pub use ranking::Ranking;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::simulate::parse_size;
+
 /// How good it is, on incidents whose causes are known.
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
@@ -44,6 +46,22 @@ pub(crate) enum Evaluated {
         /// Runs of each scenario that Pass@k and Majority@k look at; all of them if absent.
         #[arg(short, long, value_name = "K")]
         k: Option<usize>,
+    },
+    /// Incidents simulated from ground truths, investigated and scored beside trivial rankings.
+    Simulated {
+        /// The ground truths: a JSON list, one truth, or a folder of scenarios.
+        truths: PathBuf,
+        /// The application architecture (JSON).
+        architecture: PathBuf,
+        /// Simulations of each truth, each with other noise.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+        seeds: u64,
+        /// About how large each snapshot is.
+        #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
+        size: u64,
+        /// Also investigate without traces, logs, metrics, events, changes, and messages.
+        #[arg(long)]
+        ablations: bool,
     },
 }
 

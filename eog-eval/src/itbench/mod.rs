@@ -16,6 +16,7 @@ mod yaml;
 pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
 pub use output::{NamedEntity, Output, Predicted};
 pub use runs::{Interval, RunsReport, Share, evaluate_runs};
-pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot};
+pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot, evaluate_snapshot_with};
 pub use score::{AtK, OutputScore, score};
 pub use truth::{GroundTruth, Group};
+pub(crate) use yaml::parse as parse_yaml;

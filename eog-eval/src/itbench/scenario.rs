@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use eog::{Confidence, EntityId};
+use eog::{Confidence, Config, EntityId};
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use super::truth::GroundTruth;
 use crate::baselines::baselines;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::investigate_with;
+use crate::investigation::investigate_configured;
 
 /// What one investigation of a snapshot scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,13 +56,26 @@ pub fn evaluate_snapshot(
     architecture: Option<&Path>,
     truth: &GroundTruth,
 ) -> Result<ScenarioScore, EvalError> {
+    evaluate_snapshot_with(dir, architecture, truth, Config::default())
+}
+
+/// The same with other rules of the controller.
+///
+/// # Errors
+/// [`EvalError`] when the snapshot cannot be read or there is nothing to start from.
+pub fn evaluate_snapshot_with(
+    dir: &Path,
+    architecture: Option<&Path>,
+    truth: &GroundTruth,
+    config: Config,
+) -> Result<ScenarioScore, EvalError> {
     let options =
         ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
     let snapshot = Snapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
     let graph = snapshot.graph();
     let incident = snapshot.incident(&graph);
     let contract = SnapshotContext::new(snapshot, graph);
-    let ended = investigate_with(&incident, &contract)?;
+    let ended = investigate_configured(&incident, &contract, config)?;
 
     let named = ended.named();
     let suspects = ended.suspects();

@@ -82,7 +82,7 @@ impl GroundTruth {
         Self::of(super::yaml::parse(text, path)?, path, "the truth")
     }
 
-    fn of(value: Value, path: &Path, place: &str) -> Result<Self, EvalError> {
+    pub(crate) fn of(value: Value, path: &Path, place: &str) -> Result<Self, EvalError> {
         let wrong = |reason: String| EvalError::malformed(path, place, reason);
         // Flat, or wrapped like an object of Kubernetes.
         let spec = match value.get("spec") {

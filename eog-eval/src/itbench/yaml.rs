@@ -13,7 +13,7 @@ use crate::error::EvalError;
 const MAX_DEPTH: usize = 64;
 
 /// Reads the first document of a text.
-pub(super) fn parse(text: &str, path: &Path) -> Result<Value, EvalError> {
+pub(crate) fn parse(text: &str, path: &Path) -> Result<Value, EvalError> {
     let wrong = |at: &Marker, reason: &str| {
         let place = format!("line {}, column {}", at.line().max(1), at.col() + 1);
         EvalError::malformed(path, place, reason)
