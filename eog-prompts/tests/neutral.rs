@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use eog::Engine;
 use eog_core::{Confidence, Config, EntityId, Label};
-use eog_prompts::{ChatRequest, MockModel, Opening, Pack, Prompter, Reply, condense_packet};
+use eog_prompts::{
+    ChatRequest, Finalizer, Material, MockModel, Opening, Pack, Prompter, Reply, condense_packet,
+};
 use eog_testkit::assert_that;
 use serde_json::{Value, json};
 use support::{number, packet_of, policy, shipped, shown, subject};
@@ -190,6 +192,19 @@ async fn a_bottling_line_is_diagnosed_in_its_own_words() {
         .map(|evaluation| evaluation.outcome.belief.label)
         .collect();
     assert_eq!(labels.first(), Some(&Label::Origin), "the roll of labels looked guilty at first");
+
+    // The telling, and its correction.
+    let teller = Arc::new(MockModel::new("mock/plant").when(|_| true, "nonsense"));
+    let prompter = Prompter::new(
+        Arc::new(Pack::named("plant").unwrap()),
+        vec![Arc::<MockModel>::clone(&teller)],
+    );
+    Finalizer::new(prompter).finalize(&Material::of(&finished.controller)).await;
+    assert_eq!(teller.requests().len(), 2);
+    for request in &teller.requests() {
+        assert_eq!(request.phase, "finalize");
+        assert_neutral(request);
+    }
 
     let requests = model.requests();
     assert!(requests.len() >= 6, "{}", requests.len());
