@@ -50,7 +50,8 @@ fn same(ours: &Value, theirs: &Value, place: &str) {
     }
 }
 
-fn keys(map: &Map<String, Value>) -> Vec<&String> {
+/// Sorted, whatever order serde_json is built to keep.
+fn keys(map: &Map<String, Value>) -> std::collections::BTreeSet<&String> {
     map.keys().collect()
 }
 
