@@ -135,7 +135,7 @@ pub enum SnapshotError {
     },
     /// The snapshot would not fit into memory.
     #[error(
-        "{path:?} may need {} MB of memory by an estimate from the sizes of its files, and {} MB \
+        "{path:?} may need {} MB of memory by an estimate from its rows, and {} MB \
          are allowed or free; take parts of it away, free memory, or allow more (max_memory, \
          --max-memory) if you know that it fits",
         needed / 1_000_000,
