@@ -20,12 +20,19 @@ const MAX_NOTES: usize = 3;
 /// At most this many qualifying changes are kept, strongest first.
 const MAX_QUALIFYING: usize = 256;
 
+/// Times that differ by less are not told apart: alerts are commonly evaluated over 5 minutes, and
+/// objects dumped about as often.
+pub(crate) const ABOUT_AS_NEAR: SignedDuration = SignedDuration::from_mins(5);
+
 /// Per entity: which change elsewhere can have reached it, and which anomaly its own change can
 /// have caused. Computed once per incident.
 ///
 /// A change *qualifies* when it is no mere restart and strictly precedes an onset, first or
 /// renewed, of an anomaly that its effects reach; a change of demand reaches by load as well
-/// ([`demand_path`](crate::demand_path)), whichever is shorter.
+/// ([`demand_path`](crate::demand_path)), whichever is shorter. It does not qualify for an onset
+/// that another change precedes much more closely: a change that is more than 5 minutes and more
+/// than half as long again farther away gives way. A change of demand neither gives way nor makes others give way, since
+/// load builds up.
 ///
 /// The order of qualifying changes is the same for every entity, so that all entities on a path
 /// follow the same change: the smallest time to the first following onset, then the shorter path
@@ -64,6 +71,7 @@ impl EffectMap {
             })
             .filter_map(|change| Qualifying::new(change, anomalies, &mut trees))
             .collect();
+        leave_the_nearest(&mut qualifying);
         qualifying.sort_by(|a, b| a.strength().cmp(&b.strength()));
         qualifying.dedup_by(|a, b| a.change.id() == b.change.id());
         qualifying.truncate(MAX_QUALIFYING);
@@ -123,6 +131,39 @@ impl EffectMap {
     }
 }
 
+/// Takes from each change the anomalies that a later change explains better, and drops the changes
+/// that are left with none.
+///
+/// What an anomaly follows most closely is its likeliest cause: whatever else was changed went
+/// well for as long as lies between. Changes that are about as near all stay.
+fn leave_the_nearest(changes: &mut Vec<Qualifying>) {
+    let mut nearest: BTreeMap<(String, EntityId, Timestamp), SignedDuration> = BTreeMap::new();
+    for change in changes.iter().filter(|change| !change.is_demand()) {
+        for impact in &change.impacts {
+            let gap = impact.onset.duration_since(change.at);
+            let least = nearest.entry(impact.key()).or_insert(gap);
+            *least = gap.min(*least);
+        }
+    }
+    for change in changes.iter_mut().filter(|change| !change.is_demand()) {
+        let at = change.at;
+        change.impacts.retain(|impact| {
+            let gap = impact.onset.duration_since(at);
+            nearest.get(&impact.key()).is_none_or(|least| is_about_as_near(gap, *least))
+        });
+    }
+    changes.retain(|change| !change.impacts.is_empty());
+    for change in changes {
+        change.measure();
+    }
+}
+
+/// Whether a change that lies `gap` before an anomaly is about as near as one that lies `least`
+/// before it: at most 5 minutes or half as long again farther away.
+fn is_about_as_near(gap: SignedDuration, least: SignedDuration) -> bool {
+    gap <= least.saturating_add(ABOUT_AS_NEAR.max(least / 2))
+}
+
 /// A change that precedes an anomaly it reaches.
 #[derive(Clone, Debug)]
 struct Qualifying {
@@ -145,6 +186,12 @@ struct Impact {
     path: Vec<EntityId>,
 }
 
+impl Impact {
+    fn key(&self) -> (String, EntityId, Timestamp) {
+        (self.alert.clone(), self.affected.clone(), self.onset)
+    }
+}
+
 impl Qualifying {
     fn new(change: &Finding, anomalies: &[Anomaly], trees: &mut Trees<'_>) -> Option<Self> {
         let at = change.time.start();
@@ -165,10 +212,18 @@ impl Qualifying {
             let key = |impact: &Impact| (impact.onset, impact.path.len());
             (key(a), &a.alert, &a.affected).cmp(&(key(b), &b.alert, &b.affected))
         });
-        let first = impacts.first()?;
-        let gap = first.onset.duration_since(at);
-        let hops = first.path.len().saturating_sub(1);
-        Some(Self { change: change.clone(), at, gap, hops, roads, impacts })
+        let mut found =
+            Self { change: change.clone(), at, gap: SignedDuration::MAX, hops: 0, roads, impacts };
+        found.measure();
+        (!found.impacts.is_empty()).then_some(found)
+    }
+
+    /// Sets time and edges to the first anomaly.
+    fn measure(&mut self) {
+        if let Some(first) = self.impacts.first() {
+            self.gap = first.onset.duration_since(self.at);
+            self.hops = first.path.len().saturating_sub(1);
+        }
     }
 
     fn strength(&self) -> impl Ord + '_ {
@@ -430,10 +485,11 @@ mod tests {
             change("db", 2, Signal::Configuration, "older"),
             change("db", 5, Signal::Configuration, "newer"),
             change("flags", 8, Signal::Configuration, "newest"),
-            change("cart", 1, Signal::Configuration, "oldest"),
+            change("cart", 2, Signal::Configuration, "oldest"),
         ];
         let web = [alert("web", 10, &[])];
-        let expected = ["Route flags newest", "Route cart newer", "Route cart oldest"];
+        // The oldest lies more than 5 minutes farther away than the newest.
+        let expected = ["Route flags newest", "Route cart newer"];
         assert_eq!(notes(&changes, &web, "web"), expected);
         let mut reversed = changes.to_vec();
         reversed.reverse();

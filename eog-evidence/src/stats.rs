@@ -38,6 +38,29 @@ pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     Some(MEAN_DEVIATION_TO_SIGMA * distances.sum::<f64>() / values.len() as f64)
 }
 
+/// Beyond this many standard deviations counts differ by more than chance, as levels do
+/// ([`find_shift`](crate::find_shift)).
+const COUNTS_DIFFER: f64 = 4.0;
+
+/// Whether the rates of two counts differ by more than the chance of counting: `(count, seconds)`
+/// before and after.
+///
+/// The difference of square roots, which have about the same variance whatever the rate (Huffman,
+/// *An improved approximate two-sample Poisson test*, 1984).
+///
+/// ```
+/// use eog_evidence::rates_differ;
+/// assert!(!rates_differ((19.0, 1100.0), (28.0, 1100.0)));
+/// assert!(rates_differ((190.0, 1100.0), (280.0, 1100.0)));
+/// ```
+pub fn rates_differ(before: (f64, f64), after: (f64, f64)) -> bool {
+    let ((old, old_seconds), (new, new_seconds)) = (before, after);
+    let ratio = new_seconds / old_seconds;
+    let root = |count: f64| (count.max(0.0) + 0.375).sqrt();
+    let z = 2.0 * (root(new) - root(old) * ratio.sqrt()) / (1.0 + ratio).sqrt();
+    z.abs() >= COUNTS_DIFFER
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -65,7 +65,7 @@ pub(super) fn demand_enters_here(facts: &Facts<'_>) -> Option<Decision> {
         return None;
     }
     let explained = !facts.routes.is_empty() || !facts.degraded_upstream().is_empty();
-    if facts.is_degraded() && explained {
+    if (facts.is_degraded() && explained) || facts.route_before(surge).is_some() {
         return None;
     }
     let summary = format!(

@@ -189,6 +189,16 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The first change elsewhere that has a path here and does not come after a finding.
+    pub(super) fn route_before(&self, finding: &Finding) -> Option<&'a Finding> {
+        self.routes.iter().copied().find(|route| route.time.start() <= finding.time.start())
+    }
+
+    /// The first sign of harm that begins after an instant.
+    pub(super) fn first_harm_after(&self, at: Timestamp) -> Option<&'a Finding> {
+        self.harms.iter().copied().find(|harm| begins_after(harm, at))
+    }
+
     pub(super) fn is_degraded(&self) -> bool {
         !self.harms.is_empty()
     }

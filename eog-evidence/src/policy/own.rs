@@ -1,10 +1,11 @@
 //! Rules that find the origin in the entity itself: its own change, its own failure.
 
-use eog_core::{Decision, EntityId, EvidenceId, Finding, Label, Signal, Timestamp};
+use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Signal, Timestamp};
 
 use super::answer::{claim, decide, quote, rate};
 use super::demand;
 use super::facts::{Facts, begins_after};
+use crate::effect_map::ABOUT_AS_NEAR;
 use crate::signs::is_executed_experiment;
 
 /// At most this many own changes are cited.
@@ -82,8 +83,9 @@ impl<'a> Backed<'a> {
         let follows =
             |impact: &&&Finding| impact.change == change.change && begins_after(impact, at);
         let impacts: Vec<&Finding> = facts.impacts.iter().filter(follows).copied().collect();
-        let accused = !facts.accusations.is_empty();
-        let harm = facts.harms.iter().find(|harm| begins_after(harm, at)).copied();
+        // A change elsewhere that reached here and that an anomaly followed passes through here.
+        let accused = facts.routes.is_empty() && !facts.accusations.is_empty();
+        let harm = if impacts.is_empty() { harm_of(at, facts) } else { facts.first_harm_after(at) };
         let backed = !impacts.is_empty() || accused || harm.is_some();
         backed.then_some(Self { change, impacts, accused, harm, witness })
     }
@@ -115,6 +117,19 @@ impl<'a> Backed<'a> {
     }
 }
 
+/// The first harm that an own change at `at` explains although no alert that it reaches follows.
+///
+/// With a change elsewhere that has a path here, only where the own change lies nearer before all
+/// harm: not in trouble that was there already, and not much farther away.
+fn harm_of<'a>(at: Timestamp, facts: &Facts<'a>) -> Option<&'a Finding> {
+    let after = facts.first_harm_after(at)?;
+    let elsewhere = || facts.routes.iter().map(|route| route.time.start());
+    let in_trouble = facts.harms.iter().any(|harm| harm.time.start() <= at);
+    let nearer = |time: Timestamp| time.duration_since(at) > ABOUT_AS_NEAR;
+    let passes_through = elsewhere().any(|time| in_trouble && time <= at || nearer(time));
+    (!passes_through).then_some(after)
+}
+
 /// **Own failure.** The entity ran out of a resource, crashed, or was made to fail, no more
 /// traffic is known to have come before, and nothing upstream explains it: an origin that cites no
 /// change, so never a confirmed one.
@@ -128,8 +143,14 @@ pub(super) fn own_failure(facts: &Facts<'_>) -> Option<Decision> {
     let own = |failure: &&Finding| failure.signal != Signal::Availability;
     let explained_by_neighbour =
         !facts.failures.iter().any(own) && !facts.degraded_upstream().is_empty();
-    if !facts.early_surges().is_empty() || explained_by_change || explained_by_neighbour {
+    // An alert says that something is wrong; that it is this needs another sign.
+    let is_seen = facts.harms.iter().any(|harm| harm.kind != EvidenceKind::Alert);
+    if !is_seen || !facts.early_surges().is_empty() || explained_by_change || explained_by_neighbour
+    {
         return None;
+    }
+    if let Some(decision) = failure_of_one_part(facts) {
+        return Some(decision);
     }
     let summary = format!(
         "own failure: {}; no change of {} is on record, no more traffic is known to have come \
@@ -144,6 +165,29 @@ pub(super) fn own_failure(facts: &Facts<'_>) -> Option<Decision> {
         let ids = facts.failures.iter().take(3).map(|failure| failure.id());
         decision = decision.claiming(claim((facts.entity, caller), quote(first), observed, ids));
     }
+    Some(decision)
+}
+
+/// What failed first, and alone, is one part of the entity, such as a pod of a workload: the part
+/// explains the whole.
+fn failure_of_one_part(facts: &Facts<'_>) -> Option<Decision> {
+    let first = *facts.failures.iter().min_by_key(|failure| failure.time.start())?;
+    let is_part = |failure: &&&Finding| failure.entity != *facts.entity;
+    let parts = facts.failures.iter().filter(is_part).map(|failure| &failure.entity);
+    let part = Some(&first.entity).filter(|part| *part != facts.entity)?;
+    if parts.into_iter().any(|other| other != part) {
+        return None;
+    }
+    let summary = format!("failure of a part: {}; {part} failed first, and alone", quote(first));
+    let of_part = facts.failures.iter().filter(is_part).take(3).copied();
+    let mut decision = decide(Label::Symptom, &summary, of_part).claiming(claim(
+        (part, facts.entity),
+        quote(first),
+        quote(first),
+        [first.id()],
+    ));
+    rate(&mut decision, part, 500);
+    rate(&mut decision, facts.entity, 200);
     Some(decision)
 }
 

@@ -1,13 +1,26 @@
 //! Rules for entities that no cause is found for, and for those that show nothing unusual.
 
-use eog_core::{Decision, Direction, EntityId, EvidenceKind, Finding, Label, Signal, Trend};
+use eog_core::{
+    Decision, Direction, EntityId, EvidenceKind, Finding, Label, PeerRole, Signal, Trend,
+};
 
-use super::answer::{decide, propose, quote, rate};
+use super::answer::{claim, decide, propose, quote, rate};
 use super::facts::Facts;
+use crate::signs::role;
+
+/// At most this many neighbours are claimed.
+const MAX_CAUSES: usize = 2;
 
 /// **Cause not found.** The entity does worse, or less is asked of it, and nothing says why: a
 /// symptom whose cause may lie with an upstream neighbour, or a caller.
 pub(super) fn cause_not_found(facts: &Facts<'_>) -> Option<Decision> {
+    let drop = facts.findings().iter().find(|finding| is_drop_of_traffic(finding));
+    // What callers see of an entity that hardly anything reaches may happen on the way.
+    let is_own = |harm: &&&Finding| role(harm) != Some(PeerRole::Caller);
+    let own = facts.harms.iter().find(|harm| drop.is_none() || is_own(harm));
+    if let Some(decision) = drop.filter(|_| own.is_none()).and_then(|d| less_arrives(facts, d)) {
+        return Some(decision);
+    }
     if let Some(harm) = facts.harms.first() {
         let summary =
             format!("cause not found: {}; nothing on record explains it yet", quote(harm));
@@ -15,11 +28,42 @@ pub(super) fn cause_not_found(facts: &Facts<'_>) -> Option<Decision> {
         let reason = format!("may explain what {} shows", facts.entity);
         return Some(undecided(decision, facts, facts.upstream(), Direction::Upstream, &reason));
     }
-    let drop = facts.findings().iter().find(|finding| is_drop_of_traffic(finding))?;
+    let drop = drop?;
     let summary = format!("cause not found: {}; less is asked of {}", quote(drop), facts.entity);
     let decision = decide(Label::Symptom, &summary, [drop]);
     let reason = format!("may have stopped asking {}", facts.entity);
     Some(undecided(decision, facts, facts.callers(), Direction::Downstream, &reason))
+}
+
+/// **Less arrives.** Less is asked of an entity that shows no failure of its own: what it rests on
+/// explains that when it does worse, else the callers that do worse, of which calls may fail on
+/// the way.
+fn less_arrives(facts: &Facts<'_>, drop: &Finding) -> Option<Decision> {
+    let mut causes = facts.degraded_upstream();
+    causes.retain(|cause| !facts.calls(cause));
+    if causes.is_empty() {
+        causes = facts.callers();
+        causes.retain(|caller| {
+            matches!(facts.label_of(caller), Some(Label::Symptom | Label::Origin))
+        });
+    }
+    causes.truncate(MAX_CAUSES);
+    let names: Vec<&str> = causes.iter().map(|cause| cause.as_str()).collect();
+    let summary = format!(
+        "less arrives: {}; {} shows no failure of its own, {} does",
+        quote(drop),
+        facts.entity,
+        names.join(" and ")
+    );
+    let mut decision = decide(Label::Symptom, &summary, [drop]);
+    for cause in &causes {
+        let condition = crate::text::shorten(&facts.message(cause)?.summary, 160);
+        decision =
+            decision.claiming(claim((cause, facts.entity), condition, quote(drop), [drop.id()]));
+        rate(&mut decision, cause, 400);
+    }
+    rate(&mut decision, facts.entity, 100);
+    (!causes.is_empty()).then_some(decision)
 }
 
 /// **Nothing unusual.** Findings, and all of them as usual: healthy. With a change that explains
@@ -86,7 +130,8 @@ fn undecided(
 
 fn is_drop_of_traffic(finding: &Finding) -> bool {
     let measured = !matches!(finding.kind, EvidenceKind::Change | EvidenceKind::Note);
-    measured && finding.signal == Signal::Traffic && finding.trend == Trend::Falling
+    let served = role(finding) != Some(PeerRole::Callee);
+    measured && served && finding.signal == Signal::Traffic && finding.trend == Trend::Falling
 }
 
 fn is_not_understood(finding: &Finding) -> bool {

@@ -8,6 +8,7 @@ use eog_core::{
 use eog_evidence::words;
 use jiff::SignedDuration;
 
+use super::passing::Watch;
 use super::{Draft, selector};
 use crate::graph::{Match, OperationalGraph};
 use crate::names;
@@ -49,6 +50,7 @@ const SIGNALS: [(Signal, &[&str]); 6] = [
             "restarting",
             "mismatch",
             "ready",
+            "pending",
             "stuck",
             "waiting",
         ],
@@ -90,6 +92,7 @@ pub(crate) struct Alerts {
 ///
 /// Alerts of one name on one entity are one anomaly: it begins with the earliest activation, is
 /// renewed at every later one, and was last seen in the latest dump in which it fired.
+/// One that came and went, while others last that began in the recording, is no anomaly.
 pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) -> Alerts {
     let mut groups: BTreeMap<(EntityId, String), Vec<&AlertRecord>> = BTreeMap::new();
     let mut ignored = BTreeSet::new();
@@ -112,10 +115,17 @@ pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) 
     ignored.extend(
         pending.into_iter().map(|(entity, name)| format!("{name} on {entity}: never fired")),
     );
-    let mut alerts = Alerts { ignored: ignored.into_iter().collect(), ..Alerts::default() };
-    for ((entity, name), records) in groups {
-        alerts.add(entity, name, &records);
+    // What lasts is what the incident is about: then an alert that comes and goes needs no cause.
+    let lasting = Watch::of(records).filter(|watch| groups.values().any(|one| watch.lasts(one)));
+    let mut alerts = Alerts::default();
+    for ((entity, name), firing) in groups {
+        let passes = lasting.is_some_and(|watch| watch.passes(&firing));
+        if passes {
+            ignored.insert(format!("{name} on {entity}: it came and went while other alerts last"));
+        }
+        alerts.add(entity, name, &firing, passes);
     }
+    alerts.ignored = ignored.into_iter().collect();
     alerts
         .anomalies
         .sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));
@@ -123,7 +133,8 @@ pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) 
 }
 
 impl Alerts {
-    fn add(&mut self, entity: EntityId, name: String, records: &[&AlertRecord]) {
+    /// Adds what an alert says of its entity, and unless it passed by itself, the anomaly.
+    fn add(&mut self, entity: EntityId, name: String, records: &[&AlertRecord], passes: bool) {
         let onsets: BTreeSet<_> = records.iter().map(|record| record.active_at).collect();
         let mut onsets = onsets.into_iter();
         let Some(onset) = onsets.next() else { return };
@@ -146,7 +157,7 @@ impl Alerts {
             entity: &entity,
             kind: EvidenceKind::Alert,
             signal,
-            trend: Trend::Rising,
+            trend: trend_of(&name, signal),
             time: Window::new(onset, end).map_or(EvidenceTime::At(onset), EvidenceTime::During),
             quantity: value.map(|observed| Quantity {
                 observed,
@@ -159,6 +170,9 @@ impl Alerts {
             excerpt: format!("{name} since {onset}{again}: {}", latest.description),
         };
         self.findings.push(draft.finding());
+        if passes {
+            return;
+        }
         self.anomalies.push(Anomaly {
             severity: latest.label("severity").to_owned(),
             description: latest.description.clone(),
@@ -192,6 +206,12 @@ pub(crate) fn signal_of(name: &str) -> Signal {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let found = SIGNALS.iter().find(|(_, wanted)| has(wanted));
     found.map_or(Signal::Other, |(signal, _)| *signal)
+}
+
+/// Whether an alert speaks of too much or of too little: of requests alone there can be too few.
+fn trend_of(name: &str, signal: Signal) -> Trend {
+    let falls = words(name).iter().any(|word| FALLS.contains(&word.as_str()));
+    if signal == Signal::Traffic && falls { Trend::Falling } else { Trend::Rising }
 }
 
 /// The entity that an alert is about: of the labels that name one, the first whose entity is in

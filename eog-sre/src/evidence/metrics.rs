@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
 };
-use eog_evidence::{Periods, Series, shift_finding, shorten, words};
+use eog_evidence::{Periods, Series, rates_differ, shift_finding, shorten, words};
 
-use super::latency::{Buckets, increase};
+use super::latency::{Buckets, growth, increase};
 use super::replicas::replica_findings;
 use super::{Compare, Draft, MAX_EXCERPT, magnitude, rounded, selector, trend};
 use crate::graph::{NameIndex, egress_cluster};
@@ -166,6 +166,9 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
     if signal == Signal::Other || has(&["limits", "limit", "requests"]) && has(&["resource"]) {
         return None;
     }
+    if signal == Signal::Traffic && !counts_differ(series, compare) {
+        return None;
+    }
     let unit = match signal {
         Signal::Errors if *series.metric_type == *"error_rate" => "ratio",
         _ => unit_of(&series.metric, &name),
@@ -192,6 +195,17 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
     let query = format!("{file} metric_name={metric} {} {labels}", selector(entity));
     let query = shorten(&query, MAX_EXCERPT);
     shift_finding(&shifted, &periods, &series.file, query.trim())
+}
+
+/// Whether what a counter counts in the two periods differs by more than the chance of counting;
+/// always for what is no counter.
+fn counts_differ(series: &MetricSeries, compare: &Compare) -> bool {
+    if !is_counter(&series.metric) {
+        return true;
+    }
+    let (before, after) =
+        (growth(&series.points, compare.before), growth(&series.points, compare.after));
+    before.zip(after).is_none_or(|(before, after)| rates_differ(before, after))
 }
 
 /// The unit of what [`measured`] gives, by the words of a metric's name.
@@ -321,9 +335,11 @@ impl Requests {
             if after - before >= 0.01 && new_failed >= 3.0 {
                 add(Signal::Errors, before, after, "ratio");
             }
-            let (before, after) =
-                (old / Compare::seconds(compare.before), new / Compare::seconds(compare.after));
-            if before.max(after) >= 1.5 * before.min(after) {
+            let seconds = (Compare::seconds(compare.before), Compare::seconds(compare.after));
+            let (before, after) = (old / seconds.0, new / seconds.1);
+            if before.max(after) >= 1.5 * before.min(after)
+                && rates_differ((old, seconds.0), (new, seconds.1))
+            {
                 add(Signal::Traffic, before, after, "1/s");
             }
         }

@@ -8,6 +8,7 @@ mod events;
 mod latency;
 mod logs;
 mod metrics;
+mod passing;
 mod reasons;
 mod replicas;
 mod spans;

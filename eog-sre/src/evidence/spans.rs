@@ -6,6 +6,8 @@ use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Trend, Window,
 };
 
+use eog_evidence::rates_differ;
+
 use super::{Compare, Draft, rounded, selector, trend};
 use crate::graph::{NameIndex, span_callee};
 use crate::read::Resource;
@@ -304,7 +306,7 @@ impl<'a> View<'a> {
     ) -> Option<Finding> {
         let enough = self.before.len() >= MIN_REQUESTS || self.after.len() >= MIN_REQUESTS;
         let (before, after) = self.rates()?;
-        if enough && traffic_shifted(before, after) {
+        if enough && self.traffic_shifted(before, after) {
             self.rate(entity, peer, compare)
         } else {
             None
@@ -335,7 +337,7 @@ impl<'a> View<'a> {
             return None;
         }
         let (before, after) = self.rates()?;
-        if traffic_shifted(before, after) {
+        if self.traffic_shifted(before, after) {
             return None;
         }
         let errors = |rows: &[u32]| ratio(failed(self.spans, rows), rows);
@@ -365,6 +367,14 @@ impl<'a> View<'a> {
         recorded.then(|| (self.before.len() as f64 / old, self.after.len() as f64 / new))
     }
 
+    /// Whether a request rate moved by more than noise and the chance of counting, up or down.
+    fn traffic_shifted(&self, before: f64, after: f64) -> bool {
+        let (old, new) = self.seconds;
+        let counted = (self.before.len() as f64, old);
+        before.max(after) >= before.min(after) * MIN_TRAFFIC_FACTOR
+            && rates_differ(counted, (self.after.len() as f64, new))
+    }
+
     fn finding(
         &self,
         entity: &EntityId,
@@ -376,7 +386,8 @@ impl<'a> View<'a> {
     ) -> Option<Finding> {
         let source = self.spans.get(*self.after.first().or(self.before.first())?).file();
         let baseline = quantity.baseline.unwrap_or(0.0);
-        let is_noise = signal == Signal::Traffic && !traffic_shifted(baseline, quantity.observed);
+        let is_noise =
+            signal == Signal::Traffic && !self.traffic_shifted(baseline, quantity.observed);
         let relation = match peer {
             Some(Peer { role: PeerRole::Caller, entity }) => format!(" caller={entity}"),
             Some(Peer { entity, .. }) => format!(" callee={entity}"),
@@ -401,11 +412,6 @@ impl<'a> View<'a> {
         };
         Some(draft.finding())
     }
-}
-
-/// Whether a request rate moved by more than noise, up or down.
-fn traffic_shifted(before: f64, after: f64) -> bool {
-    before.max(after) >= before.min(after) * MIN_TRAFFIC_FACTOR
 }
 
 /// How many of some rows failed.
