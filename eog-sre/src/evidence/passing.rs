@@ -1,5 +1,7 @@
 //! Alerts that come and go while those of the incident last.
 
+use std::collections::BTreeSet;
+
 use eog_core::{Signal, Timestamp};
 use jiff::SignedDuration;
 
@@ -18,24 +20,27 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// From the first dump to the last. Nothing when no dump says when it was taken, or there is
-    /// but one.
+    /// From the first dump to the last. Nothing when dumps do not say when they were taken, or lie
+    /// too far apart to tell how long an alert fired.
     pub(crate) fn of(records: &[AlertRecord]) -> Option<Self> {
-        let seen = || records.iter().filter_map(|record| record.seen_at);
-        let (first, last) = (seen().min()?, seen().max()?);
-        (first < last).then_some(Self { first, last })
+        let dumps: BTreeSet<Timestamp> = records.iter().filter_map(|one| one.seen_at).collect();
+        let (first, last) = (*dumps.first()?, *dumps.last()?);
+        let steps = i32::try_from(dumps.len().checked_sub(1)?).ok()?;
+        let dense = steps > 0 && last.duration_since(first) / steps < LONGEST_PASSING;
+        dense.then_some(Self { first, last })
     }
 
     /// Whether an alert is one that the incident is about: it speaks of how requests fare, began
-    /// while the dumps were taken, and fires in the last of them.
+    /// while the dumps were taken, fires in the last of them, and does not come and go.
     pub(crate) fn lasts(self, firing: &[&AlertRecord]) -> bool {
-        firing.iter().any(|record| {
+        let still = firing.iter().any(|record| {
             let of_requests = matches!(
                 signal_of(&record.name),
                 Signal::Errors | Signal::Latency | Signal::Availability
             );
             of_requests && record.seen_at == Some(self.last) && record.active_at > self.first
-        })
+        });
+        still && !self.passes(firing)
     }
 
     /// Whether an alert comes and goes: no episode was long, and the only one is over in the last
@@ -49,5 +54,60 @@ impl Watch {
         let again = firing.iter().any(|record| Some(record.active_at) != first);
         let over = firing.iter().all(|record| record.seen_at != Some(self.last));
         short && (again || over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(minute * 60).unwrap()
+    }
+
+    /// An alert that fired in these minutes, in each since a minute.
+    fn alert(name: &str, fired: &[(i64, i64)]) -> Vec<AlertRecord> {
+        let one = |(since, seen): &(i64, i64)| AlertRecord {
+            name: name.into(),
+            labels: BTreeMap::new(),
+            description: String::new(),
+            state: "firing".into(),
+            active_at: at(*since),
+            value: None,
+            seen_at: Some(at(*seen)),
+            file: String::new(),
+        };
+        fired.iter().map(one).collect()
+    }
+
+    #[test]
+    fn what_comes_and_goes_is_told_from_what_lasts() {
+        let every_minute: Vec<AlertRecord> =
+            (0..=30).flat_map(|minute| alert("Watchdog", &[(-60, minute)])).collect();
+        let watch = Watch::of(&every_minute).unwrap();
+        let cases = [
+            // (alert, fired, it comes and goes, the incident is about it)
+            ("RequestErrorRate", vec![(20, 21), (20, 30)], false, true),
+            ("RequestErrorRate", vec![(28, 29), (28, 30)], false, true),
+            ("RequestErrorRate", vec![(10, 11), (10, 13)], true, false),
+            ("RequestErrorRate", vec![(10, 11), (10, 16)], false, false),
+            ("RequestErrorRate", vec![(10, 12), (27, 30)], true, false),
+            ("RequestErrorRate", vec![(-90, 0), (-90, 30)], false, false),
+            ("KubeMemoryOvercommit", vec![(20, 21), (20, 30)], false, false),
+        ];
+        for (name, fired, passes, lasts) in cases {
+            let records = alert(name, &fired);
+            let firing: Vec<&AlertRecord> = records.iter().collect();
+            assert_eq!(watch.passes(&firing), passes, "{name} {fired:?} passes");
+            assert_eq!(watch.lasts(&firing), lasts, "{name} {fired:?} lasts");
+        }
+    }
+
+    #[test]
+    fn dumps_that_are_far_apart_tell_nothing() {
+        assert!(Watch::of(&alert("Watchdog", &[(0, 1), (0, 31)])).is_none());
+        assert!(Watch::of(&alert("Watchdog", &[(0, 1)])).is_none());
+        assert!(Watch::of(&[]).is_none());
     }
 }
