@@ -15,6 +15,7 @@ mod yaml;
 
 pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
 pub use output::{NamedEntity, Output, Predicted};
+pub(crate) use runs::wilson;
 pub use runs::{Interval, RunsReport, Share, evaluate_runs};
 pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot, evaluate_snapshot_with};
 pub use score::{AtK, OutputScore, score};

@@ -11,6 +11,7 @@ use super::output::{NamedEntity, Output};
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
 use crate::baselines::baselines;
+use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
 use crate::investigation::investigate_configured;
@@ -27,6 +28,8 @@ pub struct ScenarioScore {
     /// For each root cause how far the investigation came with it: of all entities that stand for
     /// the cause the one with which it came farthest.
     pub funnel: BTreeMap<String, Funnel>,
+    /// How often the controller failed, after MAST.
+    pub failures: ControllerFailures,
     /// What naming the first of a trivial ranking scores.
     pub baselines: Vec<BaselineScenario>,
     /// From the snapshot in memory to the conclusion, in milliseconds.
@@ -110,7 +113,12 @@ pub fn evaluate_snapshot_with(
             f1: mean(|s| s.f1),
         }
     });
+    let roots = truth.root_causes();
+    let is_cause = |entity: &EntityId| {
+        !truth.classes_of(&NamedEntity::parse(entity.as_str())).is_disjoint(&roots)
+    };
     Ok(ScenarioScore {
+        failures: ControllerFailures::of(&ended, is_cause),
         score: score(&output, truth),
         funnel: truth
             .root_causes()
