@@ -27,9 +27,9 @@ pub enum FailureMode {
     RepeatedStep,
     /// MAST 1.4, loss of history: entities with messages that they were never judged with.
     LostHistory,
-    /// MAST 2.6, reasoning-action mismatch: entities whose label says something else than the
-    /// claims. Origins that reach an alert but are explained by another origin, and symptoms that
-    /// nothing explains.
+    /// MAST 2.6, reasoning-action mismatch: entities labelled origins that reach an alert and that
+    /// the conclusion does not name all the same, since the claims say that another origin explains
+    /// them.
     Mismatch,
     /// MAST 3.1, premature termination: entities that still waited when the investigation ended.
     PrematureEnd,
@@ -157,15 +157,10 @@ fn mismatches(investigation: &Investigation) -> usize {
     let named = investigation.named();
     let alerting: BTreeSet<&EntityId> =
         controller.anomalies().iter().map(|alert| &alert.entity).collect();
-    let is_explained = |entity: &EntityId| {
-        claims.iter().any(|claim| claim.effect == *entity && claim.cause != *entity)
-    };
-    let differs = |entity: &EntityId, label: Label| match label {
-        Label::Origin => !named.contains(entity) && reaches(entity, &claims, &alerting),
-        Label::Symptom => !is_explained(entity),
-        Label::Healthy | Label::Defer => false,
-    };
-    controller.beliefs().filter(|(entity, belief)| differs(entity, belief.label)).count()
+    let origins = controller.beliefs().filter(|(_, belief)| belief.label == Label::Origin);
+    let differs =
+        |entity: &EntityId| !named.contains(entity) && reaches(entity, &claims, &alerting);
+    origins.filter(|(entity, _)| differs(entity)).count()
 }
 
 /// Whether an entity is one of the targets, or some claims lead from it to one.
@@ -362,13 +357,18 @@ mod tests {
 
     #[test]
     fn labels_that_the_claims_contradict_are_mismatches() {
+        // `cache` is an origin that reaches no alert: that is no contradiction.
         let policy = policy_fn(|packet| match packet.entity.as_str() {
             "app" => Decision { claims: usual(packet).claims, ..origin(packet) },
-            "cache" => Decision { claims: Vec::new(), ..symptom_of(packet, "db") },
             "db" => Decision { proposals: vec![towards("cache")], ..origin(packet) },
+            "cache" => origin(packet),
             _ => usual(packet),
         });
-        assert_eq!(counted(&policy, Config::default())[&FailureMode::Mismatch], 2);
+        let graph = topology("web calls app; app calls db; lone calls cache; db calls lone");
+        let case = Case::from_anomalies(graph, hour(), vec![alert("web", "HttpErrors", "10:05")]);
+        let ended = Investigation::run(case, &contract(), &policy, Config::default()).unwrap();
+        assert_eq!(ended.controller.belief(&entity("cache")).unwrap().label, Label::Origin);
+        assert_eq!(mismatches(&ended), 1);
     }
 
     #[test]

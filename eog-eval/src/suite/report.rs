@@ -115,6 +115,16 @@ impl SuiteReport {
         Self { cases, groups, failures, over_runs, left_out }
     }
 
+    /// What to know before the figures are believed: folders that are left out, odd truths.
+    pub fn notes(&self) -> Vec<String> {
+        let left_out = (!self.left_out.is_empty()).then(|| {
+            let names = self.left_out.join(", ");
+            format!("left out, for they are folders without bundle.json: {names}")
+        });
+        let of_cases = self.cases.iter().flat_map(|case| case.notes.iter().cloned());
+        left_out.into_iter().chain(of_cases).collect()
+    }
+
     /// One row for each case.
     pub fn to_csv(&self) -> String {
         let mut header = vec![
@@ -268,14 +278,7 @@ impl fmt::Display for SuiteReport {
         if let Some(over_runs) = &self.over_runs {
             write!(f, "{over_runs}")?;
         }
-        if !self.left_out.is_empty() {
-            let names = self.left_out.join(", ");
-            writeln!(f, "left out, folders without bundle.json: {names}")?;
-        }
-        for note in self.cases.iter().flat_map(|case| &case.notes) {
-            writeln!(f, "note: {note}")?;
-        }
-        Ok(())
+        self.notes().iter().try_for_each(|note| writeln!(f, "note: {note}"))
     }
 }
 
