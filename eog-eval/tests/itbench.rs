@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use eog_eval::Funnel;
 use eog_eval::itbench::{
     CauseToJudge, GroundTruth, Judged, NamedEntity, Output, Predicted, ReasoningJudge, Truths,
     Verdict, evaluate_outputs, evaluate_outputs_judged, evaluate_runs, evaluate_snapshot, score,
 };
+use eog_eval::{FailureMode, Funnel};
 
 const TRUTH: &str = r#"
 apiVersion: v1
@@ -254,6 +254,15 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
         evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), truth).unwrap();
     assert_eq!((scored.score.precision, scored.score.recall), (1.0, 1.0), "{scored:#?}");
     assert!(scored.funnel.values().all(|stage| *stage == Funnel::Named), "{scored:#?}");
+    assert!(scored.unknown_causes.is_empty(), "{scored:#?}");
+    assert_eq!(scored.failures.count(FailureMode::WrongVerification), 0, "{scored:#?}");
+    let elsewhere = "groups: [{id: flagd-confg, kind: Ingress, name: x, root_cause: true}]";
+    let elsewhere = GroundTruth::parse(elsewhere, "truth.yaml".as_ref()).unwrap();
+    let missed =
+        evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), &elsewhere)
+            .unwrap();
+    let [note] = missed.unknown_causes.as_slice() else { panic!("{missed:#?}") };
+    assert!(note.contains("root cause flagd-confg; nearest: flagd-config"), "{note}");
     // The graph alone names it too, in this recording: whatever all depend on.
     for trivial in scored.baselines.iter().filter(|trivial| trivial.name != "pagerank") {
         assert!(trivial.f1 < 0.5, "{scored:#?}");

@@ -286,6 +286,11 @@ impl fmt::Display for SimulatedReport {
             let SimulatedCase { scenario, seed, ablation, reason, .. } = case;
             writeln!(f, "  {scenario}, seed {seed}, {ablation}: {reason}")?;
         }
+        for case in self.cases.iter().filter(|case| case.ablation == Ablation::Whole) {
+            for note in case.scored.iter().flat_map(|scored| &scored.unknown_causes) {
+                writeln!(f, "  note: {}, seed {}: {note}", case.scenario, case.seed)?;
+            }
+        }
         Ok(())
     }
 }
