@@ -331,6 +331,14 @@ fn groups_that_a_truth_does_not_have_are_told() {
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("name \"wbe\", which is no group; nearest: web"), "{notes:?}");
     assert!(self::truth().notes().is_empty());
+
+    let (dir, _) = folder_of(&[r#"{"entities": []}"#]);
+    let file = dir.path().join("truths/Scenario-7/ground_truth.yaml");
+    std::fs::write(&file, text).unwrap();
+    let truths = Truths::read(&dir.path().join("truths")).unwrap();
+    let report = evaluate_outputs(&truths, &dir.path().join("outputs"), None).unwrap();
+    let place = format!("{}, scenario 7: aliases or propagations", file.display());
+    assert!(report.to_string().contains(&place), "{report}");
 }
 
 /// A judge that answers from a list, and keeps what it was asked.

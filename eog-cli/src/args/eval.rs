@@ -49,7 +49,8 @@ pub(crate) enum Evaluated {
     ///
     /// Reasons are scored by a language model, if --judge names one; else that score is left out.
     Itbench {
-        /// The ground truths (JSON or YAML).
+        /// The ground truths: a JSON list of truths, each with its id, or a folder of scenarios,
+        /// each with ground_truth.yaml.
         truths: PathBuf,
         /// The folder of outputs: SCENARIO/RUN/agent_output.json.
         outputs: PathBuf,

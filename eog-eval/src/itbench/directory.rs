@@ -17,9 +17,9 @@ use crate::table::{csv_text, score as number};
 /// The file that a run leaves.
 const OUTPUT_FILE: &str = "agent_output.json";
 
-/// Ground truths by scenario.
+/// Ground truths by scenario, each with the file that it was read from.
 #[derive(Clone, Debug)]
-pub struct Truths(BTreeMap<String, GroundTruth>);
+pub struct Truths(BTreeMap<String, (PathBuf, GroundTruth)>);
 
 impl Truths {
     /// Reads a JSON list of truths with their `id`, or a folder of scenarios
@@ -33,7 +33,8 @@ impl Truths {
             for folder in entries(path)?.into_iter().filter(|folder| folder.is_dir()) {
                 let file = folder.join("ground_truth.yaml");
                 if file.is_file() {
-                    truths.insert(scenario_of(&folder), GroundTruth::read(&file)?);
+                    let truth = GroundTruth::read(&file)?;
+                    truths.insert(scenario_of(&folder), (file, truth));
                 }
             }
         } else {
@@ -41,7 +42,7 @@ impl Truths {
                 let Some(id) = truth.id.clone() else {
                     return Err(EvalError::malformed(path, "a truth", "it has no id"));
                 };
-                truths.insert(id, truth);
+                truths.insert(id, (path.to_owned(), truth));
             }
         }
         if truths.is_empty() {
@@ -53,7 +54,16 @@ impl Truths {
 
     /// The truth of a scenario.
     pub fn of(&self, scenario: &str) -> Option<&GroundTruth> {
-        self.0.get(scenario)
+        self.0.get(scenario).map(|(_, truth)| truth)
+    }
+
+    /// What is odd about the truth of a scenario, with its file.
+    fn notes(&self, scenario: &str) -> impl Iterator<Item = String> {
+        let told = move |(path, truth): &(PathBuf, GroundTruth)| -> Vec<String> {
+            let place = format!("{}, scenario {scenario}", path.display());
+            truth.notes().iter().map(|note| format!("{place}: {note}")).collect()
+        };
+        self.0.get(scenario).map(told).unwrap_or_default().into_iter()
     }
 }
 
@@ -142,9 +152,7 @@ pub fn evaluate_outputs_judged(
     let mut scored = Vec::new();
     let mut by_scenario: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
     for (scenario, truth, runs) in &found {
-        notes_on_truths.extend(
-            truth.notes().iter().map(|note| format!("truth of scenario {scenario}: {note}")),
-        );
+        notes_on_truths.extend(truths.notes(scenario));
         for run in runs {
             let read = Output::read(&run.join(OUTPUT_FILE));
             let reason = read.as_ref().err().map_or_else(String::new, ToString::to_string);

@@ -35,6 +35,8 @@ pub struct RunsReport {
     pub k: usize,
     /// How many scenarios there are.
     pub scenarios: usize,
+    /// The fewest runs of a scenario.
+    pub runs: usize,
     /// At least one of k runs finds every root cause.
     pub pass: Share,
     /// More than half of k runs do.
@@ -93,6 +95,7 @@ pub fn evaluate_runs(
     Some(RunsReport {
         k,
         scenarios: runs.len(),
+        runs: runs.values().map(Vec::len).min().unwrap_or(0),
         pass: share(&|successes| successes >= 1),
         majority: share(&|successes| 2 * successes > k),
         reliability_gap: share(&|successes| successes >= 1 && 2 * successes <= k),
@@ -177,7 +180,12 @@ impl fmt::Display for Share {
 impl fmt::Display for RunsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let k = self.k;
-        writeln!(f, "{} scenarios, {k} runs each; in brackets 95 % intervals", self.scenarios)?;
+        let (scenarios, runs) = (self.scenarios, self.runs);
+        let at_a_time = if runs > k { format!(", {k} at a time") } else { String::new() };
+        writeln!(
+            f,
+            "{scenarios} scenarios, {runs} runs each{at_a_time}; in brackets 95 % intervals"
+        )?;
         for (name, share) in [
             (format!("Pass@{k}"), self.pass),
             (format!("Majority@{k}"), self.majority),
