@@ -3,35 +3,66 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulate::{Ablation, SimulatedTruth};
 use eog_eval::{EvalError, itbench, petshop, simulate, suite};
 use serde::Serialize;
 
 use crate::args::{Eval, EvalFormat, Evaluated};
 use crate::error::{CliError, Exit};
+use crate::progress::Progress;
+use crate::reasoning::ModelJudge;
 use crate::{files, report};
 
 /// `eog eval`.
 pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
+    let progress = Progress::start(false);
+    let mut told = |done: usize, all: usize, name: &str| {
+        progress.say(&format!("{done} of {all} investigated; {name}"));
+    };
     match &arguments.what {
-        Evaluated::Suite { dir } => {
-            let report = suite::evaluate(dir)?;
+        Evaluated::Suite { dir, runs } => {
+            let report = suite::evaluate_runs(dir, runs.count, &mut told)?;
+            drop(progress);
+            note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
         }
-        Evaluated::Petshop { dir } => {
-            let report = petshop::evaluate(dir)?;
+        Evaluated::Petshop { dir, runs } => {
+            let report = petshop::evaluate_runs(dir, runs.count, &mut told)?;
+            drop(progress);
+            note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
         }
-        Evaluated::Itbench { truths, outputs, k } => {
+        Evaluated::Itbench { truths, outputs, k, judge } => {
             let truths = itbench::Truths::read(truths)?;
-            let report = itbench::evaluate_outputs(&truths, outputs, *k)?;
+            let judge = ModelJudge::choose(judge, &progress)?;
+            let judge = judge.as_ref().map(|judge| judge as &dyn ReasoningJudge);
+            let report = itbench::evaluate_outputs_judged(&truths, outputs, *k, judge)?;
+            drop(progress);
+            note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
         }
         Evaluated::Simulated { truths, architecture, seeds, size, ablations } => {
             let truths = SimulatedTruth::read_all(truths)?;
             let all = if *ablations { &Ablation::ALL[..] } else { &[Ablation::Whole][..] };
-            let report = simulate::evaluate(&truths, architecture, *seeds, *size, all, |_case| {})?;
+            let count = truths.len().saturating_mul(all.len()) as u64 * *seeds;
+            let mut done = 0_u64;
+            let report = simulate::evaluate(&truths, architecture, *seeds, *size, all, |case| {
+                done += 1;
+                let (scenario, seed) = (&case.scenario, case.seed);
+                progress.say(&format!("{done} of {count}: scenario {scenario}, seed {seed}"));
+            })?;
+            drop(progress);
             tell(arguments, &report, &report.to_csv())
+        }
+    }
+}
+
+/// Says beside a table what only the text has room for.
+fn note(arguments: &Eval, notes: &[String]) {
+    if matches!(arguments.format, EvalFormat::Csv) {
+        for note in notes {
+            eprintln!("eog: note: {}", report::clean_line(note));
         }
     }
 }
@@ -62,6 +93,9 @@ fn tell(
 
 impl From<EvalError> for CliError {
     fn from(error: EvalError) -> Self {
-        Self::Eval(error)
+        match error {
+            EvalError::Runs { .. } => Self::Usage(format!("-k: {error}")),
+            error => Self::Eval(error),
+        }
     }
 }

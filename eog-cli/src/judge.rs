@@ -232,7 +232,7 @@ pub(crate) fn variables(name: &str) -> Option<String> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
-fn unusable(error: ConfigError) -> CliError {
+pub(crate) fn unusable(error: ConfigError) -> CliError {
     CliError::Usage(format!("{error}; `eog doctor` says what is set"))
 }
 

@@ -15,6 +15,7 @@ mod memory;
 mod onward;
 mod progress;
 mod prompt;
+mod reasoning;
 mod report;
 mod schema;
 mod settings;

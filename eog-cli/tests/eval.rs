@@ -74,3 +74,51 @@ fn what_cannot_be_evaluated_is_said_with_its_place() {
         assert!(said.contains(empty.path().to_str().unwrap()), "{said}");
     }
 }
+
+/// A folder of outputs and truths: one scenario with two runs, one without a truth.
+fn outputs() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let truth = r#"[{"id": "7", "groups": [
+        {"id": "flags", "kind": "ConfigMap", "name": "flags", "root_cause": true}]}]"#;
+    std::fs::write(dir.path().join("truths.json"), truth).unwrap();
+    for run in ["7/1", "7/2", "8/1"] {
+        let folder = dir.path().join("outputs").join(run);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("agent_output.json"), r#"{"entities": []}"#).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn runs_that_are_not_there_are_a_wrong_command_line() {
+    let dir = outputs();
+    let eval = |k: &str| {
+        let (truths, outputs) = (dir.path().join("truths.json"), dir.path().join("outputs"));
+        let output =
+            eog().args(["eval", "itbench"]).args([truths, outputs]).args(["-k", k]).output();
+        let output = output.unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap(), output.stdout)
+    };
+    for (k, expected) in [("0", "it must be at least 1"), ("3", "scenario 7 has 2 runs")] {
+        let (code, said, printed) = eval(k);
+        assert_eq!((code, printed.as_slice()), (Some(2), &b""[..]), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+    let (code, said, printed) = eval("2");
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let text = String::from_utf8(printed).unwrap();
+    assert!(text.contains("scenario 8 is left out: there is no ground truth for it"), "{text}");
+    assert!(text.contains("reasoning") && text.contains("left out: nobody judged it"), "{text}");
+}
+
+#[test]
+fn what_a_table_has_no_room_for_is_said_beside_it() {
+    let dir = outputs();
+    let (truths, folder) = (dir.path().join("truths.json"), dir.path().join("outputs"));
+    let output =
+        eog().args(["eval", "itbench"]).args([truths, folder]).args(["--format", "csv"]).output();
+    let output = output.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "eog: note: scenario 8 is left out: there is no ground truth for it\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 3);
+}

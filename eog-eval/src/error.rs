@@ -32,6 +32,19 @@ pub enum EvalError {
         /// What it should hold.
         expected: &'static str,
     },
+    /// There are not as many runs as are to be looked at.
+    #[error(
+        "k is {k}, but scenario {scenario} has {runs} runs; k must be at least 1 and at most the fewest runs \
+         of a scenario"
+    )]
+    Runs {
+        /// How many runs of each scenario are to be looked at.
+        k: usize,
+        /// The scenario with the fewest runs.
+        scenario: String,
+        /// How many it has.
+        runs: usize,
+    },
     /// A case could not be investigated.
     #[error("{case}: {reason}")]
     Case {

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use eog::{Case, ClaimEdge, Conclusion, Confidence, Config, ContextContract, Controller, EntityId};
+use eog::{
+    AbductivePolicy, Case, ClaimEdge, Conclusion, Confidence, Config, ContextContract, Controller,
+    EntityId, Order, StopReason,
+};
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, Incident, open_case};
-use eog_testkit::try_run;
+use eog_testkit::{RunError, try_run};
 
 use crate::error::EvalError;
 use crate::ranking::Ranking;
@@ -19,6 +22,8 @@ pub struct Investigation {
     pub case: Case,
     /// What it concluded.
     pub conclusion: Conclusion,
+    /// Why it ended.
+    pub stop: StopReason,
     /// How long it took, from the bundle in memory to the conclusion.
     pub took: Duration,
 }
@@ -29,9 +34,26 @@ pub struct Investigation {
 /// # Errors
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn investigate(bundle: Bundle) -> Result<Investigation, EvalError> {
+    investigate_bundle(bundle, Config::default())
+}
+
+/// The configuration of the n-th run, counted from 1, of several over one incident: the first has
+/// the default order of evaluation, each other one a permuted order of its own.
+pub(crate) fn config_of_run(run: usize) -> Config {
+    match run {
+        0 | 1 => Config::default(),
+        _ => Config { order: Order::Permuted { seed: run as u64 }, ..Config::default() },
+    }
+}
+
+/// The same as [`investigate`] with other rules of the controller.
+pub(crate) fn investigate_bundle(
+    bundle: Bundle,
+    config: Config,
+) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
     let incident = bundle.incident();
-    let mut ended = investigate_with(&incident, &BundleContext::new(bundle))?;
+    let mut ended = investigate_configured(&incident, &BundleContext::new(bundle), config)?;
     ended.took = begun.elapsed();
     Ok(ended)
 }
@@ -59,14 +81,27 @@ pub fn investigate_configured(
     let begun = Instant::now();
     let failed = |reason: String| EvalError::Case { case: incident.name.clone(), reason };
     let case = open_case(incident, None).map_err(|error| failed(error.to_string()))?;
-    let finished = try_run(config, case.clone(), contract, &EvidencePolicy::default())
+    let mut ended = Investigation::run(case, contract, &EvidencePolicy::default(), config)
         .map_err(|error| failed(error.to_string()))?;
-    let conclusion = finished.conclusion();
-    let took = begun.elapsed();
-    Ok(Investigation { controller: finished.controller, case, conclusion, took })
+    ended.took = begun.elapsed();
+    Ok(ended)
 }
 
 impl Investigation {
+    /// Investigates a case with any policy that answers at once.
+    pub(crate) fn run(
+        case: Case,
+        contract: &impl ContextContract,
+        policy: &impl AbductivePolicy,
+        config: Config,
+    ) -> Result<Self, RunError> {
+        let begun = Instant::now();
+        let finished = try_run(config, case.clone(), contract, policy)?;
+        let conclusion = finished.conclusion();
+        let took = begun.elapsed();
+        Ok(Self { controller: finished.controller, case, conclusion, stop: finished.stop, took })
+    }
+
     /// The causes that it names: every irreducible origin that explains an alert. Empty when the
     /// investigation is inconclusive.
     pub fn named(&self) -> BTreeSet<EntityId> {

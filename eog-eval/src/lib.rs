@@ -7,23 +7,27 @@
 //! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
 //! - [`baselines`]: trivial rankings that any method must beat.
 //! - [`Funnel`]: where a cause was lost that was not named.
+//! - [`ControllerFailures`]: failures of the controller after MAST, as a ledger tells them.
 //!
 //! Every score comes from the conclusion of an ordinary investigation ([`investigate`]): the same
 //! controller, context contract and evidence policy that answer a user. The truth is read by the
 //! scoring alone, after the investigation.
 
 pub mod baselines;
+mod controller_failures;
 mod error;
 mod funnel;
 mod investigation;
 pub mod itbench;
+mod near;
 pub mod petshop;
 mod ranking;
 pub mod simulate;
 pub mod suite;
 mod table;
 
+pub use controller_failures::{ControllerFailures, FailureCount, FailureMode, FailureTable};
 pub use error::EvalError;
-pub use funnel::{Funnel, funnel};
+pub use funnel::{CountedShare, Funnel, FunnelShares, funnel};
 pub use investigation::{Investigation, investigate, investigate_configured, investigate_with};
 pub use ranking::Ranking;

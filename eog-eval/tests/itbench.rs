@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use eog_eval::Funnel;
 use eog_eval::itbench::{
-    GroundTruth, NamedEntity, Output, Predicted, Truths, evaluate_outputs, evaluate_runs,
-    evaluate_snapshot, score,
+    CauseToJudge, GroundTruth, Judged, NamedEntity, Output, Predicted, ReasoningJudge, Truths,
+    Verdict, evaluate_outputs, evaluate_outputs_judged, evaluate_runs, evaluate_snapshot, score,
 };
+use eog_eval::{FailureMode, Funnel};
 
 const TRUTH: &str = r#"
 apiVersion: v1
@@ -44,6 +44,7 @@ fn output(causes: &[&str], edges: &[(&str, &str)]) -> Output {
             .map(|name| Predicted { entity: named(name), contributing: true })
             .collect(),
         propagations: edges.iter().map(|(from, to)| (named(from), named(to))).collect(),
+        reasons: Vec::new(),
     }
 }
 
@@ -222,7 +223,9 @@ fn the_four_outputs_are_read_and_scored() {
     let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
     let report = evaluate_outputs(&truths, &dir.join("agent_outputs"), None).unwrap();
     assert_eq!((report.runs.len(), report.without_truth.as_slice()), (2, &["1".to_owned()][..]));
-    assert!(report.to_string().contains("left out, no truth: 1"), "{report}");
+    let text = report.to_string();
+    assert!(text.contains("scenario 1 is left out: there is no ground truth for it"), "{report}");
+    assert!(text.contains("left out: nobody judged it"), "{report}");
     assert_eq!(report.to_csv().lines().count(), 3);
 
     let mut runs = BTreeMap::new();
@@ -251,6 +254,15 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
         evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), truth).unwrap();
     assert_eq!((scored.score.precision, scored.score.recall), (1.0, 1.0), "{scored:#?}");
     assert!(scored.funnel.values().all(|stage| *stage == Funnel::Named), "{scored:#?}");
+    assert!(scored.unknown_causes.is_empty(), "{scored:#?}");
+    assert_eq!(scored.failures.count(FailureMode::WrongVerification), 0, "{scored:#?}");
+    let elsewhere = "groups: [{id: flagd-confg, kind: Ingress, name: x, root_cause: true}]";
+    let elsewhere = GroundTruth::parse(elsewhere, "truth.yaml".as_ref()).unwrap();
+    let missed =
+        evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), &elsewhere)
+            .unwrap();
+    let [note] = missed.unknown_causes.as_slice() else { panic!("{missed:#?}") };
+    assert!(note.contains("root cause flagd-confg; nearest: flagd-config"), "{note}");
     // The graph alone names it too, in this recording: whatever all depend on.
     for trivial in scored.baselines.iter().filter(|trivial| trivial.name != "pagerank") {
         assert!(trivial.f1 < 0.5, "{scored:#?}");
@@ -270,4 +282,149 @@ fn an_output_of_no_use_says_why() {
         let error = Output::read(&file).unwrap_err().to_string();
         assert!(error.contains(expected), "{error} / {expected}");
     }
+}
+
+/// A folder with one truth and these outputs as runs of its scenario.
+fn folder_of(outputs: &[&str]) -> (tempfile::TempDir, Truths) {
+    let dir = tempfile::tempdir().unwrap();
+    let truths = dir.path().join("truths/Scenario-7");
+    std::fs::create_dir_all(&truths).unwrap();
+    let fault =
+        "  fault:\n  - {condition: the flag is on, entity: {kind: ConfigMap, name: flags}}\n";
+    std::fs::write(truths.join("ground_truth.yaml"), format!("{TRUTH}{fault}")).unwrap();
+    for (number, output) in outputs.iter().enumerate() {
+        let run = dir.path().join(format!("outputs/7/{}", number + 1));
+        std::fs::create_dir_all(&run).unwrap();
+        std::fs::write(run.join("agent_output.json"), output).unwrap();
+    }
+    let truths = Truths::read(&dir.path().join("truths")).unwrap();
+    (dir, truths)
+}
+
+#[test]
+fn k_must_fit_the_runs_there_are() {
+    let (dir, truths) = folder_of(&[r#"{"entities": []}"#, r#"{"entities": []}"#]);
+    std::fs::create_dir_all(dir.path().join("outputs/8/1")).unwrap();
+    let outputs = dir.path().join("outputs");
+    for k in [0, 3] {
+        let error = evaluate_outputs(&truths, &outputs, Some(k)).unwrap_err().to_string();
+        assert!(error.contains(&format!("k is {k}, but scenario 7 has 2 runs")), "{error}");
+    }
+    for k in [None, Some(1), Some(2)] {
+        let report = evaluate_outputs(&truths, &outputs, k).unwrap();
+        assert_eq!(report.summary.unwrap().k, k.unwrap_or(2));
+        assert_eq!(report.without_truth, ["8"]);
+    }
+    std::fs::create_dir_all(dir.path().join("truths/Scenario-9")).unwrap();
+    std::fs::write(dir.path().join("truths/Scenario-9/ground_truth.yaml"), TRUTH).unwrap();
+    std::fs::create_dir_all(outputs.join("9")).unwrap();
+    let truths = Truths::read(&dir.path().join("truths")).unwrap();
+    let report = evaluate_outputs(&truths, &outputs, None).unwrap();
+    assert!(report.to_string().contains("scenario 9 is left out: it has no runs"), "{report}");
+}
+
+#[test]
+fn groups_that_a_truth_does_not_have_are_told() {
+    let text = TRUTH.replace("target: web,", "target: wbe,");
+    let truth = GroundTruth::parse(&text, "truth.yaml".as_ref()).unwrap();
+    let notes = truth.notes();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("name \"wbe\", which is no group; nearest: web"), "{notes:?}");
+    assert!(self::truth().notes().is_empty());
+
+    let (dir, _) = folder_of(&[r#"{"entities": []}"#]);
+    let file = dir.path().join("truths/Scenario-7/ground_truth.yaml");
+    std::fs::write(&file, text).unwrap();
+    let truths = Truths::read(&dir.path().join("truths")).unwrap();
+    let report = evaluate_outputs(&truths, &dir.path().join("outputs"), None).unwrap();
+    let place = format!("{}, scenario 7: aliases or propagations", file.display());
+    assert!(report.to_string().contains(&place), "{report}");
+}
+
+/// A judge that answers from a list, and keeps what it was asked.
+struct Scripted {
+    verdicts: Result<Vec<Verdict>, String>,
+    asked: std::cell::RefCell<Vec<Vec<CauseToJudge>>>,
+}
+
+impl Scripted {
+    fn new(verdicts: Result<Vec<Verdict>, &str>) -> Self {
+        Self { verdicts: verdicts.map_err(str::to_owned), asked: std::cell::RefCell::default() }
+    }
+}
+
+impl ReasoningJudge for Scripted {
+    fn name(&self) -> String {
+        "a script".to_owned()
+    }
+
+    fn judge(&self, causes: &[CauseToJudge]) -> Result<Vec<Judged>, String> {
+        self.asked.borrow_mut().push(causes.to_vec());
+        let told = |verdict: &Verdict| Judged { verdict: *verdict, because: "so".to_owned() };
+        self.verdicts.as_ref().map(|all| all.iter().map(told).collect()).map_err(Clone::clone)
+    }
+}
+
+/// Two root causes, both named: one with two reasons, one without any.
+const REASONED: &str = r#"{"entities": [
+    {"id": "f", "name": "flags ConfigMap", "contributing_factor": true, "reasoning": "it was switched on"},
+    {"name": "cart Deployment", "contributing_factor": true},
+    {"name": "web Service", "contributing_factor": true, "reasoning": "not asked about"}
+  ], "propagations": [{"source": "f", "target": "cart Service", "condition": "the flag fails carts"}]}"#;
+
+#[test]
+fn reasoning_is_judged_cause_by_cause() {
+    let (dir, truths) = folder_of(&[REASONED, r#"{"entities": []}"#, "not json"]);
+    let outputs = dir.path().join("outputs");
+    let judge = Scripted::new(Ok(vec![Verdict::Partial]));
+    let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+    let asked = judge.asked.borrow();
+    // Only the run that names a root cause is judged, and of it only the cause with a reason.
+    let [only] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!(only.len(), 1);
+    assert_eq!(only[0].cause, "ConfigMap/flags");
+    assert_eq!(only[0].said, ["it was switched on", "the flag fails carts"]);
+    assert_eq!(only[0].truth, ["the flag is on", "a"]);
+    let scores: Vec<_> =
+        report.runs.iter().map(|run| run.reasoning.as_ref().unwrap().score()).collect();
+    assert_eq!(scores, [Some(0.25), Some(0.0), Some(0.0)]);
+    let reasoning = report.reasoning.as_ref().unwrap();
+    assert_eq!((reasoning.scored, reasoning.left_out), (3, 0));
+    assert!(report.to_string().contains("over 3 of 3 runs, judged by a script"), "{report}");
+    assert!(report.to_csv().contains("0.25,ConfigMap/flags: so | Deployment/cart: no reason"));
+}
+
+#[test]
+fn a_judge_that_fails_makes_no_score_and_no_zero() {
+    let (dir, truths) = folder_of(&[REASONED]);
+    let outputs = dir.path().join("outputs");
+    for (verdicts, expected) in [
+        (Err("the model is away"), "the model is away"),
+        (Ok(vec![Verdict::Right, Verdict::Right]), "2 verdicts on 1 causes"),
+    ] {
+        let judge = Scripted::new(verdicts);
+        let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+        let reasoning = report.reasoning.as_ref().unwrap();
+        assert_eq!((reasoning.mean, reasoning.scored, reasoning.left_out), (None, 0, 1));
+        let text = report.to_string();
+        assert!(text.contains("reasoning of 7/1 is left out") && text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_truth_without_conditions_cannot_be_compared_with() {
+    let text = r#"{"spec": {"entities": [
+        {"kind": "ConfigMap", "metadata": {"name": "flags"}}
+    ]}}"#;
+    let (dir, _) = folder_of(&[REASONED]);
+    std::fs::write(dir.path().join("truths/Scenario-7/ground_truth.yaml"), text).unwrap();
+    let truths = Truths::read(&dir.path().join("truths")).unwrap();
+    let judge = Scripted::new(Ok(Vec::new()));
+    let outputs = dir.path().join("outputs");
+    let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+    assert!(judge.asked.borrow().is_empty());
+    assert!(
+        report.to_string().contains("the truth says no condition of ConfigMap/flags"),
+        "{report}"
+    );
 }

@@ -28,24 +28,38 @@ pub(crate) enum Evaluated {
     ///
     /// DIR holds folders NAME with a bundle and files NAME.truth.json; docs/evaluation.md tells how
     /// to convert a data set. The truth is read for scoring alone.
+    ///
+    /// Beside the scores stand how far each cause came (never reachable, not fetched, not in
+    /// context, ignored, not in the frontier, used) and how often the controller failed, after
+    /// MAST.
     Suite {
         /// The folder.
         dir: PathBuf,
+        #[command(flatten)]
+        runs: Runs,
     },
     /// The PetShop data set: converted to bundles, investigated, scored beside trivial rankings.
     Petshop {
         /// The folder with graph.csv.
         dir: PathBuf,
+        #[command(flatten)]
+        runs: Runs,
     },
     /// Outputs of agents for ITBench scenarios, scored against its ground truths.
+    ///
+    /// Reasons are scored by a language model, if --judge names one; else that score is left out.
     Itbench {
-        /// The ground truths (JSON or YAML).
+        /// The ground truths: a JSON list of truths, each with its id, or a folder of scenarios,
+        /// each with ground_truth.yaml.
         truths: PathBuf,
         /// The folder of outputs: SCENARIO/RUN/agent_output.json.
         outputs: PathBuf,
-        /// Runs of each scenario that Pass@k and Majority@k look at; all of them if absent.
-        #[arg(short, long, value_name = "K")]
+        /// Runs of each scenario that Pass@k and Majority@k look at: from 1 to the fewest runs of a
+        /// scenario, which is the default.
+        #[arg(short, long, value_name = "K", value_parser = parse_count)]
         k: Option<usize>,
+        #[command(flatten)]
+        judge: OfJudge,
     },
     /// Incidents simulated from ground truths, investigated and scored beside trivial rankings.
     Simulated {
@@ -63,6 +77,61 @@ pub(crate) enum Evaluated {
         #[arg(long)]
         ablations: bool,
     },
+}
+
+/// How often each case is investigated.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Runs {
+    /// Investigate each case so many times, from the second on in another order of evaluation, and
+    /// say how far the runs agree. All other scores are of the first run.
+    #[arg(long = "runs", value_name = "N", default_value = "1", value_parser = parse_count)]
+    pub(crate) count: usize,
+}
+
+// Who judges reasons. (No documentation comment: clap would make it the description of the command.)
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct OfJudge {
+    /// The language model that compares the reasons of an output with the truth, such as
+    /// openai/gpt-5-mini: one request for each run that names a root cause with a reason. What it
+    /// fails to judge is left out, with the reason. See docs/models.md for keys and settings.
+    #[arg(long, value_name = "PROVIDER/NAME", help_heading = JUDGE)]
+    pub(crate) judge: Option<String>,
+
+    /// File with settings, `eog.toml`; see `eog investigate`. Fallbacks in it are not asked: scores
+    /// of different judges do not compare.
+    #[arg(long, value_name = "FILE", requires = "judge", help_heading = JUDGE)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Where the judge is, up to and without `chat/completions`.
+    #[arg(long, value_name = "URL", requires = "judge", help_heading = JUDGE)]
+    pub(crate) base_url: Option<String>,
+
+    /// Most requests to the judge; 500 if nothing is set.
+    #[arg(long, value_name = "N", requires = "judge", help_heading = JUDGE)]
+    pub(crate) max_model_calls: Option<u64>,
+
+    /// Most tokens, read and written.
+    #[arg(long, value_name = "N", requires = "judge", help_heading = JUDGE)]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// Most money, in US dollars. Needs the prices of the judge.
+    #[arg(long, value_name = "USD", requires = "judge", help_heading = JUDGE)]
+    pub(crate) max_usd: Option<f64>,
+
+    /// File with recorded traffic of the judge: verdicts that it holds are not asked for again.
+    #[arg(long, value_name = "FILE", requires = "judge", help_heading = JUDGE)]
+    pub(crate) cassette: Option<PathBuf>,
+}
+
+const JUDGE: &str = "Judge of reasons";
+
+fn parse_count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(count) if count <= 1_000 => Ok(count),
+        Ok(_) => Err("it must be at most 1000".to_owned()),
+        Err(_) => Err("it must be a whole number from 1 to 1000".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -12,6 +12,7 @@ mod crash;
 mod diagnosis;
 mod faults;
 mod interrupt;
+mod judging;
 mod lab;
 mod no_calls;
 mod reader;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::output::Output;
+use super::reasoning::{Reasoning, ReasoningJudge, ReasoningReport};
 use super::runs::{RunsReport, evaluate_runs};
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
@@ -16,9 +17,9 @@ use crate::table::{csv_text, score as number};
 /// The file that a run leaves.
 const OUTPUT_FILE: &str = "agent_output.json";
 
-/// Ground truths by scenario.
+/// Ground truths by scenario, each with the file that it was read from.
 #[derive(Clone, Debug)]
-pub struct Truths(BTreeMap<String, GroundTruth>);
+pub struct Truths(BTreeMap<String, (PathBuf, GroundTruth)>);
 
 impl Truths {
     /// Reads a JSON list of truths with their `id`, or a folder of scenarios
@@ -32,7 +33,8 @@ impl Truths {
             for folder in entries(path)?.into_iter().filter(|folder| folder.is_dir()) {
                 let file = folder.join("ground_truth.yaml");
                 if file.is_file() {
-                    truths.insert(scenario_of(&folder), GroundTruth::read(&file)?);
+                    let truth = GroundTruth::read(&file)?;
+                    truths.insert(scenario_of(&folder), (file, truth));
                 }
             }
         } else {
@@ -40,7 +42,7 @@ impl Truths {
                 let Some(id) = truth.id.clone() else {
                     return Err(EvalError::malformed(path, "a truth", "it has no id"));
                 };
-                truths.insert(id, truth);
+                truths.insert(id, (path.to_owned(), truth));
             }
         }
         if truths.is_empty() {
@@ -52,7 +54,16 @@ impl Truths {
 
     /// The truth of a scenario.
     pub fn of(&self, scenario: &str) -> Option<&GroundTruth> {
-        self.0.get(scenario)
+        self.0.get(scenario).map(|(_, truth)| truth)
+    }
+
+    /// What is odd about the truth of a scenario, with its file.
+    fn notes(&self, scenario: &str) -> impl Iterator<Item = String> {
+        let told = move |(path, truth): &(PathBuf, GroundTruth)| -> Vec<String> {
+            let place = format!("{}, scenario {scenario}", path.display());
+            truth.notes().iter().map(|note| format!("{place}: {note}")).collect()
+        };
+        self.0.get(scenario).map(told).unwrap_or_default().into_iter()
     }
 }
 
@@ -67,6 +78,8 @@ pub struct RunScore {
     pub score: Option<OutputScore>,
     /// Why its output is of no use; empty when it is.
     pub reason: String,
+    /// What its reasoning scored; nothing without a judge.
+    pub reasoning: Option<Reasoning>,
 }
 
 /// What a folder of outputs scored.
@@ -74,58 +87,123 @@ pub struct RunScore {
 pub struct ItbenchReport {
     /// Every run, by scenario and run.
     pub runs: Vec<RunScore>,
-    /// All runs together; nothing when a scenario has fewer than k.
+    /// All runs together.
     pub summary: Option<RunsReport>,
+    /// What the reasoning scored; nothing without a judge.
+    pub reasoning: Option<ReasoningReport>,
     /// Scenarios without a truth, which are left out.
     pub without_truth: Vec<String>,
+    /// Scenarios without any run, which are left out.
+    pub without_runs: Vec<String>,
+    /// What is odd about the truths of these scenarios.
+    pub notes_on_truths: Vec<String>,
 }
 
 /// Scores every `SCENARIO/RUN/agent_output.json` of a folder. An output of no use is a failed run.
 /// Without a `k`, it is the smallest number of runs of any scenario.
 ///
 /// # Errors
-/// [`EvalError`] when the folder cannot be read or holds no output.
+/// [`EvalError`] when the folder cannot be read or holds no output, when `k` is 0, or when a
+/// scenario has fewer than `k` runs.
 pub fn evaluate_outputs(
     truths: &Truths,
     dir: &Path,
     k: Option<usize>,
 ) -> Result<ItbenchReport, EvalError> {
+    evaluate_outputs_judged(truths, dir, k, None)
+}
+
+/// The same with a judge of the reasoning, if there is one. Nobody is asked before `k` is found to
+/// be right.
+///
+/// # Errors
+/// Those of [`evaluate_outputs`]. What a judge fails to judge is left out, with the reason.
+pub fn evaluate_outputs_judged(
+    truths: &Truths,
+    dir: &Path,
+    k: Option<usize>,
+    judge: Option<&dyn ReasoningJudge>,
+) -> Result<ItbenchReport, EvalError> {
     let folders = |dir: &Path| -> Result<Vec<PathBuf>, EvalError> {
         Ok(entries(dir)?.into_iter().filter(|path| path.is_dir()).collect())
     };
-    let mut runs = Vec::new();
-    let mut without_truth = Vec::new();
+    let (mut without_truth, mut without_runs) = (Vec::new(), Vec::new());
+    let mut found: Vec<(String, &GroundTruth, Vec<PathBuf>)> = Vec::new();
     for folder in folders(dir)? {
         let scenario = scenario_of(&folder);
-        let Some(truth) = truths.of(&scenario) else {
-            without_truth.push(scenario);
-            continue;
-        };
-        for run in folders(&folder)? {
-            let output = Output::read(&run.join(OUTPUT_FILE));
-            let reason = output.as_ref().err().map_or_else(String::new, ToString::to_string);
-            runs.push(RunScore {
-                scenario: scenario.clone(),
-                run: name_of(&run),
-                score: output.ok().map(|output| score(&output, truth)),
-                reason,
-            });
+        let runs = folders(&folder)?;
+        match truths.of(&scenario) {
+            None => without_truth.push(scenario),
+            Some(_) if runs.is_empty() => without_runs.push(scenario),
+            Some(truth) => found.push((scenario, truth, runs)),
         }
     }
-    if runs.is_empty() {
+    let Some((fewest, runs)) =
+        found.iter().map(|(name, _, runs)| (name, runs.len())).min_by_key(|(_, runs)| *runs)
+    else {
         let expected = "SCENARIO/RUN/agent_output.json, with a truth for the scenario";
         return Err(EvalError::Nothing { dir: dir.to_owned(), expected });
+    };
+    let k = k.unwrap_or(runs);
+    if k == 0 || k > runs {
+        return Err(EvalError::Runs { k, scenario: fewest.clone(), runs });
     }
+    let mut notes_on_truths = Vec::new();
+    let mut scored = Vec::new();
     let mut by_scenario: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
-    for run in &runs {
-        by_scenario.entry(run.scenario.clone()).or_default().push(run.score.clone());
+    for (scenario, truth, runs) in &found {
+        notes_on_truths.extend(truths.notes(scenario));
+        for run in runs {
+            let read = Output::read(&run.join(OUTPUT_FILE));
+            let reason = read.as_ref().err().map_or_else(String::new, ToString::to_string);
+            let output = read.ok();
+            let score = output.as_ref().map(|output| score(output, truth));
+            by_scenario.entry(scenario.clone()).or_default().push(score.clone());
+            let reasoning = judge.map(|judge| Reasoning::of(output.as_ref(), truth, judge));
+            let (scenario, run) = (scenario.clone(), name_of(run));
+            scored.push(RunScore { scenario, run, score, reason, reasoning });
+        }
     }
-    let fewest = by_scenario.values().map(Vec::len).min().unwrap_or(0);
-    let summary = evaluate_runs(&by_scenario, k.unwrap_or(fewest));
-    Ok(ItbenchReport { runs, summary, without_truth })
+    let reasoning = judge.map(|judge| {
+        ReasoningReport::of(judge.name(), scored.iter().filter_map(|run| run.reasoning.as_ref()))
+    });
+    let summary = evaluate_runs(&by_scenario, k);
+    Ok(ItbenchReport {
+        runs: scored,
+        summary,
+        reasoning,
+        without_truth,
+        without_runs,
+        notes_on_truths,
+    })
 }
 
 impl ItbenchReport {
+    /// What to know before the figures are believed: what is left out, outputs of no use, odd
+    /// truths.
+    pub fn notes(&self) -> Vec<String> {
+        let of_runs = self.runs.iter().flat_map(|run| {
+            let RunScore { scenario, run, score, reason, reasoning } = run;
+            let useless =
+                score.is_none().then(|| format!("{scenario}/{run} is of no use: {reason}"));
+            let unjudged = reasoning.as_ref().and_then(|reasoning| match reasoning {
+                Reasoning::LeftOut { reason } => {
+                    Some(format!("the reasoning of {scenario}/{run} is left out: {reason}"))
+                }
+                Reasoning::Scored { .. } => None,
+            });
+            useless.into_iter().chain(unjudged)
+        });
+        let left_out = |scenarios: &[String], why: &str| -> Vec<String> {
+            scenarios.iter().map(|name| format!("scenario {name} is left out: {why}")).collect()
+        };
+        let mut notes = left_out(&self.without_truth, "there is no ground truth for it");
+        notes.extend(left_out(&self.without_runs, "it has no runs"));
+        notes.extend(of_runs);
+        notes.extend(self.notes_on_truths.iter().cloned());
+        notes
+    }
+
     /// One row for each run.
     pub fn to_csv(&self) -> String {
         let header = [
@@ -140,6 +218,8 @@ impl ItbenchReport {
             "propagation",
             "leaderboard",
             "reason",
+            "reasoning",
+            "reasoning_because",
         ];
         let rows = self.runs.iter().map(|run| {
             let of = |pick: &dyn Fn(&OutputScore) -> Option<f64>| {
@@ -158,6 +238,8 @@ impl ItbenchReport {
                 of(&|s| s.propagation),
                 of(&|s| Some(s.leaderboard)),
                 run.reason.clone(),
+                run.reasoning.as_ref().and_then(Reasoning::score).map_or_else(String::new, number),
+                run.reasoning.as_ref().map_or_else(String::new, Reasoning::because),
             ]
         });
         csv_text(&header, rows)
@@ -166,17 +248,14 @@ impl ItbenchReport {
 
 impl fmt::Display for ItbenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.summary {
-            Some(summary) => write!(f, "{summary}")?,
-            None => writeln!(f, "{} runs; a scenario has fewer than k of them", self.runs.len())?,
+        if let Some(summary) = &self.summary {
+            write!(f, "{summary}")?;
         }
-        if !self.without_truth.is_empty() {
-            writeln!(f, "  left out, no truth: {}", self.without_truth.join(", "))?;
+        match &self.reasoning {
+            Some(reasoning) => write!(f, "{reasoning}")?,
+            None => writeln!(f, "  {:<24}left out: nobody judged it", "reasoning")?,
         }
-        for run in self.runs.iter().filter(|run| run.score.is_none()) {
-            writeln!(f, "  {}/{} is of no use: {}", run.scenario, run.run, run.reason)?;
-        }
-        Ok(())
+        self.notes().iter().try_for_each(|note| writeln!(f, "  note: {note}"))
     }
 }
 

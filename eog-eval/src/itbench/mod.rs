@@ -2,19 +2,22 @@
 //!
 //! [`GroundTruth`] reads both forms of the truth, [`Output`] what an agent or an investigation
 //! predicts, [`OutputScore`] is what one output scores, [`RunsReport`] what repeated runs do:
-//! Pass@k, Majority@k and the reliability gap. The judge's score of the reasoning is left out:
-//! nothing here asks a model.
+//! Pass@k, Majority@k and the reliability gap. The score of the reasoning needs a
+//! [`ReasoningJudge`], and is left out without one: nothing here asks a model.
 
 mod directory;
 mod output;
+mod reasoning;
 mod runs;
 mod scenario;
 mod score;
 mod truth;
 mod yaml;
 
-pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
+pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs, evaluate_outputs_judged};
 pub use output::{NamedEntity, Output, Predicted};
+pub use reasoning::{CauseToJudge, Judged, Reasoning, ReasoningJudge, ReasoningReport, Verdict};
+pub(crate) use runs::wilson;
 pub use runs::{Interval, RunsReport, Share, evaluate_runs};
 pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot, evaluate_snapshot_with};
 pub use score::{AtK, OutputScore, score};

@@ -1,11 +1,14 @@
 //! What was predicted.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use eog::{ClaimEdge, EntityId};
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::truth::text_in;
 use crate::error::{EvalError, read_json};
 
 /// An entity as an output names it.
@@ -47,6 +50,13 @@ impl NamedEntity {
     }
 }
 
+impl fmt::Display for NamedEntity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [self.namespace.as_deref(), self.kind.as_deref(), Some(self.name.as_str())];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join("/"))
+    }
+}
+
 /// One entity of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Predicted {
@@ -63,6 +73,9 @@ pub struct Output {
     pub entities: Vec<Predicted>,
     /// From cause to effect.
     pub propagations: Vec<(NamedEntity, NamedEntity)>,
+    /// What it says of entities, in words: why they are causes, and the conditions of the
+    /// propagations that begin there.
+    pub reasons: Vec<(NamedEntity, String)>,
 }
 
 impl Output {
@@ -92,7 +105,16 @@ impl Output {
         let named = |end: &str| NamedEntity::parse(by_id.get(end).copied().unwrap_or(end));
         let propagations =
             file.propagations.iter().map(|edge| (named(&edge.source), named(&edge.target)));
-        Ok(Self { propagations: propagations.collect(), entities })
+        let of_entities = file.entities.iter().zip(&entities).flat_map(|(given, read)| {
+            let texts = [&given.reasoning, &given.evidence].map(text_in);
+            texts.into_iter().flatten().map(|text| (read.entity.clone(), text))
+        });
+        let of_edges = file
+            .propagations
+            .iter()
+            .filter_map(|edge| Some((named(&edge.source), text_in(&edge.condition)?)));
+        let reasons = of_entities.chain(of_edges).collect();
+        Ok(Self { propagations: propagations.collect(), entities, reasons })
     }
 
     /// What an investigation predicts: its causes in order, and its claims. Entities are named
@@ -106,7 +128,14 @@ impl Output {
         Self {
             entities: causes.into_iter().map(predicted).collect(),
             propagations: claims.iter().map(|c| (named(&c.cause), named(&c.effect))).collect(),
+            reasons: Vec::new(),
         }
+    }
+
+    /// What it says of an entity, in words.
+    pub fn reasons_of<'a>(&'a self, entity: &'a NamedEntity) -> impl Iterator<Item = &'a str> {
+        let own = self.reasons.iter().filter(move |(of, _)| of == entity);
+        own.map(|(_, text)| text.as_str())
     }
 
     /// The entities named as causes, in order.
@@ -130,10 +159,16 @@ struct GivenEntity {
     name: Option<String>,
     #[serde(default)]
     contributing_factor: bool,
+    #[serde(default)]
+    reasoning: Value,
+    #[serde(default)]
+    evidence: Value,
 }
 
 #[derive(Deserialize)]
 struct GivenEdge {
     source: String,
     target: String,
+    #[serde(default)]
+    condition: Value,
 }

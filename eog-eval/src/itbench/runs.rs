@@ -35,6 +35,8 @@ pub struct RunsReport {
     pub k: usize,
     /// How many scenarios there are.
     pub scenarios: usize,
+    /// The fewest runs of a scenario.
+    pub runs: usize,
     /// At least one of k runs finds every root cause.
     pub pass: Share,
     /// More than half of k runs do.
@@ -45,6 +47,8 @@ pub struct RunsReport {
     pub always: Share,
     /// All k runs agree on whether they do.
     pub consistent: Share,
+    /// All runs there are of a scenario, be they more than k, agree on whether they do.
+    pub consistent_in_all: Share,
     /// Mean over scenarios of the best F1.
     pub pass_f1: Share,
     /// Mean over scenarios of the median F1.
@@ -91,11 +95,17 @@ pub fn evaluate_runs(
     Some(RunsReport {
         k,
         scenarios: runs.len(),
+        runs: runs.values().map(Vec::len).min().unwrap_or(0),
         pass: share(&|successes| successes >= 1),
         majority: share(&|successes| 2 * successes > k),
         reliability_gap: share(&|successes| successes >= 1 && 2 * successes <= k),
         always: share(&|successes| successes == k),
         consistent: share(&|successes| successes == k || successes == 0),
+        consistent_in_all: wilson(runs.values().map(|scores| {
+            let mut found = scores.iter().map(|s| s.as_ref().is_some_and(OutputScore::is_success));
+            let first = found.next();
+            f64::from(u8::from(found.all(|next| Some(next) == first)))
+        })),
         pass_f1: mean(|score| score.f1, best),
         majority_f1: mean(|score| score.f1, median),
         pass_precision: mean(|score| score.precision, best),
@@ -135,7 +145,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     lower.map_or(upper, |lower| (lower + upper) / 2.0)
 }
 
-fn wilson(values: impl Iterator<Item = f64>) -> Share {
+/// A share of scenarios with Wilson's score interval.
+pub(crate) fn wilson(values: impl Iterator<Item = f64>) -> Share {
     let values: Vec<f64> = values.collect();
     let n = values.len() as f64;
     let value = values.iter().sum::<f64>() / n;
@@ -169,13 +180,19 @@ impl fmt::Display for Share {
 impl fmt::Display for RunsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let k = self.k;
-        writeln!(f, "{} scenarios, {k} runs each; in brackets 95 % intervals", self.scenarios)?;
+        let (scenarios, runs) = (self.scenarios, self.runs);
+        let at_a_time = if runs > k { format!(", {k} at a time") } else { String::new() };
+        writeln!(
+            f,
+            "{scenarios} scenarios, {runs} runs each{at_a_time}; in brackets 95 % intervals"
+        )?;
         for (name, share) in [
             (format!("Pass@{k}"), self.pass),
             (format!("Majority@{k}"), self.majority),
             ("reliability gap".into(), self.reliability_gap),
             ("always found".into(), self.always),
-            ("consistent".into(), self.consistent),
+            (format!("consistent in {k} runs"), self.consistent),
+            ("consistent in all runs".into(), self.consistent_in_all),
             (format!("F1, best of {k}"), self.pass_f1),
             (format!("F1, median of {k}"), self.majority_f1),
             (format!("precision, best of {k}"), self.pass_precision),
@@ -231,10 +248,11 @@ mod tests {
                 report.majority,
                 report.reliability_gap,
                 report.always,
-                report.consistent
+                report.consistent,
+                report.consistent_in_all
             ]
             .map(|share| share.value),
-            [0.75, 0.5, 0.25, 0.25, 0.5]
+            [0.75, 0.5, 0.25, 0.25, 0.5, 0.5]
         );
         assert_eq!(report.pass_f1.value, (0.5 + 0.5 + 0.5 + 0.25) / 4.0);
         assert_eq!(report.majority_f1.value, (0.5 + 0.5 + 0.25 + 0.25) / 4.0);
@@ -250,6 +268,8 @@ mod tests {
         let report = super::tests::report(&runs, 2).unwrap();
         // Of the 6 pairs 3 hold the one success, and none has two.
         assert_eq!((report.pass.value, report.majority.value), (0.5, 0.0));
+        // Two of four runs are alike half of the time; all four are not.
+        assert_eq!((report.consistent.value, report.consistent_in_all.value), (0.5, 0.0));
         assert!(super::tests::report(&runs, 5).is_none());
         assert!(super::tests::report(&[], 1).is_none());
     }

@@ -11,9 +11,11 @@ use super::output::{NamedEntity, Output};
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
 use crate::baselines::baselines;
+use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
 use crate::investigation::investigate_configured;
+use crate::near::nearest;
 
 /// What one investigation of a snapshot scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,6 +29,10 @@ pub struct ScenarioScore {
     /// For each root cause how far the investigation came with it: of all entities that stand for
     /// the cause the one with which it came farthest.
     pub funnel: BTreeMap<String, Funnel>,
+    /// Root causes that no entity of the snapshot stands for, which nobody can name, in words.
+    pub unknown_causes: Vec<String>,
+    /// How often the controller failed, after MAST.
+    pub failures: ControllerFailures,
     /// What naming the first of a trivial ranking scores.
     pub baselines: Vec<BaselineScenario>,
     /// From the snapshot in memory to the conclusion, in milliseconds.
@@ -96,6 +102,13 @@ pub fn evaluate_snapshot_with(
         let standing = known.iter().filter(|entity| stands_for(entity, class));
         standing.map(|entity| funnel(&ended, entity)).max().unwrap_or(Funnel::Unreachable)
     };
+    let is_unknown = |class: &&str| !known.iter().any(|entity| stands_for(entity, class));
+    let unknown_causes = truth.root_causes().into_iter().filter(is_unknown).map(|class| {
+        let names =
+            known.iter().map(|entity| entity.as_str().rsplit('/').next().unwrap_or_default());
+        let near = nearest(class, names.collect::<BTreeSet<_>>());
+        format!("no entity of the snapshot stands for the root cause {class}{near}")
+    });
     let trivial = baselines(&ended.case, &contract).into_iter().map(|(name, ranking)| {
         let tied = ranking.tiers().first().map_or(&[][..], Vec::as_slice);
         let scores: Vec<OutputScore> =
@@ -110,7 +123,13 @@ pub fn evaluate_snapshot_with(
             f1: mean(|s| s.f1),
         }
     });
+    let roots = truth.root_causes();
+    let is_cause = |entity: &EntityId| {
+        !truth.classes_of(&NamedEntity::parse(entity.as_str())).is_disjoint(&roots)
+    };
     Ok(ScenarioScore {
+        unknown_causes: unknown_causes.collect(),
+        failures: ControllerFailures::of(&ended, is_cause),
         score: score(&output, truth),
         funnel: truth
             .root_causes()

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::output::NamedEntity;
 use crate::error::{EvalError, read_text};
+use crate::near::nearest;
 
 /// Entities that one entry of a ground truth stands for.
 #[derive(Clone, Debug)]
@@ -52,6 +53,17 @@ pub struct GroundTruth {
     pub propagations: Vec<(String, String)>,
     /// For each group the first group, by name, of its class of aliases.
     classes: BTreeMap<String, String>,
+    /// What aliases and propagations name that is no group.
+    unknown: BTreeSet<String>,
+    /// What happened, with the group or the entity that it happened to.
+    conditions: Vec<(Happened, String)>,
+}
+
+/// To whom something happened.
+#[derive(Clone, Debug)]
+enum Happened {
+    ToGroup(String),
+    ToEntity(NamedEntity),
 }
 
 impl GroundTruth {
@@ -103,8 +115,44 @@ impl GroundTruth {
             return Err(wrong("no group is marked root_cause: true".into()));
         }
         let classes = classes(&groups, &file.aliases);
+        let ends = file.propagations.iter().flat_map(|edge| [&edge.source, &edge.target]);
+        let named: BTreeSet<&String> = ends.chain(file.aliases.iter().flatten()).collect();
+        let is_group = |id: &String| groups.iter().any(|group| group.id == *id);
+        let unknown = named.into_iter().filter(|id| !is_group(id)).cloned().collect();
+        let of_fault = file.fault.as_array().into_iter().flatten().filter_map(happened);
+        let of_edge = file.propagations.iter().filter_map(|edge| {
+            Some((Happened::ToGroup(edge.source.clone()), text_in(&edge.condition)?))
+        });
+        let conditions = of_fault.chain(of_edge).collect();
         let edges = file.propagations.into_iter().map(|edge| (edge.source, edge.target));
-        Ok(Self { id: file.id.map(text_of), groups, propagations: edges.collect(), classes })
+        let (id, propagations) = (file.id.map(text_of), edges.collect());
+        Ok(Self { id, groups, propagations, classes, unknown, conditions })
+    }
+
+    /// What is odd about it, in words: aliases and propagations of groups that it does not have.
+    /// An edge with such an end can match nothing.
+    pub fn notes(&self) -> Vec<String> {
+        let told = |id: &String| {
+            let near = nearest(id, self.groups.iter().map(|group| group.id.as_str()));
+            format!("aliases or propagations name {id:?}, which is no group{near}")
+        };
+        self.unknown.iter().map(told).collect()
+    }
+
+    /// What the truth says of the entities of a class: the conditions of its faults and of the
+    /// propagations that begin there, each once, in the order of the file.
+    pub fn conditions(&self, class: &str) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for (happened, condition) in &self.conditions {
+            let is_of_class = match happened {
+                Happened::ToGroup(group) => self.class(group) == class,
+                Happened::ToEntity(entity) => self.classes_of(entity).contains(class),
+            };
+            if is_of_class && !found.contains(&condition.as_str()) {
+                found.push(condition);
+            }
+        }
+        found
     }
 
     /// The class of aliases of a group: all groups that mean the same have one name.
@@ -190,6 +238,26 @@ struct File {
     propagations: Vec<GivenEdge>,
     #[serde(default)]
     entities: Vec<GivenEntity>,
+    /// Only its words are read, as far as they are there.
+    #[serde(default)]
+    fault: Value,
+}
+
+/// To whom a fault happened, and its condition.
+fn happened(fault: &Value) -> Option<(Happened, String)> {
+    let condition = text_in(fault.get("condition")?)?;
+    let entity = fault.get("entity")?;
+    let part = |name: &str| entity.get(name).and_then(text_in);
+    if let Some(group) = part("group_id") {
+        return Some((Happened::ToGroup(group), condition));
+    }
+    let (namespace, kind, name) = (part("namespace"), part("kind"), part("name")?);
+    Some((Happened::ToEntity(NamedEntity { namespace, kind, name }), condition))
+}
+
+/// A text that says something.
+pub(super) fn text_in(value: &Value) -> Option<String> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 #[derive(Deserialize)]
@@ -228,6 +296,8 @@ impl GivenGroup {
 struct GivenEdge {
     source: String,
     target: String,
+    #[serde(default)]
+    condition: Value,
 }
 
 /// An entity of the second form: all it names are root causes.

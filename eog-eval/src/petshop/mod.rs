@@ -17,7 +17,7 @@ pub use read::{Column, PetShop, Table, Target};
 pub use slices::{SLICE_ROWS, SLICE_STEP, normal_slices};
 
 use crate::error::EvalError;
-use crate::suite::{SuiteCase, SuiteReport, TRUTH_SUFFIX, Truth, score_case};
+use crate::suite::{SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, score_runs};
 
 /// One case as a bundle, with its truth apart.
 #[derive(Clone, Debug)]
@@ -70,14 +70,33 @@ pub fn convert(dir: &Path, out: &Path) -> Result<usize, EvalError> {
 /// # Errors
 /// [`EvalError`] when a file is missing or malformed, or there is no issue.
 pub fn evaluate(dir: &Path) -> Result<SuiteReport, EvalError> {
+    evaluate_runs(dir, 1, &mut |_, _, _| {})
+}
+
+/// The same with several runs of each case in different orders of evaluation. `told` hears of
+/// progress.
+///
+/// # Errors
+/// Those of [`evaluate`].
+pub fn evaluate_runs(
+    dir: &Path,
+    runs: usize,
+    told: &mut Told<'_>,
+) -> Result<SuiteReport, EvalError> {
+    let (issues, slices) = (cases(dir)?, normal_slices(dir)?);
+    let all = issues.len() + slices.len();
     let mut scores = Vec::new();
-    for case in cases(dir)? {
+    for case in issues {
         let name = case.folder.strip_prefix(dir).unwrap_or(&case.folder).display().to_string();
+        told(scores.len(), all, &name);
         let bundle = case.bundle.to_bundle();
-        scores.push(score_case(SuiteCase { name, bundle, truth: case.truth })?);
+        let mut score = score_runs(SuiteCase { name, bundle, truth: case.truth }, runs)?;
+        score.prefix_notes(&case.folder.join("target.json"));
+        scores.push(score);
     }
-    for slice in normal_slices(dir)? {
-        scores.push(score_case(slice)?);
+    for slice in slices {
+        told(scores.len(), all, &slice.name);
+        scores.push(score_runs(slice, runs)?);
     }
     Ok(SuiteReport::new(scores))
 }

@@ -8,8 +8,9 @@ use eog::Config;
 use serde::Serialize;
 
 use super::{SimulatedTruth, simulate};
+use crate::controller_failures::{FailureMode, FailureTable};
 use crate::error::EvalError;
-use crate::funnel::Funnel;
+use crate::funnel::{FunnelShares, by_cause};
 use crate::itbench::{
     OutputScore, RunsReport, ScenarioScore, evaluate_runs, evaluate_snapshot_with,
 };
@@ -188,18 +189,36 @@ impl SimulatedReport {
     }
 
     /// How far the whole investigations came with each root cause.
-    pub fn funnel(&self) -> BTreeMap<Funnel, usize> {
-        let mut counts = BTreeMap::new();
-        let whole = self.cases.iter().filter(|case| case.ablation == Ablation::Whole);
-        for stage in whole.filter_map(|c| c.scored.as_ref()).flat_map(|s| s.funnel.values()) {
-            *counts.entry(*stage).or_default() += 1;
+    pub fn funnel(&self) -> FunnelShares {
+        FunnelShares::of(self.whole().flat_map(|scored| scored.funnel.values().copied()))
+    }
+
+    /// How often the controller failed in the whole investigations.
+    pub fn failures(&self) -> FailureTable {
+        FailureTable::of(self.whole().map(|scored| &scored.failures))
+    }
+
+    /// The share of scenarios in which all seeds agree, under an ablation, on whether every root
+    /// cause is found. Nothing when there is no scenario with several seeds.
+    pub fn consistent(&self, ablation: Ablation) -> Option<f64> {
+        let mut found: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
+        for case in self.cases.iter().filter(|case| case.ablation == ablation) {
+            let success = case.scored.as_ref().is_some_and(|scored| scored.score.is_success());
+            found.entry(&case.scenario).or_default().push(success);
         }
-        counts
+        let agree = |runs: &&Vec<bool>| runs.iter().all(|run| Some(run) == runs.first());
+        let several = !found.is_empty() && found.values().all(|runs| runs.len() > 1);
+        several.then(|| found.values().filter(agree).count() as f64 / found.len() as f64)
+    }
+
+    fn whole(&self) -> impl Iterator<Item = &ScenarioScore> {
+        let whole = self.cases.iter().filter(|case| case.ablation == Ablation::Whole);
+        whole.filter_map(|case| case.scored.as_ref())
     }
 
     /// One row for each investigation.
     pub fn to_csv(&self) -> String {
-        let header = [
+        let mut header = vec![
             "scenario",
             "seed",
             "ablation",
@@ -213,11 +232,12 @@ impl SimulatedReport {
             "milliseconds",
             "reason",
         ];
+        header.extend(FailureMode::ALL.map(FailureMode::column));
         let rows = self.cases.iter().map(|case| {
             let of = |pick: &dyn Fn(&ScenarioScore) -> String| {
                 case.scored.as_ref().map_or_else(String::new, pick)
             };
-            vec![
+            let mut row = vec![
                 case.scenario.clone(),
                 case.seed.to_string(),
                 case.ablation.to_string(),
@@ -225,12 +245,17 @@ impl SimulatedReport {
                 of(&|s| number(s.score.recall)),
                 of(&|s| number(s.score.f1)),
                 of(&|s| s.score.propagation.map_or_else(String::new, number)),
-                of(&|s| joined(s.funnel.values())),
+                of(&|s| by_cause(&s.funnel)),
                 of(&|s| format!("{:?}", s.confidence)),
                 of(&|s| joined(&s.named)),
                 of(&|s| number(s.millis)),
                 case.reason.clone(),
-            ]
+            ];
+            match &case.scored {
+                Some(scored) => row.extend(scored.failures.cells()),
+                None => row.extend(FailureMode::ALL.map(|_| String::new())),
+            }
+            row
         });
         csv_text(&header, rows)
     }
@@ -238,26 +263,33 @@ impl SimulatedReport {
 
 impl fmt::Display for SimulatedReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "simulated incidents        F1  precision  recall")?;
+        writeln!(f, "simulated incidents        F1  precision  recall  consistent in all seeds")?;
         for ablation in Ablation::ALL {
             if let Some((f1, precision, recall)) = self.means(ablation) {
-                writeln!(f, "  {ablation:<18}  {f1:>7.3}  {precision:>9.3}  {recall:>6.3}")?;
+                let agree =
+                    self.consistent(ablation).map_or("-".into(), |share| format!("{share:.3}"));
+                writeln!(
+                    f,
+                    "  {ablation:<18}  {f1:>7.3}  {precision:>9.3}  {recall:>6.3}  {agree:>23}"
+                )?;
             }
         }
         writeln!(f, "trivial rankings, the first named")?;
         for (name, f1) in self.baselines() {
             writeln!(f, "  {name:<18}  {f1:>7.3}")?;
         }
-        writeln!(f, "how far it came with the causes")?;
-        for (stage, count) in self.funnel() {
-            writeln!(f, "  {stage:<18}  {count:>7}")?;
-        }
+        write!(f, "{}{}", self.funnel(), self.failures())?;
         if let Some(runs) = &self.runs {
             write!(f, "over seeds: {runs}")?;
         }
         for case in self.cases.iter().filter(|case| case.scored.is_none()) {
             let SimulatedCase { scenario, seed, ablation, reason, .. } = case;
             writeln!(f, "  {scenario}, seed {seed}, {ablation}: {reason}")?;
+        }
+        for case in self.cases.iter().filter(|case| case.ablation == Ablation::Whole) {
+            for note in case.scored.iter().flat_map(|scored| &scored.unknown_causes) {
+                writeln!(f, "  note: {}, seed {}: {note}", case.scenario, case.seed)?;
+            }
         }
         Ok(())
     }

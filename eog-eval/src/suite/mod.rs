@@ -18,8 +18,8 @@ use std::path::Path;
 
 use eog_evidence::Bundle;
 
-pub use report::{Figures, GroupReport, SuiteReport};
-pub use score::{BaselineScore, CaseScore, score_case};
+pub use report::{Figures, GroupReport, OverRuns, SuiteReport};
+pub use score::{BaselineScore, CaseScore, score_case, score_runs};
 pub use truth::{TRUTH_SUFFIX, Truth};
 
 use crate::error::{EvalError, entries};
@@ -35,13 +35,53 @@ pub struct SuiteCase {
     pub truth: Truth,
 }
 
+/// Who hears of progress: how many cases are done, how many there are, and which comes next.
+pub type Told<'a> = dyn FnMut(usize, usize, &str) + 'a;
+
 /// Investigates and scores every bundle of a folder, by name.
 ///
 /// # Errors
 /// [`EvalError`] when the folder has no pair of bundle and truth file, when either is malformed,
 /// or when one of a pair is missing.
 pub fn evaluate(dir: &Path) -> Result<SuiteReport, EvalError> {
+    evaluate_runs(dir, 1, &mut |_, _, _| {})
+}
+
+/// The same with several runs of each case in different orders of evaluation. `told` hears of
+/// progress.
+///
+/// # Errors
+/// Those of [`evaluate`].
+pub fn evaluate_runs(
+    dir: &Path,
+    runs: usize,
+    told: &mut Told<'_>,
+) -> Result<SuiteReport, EvalError> {
+    let Folder { cases, left_out } = list(dir)?;
     let mut scores = Vec::new();
+    for (done, name) in cases.iter().enumerate() {
+        told(done, cases.len(), name);
+        let path = dir.join(name);
+        let truth_file = dir.join(format!("{name}{TRUTH_SUFFIX}"));
+        let bundle = Bundle::read(&path).map_err(|error| EvalError::file(&path, error))?;
+        let truth = Truth::read(&truth_file)?;
+        let mut score = score_runs(SuiteCase { name: name.clone(), bundle, truth }, runs)?;
+        score.prefix_notes(&truth_file);
+        scores.push(score);
+    }
+    Ok(SuiteReport { left_out, ..SuiteReport::new(scores) })
+}
+
+/// What a folder holds.
+struct Folder {
+    /// The names of bundles.
+    cases: Vec<String>,
+    /// The names of folders that are none.
+    left_out: Vec<String>,
+}
+
+fn list(dir: &Path) -> Result<Folder, EvalError> {
+    let mut folder = Folder { cases: Vec::new(), left_out: Vec::new() };
     for path in entries(dir)? {
         let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
         if !path.is_dir() {
@@ -52,17 +92,13 @@ pub fn evaluate(dir: &Path) -> Result<SuiteReport, EvalError> {
             }
             continue;
         }
-        let truth_file = dir.join(format!("{name}{TRUTH_SUFFIX}"));
-        if !truth_file.exists() && !path.join("bundle.json").exists() {
-            continue;
-        }
-        let bundle = Bundle::read(&path).map_err(|error| EvalError::file(&path, error))?;
-        let truth = Truth::read(&truth_file)?;
-        scores.push(score_case(SuiteCase { name, bundle, truth })?);
+        let has_truth = dir.join(format!("{name}{TRUTH_SUFFIX}")).exists();
+        let is_case = has_truth || path.join("bundle.json").exists();
+        if is_case { folder.cases.push(name) } else { folder.left_out.push(name) }
     }
-    if scores.is_empty() {
+    if folder.cases.is_empty() {
         let expected = "folders with a bundle, each with NAME.truth.json beside it";
         return Err(EvalError::Nothing { dir: dir.to_owned(), expected });
     }
-    Ok(SuiteReport::new(scores))
+    Ok(folder)
 }

@@ -6,7 +6,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::score::{CaseScore, RankScore};
-use crate::funnel::Funnel;
+use crate::controller_failures::{FailureMode, FailureTable};
+use crate::funnel::{FunnelShares, by_cause};
+use crate::itbench::{Share, wilson};
 use crate::table::{csv_text, joined, score};
 
 /// What a suite scored.
@@ -16,6 +18,32 @@ pub struct SuiteReport {
     pub cases: Vec<CaseScore>,
     /// Every group by name, and all together under the empty name if there is more than one.
     pub groups: BTreeMap<String, GroupReport>,
+    /// How often the controller failed, over all cases.
+    pub failures: FailureTable,
+    /// How far the runs of each case agree; nothing when there is one run only.
+    pub over_runs: Option<OverRuns>,
+    /// Folders of a suite that are no bundles.
+    pub left_out: Vec<String>,
+}
+
+/// How far several runs of the same cases agree, each run in an order of evaluation of its own.
+/// A run succeeds when it names every cause, in a normal time when it names nothing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverRuns {
+    /// The fewest runs of a case.
+    pub runs: usize,
+    /// At least one run succeeds.
+    pub pass: Share,
+    /// More than half of the runs do.
+    pub majority: Share,
+    /// The difference: what is found, but not reliably.
+    pub reliability_gap: Share,
+    /// All runs succeed.
+    pub always: Share,
+    /// All runs agree on whether they do.
+    pub consistent: Share,
+    /// All runs name the same causes.
+    pub same_causes: Share,
 }
 
 /// What a group of cases scored.
@@ -32,7 +60,7 @@ pub struct GroupReport {
     /// The same for the trivial rankings, by name.
     pub baselines: BTreeMap<&'static str, Figures>,
     /// How far the investigation came with each cause.
-    pub funnel: BTreeMap<Funnel, usize>,
+    pub funnel: FunnelShares,
     /// The longest investigation, in milliseconds.
     pub slowest_millis: f64,
 }
@@ -82,12 +110,24 @@ impl SuiteReport {
         if groups.len() > 1 && !groups.contains_key("") {
             groups.insert(String::new(), GroupReport::of(&cases.iter().collect::<Vec<_>>()));
         }
-        Self { cases, groups }
+        let failures = FailureTable::of(cases.iter().map(|case| &case.failures));
+        let (over_runs, left_out) = (OverRuns::of(&cases), Vec::new());
+        Self { cases, groups, failures, over_runs, left_out }
+    }
+
+    /// What to know before the figures are believed: folders that are left out, odd truths.
+    pub fn notes(&self) -> Vec<String> {
+        let left_out = (!self.left_out.is_empty()).then(|| {
+            let names = self.left_out.join(", ");
+            format!("left out, for they are folders without bundle.json: {names}")
+        });
+        let of_cases = self.cases.iter().flat_map(|case| case.notes.iter().cloned());
+        left_out.into_iter().chain(of_cases).collect()
     }
 
     /// One row for each case.
     pub fn to_csv(&self) -> String {
-        let header = [
+        let mut header = vec![
             "case",
             "group",
             "causes",
@@ -104,12 +144,16 @@ impl SuiteReport {
             "funnel",
             "evaluations",
             "millis",
+            "runs",
+            "runs_with_success",
+            "consistent",
         ];
+        header.extend(FailureMode::ALL.map(FailureMode::column));
         let rows = self.cases.iter().map(|case| {
             let of = |pick: fn(&RankScore) -> f64| {
                 case.ranked.as_ref().map_or_else(String::new, |ranked| score(pick(ranked)))
             };
-            vec![
+            let mut row = vec![
                 case.name.clone(),
                 case.group.clone(),
                 joined(&case.causes),
@@ -123,12 +167,55 @@ impl SuiteReport {
                 score(case.set.precision),
                 score(case.set.recall),
                 score(case.set.f1),
-                joined(case.funnel.values()),
+                by_cause(&case.funnel),
                 case.evaluations.to_string(),
                 score(case.millis),
-            ]
+                case.runs.len().to_string(),
+                case.successes().to_string(),
+                case.is_consistent().to_string(),
+            ];
+            row.extend(case.failures.cells());
+            row
         });
         csv_text(&header, rows)
+    }
+}
+
+impl OverRuns {
+    fn of(cases: &[CaseScore]) -> Option<Self> {
+        let runs = cases.iter().map(|case| case.runs.len()).min().filter(|runs| *runs > 1)?;
+        let share = |holds: &dyn Fn(&CaseScore) -> bool| {
+            wilson(cases.iter().map(|case| f64::from(u8::from(holds(case)))))
+        };
+        let most = |case: &CaseScore| 2 * case.successes() > case.runs.len();
+        let first = |case: &CaseScore| case.runs.first().cloned().unwrap_or_default();
+        Some(Self {
+            runs,
+            pass: share(&|case| case.successes() > 0),
+            majority: share(&most),
+            reliability_gap: share(&|case| case.successes() > 0 && !most(case)),
+            always: share(&|case| case.successes() == case.runs.len()),
+            consistent: share(&CaseScore::is_consistent),
+            same_causes: share(&|case| case.runs.iter().all(|named| *named == first(case))),
+        })
+    }
+}
+
+impl fmt::Display for OverRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = self.runs;
+        writeln!(f, "{runs} runs of each case, in different orders; in brackets 95 % intervals")?;
+        for (name, share) in [
+            (format!("Pass@{runs}"), self.pass),
+            (format!("Majority@{runs}"), self.majority),
+            ("reliability gap".into(), self.reliability_gap),
+            ("always found".into(), self.always),
+            ("consistent in all runs".into(), self.consistent),
+            ("the same causes named".into(), self.same_causes),
+        ] {
+            writeln!(f, "  {name:<24}{share}")?;
+        }
+        Ok(())
     }
 }
 
@@ -139,6 +226,7 @@ impl GroupReport {
         let mut f1 = 0.0;
         let mut quiet = 0;
         let mut trivial: BTreeMap<&'static str, Vec<RankScore>> = BTreeMap::new();
+        let mut stages = Vec::new();
         for case in cases {
             report.slowest_millis = report.slowest_millis.max(case.millis);
             let Some(score) = case.ranked else {
@@ -152,10 +240,9 @@ impl GroupReport {
             for baseline in &case.baselines {
                 trivial.entry(baseline.name).or_default().push(baseline.ranked);
             }
-            for stage in case.funnel.values() {
-                *report.funnel.entry(*stage).or_default() += 1;
-            }
+            stages.extend(case.funnel.values().copied());
         }
+        report.funnel = FunnelShares::of(stages);
         report.specificity = (report.normal > 0).then(|| quiet as f64 / report.normal as f64);
         report.ours = Figures::mean(&ranked);
         report.ours.set_f1 = (report.incidents > 0).then(|| f1 / report.incidents as f64);
@@ -180,16 +267,18 @@ impl fmt::Display for SuiteReport {
                 for (name, figures) in &group.baselines {
                     line(f, name, figures)?;
                 }
-                let stages: Vec<String> =
-                    group.funnel.iter().map(|(stage, count)| format!("{stage} {count}")).collect();
-                writeln!(f, "  causes: {}", stages.join(", "))?;
+                write!(f, "{}", group.funnel)?;
             }
             if let Some(specificity) = group.specificity {
                 writeln!(f, "  specificity {specificity:.3}")?;
             }
             writeln!(f, "  slowest case {:.1} ms", group.slowest_millis)?;
         }
-        Ok(())
+        write!(f, "{}", self.failures)?;
+        if let Some(over_runs) = &self.over_runs {
+            write!(f, "{over_runs}")?;
+        }
+        self.notes().iter().try_for_each(|note| writeln!(f, "note: {note}"))
     }
 }
 

@@ -8,9 +8,11 @@ use serde::Serialize;
 
 use super::SuiteCase;
 use crate::baselines::baselines;
+use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::investigate;
+use crate::investigation::{Investigation, config_of_run, investigate_bundle};
+use crate::near::nearest;
 use crate::ranking::Ranking;
 
 /// What one case scored.
@@ -35,6 +37,12 @@ pub struct CaseScore {
     pub set: SetScore,
     /// How far the investigation came with each cause.
     pub funnel: BTreeMap<EntityId, Funnel>,
+    /// How often the controller failed, after MAST.
+    pub failures: ControllerFailures,
+    /// What every run named, the first included; all other scores are of the first run.
+    pub runs: Vec<BTreeSet<EntityId>>,
+    /// What is odd about its truth; empty when nothing is.
+    pub notes: Vec<String>,
     /// The same scores for trivial rankings.
     pub baselines: Vec<BaselineScore>,
     /// How many times an entity was judged.
@@ -83,10 +91,25 @@ pub struct BaselineScore {
 /// # Errors
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn score_case(case: SuiteCase) -> Result<CaseScore, EvalError> {
+    score_runs(case, 1)
+}
+
+/// Investigates one case several times, the first time in the default order of evaluation and then
+/// in permuted ones, and scores the first run.
+///
+/// # Errors
+/// [`EvalError::Case`] when there is nothing to start from.
+pub fn score_runs(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> {
     let SuiteCase { name, bundle, truth } = case;
     let contract = BundleContext::new(bundle.clone());
-    let ended = investigate(bundle)
-        .map_err(|error| EvalError::Case { case: name.clone(), reason: error.to_string() })?;
+    let failed =
+        |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
+    let ended = investigate_bundle(bundle.clone(), config_of_run(1)).map_err(failed)?;
+    let mut all_named = vec![ended.named()];
+    for run in 2..=runs {
+        let other = investigate_bundle(bundle.clone(), config_of_run(run)).map_err(failed)?;
+        all_named.push(other.named());
+    }
     let suspects = ended.suspects();
     let known = !truth.causes.is_empty();
     let trivial = if known { baselines(&ended.case, &contract) } else { Vec::new() };
@@ -102,6 +125,9 @@ pub fn score_case(case: SuiteCase) -> Result<CaseScore, EvalError> {
         group: truth.group,
         ranked: known.then(|| RankScore::of(&suspects, &truth.causes)),
         set: SetScore::of(&ended.named(), &truth.causes),
+        failures: ControllerFailures::of(&ended, |entity| truth.causes.contains(entity)),
+        runs: all_named,
+        notes: unknown_causes(&ended, &truth.causes),
         funnel: truth.causes.iter().map(|cause| (cause.clone(), funnel(&ended, cause))).collect(),
         causes: truth.causes,
         named: ended.named(),
@@ -111,6 +137,50 @@ pub fn score_case(case: SuiteCase) -> Result<CaseScore, EvalError> {
         evaluations: ended.controller.ledger().evaluations().count(),
         millis: ended.took.as_secs_f64() * 1e3,
     })
+}
+
+impl CaseScore {
+    /// Whether a run, by what it named, found every cause; for a normal time, whether it named
+    /// nothing.
+    pub fn is_success(&self, named: &BTreeSet<EntityId>) -> bool {
+        if self.causes.is_empty() { named.is_empty() } else { self.causes.is_subset(named) }
+    }
+
+    /// Says where what is odd stands.
+    pub(crate) fn prefix_notes(&mut self, file: &std::path::Path) {
+        for note in &mut self.notes {
+            *note = format!("{}: {note}", file.display());
+        }
+    }
+
+    /// How many runs succeeded.
+    pub fn successes(&self) -> usize {
+        self.runs.iter().filter(|named| self.is_success(named)).count()
+    }
+
+    /// Whether all runs agree on whether they succeeded.
+    pub fn is_consistent(&self) -> bool {
+        [0, self.runs.len()].contains(&self.successes())
+    }
+}
+
+/// Causes that no part of the incident speaks of, which no investigation can name: most often a
+/// slip of the pen.
+fn unknown_causes(ended: &Investigation, causes: &BTreeSet<EntityId>) -> Vec<String> {
+    let alerting = ended.case.anomalies.iter().map(|alert| &alert.entity);
+    let judged = ended.controller.beliefs().map(|(entity, _)| entity);
+    let known: BTreeSet<&EntityId> =
+        ended.case.topology.entities().chain(alerting).chain(judged).collect();
+    let unknown = causes.iter().filter(|cause| !known.contains(cause));
+    let told = |cause: &EntityId| {
+        let names = known.iter().map(|entity| entity.as_str());
+        let near = nearest(cause.as_str(), names);
+        format!(
+            "the cause {:?} is no entity of the incident and counts as missed{near}",
+            cause.as_str()
+        )
+    };
+    unknown.map(told).collect()
 }
 
 impl RankScore {

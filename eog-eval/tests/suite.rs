@@ -1,0 +1,114 @@
+//! Suites of bundles: what is left out or odd is said, and several runs are compared.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use eog_eval::suite::{SuiteReport, evaluate, evaluate_runs};
+use eog_eval::{FailureMode, Funnel};
+
+/// A folder with copies of the shipped example, each with this truth.
+fn suite_of(truths: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    for (name, truth) in truths {
+        let folder = dir.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        for entry in example.read_dir().unwrap() {
+            let entry = entry.unwrap();
+            std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
+        std::fs::write(dir.path().join(format!("{name}.truth.json")), truth).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn a_cause_that_no_incident_has_is_told_with_its_file_and_names_like_it() {
+    let dir = suite_of(&[
+        ("right", r#"{"causes": ["frontend"]}"#),
+        ("slip", r#"{"causes": ["frontnd"]}"#),
+    ]);
+    std::fs::create_dir(dir.path().join("notes")).unwrap();
+    let report = evaluate(dir.path()).unwrap();
+    let notes = report.notes();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].ends_with("folders without bundle.json: notes"), "{notes:?}");
+    let file = dir.path().join("slip.truth.json").display().to_string();
+    assert!(
+        notes[1].starts_with(&format!("{file}: the cause \"frontnd\" is no entity")),
+        "{notes:?}"
+    );
+    assert!(notes[1].contains("nearest: frontend"), "{notes:?}");
+    let text = report.to_string();
+    assert!(notes.iter().all(|note| text.contains(note)), "{text}");
+}
+
+#[test]
+fn counts_shares_and_failures_stand_in_text_and_table() {
+    let dir = suite_of(&[
+        ("right", r#"{"causes": ["frontend"]}"#),
+        ("wrong", r#"{"causes": ["catalog", "gateway"]}"#),
+    ]);
+    let report = evaluate(dir.path()).unwrap();
+    let funnel = &report.groups[""].funnel;
+    assert_eq!(funnel.count(Funnel::Named), 1);
+    assert!((funnel.share(Funnel::Named) - 1.0 / 3.0).abs() < 1e-9);
+    let shares: f64 = Funnel::ALL.iter().map(|stage| funnel.share(*stage)).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{funnel:?}");
+    // The frontend is confirmed where the truth says otherwise.
+    let confirmed = report.failures.modes[&FailureMode::WrongVerification];
+    assert_eq!((confirmed.times, confirmed.investigations), (1, 1));
+    let text = report.to_string();
+    assert!(text.contains("used (named)          1  0.333"), "{text}");
+    assert!(text.contains("3.3 confirmed the wrong one        1     1"), "{text}");
+
+    let csv = report.to_csv();
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = rows.next().unwrap();
+    let of = |row: &[&str], column: &str| {
+        row[header.iter().position(|name| *name == column).unwrap()].to_owned()
+    };
+    let (right, wrong) = (rows.next().unwrap(), rows.next().unwrap());
+    assert_eq!(of(&right, "funnel"), "frontend: used (named)");
+    assert_eq!(of(&right, "mast_3_3"), "0");
+    assert_eq!(of(&wrong, "mast_3_3"), "1");
+    assert!(of(&wrong, "funnel").starts_with("catalog: "), "{wrong:?}");
+    assert!(of(&wrong, "funnel").contains(" | gateway: ignored"), "{wrong:?}");
+}
+
+#[test]
+fn several_runs_are_compared_and_the_scores_are_of_the_first() {
+    let dir = suite_of(&[
+        ("right", r#"{"causes": ["frontend"]}"#),
+        ("wrong", r#"{"causes": ["catalog"]}"#),
+    ]);
+    let heard = std::cell::RefCell::new(Vec::new());
+    let several = evaluate_runs(dir.path(), 3, &mut |done, all, name| {
+        heard.borrow_mut().push((done, all, name.to_owned()));
+    })
+    .unwrap();
+    assert_eq!(*heard.borrow(), [(0, 2, "right".to_owned()), (1, 2, "wrong".to_owned())]);
+    let runs = several.over_runs.as_ref().unwrap();
+    assert_eq!(runs.runs, 3);
+    assert_eq!((runs.pass.value, runs.always.value, runs.consistent.value), (0.5, 0.5, 1.0));
+    assert_eq!(several.cases[0].runs.len(), 3);
+
+    let one = evaluate(dir.path()).unwrap();
+    assert!(one.over_runs.is_none());
+    for (case, other) in one.cases.iter().zip(&several.cases) {
+        assert_eq!((&case.named, case.ranked), (&other.named, other.ranked));
+    }
+}
+
+#[test]
+fn runs_that_disagree_are_not_consistent() {
+    let dir = suite_of(&[("right", r#"{"causes": ["frontend"]}"#)]);
+    let mut cases = evaluate_runs(dir.path(), 3, &mut |_, _, _| {}).unwrap().cases;
+    cases[0].runs[2].clear();
+    let runs = SuiteReport::new(cases).over_runs.unwrap();
+    let values = [runs.pass, runs.majority, runs.reliability_gap, runs.always, runs.consistent]
+        .map(|share| share.value);
+    assert_eq!(values, [1.0, 1.0, 0.0, 0.0, 0.0]);
+    assert_eq!(runs.same_causes.value, 0.0);
+}
