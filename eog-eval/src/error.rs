@@ -32,6 +32,12 @@ pub enum EvalError {
         /// What it should hold.
         expected: &'static str,
     },
+    /// A setting makes no sense.
+    #[error("{reason}")]
+    Setting {
+        /// Which, why, and what would do.
+        reason: String,
+    },
     /// A case could not be investigated.
     #[error("{case}: {reason}")]
     Case {
