@@ -71,3 +71,27 @@ pub(super) fn message(sender: &EntityId, decision: &Decision) -> Message {
     let Decision { label, summary, evidence, claims, .. } = decision.clone();
     Message { sender: sender.clone(), belief: Belief { label, summary, evidence, claims } }
 }
+
+#[cfg(test)]
+mod tests {
+    use eog_testkit::{claim, entity};
+
+    use super::*;
+
+    #[test]
+    fn what_is_forgotten_takes_its_leads_with_it() {
+        let symptom = |effect: &str, cause: &str| {
+            Decision::new(Label::Symptom, "suffers").claiming(claim(cause, effect, &[]))
+        };
+        let mut notes = Notes::new(2);
+        notes.add(entity("a"), symptom("a", "x"));
+        notes.add(entity("b"), symptom("b", "y"));
+        assert_eq!(notes.leads(), [entity("y"), entity("x")], "the newest first");
+        notes.add(entity("y"), Decision::new(Label::Origin, "failed by itself"));
+        assert!(!notes.knows(&entity("a")));
+        assert_eq!(notes.leads(), [], "y is known, and x is forgotten with a");
+        assert_eq!(notes.origins(), [entity("y")].into());
+        let senders: Vec<_> = notes.inbox(&entity("b")).into_iter().map(|m| m.sender).collect();
+        assert_eq!(senders, [entity("y")]);
+    }
+}

@@ -42,12 +42,12 @@ mod tests {
     use crate::claim;
     use crate::truth::{Shape, TruthSpec};
 
-    /// A chain whose origin has an affected caller and a healthy callee.
-    fn chain() -> (TruthGraph, [EntityId; 3]) {
+    /// A chain whose origin has a caller, which it strikes or not, and a healthy callee.
+    fn chain(propagation: f64) -> (TruthGraph, [EntityId; 3]) {
         let spec = TruthSpec {
             shape: Shape::Chain,
             entities: 12,
-            propagation: 1.0,
+            propagation,
             decoys: 0.0,
             undeclared: 0.0,
             ..TruthSpec::default()
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn true_words_count_for_and_untrue_ones_against() {
-        let (truth, [caller, origin, callee]) = chain();
+        let (truth, [caller, origin, callee]) = chain(1.0);
         let says =
             |sender: &EntityId, label| message(sender, &truth, Decision::new(label, "says so"));
         let blames = |sender: &EntityId, cause: &EntityId| {
@@ -95,5 +95,14 @@ mod tests {
         }
         let both = [blames(&caller, &origin), says(&callee, Label::Healthy)];
         assert_eq!(balance(&truth, &origin, &both), 2);
+    }
+
+    #[test]
+    fn a_callee_that_fails_and_did_not_strike_says_nothing() {
+        let (truth, [caller, origin, _]) = chain(0.0);
+        for label in [Label::Origin, Label::Symptom, Label::Healthy] {
+            let message = message(&origin, &truth, Decision::new(label, "says so"));
+            assert_eq!(bearing(&truth, &caller, &message), 0, "{label}");
+        }
     }
 }
