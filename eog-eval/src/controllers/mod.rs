@@ -1,9 +1,9 @@
 //! Controllers compared on the same simulated incidents with the same simulated judge: the shape of
 //! the paper's tables 2 to 4 and figure 2(c), without a language model.
 //!
-//! Incidents are [`TruthGraph`]s, the judge is a [`NoisyOracle`]. For one incident and run, every
-//! controller asks the very same oracle about the very same evidence; they differ in whom they ask
-//! about, in what they remember, and in what they make of the answers:
+//! Incidents are [`TruthGraph`](eog_testkit::truth::TruthGraph)s, the judge is a [`NoisyOracle`]. For
+//! one incident and run, every controller asks the very same oracle about the very same evidence;
+//! they differ in whom they ask about, in what they remember, and in what they make of the answers:
 //!
 //! - [`Contender::Eog`]: the controller of `eog investigate`, recommended or as in the paper, with
 //!   messages or without.
