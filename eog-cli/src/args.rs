@@ -16,7 +16,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 
-pub(crate) use eval::{Eval, EvalFormat, Evaluated, OfJudge};
+pub(crate) use eval::{Controllers, Eval, EvalFormat, Evaluated, OfJudge};
 pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
 pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};

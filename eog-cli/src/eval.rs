@@ -3,12 +3,13 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use eog_eval::controllers::{self, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulate::{Ablation, SimulatedTruth};
 use eog_eval::{EvalError, itbench, petshop, simulate, suite};
 use serde::Serialize;
 
-use crate::args::{Eval, EvalFormat, Evaluated};
+use crate::args::{Controllers, Eval, EvalFormat, Evaluated};
 use crate::error::{CliError, Exit};
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
@@ -55,6 +56,28 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             drop(progress);
             tell(arguments, &report, &report.to_csv())
         }
+        Evaluated::Controllers(simulated) => {
+            let report = controllers::compare(&settings(simulated))?;
+            tell(arguments, &report, &report.to_csv())
+        }
+    }
+}
+
+fn settings(simulated: &Controllers) -> Settings {
+    let Controllers { scenarios, runs, entities, origins, seed, .. } = *simulated;
+    // The ranges of the arguments are small.
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    Settings {
+        scenarios: count(scenarios),
+        runs: count(runs),
+        entities: count(entities),
+        origins: count(origins),
+        rates: OracleRates {
+            shrink: simulated.shrink,
+            stubborn: simulated.stubborn,
+            ..OracleRates::wrong(simulated.error)
+        },
+        seed,
     }
 }
 

@@ -45,6 +45,12 @@ pub enum EvalError {
         /// How many it has.
         runs: usize,
     },
+    /// A setting makes no sense.
+    #[error("{reason}")]
+    Setting {
+        /// Which, why, and what would do.
+        reason: String,
+    },
     /// A case could not be investigated.
     #[error("{case}: {reason}")]
     Case {

@@ -4,6 +4,7 @@
 //! - [`suite`]: any folder of incident bundles, each with a truth file of one or more causes.
 //! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
 //! - [`simulate`]: snapshots made from ground truths, investigated and scored.
+//! - [`controllers`]: controllers compared over a simulated judge that errs at a stated rate.
 //! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
 //! - [`baselines`]: trivial rankings that any method must beat.
 //! - [`Funnel`]: where a cause was lost that was not named.
@@ -15,6 +16,7 @@
 
 pub mod baselines;
 mod controller_failures;
+pub mod controllers;
 mod error;
 mod funnel;
 mod investigation;

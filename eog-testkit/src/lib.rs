@@ -7,8 +7,8 @@
 //! - **Run** without a runtime: [`ask`] for one policy call, [`run`] for an investigation,
 //!   [`drive`] to go on with one. Where waiting matters, use [`eog::Engine`].
 //! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
-//! - **Generate** incidents whose origins are known: [`truth`]. Judge and disturb them from one
-//!   seed: [`sim`]. Run the whole fault simulator: [`sim::simulate`].
+//! - **Generate** incidents whose origins are known: [`truth`]. Judge them with stated errors:
+//!   [`oracle`]. Judge and disturb them from one seed: [`sim`]. Run the whole fault simulator: [`sim::simulate`].
 //! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
 //!   is about, as [`render`] writes them.
 //!
@@ -54,6 +54,7 @@ mod faulty;
 mod findings;
 mod memory;
 mod names;
+pub mod oracle;
 mod packets;
 mod random;
 mod recorder;

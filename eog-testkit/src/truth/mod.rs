@@ -48,4 +48,5 @@ mod spread;
 pub(crate) use graph::stranger;
 pub use graph::{Cause, Role, TruthEntity, TruthGraph};
 pub use policy::TruthPolicy;
+pub(crate) use policy::judge;
 pub use spec::{InvalidSpec, MAX_ENTITIES, Shape, TruthSpec};

@@ -39,7 +39,7 @@ impl AbductivePolicy for TruthPolicy {
     }
 }
 
-fn judge(packet: &ContextPacket) -> Decision {
+pub(crate) fn judge(packet: &ContextPacket) -> Decision {
     let shown = Shown::of(packet);
     if shown.changes.is_empty() && shown.raised.is_empty() && shown.normal.is_empty() {
         return Decision::new(Label::Defer, "there is no evidence");
