@@ -498,6 +498,34 @@ mod tests {
     }
 
     #[test]
+    fn a_change_gives_way_to_one_much_nearer_before_the_same_anomaly() {
+        use Signal::{Configuration, Demand};
+        let none: [&str; 0] = [];
+        let web = alert("web", 60, &[]);
+        let cases = [
+            // (minutes of a change of db and of one of flags, alerts, notes on db)
+            (50, 58, vec![web.clone()], none.to_vec()),
+            (53, 58, vec![web.clone()], vec!["Impact cart size"]),
+            // Half as long again farther away is about as near.
+            (30, 40, vec![web.clone()], vec!["Impact cart size"]),
+            (29, 40, vec![web.clone()], none.to_vec()),
+            // Another anomaly that only the older one precedes closely.
+            (50, 58, vec![web.clone(), alert("cart", 51, &[])], vec!["Impact cart size"]),
+        ];
+        for (older, newer, anomalies, expected) in cases {
+            let changes = [
+                change("db", older, Configuration, "size"),
+                change("flags", newer, Configuration, "banner"),
+            ];
+            assert_eq!(notes(&changes, &anomalies, "db"), expected, "{older} {newer}");
+        }
+        // Load builds up.
+        let changes =
+            [change("web", 20, Demand, "sale"), change("flags", 58, Configuration, "banner")];
+        assert_eq!(notes(&changes, &[web], "web"), ["Route flags banner", "Impact here sale"]);
+    }
+
+    #[test]
     fn impacts_are_bounded_and_earliest_first() {
         let changes = [change("db", 1, Signal::Configuration, "size")];
         let mut anomalies =

@@ -18,17 +18,19 @@ use facts::Facts;
 type Rule = fn(&Facts<'_>) -> Option<Decision>;
 
 /// The rules in order; the first that applies decides. The last always applies.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 14] = [
     own::own_change,
     demand::traffic_amplification,
     upstream::failing_callee,
     attribution::accounted_for_upstream,
+    own::failure_of_a_part,
     own::own_failure,
     demand::demand_enters_here,
     upstream::changed_upstream,
     attribution::accounted_for_by_nobody,
     upstream::degraded_upstream,
     upstream::on_the_path,
+    rest::less_arrives,
     rest::cause_not_found,
     rest::nothing_unusual,
 ];
@@ -44,12 +46,14 @@ const RULES: [Rule; 12] = [
 /// | traffic amplification | overloaded or accused of overloading, and a caller sends more | `Symptom`; claims caller → itself, itself → exhausted callee |
 /// | failing callee | calls to another entity fail or are slow | `Symptom`; claims callee → itself |
 /// | accounted for upstream | upstream neighbours account for most of what it shows | `Symptom`; claims them → itself |
+/// | failure of a part | what failed first, and alone, is one part of it | `Symptom`; claims the part → itself |
 /// | own failure | ran out of a resource or crashed, and nothing upstream explains it | `Origin`, which cites no change |
 /// | demand enters here | traffic rose, no caller sends it, no change on record | `Defer`; proposes callers |
 /// | changed upstream | degraded, and a change elsewhere has a path here | `Symptom`; claims next hop → itself |
 /// | accounted for by nobody | it stands out, and nobody upstream accounts for most of it | `Origin`, which cites no change; proposes those that account for a part |
 /// | degraded upstream | degraded, and an upstream neighbour says it is too | `Symptom`; claims that neighbour → itself |
 /// | on the path | named as cause, nothing unusual of its own, a change elsewhere has a path here | `Defer`; claims next hop → itself |
+/// | less arrives | less is asked of it, no failure of its own | `Symptom`; claims what it rests on, else degraded callers → itself |
 /// | cause not found | degraded, nothing else | `Symptom`; proposes upstream neighbours |
 /// | nothing unusual | findings, all as usual | `Healthy`; `Defer` when there are none, or none that it understands |
 ///

@@ -132,26 +132,12 @@ fn harm_of<'a>(at: Timestamp, facts: &Facts<'a>) -> Option<&'a Finding> {
 
 /// **Own failure.** The entity ran out of a resource, crashed, or was made to fail, no more
 /// traffic is known to have come before, and nothing upstream explains it: an origin that cites no
-/// change, so never a confirmed one.
+/// change, so never a confirmed one. An alert alone does not make one.
 ///
 /// A change elsewhere with a path here that precedes the failure explains it. A mere crash is also
 /// explained by a degraded upstream neighbour; exhaustion is not, it is the entity's own.
 pub(super) fn own_failure(facts: &Facts<'_>) -> Option<Decision> {
-    let first = *facts.failures.first()?;
-    let since = facts.failures.iter().map(|failure| failure.time.start()).min()?;
-    let explained_by_change = facts.routes.iter().any(|route| route.time.start() < since);
-    let own = |failure: &&Finding| failure.signal != Signal::Availability;
-    let explained_by_neighbour =
-        !facts.failures.iter().any(own) && !facts.degraded_upstream().is_empty();
-    // An alert says that something is wrong; that it is this needs another sign.
-    let is_seen = facts.harms.iter().any(|harm| harm.kind != EvidenceKind::Alert);
-    if !is_seen || !facts.early_surges().is_empty() || explained_by_change || explained_by_neighbour
-    {
-        return None;
-    }
-    if let Some(decision) = failure_of_one_part(facts) {
-        return Some(decision);
-    }
+    let first = *facts.failures.first().filter(|_| fails_by_itself(facts))?;
     let summary = format!(
         "own failure: {}; no change of {} is on record, no more traffic is known to have come \
          before, and nothing upstream explains it",
@@ -168,14 +154,30 @@ pub(super) fn own_failure(facts: &Facts<'_>) -> Option<Decision> {
     Some(decision)
 }
 
-/// What failed first, and alone, is one part of the entity, such as a pod of a workload: the part
-/// explains the whole.
-fn failure_of_one_part(facts: &Facts<'_>) -> Option<Decision> {
-    let first = *facts.failures.iter().min_by_key(|failure| failure.time.start())?;
+/// Whether the entity failed, and nothing that is known here explains it.
+fn fails_by_itself(facts: &Facts<'_>) -> bool {
+    let Some(since) = facts.failures.iter().map(|failure| failure.time.start()).min() else {
+        return false;
+    };
+    let explained_by_change = facts.routes.iter().any(|route| route.time.start() < since);
+    let own = |failure: &&Finding| failure.signal != Signal::Availability;
+    let explained_by_neighbour =
+        !facts.failures.iter().any(own) && !facts.degraded_upstream().is_empty();
+    // An alert says that something is wrong; that it is this needs another sign.
+    let is_seen = facts.harms.iter().any(|harm| harm.kind != EvidenceKind::Alert);
+    is_seen && facts.early_surges().is_empty() && !explained_by_change && !explained_by_neighbour
+}
+
+/// **Failure of a part.** As *own failure*, but what failed first, and alone, is one part of the
+/// entity, such as a pod of a workload: the part explains the whole. Where several parts failed,
+/// the whole does.
+pub(super) fn failure_of_a_part(facts: &Facts<'_>) -> Option<Decision> {
+    let failures = facts.failures.iter().filter(|_| fails_by_itself(facts));
+    let first = *failures.min_by_key(|failure| failure.time.start())?;
     let is_part = |failure: &&&Finding| failure.entity != *facts.entity;
-    let parts = facts.failures.iter().filter(is_part).map(|failure| &failure.entity);
+    let mut parts = facts.failures.iter().filter(is_part).map(|failure| &failure.entity);
     let part = Some(&first.entity).filter(|part| *part != facts.entity)?;
-    if parts.into_iter().any(|other| other != part) {
+    if parts.any(|other| other != part) {
         return None;
     }
     let summary = format!("failure of a part: {}; {part} failed first, and alone", quote(first));

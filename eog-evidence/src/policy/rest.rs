@@ -11,34 +11,14 @@ use crate::signs::role;
 /// At most this many neighbours are claimed.
 const MAX_CAUSES: usize = 2;
 
-/// **Cause not found.** The entity does worse, or less is asked of it, and nothing says why: a
-/// symptom whose cause may lie with an upstream neighbour, or a caller.
-pub(super) fn cause_not_found(facts: &Facts<'_>) -> Option<Decision> {
-    let drop = facts.findings().iter().find(|finding| is_drop_of_traffic(finding));
-    // What callers see of an entity that hardly anything reaches may happen on the way.
-    let is_own = |harm: &&&Finding| role(harm) != Some(PeerRole::Caller);
-    let own = facts.harms.iter().find(|harm| drop.is_none() || is_own(harm));
-    if let Some(decision) = drop.filter(|_| own.is_none()).and_then(|d| less_arrives(facts, d)) {
-        return Some(decision);
-    }
-    if let Some(harm) = facts.harms.first() {
-        let summary =
-            format!("cause not found: {}; nothing on record explains it yet", quote(harm));
-        let decision = decide(Label::Symptom, &summary, facts.harms.iter().take(3).copied());
-        let reason = format!("may explain what {} shows", facts.entity);
-        return Some(undecided(decision, facts, facts.upstream(), Direction::Upstream, &reason));
-    }
-    let drop = drop?;
-    let summary = format!("cause not found: {}; less is asked of {}", quote(drop), facts.entity);
-    let decision = decide(Label::Symptom, &summary, [drop]);
-    let reason = format!("may have stopped asking {}", facts.entity);
-    Some(undecided(decision, facts, facts.callers(), Direction::Downstream, &reason))
-}
-
 /// **Less arrives.** Less is asked of an entity that shows no failure of its own: what it rests on
 /// explains that when it does worse, else the callers that do worse, of which calls may fail on
-/// the way.
-fn less_arrives(facts: &Facts<'_>, drop: &Finding) -> Option<Decision> {
+/// the way. Calls that callers see fail are no failure of its own when hardly any reach it.
+pub(super) fn less_arrives(facts: &Facts<'_>) -> Option<Decision> {
+    let drop = drop_of_traffic(facts)?;
+    if facts.harms.iter().any(|harm| role(harm) != Some(PeerRole::Caller)) {
+        return None;
+    }
     let mut causes = facts.degraded_upstream();
     causes.retain(|cause| !facts.calls(cause));
     if causes.is_empty() {
@@ -64,6 +44,23 @@ fn less_arrives(facts: &Facts<'_>, drop: &Finding) -> Option<Decision> {
     }
     rate(&mut decision, facts.entity, 100);
     (!causes.is_empty()).then_some(decision)
+}
+
+/// **Cause not found.** The entity does worse, or less is asked of it, and nothing says why: a
+/// symptom whose cause may lie with an upstream neighbour, or a caller.
+pub(super) fn cause_not_found(facts: &Facts<'_>) -> Option<Decision> {
+    if let Some(harm) = facts.harms.first() {
+        let summary =
+            format!("cause not found: {}; nothing on record explains it yet", quote(harm));
+        let decision = decide(Label::Symptom, &summary, facts.harms.iter().take(3).copied());
+        let reason = format!("may explain what {} shows", facts.entity);
+        return Some(undecided(decision, facts, facts.upstream(), Direction::Upstream, &reason));
+    }
+    let drop = drop_of_traffic(facts)?;
+    let summary = format!("cause not found: {}; less is asked of {}", quote(drop), facts.entity);
+    let decision = decide(Label::Symptom, &summary, [drop]);
+    let reason = format!("may have stopped asking {}", facts.entity);
+    Some(undecided(decision, facts, facts.callers(), Direction::Downstream, &reason))
 }
 
 /// **Nothing unusual.** Findings, and all of them as usual: healthy. With a change that explains
@@ -126,6 +123,10 @@ fn undecided(
     let mut decision = propose(decision, open, direction, reason);
     rate(&mut decision, facts.entity, 150);
     decision
+}
+
+fn drop_of_traffic<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
+    facts.findings().iter().find(|finding| is_drop_of_traffic(finding))
 }
 
 fn is_drop_of_traffic(finding: &Finding) -> bool {

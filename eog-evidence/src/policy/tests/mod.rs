@@ -6,6 +6,8 @@ use eog_core::{
     Quantity, Signal, Timestamp, Trend, Window,
 };
 
+mod fit;
+
 use super::EvidencePolicy;
 
 fn id(name: &str) -> EntityId {

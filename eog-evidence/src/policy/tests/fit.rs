@@ -1,0 +1,204 @@
+//! Which of several explanations fits: by time, by how much, by where it is seen.
+
+use super::*;
+
+fn measured(mut content: FindingContent, baseline: f64, observed: f64) -> FindingContent {
+    let unit = if content.signal == Signal::Latency { "ms" } else { "ratio" };
+    content.quantity = Some(Quantity { observed, baseline: Some(baseline), unit: unit.into() });
+    content
+}
+
+/// Calls to a callee that fail, as a share of all.
+fn failing(callee: &str, ratio: f64) -> FindingContent {
+    let content = finding(EvidenceKind::Span, Signal::Errors, Trend::Rising, 9);
+    with_peer(measured(content, 0.0, ratio), callee, PeerRole::Callee)
+}
+
+/// Calls to a callee that take longer, in milliseconds.
+fn slow(callee: &str, to: f64) -> FindingContent {
+    let content = finding(EvidenceKind::Span, Signal::Latency, Trend::Rising, 9);
+    with_peer(measured(content, 100.0, to), callee, PeerRole::Callee)
+}
+
+fn late(minute: i64) -> FindingContent {
+    finding(EvidenceKind::Alert, Signal::Latency, Trend::Rising, minute)
+}
+
+/// A failure of a part.
+fn part(name: &str, minute: i64) -> FindingContent {
+    FindingContent { entity: id(name), ..crash(minute) }
+}
+
+#[test]
+fn own_changes_give_way_to_what_fits_better() {
+    let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
+    check(vec![
+        (
+            "harm, and a change elsewhere much nearer before it",
+            vec![change(Configuration, 5), route(20, "callee"), errors(21)],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "harm, and a change elsewhere about as near",
+            vec![change(Configuration, 5), route(8, "callee"), errors(21)],
+            vec![],
+            "Origin, own change",
+        ),
+        (
+            "changed when in trouble by a change elsewhere",
+            vec![change(Configuration, 20), route(5, "callee"), errors(6), alert(21)],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "blamed for what passes through",
+            vec![change(Configuration, 20), route(5, "callee")],
+            blamed(),
+            "Defer, on the path callee>me",
+        ),
+        (
+            "an alert that it reaches follows",
+            vec![change(Configuration, 5), impact(5, 9, "caller"), route(20, "callee")],
+            vec![],
+            "Origin, own change me>caller",
+        ),
+    ]);
+}
+
+#[test]
+fn callees_count_when_they_account_for_it() {
+    check(vec![
+        (
+            "far fewer calls fail than elsewhere",
+            vec![failing("callee", 0.5), failing("other", 0.1), alert(10)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "about as many",
+            vec![failing("callee", 0.5), failing("other", 0.3), alert(10)],
+            vec![],
+            "Symptom, failing callee callee>me other>me",
+        ),
+        (
+            "far fewer than here, and a change has a path here",
+            vec![failing("callee", 0.1), measured(errors(9), 0.0, 0.5), route(8, "other")],
+            vec![],
+            "Symptom, changed upstream other>me",
+        ),
+        (
+            "far fewer than here, and nothing else is known",
+            vec![failing("callee", 0.1), measured(errors(9), 0.0, 0.5)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "slow ones explain no errors while others fail",
+            vec![slow("other", 900.0), failing("callee", 0.1), alert(10)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "slow ones explain errors when none fails",
+            vec![slow("other", 900.0), alert(10)],
+            vec![],
+            "Symptom, failing callee other>me",
+        ),
+        (
+            "failing ones explain no latency while others are slow",
+            vec![failing("callee", 0.1), slow("other", 900.0), late(10)],
+            vec![],
+            "Symptom, failing callee other>me",
+        ),
+        (
+            "hardly slower than before, beside much slower",
+            vec![slow("callee", 150.0), slow("other", 900.0), late(10)],
+            vec![],
+            "Symptom, failing callee other>me",
+        ),
+    ]);
+}
+
+#[test]
+fn failures_are_located() {
+    check(vec![
+        (
+            "an alert alone",
+            vec![finding(EvidenceKind::Alert, Signal::Availability, Trend::Rising, 9)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "an alert and an event",
+            vec![finding(EvidenceKind::Alert, Signal::Availability, Trend::Rising, 9), crash(8)],
+            vec![],
+            "Origin, own failure",
+        ),
+        (
+            "one part first",
+            vec![part("pod", 8), crash(9)],
+            vec![],
+            "Symptom, failure of a part pod>me",
+        ),
+        ("one part later", vec![part("pod", 9), crash(8)], vec![], "Origin, own failure"),
+        (
+            "several parts",
+            vec![part("pod", 8), part("pod2", 9), crash(10)],
+            vec![],
+            "Origin, own failure",
+        ),
+    ]);
+}
+
+#[test]
+fn less_arrives() {
+    let fewer = || traffic(Trend::Falling, 9, 1.0);
+    let seen = || {
+        let content = finding(EvidenceKind::Span, Signal::Errors, Trend::Rising, 9);
+        with_peer(measured(content, 0.0, 1.0), "caller", PeerRole::Caller)
+    };
+    let caller = || says("caller", Symptom, &["me > caller"], &[Log]);
+    check(vec![
+        ("a caller does worse", vec![fewer()], vec![caller()], "Symptom, less arrives caller>me"),
+        (
+            "callers see calls fail that do not reach it",
+            vec![seen(), fewer()],
+            vec![caller()],
+            "Symptom, less arrives caller>me",
+        ),
+        (
+            "it fails itself",
+            vec![errors(9), fewer()],
+            vec![caller()],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "a change has a path here",
+            vec![fewer(), route(5, "callee")],
+            vec![caller()],
+            "Defer, on the path callee>me",
+        ),
+        (
+            "callers are healthy",
+            vec![fewer()],
+            vec![says("caller", Healthy, &[], &[])],
+            "Symptom, cause not found",
+        ),
+    ]);
+}
+
+#[test]
+fn traffic_that_follows_a_change_elsewhere_does_not_enter_here() {
+    let more = || traffic(Trend::Rising, 9, 400.0);
+    let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
+    check(vec![
+        ("after it", vec![more(), route(9, "callee")], blamed(), "Defer, on the path callee>me"),
+        (
+            "before it",
+            vec![more(), route(10, "callee")],
+            blamed(),
+            "Defer, demand enters here ?caller",
+        ),
+    ]);
+}
