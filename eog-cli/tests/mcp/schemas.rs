@@ -13,7 +13,7 @@ async fn every_tool_describes_itself() {
     let client = place.connect(client()).await;
     let tools = client.list_all_tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-    let own = ["investigate", "resume", "explain", "diff", "list_investigations"];
+    let own = ["investigate", "resume", "explain", "diff", "list_investigations", "get_context"];
     let expected: Vec<&str> =
         own.into_iter().chain(eog_sre::tools::tools().iter().map(|tool| tool.name)).collect();
     assert_eq!(names, expected);
@@ -73,6 +73,8 @@ async fn answers_keep_to_their_schemas() {
         ("explain", json!({"investigation": "inv-000001", "entity": "database"})),
         ("diff", json!({"first": "inv-000001", "second": "inv-000002"})),
         ("list_investigations", json!({})),
+        ("get_context", evidence_on("flash-sale", "frontend")),
+        ("get_context", evidence_on("snap", "cart")),
         ("event_analysis", json!({"snapshot": "snap"})),
         ("alert_summary", json!({"snapshot": "snap"})),
         ("alert_analysis", json!({"snapshot": "snap"})),
@@ -88,6 +90,11 @@ async fn answers_keep_to_their_schemas() {
         complaint(client.call_tool(call("explain", json!({"investigation": "inv-000001"}))).await);
     assert!(missing.contains("entity: is missing"), "{missing}");
     client.cancel().await.unwrap();
+}
+
+fn evidence_on(path: &str, entity: &str) -> Value {
+    json!({"path": path, "entity_id": entity, "start_time": "2026-01-01T09:30:00Z",
+        "end_time": "2026-01-01T10:30:00Z", "page": 0, "visit": 2, "changed_neighbours": ["shop/x"]})
 }
 
 /// Every tool on a real recording, and a whole investigation of it.

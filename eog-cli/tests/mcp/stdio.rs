@@ -168,6 +168,15 @@ async fn wrong_calls_are_told_what_would_be_right() {
         let refused = call("alert_summary", json!({"snapshot": path}));
         assert!(complaint(client.call_tool(refused).await).starts_with(&expected));
     }
+    let arguments = json!({"path": "flash-sale", "entity": "x", "start_time": "noon", "page": -1});
+    let wrong = complaint(client.call_tool(call("get_context", arguments)).await);
+    for name in ["entity: ", "did you mean entity_id?", "end_time: is missing", "page: "] {
+        assert!(wrong.contains(name), "{name} is not in {wrong}");
+    }
+    let arguments = json!({"path": "flash-sale", "entity_id": "x", "start_time": "noon",
+        "end_time": "2026-01-01T10:00:00Z"});
+    let wrong = complaint(client.call_tool(call("get_context", arguments)).await);
+    assert!(wrong.contains("start_time: ") && wrong.contains("give RFC 3339"), "{wrong}");
     let bundle =
         complaint(client.call_tool(call("alert_summary", json!({"snapshot": "flash-sale"}))).await);
     assert!(bundle.contains("this is a bundle; the tools need a snapshot"), "{bundle}");

@@ -50,6 +50,10 @@ pub struct McpConfig {
     pub(super) baseline: Option<Window>,
     /// A bundle that the incident is read from, in place of the queries below.
     pub(super) bundle: Option<PathBuf>,
+    /// The same, a snapshot.
+    pub(super) snapshot: Option<PathBuf>,
+    /// Application architecture (JSON) that goes with the snapshot.
+    pub(super) architecture: Option<PathBuf>,
     pub(super) topology: Vec<TopologyQuery>,
     pub(super) alerts: Vec<AlertQuery>,
     pub(super) findings: Vec<FindingQuery>,
@@ -373,10 +377,19 @@ impl McpConfig {
             return Err(self.wrong("limits", "a limit of 0 allows nothing"));
         }
         let own_queries = self.topology.len() + self.alerts.len() + self.findings.len();
-        if self.bundle.is_some() && own_queries > 0 {
-            let reason =
-                "the incident is read from the bundle; leave out topology, alerts, findings";
-            return Err(self.wrong("bundle", reason));
+        for (part, folder) in [("bundle", &self.bundle), ("snapshot", &self.snapshot)] {
+            if folder.is_some() && own_queries > 0 {
+                let reason = format!(
+                    "the incident is read from the {part}; leave out topology, alerts, findings"
+                );
+                return Err(self.wrong(part, reason));
+            }
+        }
+        if self.bundle.is_some() && self.snapshot.is_some() {
+            return Err(self.wrong("snapshot", "give a `bundle` or a `snapshot`, not both"));
+        }
+        if self.architecture.is_some() && self.snapshot.is_none() {
+            return Err(self.wrong("architecture", "it goes with a `snapshot`, and there is none"));
         }
         for (part, call, about) in self.calls() {
             self.check_call(&part, call, about)?;
@@ -504,6 +517,8 @@ mod tests {
             (context.replace("{entity}", "{start:noon}"), "no format of a time"),
             (context.replace("{entity}", "{start"), "has no partner"),
             (format!("{context}\nlimits.tokens = 0"), "a limit of 0"),
+            (format!("bundle = 'b'\nsnapshot = 's'\n{context}"), "not both"),
+            (format!("architecture = 'a.json'\n{context}"), "goes with a `snapshot`"),
             (evidence(""), "either `finding` or `series`"),
             (evidence(&format!("limit = 0\n{finding}")), "a limit of 0"),
             (format!("{}\n{}", evidence(finding), evidence(finding)), "the same name"),

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::answers::{Compared, Explained, Investigated, Listed};
-use super::arguments::{Checked, Diff, Explain, Investigate, List, Resume};
+use super::arguments::{Checked, Diff, Explain, GetContext, Investigate, List, Resume};
 use super::roots::Roots;
 
 /// What a call runs.
@@ -19,6 +19,7 @@ pub(super) enum Kind {
     Explain,
     Diff,
     List,
+    Context,
     Snapshot(&'static ToolInfo),
 }
 
@@ -104,6 +105,13 @@ impl Catalogue {
             "list_investigations",
             "The investigations of this server",
             LIST,
+            reads(),
+        );
+        self.add::<GetContext, eog::LocalContext>(
+            Kind::Context,
+            "get_context",
+            "The evidence on one entity",
+            GET_CONTEXT,
             reads(),
         );
     }
@@ -208,3 +216,11 @@ concluded. Use it to see what another window, budget or profile changed.";
 const LIST: &str = "\
 The investigations of this server, newest first: id, incident, whether it runs, has finished or was
 interrupted, and the origins it found. Give an id to `explain`, `diff` or `resume`.";
+
+const GET_CONTEXT: &str = "\
+The bounded evidence on one entity of an incident in a window, strongest first: findings with their
+times and excerpts, entities that they name, and what was left out. This is the context contract as
+`investigate` uses it, for bundles and snapshots alike, so that another engine can investigate with
+this server as its source.
+
+For questions of your own about a snapshot the other tools say more.";
