@@ -14,5 +14,6 @@ mod faults;
 mod interrupt;
 mod lab;
 mod no_calls;
+mod over_mcp;
 mod reader;
 mod server;

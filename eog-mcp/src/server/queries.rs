@@ -24,8 +24,8 @@ impl Server {
         let (began, finished) = self.standing(&id)?;
         let case = self.same_judge(&id, finished.ledger())?;
         let recorder = CallRecorder::in_memory();
-        let run = Run { case, recorder: &recorder, spent_before: Usage::default() };
-        let policy = shared.policies.policy(run).map_err(Problem::Store)?;
+        let run = Run { recorder: &recorder, spent_before: Usage::default() };
+        let policy = shared.policies.judge(run).map_err(Problem::Judge)?.policy(case);
         let runtime = tokio::runtime::Handle::current();
         let explained =
             runtime.block_on(travel::explain(finished.ledger(), &entity, Some(&*policy)));
