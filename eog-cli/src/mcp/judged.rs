@@ -32,7 +32,7 @@ impl Policies for Judged {
     fn judge(&self, run: Run<'_>) -> Result<Box<dyn server::Judge>, String> {
         let models = self.judge.models(run.recorder, run.spent_before, &Progress::start(true));
         let models = models.map_err(|error| error.to_string())?;
-        let (judge, limits) = (Arc::clone(&self.judge), self.limits.clone());
+        let (judge, limits) = (Arc::clone(&self.judge), self.limits);
         Ok(Box::new(OfRun { judge, models, limits }))
     }
 }
@@ -81,7 +81,7 @@ impl server::Judge for OfRun {
     }
 
     fn limits(&self) -> Limits {
-        self.limits.clone()
+        self.limits
     }
 
     fn tell<'a>(

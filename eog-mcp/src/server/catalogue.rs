@@ -176,7 +176,28 @@ fn reads() -> ToolAnnotations {
 }
 
 fn object(schema: &Value) -> Arc<JsonObject> {
+    let mut schema = schema.clone();
+    without_widths(&mut schema);
     Arc::new(schema.as_object().cloned().unwrap_or_default())
+}
+
+/// Leaves out the formats that say how wide a number is in Rust: JSON Schema has none for numbers, and
+/// clients warn of each.
+fn without_widths(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            let is_number = fields.get("type").is_some_and(|kind| {
+                let kinds = kind.as_array().map_or(std::slice::from_ref(kind), Vec::as_slice);
+                kinds.iter().any(|kind| kind == "integer" || kind == "number")
+            });
+            if is_number && fields.get("format").is_some_and(Value::is_string) {
+                fields.remove("format");
+            }
+            fields.values_mut().for_each(without_widths);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_widths),
+        _ => {}
+    }
 }
 
 const INVESTIGATE: &str = "\

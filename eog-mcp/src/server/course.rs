@@ -145,7 +145,7 @@ impl Server {
         seconds: Option<u64>,
     ) -> Result<Course<'_>, Problem> {
         let shared = &self.0;
-        let (recorder, records) = CallRecorder::beside(&shared.store.journal(&id))?;
+        let (recorder, records) = CallRecorder::beside(shared.store.journal(&id))?;
         let spent_before = records.usage_so_far();
         let run = Judged { recorder: &recorder, spent_before };
         let judge = shared.policies.judge(run).map_err(Problem::Judge)?;
