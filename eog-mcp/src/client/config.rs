@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use eog_core::Window;
+use eog_sre::ReadOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -66,6 +67,8 @@ pub struct McpConfig {
     place: String,
     #[serde(skip)]
     pub(super) warnings: Vec<String>,
+    #[serde(skip)]
+    pub(super) reading: ReadOptions,
 }
 
 /// How much one page of a context holds.
@@ -277,6 +280,14 @@ impl McpConfig {
         config.add_pasted()?;
         config.check()?;
         Ok(config)
+    }
+
+    /// How the `snapshot` is read, if the configuration names one. The architecture is that of the
+    /// configuration all the same.
+    #[must_use]
+    pub fn reading(mut self, options: ReadOptions) -> Self {
+        self.reading = options;
+        self
     }
 
     fn wrong(&self, part: &str, reason: impl Into<String>) -> SourceError {

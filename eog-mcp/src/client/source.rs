@@ -128,7 +128,7 @@ impl Start<'_> {
         let folder = config.folder.join(snapshot);
         let options = ReadOptions {
             architecture: config.architecture.as_ref().map(|file| config.folder.join(file)),
-            ..ReadOptions::default()
+            ..config.reading.clone()
         };
         let snapshot = Snapshot::open(&folder, &options)
             .map_err(|error| unusable(&folder, error.to_string()))?;
