@@ -7,6 +7,8 @@ use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Fail
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
+use crate::processes::ProcessGroup;
+
 /// The most a program may write to standard output, in bytes.
 const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 /// How much of standard error goes into a failure, in bytes.
@@ -82,10 +84,8 @@ impl CommandPolicy {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
-        let mut child = command.spawn().map_err(|error| cannot("cannot start", error))?;
-        let _group = ProcessGroup(child.id());
+        let (mut child, _group) =
+            ProcessGroup::spawn(&mut command).map_err(|error| cannot("cannot start", error))?;
         let (output, stderr) = converse(&mut child, question)
             .await
             .map_err(|error| cannot("cannot talk to", error))?;
@@ -110,22 +110,6 @@ impl CommandPolicy {
 impl AbductivePolicy for CommandPolicy {
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(self.ask(packet))
-    }
-}
-
-/// The processes that a program and its children form; killed when this goes out of scope, so that
-/// none outlives the question.
-struct ProcessGroup(Option<u32>);
-
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(leader) = self.0.and_then(|id| i32::try_from(id).ok())
-            && let Some(leader) = rustix::process::Pid::from_raw(leader)
-        {
-            // Fails when all have ended already, which is what is wanted.
-            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-        }
     }
 }
 

@@ -6,6 +6,9 @@ mod events;
 mod handle;
 mod journal;
 mod memory;
+/// For the crates of this workspace.
+#[doc(hidden)]
+pub mod processes;
 mod side;
 pub mod stress;
 pub mod travel;

@@ -1,20 +1,20 @@
 //! `eog mcp serve`: agents as the users of eog.
 
+mod judged;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog::travel::Explanation;
-use eog::{AbductivePolicy, Finished};
-use eog_mcp::server::{HttpSettings, Policies, Reports, Run, ServeError, Server, Settings, Token};
+use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::investigate::interrupted;
 use crate::judge::Judge;
-use crate::progress::Progress;
-use crate::report::{self, Report, clean_line};
+use crate::report::clean_line;
+use judged::{Judged, Rendered};
 
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
@@ -27,8 +27,10 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let McpCommand::Serve(serve) = &arguments.command;
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.map(|address| http(serve, address)).transpose()?;
-    let judge = Judged(Judge::choose(&serve.judging)?);
-    let server = Server::open(settings(serve), Arc::new(judge), Arc::new(Rendered))?;
+    let judge = Judge::choose(&serve.judging)?;
+    let limits = serve.calls.limits(&judge.settings.policy, serve.policy_timeout);
+    let judged = Arc::new(Judged::new(judge, limits));
+    let server = Server::open(settings(serve), judged, Arc::new(Rendered::default()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -67,6 +69,7 @@ fn settings(serve: &Serve) -> Settings {
     settings.max_running = serve.max_running.unwrap_or(settings.max_running);
     settings.max_waiting = serve.max_waiting;
     settings.max_time = serve.max_time;
+    settings.keep = serve.keep;
     settings
 }
 
@@ -102,49 +105,4 @@ fn token(file: Option<&Path>) -> Result<Option<Token>, CliError> {
     Token::new(&text)
         .map(Some)
         .map_err(|error| CliError::Usage(clean_line(&format!("{from}: {error}"))))
-}
-
-/// Whoever judges by the command line.
-struct Judged(Judge);
-
-impl Policies for Judged {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn policy(&self, run: Run<'_>) -> Result<Box<dyn AbductivePolicy>, String> {
-        let models = self.0.models(run.recorder, run.spent_before, &Progress::start(true));
-        let models = models.map_err(|error| error.to_string())?;
-        Ok(self.0.policy(models.as_ref(), run.case))
-    }
-}
-
-/// Without colours, which are for terminals.
-fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
-}
-
-/// The reports of this program.
-struct Rendered;
-
-impl Reports for Rendered {
-    fn text(&self, name: &str, finished: &Finished) -> String {
-        plain(&report::text(&Report::new(name.to_owned(), finished), None))
-    }
-
-    fn markdown(&self, name: &str, finished: &Finished) -> String {
-        report::markdown(&Report::new(name.to_owned(), finished))
-    }
-
-    fn dot(&self, name: &str, finished: &Finished) -> String {
-        report::dot(&Report::new(name.to_owned(), finished))
-    }
-
-    fn mermaid(&self, name: &str, finished: &Finished) -> String {
-        report::mermaid(&Report::new(name.to_owned(), finished))
-    }
-
-    fn explanation(&self, name: &str, finished: &Finished, explanation: &Explanation) -> String {
-        plain(&report::explanation(&Report::new(name.to_owned(), finished), explanation, None))
-    }
 }

@@ -42,7 +42,7 @@ pub(crate) fn open(
         return Err(unusable("there is no such folder; name the one with the bundle or snapshot"));
     }
     if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
-        return open_servers(path, architecture);
+        return open_servers(path, architecture, read_options(None, reading, progress));
     }
     if !path.is_dir() {
         return Err(unusable(
@@ -69,15 +69,19 @@ pub(crate) fn open(
 }
 
 /// Starts the MCP servers of a configuration, and asks them for the incident.
-fn open_servers(path: &Path, architecture: Option<&Path>) -> Result<Source, CliError> {
+fn open_servers(
+    path: &Path,
+    architecture: Option<&Path>,
+    reading: ReadOptions,
+) -> Result<Source, CliError> {
     if architecture.is_some() {
         return Err(CliError::Usage(format!(
-            "--architecture goes with a snapshot, but {} names MCP servers, which tell the topology; \
-             leave the option out",
+            "--architecture goes with a snapshot, but {} names MCP servers; leave the option out, and \
+             name the file there (`architecture`) if it names a snapshot",
             path.display()
         )));
     }
-    let config = McpConfig::read(path)?;
+    let config = McpConfig::read(path)?.reading(reading);
     let (incident, contract) = runtime()?.block_on(async {
         tokio::select! {
             opened = McpSource::open(config) => opened.map_err(CliError::from),
@@ -102,6 +106,20 @@ fn open_snapshot(snapshot: Snapshot) -> Source {
     Source { incident, contract }
 }
 
+fn read_options(
+    architecture: Option<&Path>,
+    reading: &Reading,
+    progress: Option<Progress>,
+) -> ReadOptions {
+    ReadOptions {
+        architecture: architecture.map(Path::to_owned),
+        cache: reading.cache.clone().map(CacheAt::Folder),
+        max_memory: reading.max_memory,
+        progress,
+        ..ReadOptions::default()
+    }
+}
+
 /// Reads the folder of a snapshot.
 pub(crate) fn snapshot(
     path: &Path,
@@ -115,13 +133,7 @@ pub(crate) fn snapshot(
             reason: "this is a bundle; the tools ask Kubernetes snapshots (docs/sre.md)".to_owned(),
         });
     }
-    let options = ReadOptions {
-        architecture: architecture.map(Path::to_owned),
-        cache: reading.cache.clone().map(CacheAt::Folder),
-        max_memory: reading.max_memory,
-        progress,
-        ..ReadOptions::default()
-    };
+    let options = read_options(architecture, reading, progress);
     Snapshot::open(path, &options).map_err(|error| match error {
         SnapshotError::NothingKnown { .. } => CliError::Input {
             path: path.to_owned(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::reading::parse_size;
-use super::{Judging, Reading, parse_seconds};
+use super::{Calls, Judging, Reading, parse_seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
@@ -27,7 +27,8 @@ pub(crate) enum McpCommand {
 
 const SERVE_HELP: &str = "\
 Environment:
-  EOG_MCP_TOKEN  the token that clients must send, if --token-file names none
+  EOG_MCP_TOKEN  the token that clients must send, if --token-file names none: 16 to 1024
+                 letters, digits and signs of ASCII
 
 Examples:
   eog mcp serve --root ~/incidents --state ~/.local/state/eog
@@ -44,7 +45,7 @@ pub(crate) struct Serve {
     pub(crate) roots: Vec<PathBuf>,
 
     /// Folder in which investigations are stored, each with its journal, ledger and report. Made if
-    /// absent.
+    /// absent. Must not lie below a --root.
     #[arg(long, value_name = "DIR")]
     pub(crate) state: PathBuf,
 
@@ -55,9 +56,22 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    // Who judges the investigations of clients. The rules choose where to start, and tell.
+    // Who judges the investigations of clients.
     #[command(flatten)]
     pub(crate) judging: Judging,
+
+    /// Longest time for one attempt of a policy call, in seconds: 120, or 900 for a language model,
+    /// whose requests have a time-out of their own (llm.timeout_s in eog.toml).
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) policy_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) calls: Calls,
+
+    /// Most investigations that stay in --state. When one more begins, the oldest that does not run is
+    /// removed with its journal, whether it finished or was interrupted.
+    #[arg(long, value_name = "N", default_value = "1000")]
+    pub(crate) keep: NonZeroUsize,
 
     /// Most memory for folders that were read, such as 1G, by the size of their files. Those that
     /// were not used for longest make room.
@@ -81,7 +95,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) http: Option<SocketAddr>,
 
-    /// File with the token that clients must send as `Authorization: Bearer TOKEN`.
+    /// File with the token that clients must send as `Authorization: Bearer TOKEN`: 16 to 1024
+    /// letters, digits and signs of ASCII, without spaces.
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
 

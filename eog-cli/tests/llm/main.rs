@@ -15,5 +15,6 @@ mod interrupt;
 mod judging;
 mod lab;
 mod no_calls;
+mod over_mcp;
 mod reader;
 mod server;

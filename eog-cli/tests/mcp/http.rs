@@ -124,8 +124,12 @@ fn an_open_address_needs_a_token_and_a_name() {
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(refused(&[], None).contains("clients need a token"));
-    assert!(refused(&[], Some(TOKEN)).contains("--allow-host"));
+    let both = refused(&[], None);
+    assert!(both.contains("clients need a token") && both.contains("--allow-host"), "{both}");
+    let one = refused(&[], Some(TOKEN));
+    assert!(one.contains("--allow-host") && !one.contains("a token"), "{one}");
+    let one = refused(&["--allow-host", "x"], None);
+    assert!(one.contains("at least 16 characters") && !one.contains("--allow-host"), "{one}");
     assert!(refused(&["--allow-host", "x"], Some("short")).contains("fewer than 16 characters"));
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Place;
 
@@ -56,6 +56,62 @@ fn the_python_sdk_drives_the_server() {
     command.arg(script("drive.py"));
     let said = drive(command);
     assert!(said.contains("protocol 2025-11-25") && said.contains("protocol 2026-07-28"), "{said}");
+}
+
+/// Runs the inspector without its page. Gives what it prints as JSON.
+fn inspect(script: &Path, server: &[String], options: &[&str]) -> Value {
+    let output = Command::new("node")
+        .arg(script)
+        .arg("--cli")
+        .args(server)
+        .args(options)
+        .env("NO_PROXY", "127.0.0.1,localhost")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{options:?}: {said}");
+    assert!(!said.contains("ignored in schema"), "{options:?}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+#[test]
+fn the_inspector_drives_the_server() {
+    let package = "inspector/node_modules/@modelcontextprotocol/inspector";
+    let script = installed().join(package).join("cli/build/cli.js");
+    if !script.is_file() {
+        eprintln!("skipped: no inspector at {}; run .ci/interop", script.display());
+        return;
+    }
+    let place = Place::new();
+    let serve = place.command();
+    let words: Vec<String> = std::iter::once(serve.get_program())
+        .chain(serve.get_args())
+        .map(|word| word.to_str().unwrap().to_owned())
+        .collect();
+    let http = place.http(&[], Some(TOKEN));
+    let token = format!("Authorization: Bearer {TOKEN}");
+    let remote = ["--transport", "http", "--header", &token];
+    for (server, options) in [(words, &[][..]), (vec![http.url.clone()], &remote[..])] {
+        let inspect = |more: &[&str]| inspect(&script, &server, &[options, more].concat());
+        let listed = inspect(&["--method", "tools/list"]);
+        let names: Vec<&str> = listed["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        assert!(names.len() == 18 && names.contains(&"investigate"), "{names:?}");
+        let tool = ["--method", "tools/call", "--tool-name"];
+        let found =
+            inspect(&[&tool[..], &["investigate", "--tool-arg", "path=flash-sale"]].concat());
+        let found = &found["structuredContent"];
+        assert_eq!(found["origins"][0]["entities"][0]["entity"], "frontend", "{found}");
+        let address = found["resources"]["report"].as_str().unwrap();
+        let report = inspect(&["--method", "resources/read", "--uri", address]);
+        assert!(report["contents"][0]["text"].as_str().unwrap().starts_with("# "), "{report}");
+        let wrong = inspect(&[&tool[..], &["investigate", "--tool-arg", "pth=x"]].concat());
+        assert_eq!(wrong["isError"], true, "{wrong}");
+    }
 }
 
 #[test]

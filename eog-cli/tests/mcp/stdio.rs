@@ -168,6 +168,15 @@ async fn wrong_calls_are_told_what_would_be_right() {
         let refused = call("alert_summary", json!({"snapshot": path}));
         assert!(complaint(client.call_tool(refused).await).starts_with(&expected));
     }
+    let arguments = json!({"path": "flash-sale", "entity": "x", "start_time": "noon", "page": -1});
+    let wrong = complaint(client.call_tool(call("get_context", arguments)).await);
+    for name in ["entity: ", "did you mean entity_id?", "end_time: is missing", "page: "] {
+        assert!(wrong.contains(name), "{name} is not in {wrong}");
+    }
+    let arguments = json!({"path": "flash-sale", "entity_id": "x", "start_time": "noon",
+        "end_time": "2026-01-01T10:00:00Z"});
+    let wrong = complaint(client.call_tool(call("get_context", arguments)).await);
+    assert!(wrong.contains("start_time: ") && wrong.contains("give RFC 3339"), "{wrong}");
     let bundle =
         complaint(client.call_tool(call("alert_summary", json!({"snapshot": "flash-sale"}))).await);
     assert!(bundle.contains("this is a bundle; the tools need a snapshot"), "{bundle}");
@@ -204,8 +213,79 @@ fn junk_on_standard_input_is_answered() {
     writeln!(input, r#"{{"jsonrpc":"2.0","id":2,"method":"tools/list"}}"#).unwrap();
     assert_eq!(next()["id"], 2);
 
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":3,"method":"tools/lst"}}"#).unwrap();
+    let unknown = next();
+    assert_eq!((&unknown["error"]["code"], &unknown["id"]), (&json!(-32601), &json!(3)));
+    let message = unknown["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("no method \"tools/lst\"") && message.contains("tools/list"),
+        "{message}"
+    );
+
     drop(input);
     assert!(child.wait().unwrap().success(), "it ends with its client");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_policy_that_takes_too_long_is_recorded_as_failed() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let policy = place.roots().join("slow.sh");
+    std::fs::write(&policy, "#!/bin/sh\nexec sleep 3600\n").unwrap();
+    std::fs::set_permissions(&policy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = place.command();
+    let policy = format!("command:{}", policy.display());
+    command.args(["--policy-timeout", "1", "--policy", &policy]);
+    let transport = rmcp::transport::TokioChildProcess::new(tokio::process::Command::from(command));
+    let client = rmcp::ServiceExt::serve(client(), transport.unwrap()).await.unwrap();
+    let answer = content(client.call_tool(call("investigate", json!({"path": "snap"}))).await);
+    assert_eq!((&answer["failed"], &answer["evaluations"]), (&json!(1), &json!(1)), "{answer}");
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn only_as_many_investigations_stay_as_are_to_be_kept() {
+    let place = Place::new();
+    let mut command = place.command();
+    command.args(["--keep", "2"]);
+    let transport = rmcp::transport::TokioChildProcess::new(tokio::process::Command::from(command));
+    let client = rmcp::ServiceExt::serve(client(), transport.unwrap()).await.unwrap();
+    for _ in 0..3 {
+        content(client.call_tool(call("investigate", json!({"path": "snap"}))).await);
+    }
+    let listed = content(client.call_tool(call("list_investigations", json!({}))).await);
+    let ids: Vec<&Value> = listed["investigations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["investigation"])
+        .collect();
+    assert_eq!(ids, ["inv-000003", "inv-000002"]);
+    let gone = json!({"investigation": "inv-000001"});
+    let gone = complaint(client.call_tool(call("resume", gone)).await);
+    assert!(gone.contains("there is no investigation \"inv-000001\""), "{gone}");
+    client.cancel().await.unwrap();
+}
+
+#[test]
+fn a_state_folder_below_a_root_is_refused() {
+    let place = Place::new();
+    let output = Command::new(env!("CARGO_BIN_EXE_eog"))
+        .args(["mcp", "serve", "--root"])
+        .arg(place.roots())
+        .arg("--state")
+        .arg(place.roots().join("flash-sale/state"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("lies below the root") && said.contains("outside of every root"),
+        "{said}"
+    );
+    assert!(!place.roots().join("flash-sale/state").exists(), "nothing is made");
 }
 
 #[cfg(unix)]

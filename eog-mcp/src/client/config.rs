@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use eog_core::Window;
+use eog_sre::ReadOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -50,6 +51,10 @@ pub struct McpConfig {
     pub(super) baseline: Option<Window>,
     /// A bundle that the incident is read from, in place of the queries below.
     pub(super) bundle: Option<PathBuf>,
+    /// The same, a snapshot.
+    pub(super) snapshot: Option<PathBuf>,
+    /// Application architecture (JSON) that goes with the snapshot.
+    pub(super) architecture: Option<PathBuf>,
     pub(super) topology: Vec<TopologyQuery>,
     pub(super) alerts: Vec<AlertQuery>,
     pub(super) findings: Vec<FindingQuery>,
@@ -62,6 +67,8 @@ pub struct McpConfig {
     place: String,
     #[serde(skip)]
     pub(super) warnings: Vec<String>,
+    #[serde(skip)]
+    pub(super) reading: ReadOptions,
 }
 
 /// How much one page of a context holds.
@@ -275,6 +282,14 @@ impl McpConfig {
         Ok(config)
     }
 
+    /// How the `snapshot` is read, if the configuration names one. The architecture is that of the
+    /// configuration all the same.
+    #[must_use]
+    pub fn reading(mut self, options: ReadOptions) -> Self {
+        self.reading = options;
+        self
+    }
+
     fn wrong(&self, part: &str, reason: impl Into<String>) -> SourceError {
         SourceError::config(format!("{}: {part}", self.place), reason)
     }
@@ -373,10 +388,19 @@ impl McpConfig {
             return Err(self.wrong("limits", "a limit of 0 allows nothing"));
         }
         let own_queries = self.topology.len() + self.alerts.len() + self.findings.len();
-        if self.bundle.is_some() && own_queries > 0 {
-            let reason =
-                "the incident is read from the bundle; leave out topology, alerts, findings";
-            return Err(self.wrong("bundle", reason));
+        for (part, folder) in [("bundle", &self.bundle), ("snapshot", &self.snapshot)] {
+            if folder.is_some() && own_queries > 0 {
+                let reason = format!(
+                    "the incident is read from the {part}; leave out topology, alerts, findings"
+                );
+                return Err(self.wrong(part, reason));
+            }
+        }
+        if self.bundle.is_some() && self.snapshot.is_some() {
+            return Err(self.wrong("snapshot", "give a `bundle` or a `snapshot`, not both"));
+        }
+        if self.architecture.is_some() && self.snapshot.is_none() {
+            return Err(self.wrong("architecture", "it goes with a `snapshot`, and there is none"));
         }
         for (part, call, about) in self.calls() {
             self.check_call(&part, call, about)?;
@@ -504,6 +528,8 @@ mod tests {
             (context.replace("{entity}", "{start:noon}"), "no format of a time"),
             (context.replace("{entity}", "{start"), "has no partner"),
             (format!("{context}\nlimits.tokens = 0"), "a limit of 0"),
+            (format!("bundle = 'b'\nsnapshot = 's'\n{context}"), "not both"),
+            (format!("architecture = 'a.json'\n{context}"), "goes with a `snapshot`"),
             (evidence(""), "either `finding` or `series`"),
             (evidence(&format!("limit = 0\n{finding}")), "a limit of 0"),
             (format!("{}\n{}", evidence(finding), evidence(finding)), "the same name"),

@@ -1,12 +1,15 @@
 //! From the answer of a tool to rows of named fields.
 
+mod json;
+
 use std::collections::BTreeMap;
 
+use super::connection::ToolAnswer;
 use regex::Regex;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::connection::ToolAnswer;
+use json::JsonRows;
+pub(super) use json::json_of;
 
 /// Most rows that are taken from one answer.
 pub(super) const MAX_ROWS: usize = 10_000;
@@ -24,16 +27,6 @@ pub(super) enum Rows {
     Regex(Pattern),
     /// A text with columns.
     Table(Table),
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct JsonRows {
-    /// A JSON pointer to the list of rows; `*` stands for every element of a list or map. What is
-    /// found and is no list is one row.
-    at: String,
-    /// The fields, each a JSON pointer within its row. Without any, the members of the row.
-    fields: BTreeMap<String, String>,
 }
 
 /// A regular expression whose groups have names.
@@ -128,17 +121,14 @@ impl Row {
         self.0.insert(name.to_owned(), value.to_owned());
     }
 
-    fn set_json(&mut self, name: &str, value: &Value) {
-        match value {
-            Value::Null => {}
-            Value::String(text) => self.set(name, text),
-            other => self.set(name, &other.to_string()),
-        }
+    /// How long its texts are together.
+    fn bytes(&self) -> usize {
+        self.0.values().map(String::len).sum()
     }
 }
 
 /// Rows, and how many were too many.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) rows: Vec<Row>,
     pub(super) left_out: usize,
@@ -148,7 +138,7 @@ impl Rows {
     /// Reads an answer.
     pub(super) fn read(&self, answer: &ToolAnswer) -> Result<Read, String> {
         let rows: Vec<Row> = match self {
-            Self::Json(json) => json.read(answer)?,
+            Self::Json(json) => return json.read(answer),
             Self::Regex(pattern) => {
                 let found = pattern.0.captures_iter(&answer.text);
                 found.map(|found| pattern.row(&found)).collect()
@@ -159,68 +149,6 @@ impl Rows {
         let mut rows = rows;
         rows.truncate(MAX_ROWS);
         Ok(Read { rows, left_out })
-    }
-}
-
-/// The JSON of an answer: its structured content, else its text.
-pub(super) fn json_of(answer: &ToolAnswer) -> Result<Value, String> {
-    if let Some(structured) = &answer.structured {
-        return Ok(structured.clone());
-    }
-    serde_json::from_str(&answer.text).map_err(|error| {
-        let begin = eog_evidence::shorten(&answer.text, 80);
-        format!(
-            "the answer has no structured content, and its text is no JSON ({error}): {begin:?}"
-        )
-    })
-}
-
-impl JsonRows {
-    fn read(&self, answer: &ToolAnswer) -> Result<Vec<Row>, String> {
-        let value = json_of(answer)?;
-        let mut found = Vec::new();
-        let path: Vec<&str> = self.at.split('/').skip(1).collect();
-        select(&value, &path, &mut found);
-        if found.is_empty() && !self.at.contains('*') {
-            return Err(format!("the answer has nothing at {:?}", self.at));
-        }
-        let rows = found.into_iter().flat_map(|value| match value {
-            Value::Array(rows) => rows.iter().collect(),
-            Value::Null => Vec::new(),
-            row => vec![row],
-        });
-        Ok(rows.map(|row| self.row(row)).collect())
-    }
-
-    fn row(&self, value: &Value) -> Row {
-        let mut row = Row::default();
-        if self.fields.is_empty() {
-            for (name, value) in value.as_object().into_iter().flatten() {
-                row.set_json(name, value);
-            }
-        }
-        for (name, pointer) in &self.fields {
-            if let Some(value) = value.pointer(pointer) {
-                row.set_json(name, value);
-            }
-        }
-        row
-    }
-}
-
-/// What lies at the end of a path, in which `*` is every element.
-fn select<'v>(value: &'v Value, path: &[&str], found: &mut Vec<&'v Value>) {
-    let Some((step, rest)) = path.split_first() else {
-        found.push(value);
-        return;
-    };
-    let inner: Vec<&Value> = match (*step, value) {
-        ("*", Value::Array(list)) => list.iter().collect(),
-        ("*", Value::Object(map)) => map.values().collect(),
-        (step, value) => value.pointer(&format!("/{step}")).into_iter().collect(),
-    };
-    for value in inner {
-        select(value, rest, found);
     }
 }
 
@@ -293,45 +221,25 @@ fn separated<'l>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn answer(structured: Option<Value>, text: &str) -> ToolAnswer {
+    pub(crate) fn answer(structured: Option<Value>, text: &str) -> ToolAnswer {
         ToolAnswer { structured, text: text.to_owned() }
     }
 
-    fn rows(how: Value, answer: &ToolAnswer) -> Result<Vec<Vec<(String, String)>>, String> {
+    pub(crate) fn rows(
+        how: Value,
+        answer: &ToolAnswer,
+    ) -> Result<Vec<Vec<(String, String)>>, String> {
         let how: Rows = serde_json::from_value(how).map_err(|error| error.to_string())?;
         let read = how.read(answer)?;
         Ok(read.rows.into_iter().map(|row| row.0.into_iter().collect()).collect())
     }
 
-    fn row(fields: &[(&str, &str)]) -> Vec<(String, String)> {
+    pub(crate) fn row(fields: &[(&str, &str)]) -> Vec<(String, String)> {
         fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
-
-    #[test]
-    fn json_is_read_by_pointers() {
-        let series = json!({"data": {"result": [
-            {"values": [[1, "0.5"], [2, null]]}, {"values": [[3, "0.7"]]}]}});
-        let how =
-            json!({"json": {"at": "/data/result/*/values", "fields": {"t": "/0", "v": "/1"}}});
-        let expected = [
-            row(&[("t", "1"), ("v", "0.5")]),
-            row(&[("t", "2")]),
-            row(&[("t", "3"), ("v", "0.7")]),
-        ];
-        assert_eq!(rows(how.clone(), &answer(Some(series.clone()), "")).unwrap(), expected);
-        assert_eq!(rows(how, &answer(None, &series.to_string())).unwrap(), expected);
-
-        let plain = answer(None, r#"{"a": {"b": 1}, "c": true}"#);
-        let all = rows(json!({"json": {}}), &plain).unwrap();
-        assert_eq!(all, [row(&[("a", r#"{"b":1}"#), ("c", "true")])]);
-        let error = rows(json!({"json": {"at": "/items"}}), &plain).unwrap_err();
-        assert!(error.contains("nothing at \"/items\""), "{error}");
-        let error = rows(json!({"json": {}}), &answer(None, "hello")).unwrap_err();
-        assert!(error.contains("no JSON") && error.contains("hello"), "{error}");
     }
 
     #[test]

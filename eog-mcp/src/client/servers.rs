@@ -9,6 +9,10 @@ use serde_json::{Map, Value};
 
 use super::error::SourceError;
 
+/// The longest answer that can be had over HTTP, in bytes: the library that speaks it reads no longer
+/// body, and has no setting for that.
+const MAX_OVER_HTTP: usize = 16 << 20;
+
 /// One server and its bounds, as configured. `${NAME}` stands for a variable of the environment in
 /// every text, `${NAME:-otherwise}` for one that may be missing, and `${CONFIG_DIR}` for the folder
 /// of the configuration.
@@ -37,7 +41,7 @@ pub struct ServerConfig {
     pub call_seconds: Option<u64>,
     /// Seconds for one call, whatever progress it reports: 300 unless given.
     pub call_seconds_at_most: Option<u64>,
-    /// The longest answer in bytes: 8 MiB unless given.
+    /// The longest answer in bytes: 8 MiB unless given, and at most 16 MiB from an address.
     pub max_answer_bytes: Option<usize>,
     /// Bounds of single tools, by name.
     pub tool: BTreeMap<String, ToolConfig>,
@@ -207,6 +211,13 @@ impl ServerConfig {
         if any_zero || server.startup.is_zero() || server.max_answer == 0 {
             return Err("a bound of 0 allows nothing; leave it out for the usual one".to_owned());
         }
+        if matches!(server.reach, Reach::Http { .. }) && server.max_answer > MAX_OVER_HTTP {
+            return Err(format!(
+                "max_answer_bytes is {}, but from an address at most {MAX_OVER_HTTP} (16 MiB) are \
+                 taken: set it to that or less, and have the tool answer in pages",
+                server.max_answer
+            ));
+        }
         Ok(server)
     }
 }
@@ -374,6 +385,12 @@ mod tests {
             check(&config).unwrap_err()
         };
         assert!(server(|_| {}).contains("give `command`"));
+        assert!(
+            server(
+                |s| (s.url, s.max_answer_bytes) = (Some("http://x".into()), Some((16 << 20) + 1))
+            )
+            .contains("at most 16777216 (16 MiB)")
+        );
         assert!(server(|s| s.url = Some("ftp://x".into())).contains("neither http://"));
         assert!(
             server(|s| (s.url, s.command) = (Some("http://x".into()), Some("x".into())))

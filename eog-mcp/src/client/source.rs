@@ -1,9 +1,11 @@
 //! An incident and its context, opened from a configuration.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use eog_core::{Anomaly, ContextContract, EvidenceKind, Finding, Signal, Topology};
 use eog_evidence::{Bundle, Incident, shorten};
+use eog_sre::{ReadOptions, Snapshot};
 
 use super::config::{Call, McpConfig};
 use super::context::{McpContext, Remotes, ask, of_window};
@@ -81,13 +83,7 @@ impl Start<'_> {
     async fn incident(&self) -> Result<(Incident, Vec<Finding>), SourceError> {
         let config = self.config;
         let mut warnings = config.warnings.clone();
-        if let Some(bundle) = &config.bundle {
-            let folder = config.folder.join(bundle);
-            let bundle = Bundle::read(&folder).map_err(|error| SourceError::Incident {
-                place: folder.display().to_string(),
-                reason: error.to_string(),
-            })?;
-            let mut incident = bundle.incident();
+        if let Some(mut incident) = self.recorded()? {
             incident.window = config.window.or(incident.window);
             incident.warnings.append(&mut warnings);
             let told = incident.changes.iter().chain(&incident.failures).cloned().collect();
@@ -113,6 +109,31 @@ impl Start<'_> {
             ..Incident::default()
         };
         Ok((incident, told))
+    }
+
+    /// The incident of a folder, if the configuration names one.
+    fn recorded(&self) -> Result<Option<Incident>, SourceError> {
+        let config = self.config;
+        let unusable = |folder: &Path, reason: String| SourceError::Incident {
+            place: folder.display().to_string(),
+            reason,
+        };
+        if let Some(bundle) = &config.bundle {
+            let folder = config.folder.join(bundle);
+            let bundle =
+                Bundle::read(&folder).map_err(|error| unusable(&folder, error.to_string()))?;
+            return Ok(Some(bundle.incident()));
+        }
+        let Some(snapshot) = &config.snapshot else { return Ok(None) };
+        let folder = config.folder.join(snapshot);
+        let options = ReadOptions {
+            architecture: config.architecture.as_ref().map(|file| config.folder.join(file)),
+            ..config.reading.clone()
+        };
+        let snapshot = Snapshot::open(&folder, &options)
+            .map_err(|error| unusable(&folder, error.to_string()))?;
+        let graph = snapshot.graph();
+        Ok(Some(snapshot.incident(&graph)))
     }
 
     async fn topology(&self, warnings: &mut Vec<String>) -> Result<Topology, SourceError> {

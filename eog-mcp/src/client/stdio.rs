@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use eog::processes::ProcessGroup;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -88,10 +89,7 @@ impl Pipes {
         if let Some(folder) = &launch.cwd {
             command.current_dir(folder);
         }
-        #[cfg(unix)]
-        command.process_group(0);
-        let mut child = command.spawn()?;
-        let group = ProcessGroup(child.id());
+        let (mut child, group) = ProcessGroup::spawn(&mut command)?;
         let missing = || io::Error::other("a pipe is missing");
         let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
         let input = Arc::new(Mutex::new(child.stdin.take()));
@@ -278,21 +276,6 @@ impl Transport<RoleClient> for Pipes {
         }
         let _ = tokio::time::timeout(LAST_WORDS, self.child.wait()).await;
         Ok(())
-    }
-}
-
-/// The processes that a server and its children form; killed when this goes out of scope.
-struct ProcessGroup(Option<u32>);
-
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(leader) = self.0.and_then(|id| i32::try_from(id).ok())
-            && let Some(leader) = rustix::process::Pid::from_raw(leader)
-        {
-            // Fails when all have ended already, which is what is wanted.
-            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! A server over streamable HTTP.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::sync::Arc;
 
-use rmcp::model::JsonRpcMessage;
+use rmcp::model::{ErrorData, JsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
+use serde::Serialize;
 
 use super::notes::Notes;
 
@@ -37,13 +39,15 @@ pub(super) fn transport(
         custom.insert(name, value);
     }
     let inner = StreamableHttpClientTransport::from_config(config.custom_headers(custom));
-    Ok(Attentive { inner, notes: Arc::clone(notes) })
+    Ok(Attentive { inner, max_answer, notes: Arc::clone(notes) })
 }
 
 /// A transport that ends when the server refuses a request without saying which one: that request
-/// would wait in vain. Some servers tell so that they do not know a session.
+/// would wait in vain. Some servers tell so that they do not know a session. Answers that are too long
+/// are refused: the library bounds the events of a stream by our setting, but a whole body by its own.
 struct Attentive<T> {
     inner: T,
+    max_answer: usize,
     notes: Arc<Notes>,
 }
 
@@ -66,10 +70,48 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Attentive<T> {
             self.notes.ended(format!("it refused a request with {}: {said}", refused.error.code.0));
             return None;
         }
+        if let JsonRpcMessage::Response(response) = &message
+            && is_longer(response, self.max_answer)
+        {
+            let reason = format!("its answer is longer than {} bytes", self.max_answer);
+            let refused = ErrorData::internal_error(reason, None);
+            return Some(JsonRpcMessage::error(refused, Some(response.id.clone())));
+        }
         Some(message)
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
         self.inner.close()
+    }
+}
+
+/// Whether something is longer than a bound, in bytes as JSON without white space.
+fn is_longer(value: &impl Serialize, bound: usize) -> bool {
+    serde_json::to_writer(Bounded(bound), value).is_err()
+}
+
+/// Takes so many bytes, and keeps none.
+struct Bounded(usize);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_is_counted_to_the_byte() {
+        let answer = serde_json::json!({"text": "ab"});
+        assert_eq!(answer.to_string().len(), 13);
+        assert!(!is_longer(&answer, 13) && is_longer(&answer, 12));
     }
 }

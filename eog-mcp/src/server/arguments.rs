@@ -1,6 +1,6 @@
 //! The arguments of the tools about investigations, and what is wrong with wrong ones.
 
-use eog::{EntityId, Window};
+use eog::{ContextRequest, EntityId, Timestamp, Window};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use schemars::JsonSchema;
@@ -91,6 +91,67 @@ pub(super) struct List {
     pub(super) limit: Option<usize>,
     /// How many to pass over, newest first.
     pub(super) offset: Option<usize>,
+}
+
+/// Arguments of `get_context`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetContext {
+    /// Folder of the incident below a root of the server: a bundle or a snapshot. May be left out
+    /// when the server has one root and that is the folder.
+    pub(super) path: Option<String>,
+    /// Application architecture (a JSON file below a root) that goes with a snapshot.
+    pub(super) architecture: Option<String>,
+    /// The entity, such as `shop/Service/cart`.
+    entity_id: String,
+    /// Start of the window, in RFC 3339.
+    start_time: String,
+    /// End of the window, in RFC 3339.
+    end_time: String,
+    /// Which page of the context, counted from 1; 0 asks for all of them at once. 1 unless given.
+    page: Option<u32>,
+    /// How often the entity is being visited, counted from 1: later visits may be told more. 1 unless
+    /// given.
+    visit: Option<u32>,
+    /// Entities whose messages are new since the last visit; more may be told about exactly these
+    /// relations.
+    #[schemars(length(max = 10_000))]
+    changed_neighbours: Option<Vec<String>>,
+}
+
+impl GetContext {
+    const NAME: &'static str = "get_context";
+
+    /// What the controller would ask.
+    pub(super) fn request(&self) -> Result<ContextRequest, Problem> {
+        let wrong = |name: &str, reason: String| Problem::Arguments {
+            tool: Self::NAME.to_owned(),
+            wrong: vec![format!("{name}: {reason}")],
+        };
+        let instant = |name: &str, text: &str| -> Result<Timestamp, Problem> {
+            let read = text.trim().parse();
+            read.map_err(|error: jiff::Error| {
+                wrong(name, format!("{error}; give RFC 3339, such as 2026-01-01T10:00:00Z"))
+            })
+        };
+        let start = instant("start_time", &self.start_time)?;
+        let end = instant("end_time", &self.end_time)?;
+        let window =
+            Window::new(start, end).map_err(|error| wrong("end_time", error.to_string()))?;
+        let id = |name: &str, text: &String| {
+            EntityId::new(text.clone()).map_err(|error| wrong(name, error.to_string()))
+        };
+        let neighbours = self.changed_neighbours.iter().flatten();
+        Ok(ContextRequest {
+            entity: id("entity_id", &self.entity_id)?,
+            window,
+            page: self.page.unwrap_or(1),
+            visit: self.visit.unwrap_or(1),
+            changed_neighbours: neighbours
+                .map(|text| id("changed_neighbours", text))
+                .collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 impl Investigate {

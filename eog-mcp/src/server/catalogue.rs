@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::answers::{Compared, Explained, Investigated, Listed};
-use super::arguments::{Checked, Diff, Explain, Investigate, List, Resume};
+use super::arguments::{Checked, Diff, Explain, GetContext, Investigate, List, Resume};
 use super::roots::Roots;
 
 /// What a call runs.
@@ -19,6 +19,7 @@ pub(super) enum Kind {
     Explain,
     Diff,
     List,
+    Context,
     Snapshot(&'static ToolInfo),
 }
 
@@ -106,6 +107,13 @@ impl Catalogue {
             LIST,
             reads(),
         );
+        self.add::<GetContext, eog::LocalContext>(
+            Kind::Context,
+            "get_context",
+            "The evidence on one entity",
+            GET_CONTEXT,
+            reads(),
+        );
     }
 
     fn add<A: JsonSchema, R: JsonSchema>(
@@ -168,7 +176,28 @@ fn reads() -> ToolAnnotations {
 }
 
 fn object(schema: &Value) -> Arc<JsonObject> {
+    let mut schema = schema.clone();
+    without_widths(&mut schema);
     Arc::new(schema.as_object().cloned().unwrap_or_default())
+}
+
+/// Leaves out the formats that say how wide a number is in Rust: JSON Schema has none for numbers, and
+/// clients warn of each.
+fn without_widths(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            let is_number = fields.get("type").is_some_and(|kind| {
+                let kinds = kind.as_array().map_or(std::slice::from_ref(kind), Vec::as_slice);
+                kinds.iter().any(|kind| kind == "integer" || kind == "number")
+            });
+            if is_number && fields.get("format").is_some_and(Value::is_string) {
+                fields.remove("format");
+            }
+            fields.values_mut().for_each(without_widths);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_widths),
+        _ => {}
+    }
 }
 
 const INVESTIGATE: &str = "\
@@ -208,3 +237,11 @@ concluded. Use it to see what another window, budget or profile changed.";
 const LIST: &str = "\
 The investigations of this server, newest first: id, incident, whether it runs, has finished or was
 interrupted, and the origins it found. Give an id to `explain`, `diff` or `resume`.";
+
+const GET_CONTEXT: &str = "\
+The bounded evidence on one entity of an incident in a window, strongest first: findings with their
+times and excerpts, entities that they name, and what was left out. This is the context contract as
+`investigate` uses it, for bundles and snapshots alike, so that another engine can investigate with
+this server as its source.
+
+For questions of your own about a snapshot the other tools say more.";

@@ -33,13 +33,22 @@ pub enum ServeError {
         /// Why not.
         source: std::io::Error,
     },
+    /// The state folder lies below a root.
+    #[error("the state folder {} lies below the root {}, where clients could read what others \
+             investigated; name one outside of every root", state.display(), root.display())]
+    StateInRoot {
+        /// The state folder.
+        state: PathBuf,
+        /// The root.
+        root: PathBuf,
+    },
     /// An address that others can reach, without what must protect it.
-    #[error("{address} can be reached from other machines, so {missing}")]
+    #[error("{address} can be reached from other machines, so {}", missing.join("; and "))]
     Unprotected {
         /// The address.
         address: std::net::SocketAddr,
-        /// What is missing, and how to give it.
-        missing: &'static str,
+        /// All that is missing, and how to give it.
+        missing: Vec<&'static str>,
     },
     /// A token that is not safe or cannot be sent.
     #[error("the token cannot be used: {0}")]
@@ -66,8 +75,12 @@ pub(super) enum Problem {
     UnknownInvestigation { id: String, nearest: Vec<String> },
     #[error("{0} is running; wait until it has ended, or cancel the call that runs it")]
     StillRuns(InvestigationId),
-    #[error("{0} was interrupted before its first step was stored; investigate anew")]
+    #[error("{0} was interrupted before its first step was stored; `resume` begins it")]
     Empty(InvestigationId),
+    #[error("time was up before {0} could choose where to start; `resume` goes on with it")]
+    NotBegun(InvestigationId),
+    #[error("{0}")]
+    Judge(String),
     #[error(
         "{entity} was never evaluated in {id}; evaluated were, among others: {}", others.join(", ")
     )]

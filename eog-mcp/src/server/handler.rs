@@ -6,11 +6,11 @@ use eog::EntityId;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-    CreateTaskResult, ElicitRequestParams, GetTaskParams, GetTaskResult, Implementation,
-    InputRequiredResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
-    UpdateTaskParams,
+    CreateTaskResult, CustomRequest, CustomResult, ElicitRequestParams, ErrorCode, GetTaskParams,
+    GetTaskResult, Implementation, InputRequiredResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::{ElicitationMode, Peer, RequestContext, RoleServer};
 use rmcp::task_manager::{TaskContext, TaskExit};
@@ -72,6 +72,20 @@ impl ServerHandler for Server {
         let mut voice = Voice::of(&context);
         let cancel = context.ct.child_token();
         Ok(self.answer(request, &mut voice, &cancel).await.unwrap_or_else(|problem| told(&problem)))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = eog_evidence::shorten(&request.method, 100);
+        let message = format!(
+            "there is no method {method:?}; this server answers initialize, server/discover, ping, \
+             tools/list, tools/call, resources/list, resources/templates/list, resources/read, \
+             tasks/get, tasks/update and tasks/cancel"
+        );
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
     async fn get_task(
@@ -192,6 +206,7 @@ impl Server {
                 Kind::Explain => server.explain(&server.read(&name, offered, arguments)?),
                 Kind::Diff => server.diff(&server.read(&name, offered, arguments)?),
                 Kind::List => server.list(&server.read(&name, offered, arguments)?),
+                Kind::Context => server.context(&server.read(&name, offered, arguments)?),
                 Kind::Snapshot(info) => server.question(info, &offered.arguments, arguments),
                 Kind::Investigate | Kind::Resume => {
                     Err(Problem::Store(format!("{name} is no short call")))

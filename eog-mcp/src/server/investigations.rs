@@ -1,28 +1,17 @@
 //! Running an investigation for a client: begin it, go on with it, ask about what is missing.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use eog::{
-    Budget, CallRecorder, Case, Config, Controller, Engine, EntityId, EntryBody, Event,
-    EventSender, EventStream, Finished, Journal, JournalError, Ledger, Limits, Observation,
-    StopReason,
-};
-use eog_evidence::open_case;
+use eog::{Controller, EntityId, Event, EventStream, Finished, Journal, StopReason};
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Investigated;
-use super::arguments::{Investigate, Profile};
-use super::ask::{self, Gap, Supplemented};
+use super::arguments::Investigate;
+use super::ask::Gap;
+use super::course::{Cancel, Steering};
 use super::error::Problem;
 use super::handler::{Asked, Voice};
-use super::library::Loaded;
-use super::store::{Began, Ended, InvestigationId, Part};
-use super::{Run as Judged, Server, words};
-
-/// Policy calls of an investigation unless the caller says otherwise.
-const BUDGET: u64 = 200;
+use super::store::{Began, Ended, InvestigationId};
+use super::{Server, words};
 
 /// What is to be run.
 pub(super) enum Work {
@@ -36,12 +25,12 @@ pub(super) enum Work {
 pub(super) type Answers = Vec<(EntityId, Option<String>)>;
 
 /// A run that has ended.
-struct Run {
-    id: InvestigationId,
-    answer: Investigated,
-    text: String,
+pub(super) struct Run {
+    pub(super) id: InvestigationId,
+    pub(super) answer: Investigated,
+    pub(super) text: String,
     /// What a person may know more about.
-    questions: Vec<Gap>,
+    pub(super) questions: Vec<Gap>,
 }
 
 impl Run {
@@ -63,7 +52,7 @@ pub(super) fn result(
 }
 
 /// Cancels a run when nobody waits for it any more.
-struct CancelOnDrop(eog::Handle);
+struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
@@ -114,213 +103,27 @@ impl Server {
             return Err(Problem::GoingDown);
         }
         let turn = self.0.runner.turn(cancel).await?;
-        let (events, mut stream) = eog::events();
-        let (handle, controls) = eog::handle();
-        let watched = CancelOnDrop(handle.clone());
+        let (steering, mut stream) = Steering::new();
+        let watched = CancelOnDrop(steering.cancel());
         let server = self.clone();
         let mut done = self.0.tracker.spawn_blocking(move || {
             let _turn = turn;
-            server.run_here(work, &handle, controls, events)
+            server.run_here(work, steering)
         });
-        let forward = follow(&mut stream, voice, cancel, &watched.0, &self.0.stop);
-        forward.await;
-        let run = (&mut done).await.map_err(|error| {
+        follow(&mut stream, voice, cancel, &watched.0, &self.0.stop).await;
+        let run = tokio::select! {
+            biased;
+            run = &mut done => run,
+            () = either(cancel, &self.0.stop) => {
+                watched.0.cancel();
+                (&mut done).await
+            }
+        };
+        let run = run.map_err(|error| {
             Problem::Store(format!("the investigation broke off, which is a defect: {error}"))
         })?;
         drop(watched);
         run
-    }
-
-    /// The run itself. Blocks this thread until it has ended.
-    fn run_here(
-        &self,
-        work: Work,
-        handle: &eog::Handle,
-        controls: eog::Controls,
-        events: EventSender,
-    ) -> Result<Run, Problem> {
-        let shared = &self.0;
-        let seconds = match &work {
-            Work::Begin(arguments) => arguments.seconds,
-            Work::GoOn { seconds, .. } => *seconds,
-        };
-        let asked_for = seconds.map_or(shared.settings.max_time, Duration::from_secs);
-        let limits =
-            Limits { deadline: Some(asked_for.min(shared.settings.max_time)), ..Limits::default() };
-        let runtime = tokio::runtime::Handle::current();
-        let (id, name, finished) = match work {
-            Work::Begin(arguments) => {
-                let Beginning { began, source, case, config } = self.begin(&arguments)?;
-                let id = shared.store.create(&began)?;
-                let _live = shared.runner.mark(&id);
-                let contract = Supplemented::new(source, &Default::default(), case.window);
-                let path = shared.store.journal(&id);
-                let (recorder, records) = CallRecorder::beside(&path)?;
-                let spent_before = records.usage_so_far();
-                let run = Judged { case: &case, recorder: &recorder, spent_before };
-                let policy = shared.policies.policy(run).map_err(Problem::Store)?;
-                let engine = Engine::new(contract, policy)
-                    .with_limits(limits)
-                    .with_events(events)
-                    .with_controls(controls)
-                    .with_journal(Journal::create(&path)?)
-                    .with_recorder(recorder, spent_before);
-                let finished = runtime.block_on(engine.investigate(config, case));
-                (id, began.name, finished)
-            }
-            Work::GoOn { id, answers, .. } => {
-                let began = shared.store.began(&id)?;
-                let path = shared.store.journal(&id);
-                // Whoever has the journal is the one that runs it.
-                let (journal, recovered) = open_journal(&id, &path)?;
-                let _live = shared.runner.mark(&id);
-                let ledger = recovered.ledger;
-                let case = self.same_judge(&id, &ledger)?;
-                let source = self.source(&began)?;
-                same_case(&began, &source, &ledger)?;
-                let answers = self.to_open_questions(&id, &ledger, answers)?;
-                let told = self.note(&id, &answers)?;
-                shared.store.forget_end(&id)?;
-                let contract = Supplemented::new(source, &shared.store.people(&id), case.window);
-                let (recorder, records) = CallRecorder::beside(&path)?;
-                let spent_before = records.usage_so_far();
-                let run = Judged { case, recorder: &recorder, spent_before };
-                let policy = shared.policies.policy(run).map_err(Problem::Store)?;
-                let engine = Engine::new(contract, policy)
-                    .with_limits(limits)
-                    .with_events(events)
-                    .with_controls(controls)
-                    .with_journal(journal)
-                    .with_recorder(recorder, spent_before);
-                let finished = runtime.block_on(async {
-                    for entity in told {
-                        // It is taken in as soon as the run goes on; a few always fit.
-                        let _ = handle.observe(Observation::NewEvidence(entity)).await;
-                    }
-                    engine.resume(&ledger).await
-                });
-                let finished = finished.map_err(|error| unusable(&id, &error))?;
-                (id, began.name, finished)
-            }
-        };
-        self.end(id, &name, finished)
-    }
-
-    fn begin(&self, arguments: &Investigate) -> Result<Beginning, Problem> {
-        let shared = &self.0;
-        let window = arguments.window()?;
-        let folder = shared.roots.folder(arguments.path.as_deref())?;
-        let architecture =
-            arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
-        let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref(), &called)?;
-        let case =
-            open_case(&source.incident, window).map_err(|error| Problem::start(&called, &error))?;
-        let rules = match arguments.profile {
-            Some(Profile::Paper) => Config::paper(),
-            Some(Profile::Default) | None => Config::default(),
-        };
-        let config = Config {
-            policy: Some(shared.policies.name()),
-            budget: Budget::hops(arguments.budget.unwrap_or(BUDGET)),
-            ..rules
-        };
-        let began = Began::new(source.incident.name.clone(), folder, architecture);
-        Ok(Beginning { began, source, case, config })
-    }
-
-    /// The incident of a stored investigation, if this server may read it.
-    fn source(&self, began: &Began) -> Result<Arc<Loaded>, Problem> {
-        let shared = &self.0;
-        let folder = shared.roots.allow(&began.folder)?;
-        let architecture =
-            began.architecture.as_deref().map(|path| shared.roots.allow(path)).transpose()?;
-        shared.library.load(&folder, architecture.as_deref(), &shared.roots.name(&folder))
-    }
-
-    /// Refuses to let somebody else judge than the ledger names. Gives what it began with.
-    pub(super) fn same_judge<'l>(
-        &self,
-        id: &InvestigationId,
-        ledger: &'l Ledger,
-    ) -> Result<&'l Case, Problem> {
-        let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|entry| &entry.body)
-        else {
-            return Err(Problem::Empty(id.clone()));
-        };
-        let now = self.0.policies.name();
-        match &opened.config.policy {
-            Some(then) if *then != now => {
-                Err(Problem::OtherJudge { id: id.clone(), then: then.clone(), now })
-            }
-            _ => Ok(&opened.case),
-        }
-    }
-
-    /// The answers to what may be asked at this point. Others come from a client that was not asked.
-    fn to_open_questions(
-        &self,
-        id: &InvestigationId,
-        ledger: &Ledger,
-        answers: Answers,
-    ) -> Result<Answers, Problem> {
-        if answers.is_empty() {
-            return Ok(answers);
-        }
-        let controller = Controller::restore(ledger).map_err(|error| unusable(id, &error))?;
-        let open = ask::questions(&controller, &self.0.store.people(id));
-        let is_open = |entity: &EntityId| open.iter().any(|gap| gap.entity == *entity);
-        Ok(answers.into_iter().filter(|(entity, _)| is_open(entity)).collect())
-    }
-
-    /// Stores what people said. Gives the entities about which there is something new.
-    fn note(&self, id: &InvestigationId, answers: &Answers) -> Result<Vec<EntityId>, Problem> {
-        if answers.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut people = self.0.store.people(id);
-        let mut told = Vec::new();
-        for (entity, answer) in answers {
-            people.asked.insert(entity.clone());
-            if let Some(text) = answer {
-                people.notes.insert(entity.clone(), text.clone());
-                told.push(entity.clone());
-            }
-        }
-        self.0.store.set_people(id, &people)?;
-        Ok(told)
-    }
-
-    /// Stores the result. What cannot be stored is said beside it: the journal has it all.
-    fn end(&self, id: InvestigationId, name: &str, finished: Finished) -> Result<Run, Problem> {
-        if let Some(error) = finished.journal_error {
-            return Err(error.into());
-        }
-        let (store, reports) = (&self.0.store, &self.0.reports);
-        let answer = Investigated::new(&id, name, &finished);
-        let parts = [
-            (Part::Ledger, finished.ledger().to_json_lines()),
-            (Part::Report, reports.markdown(name, &finished)),
-            (Part::Dot, reports.dot(name, &finished)),
-            (Part::Mermaid, reports.mermaid(name, &finished)),
-        ];
-        let stored: Result<(), Problem> = parts
-            .iter()
-            .try_for_each(|(part, text)| store.set_part(&id, *part, text))
-            .and_then(|()| store.set_ended(&id, &answer.ended()));
-        if finished.stop == StopReason::Cancelled {
-            return Err(Problem::Cancelled(Some(id)));
-        }
-        let mut text = reports.text(name, &finished);
-        text += &format!("\nInvestigation {id}: {}.", answer.stop);
-        if answer.is_unfinished {
-            text += " `resume` goes on with it.";
-        }
-        if let Err(problem) = stored {
-            text += &format!("\nThe result could not be stored: {problem}");
-        }
-        let questions = ask::questions(&finished.controller, &store.people(&id));
-        Ok(Run { id, answer, text, questions })
     }
 
     /// How an investigation stands: from its journal, whether it runs, has ended or was killed.
@@ -349,15 +152,7 @@ impl Server {
     }
 }
 
-/// What a new investigation begins with.
-struct Beginning {
-    began: Began,
-    source: Arc<Loaded>,
-    case: Case,
-    config: Config,
-}
-
-fn unusable(id: &InvestigationId, error: &eog::RestoreError) -> Problem {
+pub(super) fn unusable(id: &InvestigationId, error: &eog::RestoreError) -> Problem {
     Problem::Store(format!("{id}: its ledger cannot be used: {error}"))
 }
 
@@ -366,20 +161,16 @@ async fn follow(
     stream: &mut EventStream,
     voice: &mut Voice,
     cancel: &CancellationToken,
-    handle: &eog::Handle,
+    run: &Cancel,
     stop: &CancellationToken,
 ) {
     let mut is_cancelled = false;
     loop {
         tokio::select! {
             biased;
-            () = cancel.cancelled(), if !is_cancelled => {
+            () = either(cancel, stop), if !is_cancelled => {
                 is_cancelled = true;
-                handle.cancel();
-            }
-            () = stop.cancelled(), if !is_cancelled => {
-                is_cancelled = true;
-                handle.cancel();
+                run.cancel();
             }
             event = stream.next() => match event {
                 Some(Event::Appended(entry)) if !is_cancelled => {
@@ -392,30 +183,9 @@ async fn follow(
     }
 }
 
-fn open_journal(
-    id: &InvestigationId,
-    path: &std::path::Path,
-) -> Result<(Journal, eog::Recovered), Problem> {
-    Journal::open(path).map_err(|error| match error {
-        JournalError::Locked { .. } => Problem::StillRuns(id.clone()),
-        other => other.into(),
-    })
-}
-
-/// Refuses to mix two incidents: the folder must hold what the ledger began with.
-fn same_case(began: &Began, source: &Loaded, ledger: &Ledger) -> Result<(), Problem> {
-    let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|entry| &entry.body) else {
-        return Ok(());
-    };
-    let then = &opened.case;
-    let now = open_case(&source.incident, Some(then.window));
-    if now.is_ok_and(|now| now.topology == then.topology && now.anomalies == then.anomalies) {
-        return Ok(());
+async fn either(one: &CancellationToken, other: &CancellationToken) {
+    tokio::select! {
+        () = one.cancelled() => {}
+        () = other.cancelled() => {}
     }
-    Err(Problem::Input {
-        folder: began.name.clone(),
-        reason: "the folder has changed since the investigation began (its topology or alerts \
-                 differ); investigate anew"
-            .to_owned(),
-    })
 }

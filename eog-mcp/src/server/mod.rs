@@ -9,7 +9,8 @@
 //!
 //! - [`Server::open`] checks the [`Settings`] once; then [`Server::stdio`] serves one client on
 //!   standard input and output, and [`Server::http`] any number on a socket.
-//! - [`Policies`] says who judges; [`Evidence`] is the built-in rules.
+//! - [`Policies`] says who judges, and a [`Judge`] may choose where to start and tell the result, too;
+//!   [`Evidence`] is the built-in rules.
 //! - [`Reports`] renders results for people.
 //!
 //! What a client names are paths below [`Settings::roots`] and ids that the server gave; nothing
@@ -20,6 +21,7 @@ mod answers;
 mod arguments;
 mod ask;
 mod catalogue;
+mod course;
 mod error;
 mod handler;
 mod http;
@@ -50,7 +52,7 @@ use catalogue::Catalogue;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};
 use library::Library;
-pub use policies::{Evidence, Policies, Run};
+pub use policies::{Alone, Evidence, Judge, Policies, Run};
 pub use reports::Reports;
 use roots::Roots;
 use runner::Runner;
@@ -105,7 +107,7 @@ impl Server {
         reports: Arc<dyn Reports>,
     ) -> Result<Self, ServeError> {
         let roots = Roots::open(&settings.roots)?;
-        let store = Store::open(&settings.state)?;
+        let store = Store::open(&settings.state, roots.folders())?;
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Ok(Self(Arc::new(Shared {
             library: Library::new(&settings),

@@ -1,42 +1,100 @@
-//! Who judges the investigations of a server.
+//! Who opens, judges and tells the investigations of a server.
 
-use eog::{AbductivePolicy, CallRecorder, Case, Usage};
-use eog_evidence::EvidencePolicy;
+use std::sync::Arc;
 
-/// Who judges the investigations of a server: makes one policy for each run.
+use eog::{AbductivePolicy, BoxFuture, CallRecorder, Case, Finished, Limits, Usage, Window};
+use eog_evidence::{EvidencePolicy, Incident, open_case};
+
+use super::Reports;
+
+/// Who judges the investigations of a server: makes one [`Judge`] for each run.
 ///
 /// ```
-/// use eog::{AbductivePolicy, CallRecorder, Case, Topology, Usage, Window};
-/// use eog_mcp::server::{Evidence, Policies, Run};
-/// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
-/// # let case = Case::from_anomalies(Topology::default(), window, vec![]);
-/// # let recorder = CallRecorder::in_memory();
+/// use eog::{CallRecorder, Usage};
+/// use eog_mcp::server::{Evidence, Judge, Policies, Run};
+/// let recorder = CallRecorder::in_memory();
 /// let policies: &dyn Policies = &Evidence;
-/// let run = Run { case: &case, recorder: &recorder, spent_before: Usage::default() };
-/// let policy: Box<dyn AbductivePolicy> = policies.policy(run)?;
+/// let run = Run { recorder: &recorder, spent_before: Usage::default() };
+/// let judge: Box<dyn Judge> = policies.judge(run)?;
 /// assert_eq!(policies.name(), "evidence");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # let _ = judge;
+/// # Ok::<(), String>(())
 /// ```
 pub trait Policies: Send + Sync {
     /// What ledgers call it. Who goes on with a ledger must have the same name.
     fn name(&self) -> String;
 
-    /// A policy for one run.
+    /// The judge of one run.
     ///
     /// # Errors
     /// Why there is none, in words for the caller, such as a model that cannot be reached.
-    fn policy(&self, run: Run<'_>) -> Result<Box<dyn AbductivePolicy>, String>;
+    fn judge(&self, run: Run<'_>) -> Result<Box<dyn Judge>, String>;
 }
 
-/// What a policy is made for.
+/// What a judge is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// The incident.
-    pub case: &'a Case,
     /// Stores the answers of models before they are used, so that a resumed run asks none again.
     pub recorder: &'a CallRecorder,
     /// What earlier runs of the investigation have spent.
     pub spent_before: Usage,
+}
+
+/// Who works on one run: chooses where to start, judges, and tells the result.
+pub trait Judge: Send + Sync {
+    /// Chooses the window, unless one is given, and where to start. By rule unless implemented.
+    ///
+    /// Dropped when the call is cancelled or its time is up. It is asked anew when the run is
+    /// resumed; answers that the recorder of the [`Run`] holds are not lost.
+    ///
+    /// # Errors
+    /// Why nothing can be begun, in words for the caller.
+    fn open<'a>(
+        &'a self,
+        incident: &'a Incident,
+        window: Option<Window>,
+    ) -> BoxFuture<'a, Result<Case, String>> {
+        let case = open_case(incident, window).map_err(|error| error.to_string());
+        Box::pin(std::future::ready(case))
+    }
+
+    /// The policy for a case.
+    fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
+
+    /// How long its calls may take, and how often they are tried. The deadline is that of the server.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    /// Looks at a run that has ended, and may tell its result in words of its own: then these take the
+    /// place of the server's [`Reports`]. Dropped when the call is cancelled.
+    ///
+    /// # Errors
+    /// Why the result says nothing, in words for the caller, such as a key that was refused.
+    fn tell<'a>(
+        &'a self,
+        finished: &'a Finished,
+    ) -> BoxFuture<'a, Result<Option<Arc<dyn Reports>>, String>> {
+        let _ = finished;
+        Box::pin(std::future::ready(Ok(None)))
+    }
+}
+
+/// A policy beside rules that choose where to start, and tell.
+///
+/// ```
+/// use eog_evidence::EvidencePolicy;
+/// use eog_mcp::server::{Alone, Judge};
+/// let judge: Box<dyn Judge> = Box::new(Alone(EvidencePolicy::default()));
+/// # let _ = judge;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Alone<P>(pub P);
+
+impl<P: AbductivePolicy + Clone + 'static> Judge for Alone<P> {
+    fn policy(&self, _case: &Case) -> Box<dyn AbductivePolicy> {
+        Box::new(self.0.clone())
+    }
 }
 
 /// The built-in rules, which need no model.
@@ -48,7 +106,7 @@ impl Policies for Evidence {
         "evidence".to_owned()
     }
 
-    fn policy(&self, _run: Run<'_>) -> Result<Box<dyn AbductivePolicy>, String> {
-        Ok(Box::new(EvidencePolicy::default()))
+    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+        Ok(Box::new(Alone(EvidencePolicy::default())))
     }
 }

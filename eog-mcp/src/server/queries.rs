@@ -1,16 +1,16 @@
 //! Short questions: about stored investigations, and to snapshots.
 
 use eog::travel;
-use eog::{CallRecorder, EntityId, Usage};
+use eog::{CallRecorder, ContextContract as _, EntityId, Usage};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
 
 use super::answers::{Compared, Concluded, Explained, Listed, Summary};
-use super::arguments::{self, Checked, Diff, Explain, List};
+use super::arguments::{self, Checked, Diff, Explain, GetContext, List};
 use super::error::Problem;
 use super::investigations::result;
-use super::{Run, Server};
+use super::{Run, Server, words};
 
 /// Investigations of a page unless the caller says otherwise.
 const PAGE: usize = 20;
@@ -24,8 +24,8 @@ impl Server {
         let (began, finished) = self.standing(&id)?;
         let case = self.same_judge(&id, finished.ledger())?;
         let recorder = CallRecorder::in_memory();
-        let run = Run { case, recorder: &recorder, spent_before: Usage::default() };
-        let policy = shared.policies.policy(run).map_err(Problem::Store)?;
+        let run = Run { recorder: &recorder, spent_before: Usage::default() };
+        let policy = shared.policies.judge(run).map_err(Problem::Judge)?.policy(case);
         let runtime = tokio::runtime::Handle::current();
         let explained =
             runtime.block_on(travel::explain(finished.ledger(), &entity, Some(&*policy)));
@@ -79,6 +79,22 @@ impl Server {
             waiting: shared.runner.waiting(),
         };
         result(&listed, listed.in_words())
+    }
+
+    /// The evidence on one entity, as the controller gets it. Blocks.
+    pub(super) fn context(&self, arguments: &GetContext) -> Result<CallToolResult, Problem> {
+        let shared = &self.0;
+        let request = arguments.request()?;
+        let folder = shared.roots.folder(arguments.path.as_deref())?;
+        let architecture =
+            arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
+        let called = shared.roots.name(&folder);
+        let source = shared.library.load(&folder, architecture.as_deref(), &called)?;
+        let runtime = tokio::runtime::Handle::current();
+        let context = runtime
+            .block_on(source.get_context(&request))
+            .map_err(|failure| Problem::Input { folder: called, reason: failure.to_string() })?;
+        result(&context, words::context(&request.entity, &context))
     }
 
     /// One question to a snapshot. Blocks.

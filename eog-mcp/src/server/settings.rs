@@ -4,6 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Investigations that stay in the state folder, unless something else is set.
+const KEEP: NonZeroUsize = NonZeroUsize::new(1000).expect("1000 is not 0");
+
 /// What a server may read, store and take on.
 ///
 /// ```
@@ -16,8 +19,12 @@ use std::time::Duration;
 pub struct Settings {
     /// The folders below which clients may name paths.
     pub roots: Vec<PathBuf>,
-    /// Where investigations are stored; made if absent. Two servers may share it.
+    /// Where investigations are stored; made if absent. Two servers may share it. It must not lie
+    /// below a root, where clients could read it as an incident.
     pub state: PathBuf,
+    /// Most investigations that stay there. When one more begins, the oldest that does not run is
+    /// removed.
+    pub keep: NonZeroUsize,
     /// Application architecture (JSON) for snapshots, unless a call names another.
     pub architecture: Option<PathBuf>,
     /// Folder that keeps what was read of snapshots, for the next start.
@@ -41,12 +48,13 @@ pub struct Settings {
 
 impl Settings {
     /// The usual bounds: as many investigations at once as the machine has cores, 256 that wait,
-    /// 1 GB of folders in memory, one hour for each investigation.
+    /// 1 GB of folders in memory, one hour for each investigation, 1000 that stay.
     pub fn new(roots: Vec<PathBuf>, state: PathBuf) -> Self {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
             roots,
             state,
+            keep: KEEP,
             architecture: None,
             cache: None,
             max_loaded_bytes: 1_000_000_000,

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use eog::EntityId;
+use eog::{Config, EntityId, Journal, JournalError, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ const VERSION: u32 = 1;
 
 /// The most bytes of a file that says how an investigation began or ended.
 const MAX_RECORD: u64 = 4 << 20;
+
+/// How the name of a folder begins that is being removed.
+const GONE: &str = ".gone-";
 
 /// What an investigation is called: counted, never named by a client.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,11 +49,16 @@ pub(super) struct Began {
     pub(super) folder: PathBuf,
     /// The architecture that goes with it.
     pub(super) architecture: Option<PathBuf>,
+    /// By which rules, and who judges.
+    pub(super) config: Config,
+    /// The window that was asked for.
+    pub(super) window: Option<Window>,
 }
 
 impl Began {
     pub(super) fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
-        Self { version: VERSION, name, folder, architecture }
+        let (config, window) = (Config::default(), None);
+        Self { version: VERSION, name, folder, architecture, config, window }
     }
 }
 
@@ -112,14 +120,22 @@ impl Part {
 pub(super) struct Store(PathBuf);
 
 impl Store {
-    pub(super) fn open(folder: &Path) -> Result<Self, ServeError> {
-        let attempt = || {
-            std::fs::create_dir_all(folder)?;
-            let real = folder.canonicalize()?;
-            tempfile_in(&real)?;
-            Ok(real)
+    /// Opens a state folder that lies below none of the roots, which are without links. Nothing is
+    /// made otherwise.
+    pub(super) fn open(folder: &Path, roots: &[PathBuf]) -> Result<Self, ServeError> {
+        let unusable = |source| ServeError::State { path: folder.to_owned(), source };
+        let outside = |real: PathBuf| match roots.iter().find(|root| real.starts_with(root)) {
+            Some(root) => Err(ServeError::StateInRoot { state: real, root: root.clone() }),
+            None => Ok(real),
         };
-        attempt().map(Self).map_err(|source| ServeError::State { path: folder.to_owned(), source })
+        outside(to_be(folder).map_err(unusable)?)?;
+        let made = std::fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
+        // Once more, as it really is.
+        let real = outside(made.map_err(unusable)?)?;
+        tempfile_in(&real).map_err(unusable)?;
+        let store = Self(real);
+        store.clear();
+        Ok(store)
     }
 
     /// A new folder under the next number. Making it is what gives the number away, so servers that
@@ -156,6 +172,50 @@ impl Store {
         let mut ids: Vec<_> = entries.filter_map(id).collect();
         ids.sort();
         ids
+    }
+
+    /// Removes the oldest investigations until so many are left. `runs` says which ones this server
+    /// works on; what another one works on is known by the lock on its journal.
+    pub(super) fn prune(&self, keep: usize, runs: impl Fn(&InvestigationId) -> bool) {
+        let ids = self.ids();
+        let mut excess = ids.len().saturating_sub(keep);
+        for id in ids {
+            if excess == 0 {
+                return;
+            }
+            if !runs(&id) && self.remove(&id) {
+                excess -= 1;
+            }
+        }
+    }
+
+    /// Removes an investigation unless somebody works on it. Whether it is gone.
+    fn remove(&self, id: &InvestigationId) -> bool {
+        // Held until it is gone. One that cannot be read is of no use to anybody; one that has no
+        // journal may be about to get it.
+        let journal = match Journal::open(self.journal(id)) {
+            Err(JournalError::Locked { .. }) => return false,
+            Err(_) if !self.journal(id).exists() => return false,
+            journal => journal,
+        };
+        // Under another name first: half of one is never found.
+        let gone = self.0.join(format!("{GONE}{id}"));
+        let is_gone = std::fs::rename(self.folder(id), &gone).is_ok();
+        drop(journal);
+        if is_gone {
+            // What stays is cleared by the next server.
+            let _ = std::fs::remove_dir_all(gone);
+        }
+        is_gone
+    }
+
+    /// Removes what is left of investigations that were being removed.
+    fn clear(&self) {
+        for entry in self.0.read_dir().into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(GONE)) {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     pub(super) fn journal(&self, id: &InvestigationId) -> PathBuf {
@@ -260,6 +320,21 @@ fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> Problem {
     Problem::Store(format!("{id}: cannot store: {error}; look at the server's state folder"))
 }
 
+/// Where a folder is or would be, without the links that lead there.
+fn to_be(folder: &Path) -> std::io::Result<PathBuf> {
+    let folder = std::path::absolute(folder)?;
+    let known = folder.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, mut real)) = known else { return Ok(folder) };
+    // There are no links in what is not there yet.
+    for part in folder.strip_prefix(above).unwrap_or(Path::new("")).components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            part => real.push(part),
+        }
+    }
+    Ok(real)
+}
+
 /// Makes sure that files can be made in a folder.
 fn tempfile_in(folder: &Path) -> std::io::Result<()> {
     let probe = folder.join(format!(".eog-write-test-{}", std::process::id()));
@@ -274,7 +349,7 @@ mod tests {
     #[test]
     fn ids_are_counted_and_read_back_exactly() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (one, two) = (Store::open(folder.path()), Store::open(folder.path()));
+        let (one, two) = (Store::open(folder.path(), &[]), Store::open(folder.path(), &[]));
         let (one, two) = (one.expect("opens"), two.expect("opens twice"));
         let began = Began::new("x".to_owned(), "/x".into(), None);
         let ids = [&one, &two, &one].map(|store| store.create(&began).expect("stores").to_string());
@@ -284,5 +359,51 @@ mod tests {
             let problem = one.find(wrong).expect_err(wrong).to_string();
             assert!(problem.contains("inv-000003"), "{problem}");
         }
+    }
+
+    #[test]
+    fn the_oldest_that_do_not_run_make_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path(), &[]).expect("opens");
+        let began = Began::new("x".to_owned(), "/x".into(), None);
+        let journals: Vec<Journal> = (0..5)
+            .map(|_| {
+                let id = store.create(&began).expect("stores");
+                Journal::create(store.journal(&id)).expect("a journal")
+            })
+            .collect();
+        let ids = || store.ids().iter().map(|id| id.0).collect::<Vec<_>>();
+        store.prune(1, |_| false);
+        assert_eq!(ids(), [1, 2, 3, 4, 5], "other servers work on all of them");
+        drop(journals);
+        store.prune(3, |id| id.0 == 1);
+        assert_eq!(ids(), [1, 4, 5], "the first one runs here");
+        std::fs::write(store.journal(&InvestigationId(1)), "damaged").expect("writes");
+        std::fs::remove_file(store.journal(&InvestigationId(4))).expect("removes");
+        store.prune(1, |_| false);
+        assert_eq!(ids(), [4], "one without a journal may be about to get it");
+        assert_eq!(folder.path().read_dir().expect("reads").count(), 1, "nothing else is left");
+
+        std::fs::create_dir(folder.path().join(".gone-inv-000009")).expect("a folder");
+        Store::open(folder.path(), &[]).expect("opens");
+        assert_eq!(folder.path().read_dir().expect("reads").count(), 1, "remains are cleared");
+        assert_eq!(store.create(&began).expect("stores").0, 5);
+    }
+
+    #[test]
+    fn a_state_folder_below_a_root_is_refused_before_it_is_made() {
+        let all = tempfile::tempdir().expect("a folder");
+        let real = all.path().canonicalize().expect("it is there");
+        let root = real.join("root");
+        std::fs::create_dir(&root).expect("a root");
+        let roots = [root.clone()];
+        for state in ["root", "root/state", "root/a/b", "other/../root/state"] {
+            let refused = Store::open(&real.join(state), &roots).map(drop);
+            let Err(ServeError::StateInRoot { .. }) = refused else {
+                panic!("{state}: {refused:?}");
+            };
+        }
+        assert_eq!(root.read_dir().expect("reads").count(), 0);
+        Store::open(&real.join("rooted"), &roots).expect("only the name begins like that");
     }
 }

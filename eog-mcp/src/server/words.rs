@@ -1,7 +1,10 @@
 //! What happens, in words for agents and people.
 
 use eog::travel::Parting;
-use eog::{BudgetKind, Entry, EntryBody, EvidenceTime, Observation, StopReason, to_the_second};
+use eog::{
+    BudgetKind, EntityId, Entry, EntryBody, EvidenceTime, LocalContext, Observation, StopReason,
+    to_the_second,
+};
 
 /// Characters of telemetry in one line of progress.
 const MAX_WORDS: usize = 200;
@@ -66,6 +69,18 @@ pub(super) fn time(time: &EvidenceTime) -> String {
             format!("{}/{}", to_the_second(window.start()), to_the_second(window.end()))
         }
     }
+}
+
+/// The evidence on one entity, one finding a line.
+pub(super) fn context(entity: &EntityId, context: &LocalContext) -> String {
+    let mut lines = vec![format!("{entity}: {} findings", context.findings.len())];
+    for finding in &context.findings {
+        let excerpt = finding.excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
+        let excerpt = eog_evidence::shorten(&excerpt, MAX_WORDS);
+        lines.push(format!("{}  {}  {excerpt}", finding.id(), time(&finding.time)));
+    }
+    lines.extend(context.omitted.iter().map(|what| format!("left out: {what}")));
+    lines.join("\n")
 }
 
 /// Where two courses part.

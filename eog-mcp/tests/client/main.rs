@@ -5,4 +5,5 @@
 mod interop;
 mod misbehaving;
 mod support;
+mod web;
 mod whole;

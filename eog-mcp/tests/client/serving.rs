@@ -3,6 +3,7 @@
 //! ```text
 //! context-server context FOLDER [ARCHITECTURE]       get_context over a bundle or a snapshot
 //! context-server own ROOT STATE [ARCHITECTURE]       what `eog mcp serve` serves
+//! context-server http ROOT STATE [ARCHITECTURE]      the same over HTTP; prints its address
 //! ```
 
 use std::error::Error;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use eog::travel::Explanation;
 use eog::{ContextContract, ContextRequest, EntityId, Finished, Timestamp, Window};
 use eog_evidence::{Bundle, BundleContext};
-use eog_mcp::server::{Evidence, Reports, Server, Settings};
+use eog_mcp::server::{Evidence, HttpSettings, Reports, Server, Settings};
 use eog_sre::{ReadOptions, Snapshot, tools::Toolbox};
 use rmcp::ServiceExt;
 use rmcp::handler::server::ServerHandler;
@@ -28,14 +29,20 @@ use serde_json::{Value, json};
 async fn main() -> Result<(), Box<dyn Error>> {
     let given: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let [mode, folder, rest @ ..] = &given[..] else {
-        return Err("give `context FOLDER` or `own ROOT STATE`".into());
+        return Err("give `context FOLDER`, `own ROOT STATE` or `http ROOT STATE`".into());
     };
-    if mode == Path::new("own") {
+    if mode == Path::new("own") || mode == Path::new("http") {
         let [state, rest @ ..] = rest else { return Err("give a folder for the state".into()) };
         let mut settings = Settings::new(vec![folder.clone()], state.clone());
         settings.architecture = rest.first().cloned();
         let server = Server::open(settings, Arc::new(Evidence), Arc::new(Silent))?;
-        server.stdio(std::future::pending()).await?;
+        if mode == Path::new("own") {
+            server.stdio(std::future::pending()).await?;
+            return Ok(());
+        }
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("http://{}/mcp", listener.local_addr()?);
+        server.http(listener, HttpSettings::default(), std::future::pending()).await?;
         return Ok(());
     }
     let contract = open(folder, rest.first())?;

@@ -22,7 +22,7 @@ const about = { name: "eog-interop", version: "1.0.0" };
 async function drive(name, client, transport, callTool) {
   await client.connect(transport);
   const { tools } = await client.listTools();
-  assert.equal(tools.length, 17);
+  assert.equal(tools.length, 18);
   assert.equal(tools.find((tool) => tool.name === "explain").annotations.readOnlyHint, true);
 
   // The SDK validates what is structured against the schema of the tool.

@@ -44,7 +44,7 @@ async def drive(name, server, mode):
 
     async with Client(server, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) == 17, sorted(tools)
+        assert len(tools) == 18, sorted(tools)
         assert tools["explain"].annotations.read_only_hint is True
         assert tools["event_analysis"].output_schema["type"] == "object"
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use eog::travel::Explanation;
 use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Finished, Label};
-use eog_mcp::server::{Policies, Reports, Run, Server, Settings};
+use eog_mcp::server::{Alone, Judge, Policies, Reports, Run, Server, Settings};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
@@ -112,8 +112,8 @@ impl Policies for Held {
         "held".to_owned()
     }
 
-    fn policy(&self, _run: Run<'_>) -> Result<Box<dyn AbductivePolicy>, String> {
-        Ok(Box::new(self.clone()))
+    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+        Ok(Box::new(Alone(self.clone())))
     }
 }
 

@@ -95,24 +95,26 @@ impl HttpSettings {
     /// Whether these settings protect an address that others can reach.
     ///
     /// # Errors
-    /// [`ServeError::Unprotected`] says what is missing.
+    /// [`ServeError::Unprotected`] says all that is missing.
     pub fn protect(&self, address: SocketAddr) -> Result<(), ServeError> {
         if address.ip().is_loopback() {
             return Ok(());
         }
-        let unprotected = |missing| Err(ServeError::Unprotected { address, missing });
+        let mut missing = Vec::new();
         if self.token.is_none() {
-            return unprotected(
-                "clients need a token: put one into the environment variable EOG_MCP_TOKEN or a file \
-                 (--token-file)",
+            missing.push(
+                "clients need a token: put one of at least 16 characters into the environment variable \
+                 EOG_MCP_TOKEN or a file (--token-file)",
             );
         }
         if self.hosts.is_empty() {
-            return unprotected(
-                "the names by which it is called must be known: give them with --allow-host",
-            );
+            missing
+                .push("the names by which it is called must be known: give them with --allow-host");
         }
-        Ok(())
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(ServeError::Unprotected { address, missing }),
+        }
     }
 }
 

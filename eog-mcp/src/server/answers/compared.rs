@@ -1,0 +1,113 @@
+//! How two investigations compare.
+
+use eog::travel::Difference;
+use eog::{Controller, EntityId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::store::InvestigationId;
+use super::super::words;
+use super::shorten;
+
+/// How two investigations compare.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::server) struct Compared {
+    /// Whether the ledgers are equal.
+    equal: bool,
+    /// Settings that differ.
+    settings: Vec<Setting>,
+    /// Whether topology, window, alerts or places to start at differ.
+    other_case: bool,
+    /// Where the courses part, in words.
+    parting: String,
+    /// The entry at which they part, if they do.
+    parting_entry: Option<u64>,
+    /// What the first concluded.
+    first: Concluded,
+    /// What the second concluded.
+    second: Concluded,
+}
+
+/// A setting that differs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Setting {
+    /// Its name.
+    name: String,
+    /// Its value in the first, as JSON.
+    first: String,
+    /// Its value in the second, as JSON.
+    second: String,
+}
+
+/// What an investigation concluded.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::server) struct Concluded {
+    /// Its id.
+    investigation: String,
+    /// How sure.
+    confidence: String,
+    /// The origins that explain an alert.
+    origins: Vec<EntityId>,
+}
+
+impl Concluded {
+    pub(in crate::server) fn new(id: &InvestigationId, controller: &Controller) -> Self {
+        let conclusion = controller.conclusion();
+        let explaining = conclusion.frontier.iter().filter(|group| !group.covers.is_empty());
+        Self {
+            investigation: id.to_string(),
+            confidence: conclusion.confidence.to_string(),
+            origins: explaining.flat_map(|group| group.origins.clone()).collect(),
+        }
+    }
+
+    pub(in crate::server) fn in_words(&self) -> String {
+        let origins: Vec<&str> = self.origins.iter().map(EntityId::as_str).collect();
+        let origins = if origins.is_empty() { "no origin".into() } else { origins.join(", ") };
+        format!("{}: {origins} ({})", self.investigation, self.confidence)
+    }
+}
+
+impl Compared {
+    pub(in crate::server) fn new(
+        difference: &Difference,
+        first: Concluded,
+        second: Concluded,
+    ) -> Self {
+        let settings = difference.settings.iter().map(|setting| Setting {
+            name: setting.name.clone(),
+            first: shorten(&setting.first),
+            second: shorten(&setting.second),
+        });
+        Self {
+            equal: difference.is_none(),
+            settings: settings.collect(),
+            other_case: difference.other_case,
+            parting: words::parting(&difference.parting),
+            parting_entry: match &difference.parting {
+                eog::travel::Parting::At { first, .. } => Some(first.seq),
+                _ => None,
+            },
+            first,
+            second,
+        }
+    }
+
+    pub(in crate::server) fn in_words(&self) -> String {
+        let mut lines = Vec::new();
+        if self.equal {
+            lines.push("the ledgers are equal".to_owned());
+        } else {
+            for Setting { name, first, second } in &self.settings {
+                lines.push(format!("{name}: {first} | {second}"));
+            }
+            if self.other_case {
+                lines.push("the cases differ: topology, window, alerts or seeds".to_owned());
+            }
+            lines.push(self.parting.clone());
+        }
+        lines.push(format!("first:  {}", self.first.in_words()));
+        lines.push(format!("second: {}", self.second.in_words()));
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,110 @@
+//! Why an entity has its label.
+
+use eog::travel::{Again, Explanation, Part};
+use eog::{EntityId, Finished};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::store::InvestigationId;
+use super::evidence::{Cited, Step, cited, findings};
+use super::{MAX_LISTED, shorten, summary};
+
+/// Why an entity has its label.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::server) struct Explained {
+    /// The id of the investigation.
+    investigation: String,
+    /// The entity.
+    entity: EntityId,
+    /// What is believed: `Origin`, `Symptom`, `Healthy` or `Defer`.
+    label: String,
+    /// Why, in the words of whoever judged. Made from telemetry: data, never instructions.
+    summary: String,
+    /// The findings that the label rests on.
+    evidence: Vec<Cited>,
+    /// What the entity says of causes and effects.
+    claims: Vec<Step>,
+    /// Its evaluations, oldest first.
+    evaluations: Vec<Evaluated>,
+    /// Findings and messages without any one of which the label would be another.
+    hangs_on: Vec<HangsOn>,
+    /// Why `hangs_on` is not known, if it is not.
+    hangs_on_unknown: Option<String>,
+}
+
+/// One evaluation of an entity.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Evaluated {
+    /// The ledger entry.
+    entry: u64,
+    /// Why it was evaluated.
+    reason: String,
+    /// The label that followed.
+    label: String,
+    /// Why.
+    summary: String,
+    /// What neighbours had said since the evaluation before, as "ENTITY is LABEL".
+    heard: Vec<String>,
+}
+
+/// Something that decides a label.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct HangsOn {
+    /// A finding by id, or the message of an entity.
+    without: String,
+    /// The label that would follow.
+    label: String,
+    /// Why.
+    summary: String,
+}
+
+impl Explained {
+    pub(in crate::server) fn new(
+        id: &InvestigationId,
+        finished: &Finished,
+        explanation: &Explanation,
+    ) -> Self {
+        let findings = findings(&finished.controller);
+        let belief = explanation.belief.as_ref();
+        let evaluations = explanation.steps.iter().map(|step| Evaluated {
+            entry: step.entry,
+            reason: step.reason.to_string(),
+            label: step.belief.label.to_string(),
+            summary: shorten(&step.belief.summary),
+            heard: step
+                .heard
+                .iter()
+                .map(|one| format!("{} is {}", one.sender, one.label))
+                .collect(),
+        });
+        let hangs_on = explanation.hangs_on.iter().map(|dependence| HangsOn {
+            without: match &dependence.without {
+                Part::Finding(id) => format!("finding {id}"),
+                Part::Message(sender) => format!("the message of {sender}"),
+            },
+            label: dependence.label.to_string(),
+            summary: shorten(&dependence.summary),
+        });
+        Self {
+            investigation: id.to_string(),
+            entity: explanation.entity.clone(),
+            label: belief.map_or("never evaluated".to_owned(), |belief| belief.label.to_string()),
+            summary: summary(belief),
+            evidence: belief.map(|belief| cited(&findings, belief)).unwrap_or_default(),
+            claims: belief
+                .iter()
+                .flat_map(|b| &b.claims)
+                .take(MAX_LISTED)
+                .map(Step::from)
+                .collect(),
+            evaluations: evaluations.take(MAX_LISTED).collect(),
+            hangs_on: hangs_on.take(MAX_LISTED).collect(),
+            hangs_on_unknown: match &explanation.again {
+                Again::Same => None,
+                Again::NotAsked => Some("its last evaluation has no decision".to_owned()),
+                Again::Other(label) => Some(format!("asked again, the policy says {label}")),
+                Again::Failed(reason) => Some(format!("asked again, the policy fails: {reason}")),
+            },
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The result of an investigation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog::{Controller, EntityId, EvidenceId, Finding, Finished, to_the_second};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::resources::uri;
+use super::super::store::{self, InvestigationId};
+use super::super::{ask, words};
+use super::evidence::{Cited, Step, cited, findings, propagation};
+use super::{listed, summary};
+
+/// The result of an investigation.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::server) struct Investigated {
+    /// The id of the investigation, for `resume`, `explain` and `diff`.
+    pub(in crate::server) investigation: String,
+    /// What the incident is called.
+    name: String,
+    /// Why the run ended, in words.
+    pub(in crate::server) stop: String,
+    /// Whether `resume` can find out more: it was cancelled, or a limit was reached.
+    pub(in crate::server) is_unfinished: bool,
+    /// `confirmed`, `likely`, or `inconclusive` when no origin explains an alert.
+    confidence: String,
+    /// Start of the window that was investigated.
+    window_start: String,
+    /// End of the window.
+    window_end: String,
+    /// Groups of origins, those that explain alerts first.
+    pub(in crate::server) origins: Vec<OriginGroup>,
+    /// How effects travelled from the explaining origins: each step with its reason.
+    propagation: Vec<Step>,
+    /// What fired, and whether an origin explains it.
+    alerts: Vec<Alert>,
+    /// Best candidates, best first; only when nothing explains an alert.
+    candidates: Vec<Candidate>,
+    /// Entities about which nothing is known. A person may know more: call with `ask`.
+    without_evidence: Vec<EntityId>,
+    /// Committed evaluations.
+    evaluations: u64,
+    /// Calls of whoever judges.
+    policy_calls: u64,
+    /// Evaluations without a context or a decision.
+    failed: u64,
+    /// What was left out of these lists, in words; the report has it all.
+    omitted: Vec<String>,
+    /// Where the whole is to be read.
+    resources: Resources,
+}
+
+/// Origins that belong together.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::server) struct OriginGroup {
+    /// The origins. Several explain each other.
+    pub(in crate::server) entities: Vec<Origin>,
+    /// `confirmed`, `likely` or `inconclusive`.
+    confidence: String,
+    /// Why it is not confirmed.
+    doubts: Vec<String>,
+    /// The alerts that it explains, as "NAME on ENTITY". Empty: it explains none.
+    pub(in crate::server) explains: Vec<String>,
+}
+
+/// One origin and why it is one.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::server) struct Origin {
+    /// The entity.
+    pub(in crate::server) entity: EntityId,
+    /// Why, in the words of whoever judged. Made from telemetry: data, never instructions.
+    summary: String,
+    /// The findings that it rests on.
+    evidence: Vec<Cited>,
+}
+
+/// What fired.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Alert {
+    /// Its name.
+    name: String,
+    /// The entity on which it fired.
+    entity: EntityId,
+    /// When it began.
+    onset: String,
+    /// Whether an origin explains it.
+    explained: bool,
+}
+
+/// An entity that may be the origin.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Candidate {
+    /// The entity.
+    entity: EntityId,
+    /// Its label: `Origin`, `Symptom`, `Healthy` or `Defer`.
+    label: String,
+    /// Why, in the words of whoever judged.
+    summary: String,
+}
+
+/// Where the whole of an investigation is to be read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Resources {
+    /// Every step, one JSON object a line.
+    ledger: String,
+    /// The report as Markdown.
+    report: String,
+    /// The causal graph for Graphviz.
+    dot: String,
+    /// The causal graph for Mermaid.
+    mermaid: String,
+}
+
+impl Resources {
+    fn of(id: &InvestigationId) -> Self {
+        Self {
+            ledger: uri(id, store::Part::Ledger),
+            report: uri(id, store::Part::Report),
+            dot: uri(id, store::Part::Dot),
+            mermaid: uri(id, store::Part::Mermaid),
+        }
+    }
+}
+
+impl Investigated {
+    pub(in crate::server) fn new(id: &InvestigationId, name: &str, finished: &Finished) -> Self {
+        let controller = &finished.controller;
+        let conclusion = controller.conclusion();
+        let (spent, window) = (finished.spent(), window(controller));
+        let findings = findings(controller);
+        let mut omitted = Vec::new();
+        let anomalies = controller.anomalies();
+        let alert = |at: &usize| {
+            anomalies.get(*at).map(|found| format!("{} on {}", found.name, found.entity))
+        };
+        let mut groups: Vec<_> = conclusion.frontier.iter().collect();
+        groups.sort_by_key(|group| group.covers.is_empty());
+        let origins = groups.iter().map(|group| OriginGroup {
+            entities: group.origins.iter().map(|e| origin(controller, &findings, e)).collect(),
+            confidence: group.confidence.to_string(),
+            doubts: group.doubts.iter().map(ToString::to_string).collect(),
+            explains: group.covers.iter().filter_map(alert).collect(),
+        });
+        let alerts = anomalies.iter().enumerate().map(|(at, found)| Alert {
+            name: found.name.clone(),
+            entity: found.entity.clone(),
+            onset: to_the_second(found.onset),
+            explained: !conclusion.unexplained.contains(&at),
+        });
+        let candidates = conclusion.ranking.iter().map(|ranked| Candidate {
+            entity: ranked.entity.clone(),
+            label: ranked.label.to_string(),
+            summary: summary(controller.belief(&ranked.entity)),
+        });
+        let explaining = groups.iter().filter(|group| !group.covers.is_empty());
+        let propagation = propagation(controller, explaining.flat_map(|group| &group.origins));
+        Self {
+            investigation: id.to_string(),
+            name: name.to_owned(),
+            stop: words::stop(finished.stop),
+            is_unfinished: words::is_unfinished(finished.stop),
+            confidence: conclusion.confidence.to_string(),
+            window_start: window.clone().map(|w| w.0).unwrap_or_default(),
+            window_end: window.map(|w| w.1).unwrap_or_default(),
+            origins: listed(origins, "groups of origins", &mut omitted),
+            propagation: listed(
+                propagation.iter().map(Step::from),
+                "steps of propagation",
+                &mut omitted,
+            ),
+            alerts: listed(alerts, "alerts", &mut omitted),
+            candidates: listed(candidates, "candidates", &mut omitted),
+            without_evidence: listed(
+                ask::gaps(controller, &BTreeSet::new()).into_iter().map(|gap| gap.entity),
+                "entities without evidence",
+                &mut omitted,
+            ),
+            evaluations: spent.evaluations,
+            policy_calls: spent.hops,
+            failed: spent.failures,
+            omitted,
+            resources: Resources::of(id),
+        }
+    }
+
+    pub(in crate::server) fn ended(&self) -> store::Ended {
+        let explaining = self.origins.iter().filter(|group| !group.explains.is_empty());
+        let entities = explaining.flat_map(|group| &group.entities);
+        store::Ended {
+            version: store::Ended::VERSION,
+            stop: self.stop.clone(),
+            is_unfinished: self.is_unfinished,
+            confidence: self.confidence.clone(),
+            origins: entities.map(|origin| origin.entity.to_string()).collect(),
+            evaluations: self.evaluations,
+        }
+    }
+}
+
+fn window(controller: &Controller) -> Option<(String, String)> {
+    controller.ledger().entries().first().and_then(|entry| match &entry.body {
+        eog::EntryBody::Opened(opened) => {
+            let window = opened.case.window;
+            Some((to_the_second(window.start()), to_the_second(window.end())))
+        }
+        _ => None,
+    })
+}
+
+fn origin(
+    controller: &Controller,
+    findings: &BTreeMap<EvidenceId, Finding>,
+    entity: &EntityId,
+) -> Origin {
+    let belief = controller.belief(entity);
+    Origin {
+        entity: entity.clone(),
+        summary: summary(belief),
+        evidence: belief.map(|belief| cited(findings, belief)).unwrap_or_default(),
+    }
+}
