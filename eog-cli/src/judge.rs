@@ -12,7 +12,7 @@ use eog_evidence::EvidencePolicy;
 use eog_llm::{Amounts, ConfigError, Recorded};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
-    ModelInfo, Opening, Pack, Prompter,
+    ModelInfo, Opening, Pack, PackError, Prompter,
 };
 
 use crate::args::{By, Judging, PolicyChoice};
@@ -223,7 +223,17 @@ pub(crate) fn pack(prompts: Option<&Path>) -> Result<Pack, CliError> {
         Some(name) => Pack::named(name),
         None => Pack::load(prompts),
     };
-    pack.map_err(|error| CliError::Usage(format!("--prompts: {error}")))
+    pack.map_err(|error| CliError::Usage(match error {
+        PackError::UnknownPack { name, known } => format!(
+            "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
+             {known}, and `eog prompt export {name}` makes such a folder"
+        ),
+        PackError::Unreadable { path, .. } if !path.exists() => format!(
+            "--prompts {}: there is no such folder; `eog prompt export FOLDER` makes one",
+            path.display()
+        ),
+        error => format!("--prompts: {error}"),
+    }))
 }
 
 /// Variables of the environment. Those that are empty count as absent.
