@@ -39,7 +39,11 @@ fn what_cannot_be_loaded_is_named() {
     let long = "x".repeat(MAX_TEMPLATE_BYTES as usize + 1);
     let cases: [(&str, &str, &str); 7] = [
         ("rôle.hbs", "", "The templates are: alert_lines.hbs"),
-        ("role.hbs", "You\n{{#if x}}", "role.hbs, line 2: this cannot be read: each {{ needs its }}"),
+        (
+            "role.hbs",
+            "You\n{{#if x}}",
+            "role.hbs, line 2: this cannot be read: each {{ needs its }}",
+        ),
         ("role.hbs", &long, "longer than"),
         ("role.hbs", "You\n{{> roll}}", "role.hbs, line 2: it includes \"roll\", which is none of"),
         ("role.hbs", "{{> role}}", "includes itself"),
