@@ -17,6 +17,7 @@ use crate::beside::{self, Beside};
 use crate::dry_run;
 use crate::error::{CliError, Exit};
 use crate::files;
+use crate::interrupt::{EndsAtOnce, interrupted};
 use crate::judge::{Judge, Models};
 use crate::memory::Memory;
 use crate::onward::{self, CutShort, Onward};
@@ -178,11 +179,12 @@ impl Work<'_> {
         window: Option<Window>,
     ) -> Result<Case, CliError> {
         tokio::select! {
+            biased;
+            () = interrupted() => Err(self.nothing_yet("interrupted", Exit::Interrupted)),
             opened = opening.open(&source.incident, window) => match opened {
                 Ok(opened) => Ok(opened.case),
                 Err(error) => Err(source.cannot_start(self.onward.path, error)),
             },
-            () = interrupted() => Err(self.nothing_yet("interrupted", Exit::Interrupted)),
             () = self.time_is_up() => Err(self.nothing_yet("time was up", Exit::Failed)),
         }
     }
@@ -266,8 +268,9 @@ impl Work<'_> {
         let material = Material::of(&finished.controller);
         Ok(runtime()?.block_on(async {
             tokio::select! {
-                finalized = finalizer.finalize(&material) => (finalized.narrative, false),
+                biased;
                 () = interrupted() => (eog_prompts::narrate(&material), true),
+                finalized = finalizer.finalize(&material) => (finalized.narrative, false),
             }
         }))
     }
@@ -338,6 +341,8 @@ pub(crate) fn read(
     reading: &Reading,
 ) -> Result<Source, CliError> {
     progress.say(&format!("reading {}", path.display()));
+    // Files are read in one go; whoever asks MCP servers listens meanwhile.
+    let _ends = path.is_dir().then(|| EndsAtOnce::with(progress.bar()));
     source::open(path, architecture, reading, Some(progress.of_reading()))
 }
 
@@ -417,29 +422,6 @@ pub(crate) fn runtime() -> Result<Arc<Runtime>, CliError> {
 /// Ends what was left running on the runtime, such as MCP servers that do not end by themselves.
 pub(crate) fn end_runtime() {
     drop(RUNTIME.lock().unwrap_or_else(PoisonError::into_inner).take());
-}
-
-/// Resolves when the person or the system wants the program to end.
-pub(crate) async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut end), Ok(mut hang_up)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            Ok(()) = tokio::signal::ctrl_c() => {}
-            Some(()) = end.recv() => {}
-            Some(()) = hang_up.recv() => {}
-            else => std::future::pending().await,
-        }
-    }
-    #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
 }
 
 pub(crate) type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>;

@@ -11,7 +11,7 @@ use eog_mcp::server::{HttpSettings, Policies, Reports, Run, ServeError, Server, 
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
-use crate::investigate::interrupted;
+use crate::interrupt::interrupted;
 use crate::judge::Judge;
 use crate::progress::Progress;
 use crate::report::{self, Report, clean_line};
