@@ -17,7 +17,7 @@ static IDLE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 pub(crate) async fn interrupted() {
     let mut wanted = wanted().subscribe();
     if wanted.wait_for(|wanted| *wanted).await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
@@ -112,7 +112,7 @@ impl Signals {
 
     async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::beside::{self, Beside};
 use crate::dry_run;
 use crate::error::{CliError, Exit};
 use crate::files;
+use crate::input;
 use crate::interrupt::{EndsAtOnce, interrupted};
 use crate::judge::{Judge, Models};
 use crate::memory::Memory;
@@ -53,6 +54,9 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         architecture: start.architecture.as_deref(),
     };
     let beside = Beside::begin(arguments.journal.as_deref(), !arguments.no_fsync)?;
+    if let Some(journal) = &arguments.journal {
+        keep_input(&beside, journal, &start.path, running)?;
+    }
     let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
     work.begin(source, by_rule, beside, began)
 }
@@ -78,6 +82,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
     if ledger.entries().is_empty() {
         let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
+        keep_input(&beside, &arguments.journal, &arguments.path, running)?;
         let began = Began::recall(&beside.recorder, &arguments.journal)?;
         work.must_judge(began.config.policy.as_deref())?;
         let by_rule = source.case(&arguments.path, began.window)?;
@@ -86,6 +91,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     same_case(&source, &arguments.path, &arguments.journal, &ledger)?;
     judge.must_be_that_of(&ledger, u64::MAX)?;
     let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
+    keep_input(&beside, &arguments.journal, &arguments.path, running)?;
     let case = case_of(&ledger, &arguments.journal)?;
     work.drive(source, case, beside, async |engine| {
         engine.resume(&ledger).await.map_err(|error| CliError::Input {
@@ -93,6 +99,19 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
             reason: error.to_string(),
         })
     })
+}
+
+/// Remembers what the files of the input are, or says that they are not those of the beginning.
+fn keep_input(
+    beside: &Beside,
+    journal: &Path,
+    folder: &Path,
+    running: &Running,
+) -> Result<(), CliError> {
+    match input::Files::of(folder, journal, running.out.as_deref()) {
+        Some(files) => files.keep(&beside.recorder, folder),
+        None => Ok(()),
+    }
 }
 
 /// What an investigation was begun with, before its first entry could be written.

@@ -8,6 +8,7 @@ mod error;
 mod eval;
 mod files;
 mod fork;
+mod input;
 mod interrupt;
 mod investigate;
 mod judge;

@@ -310,12 +310,12 @@ fn is_by_budget(stop: &StopReason) -> bool {
 /// The option that sets the budget which ended a run: that of a model, if one did.
 fn budget_option(report: &Report) -> &'static str {
     let shown = report.pair.as_ref().map(|pair| &pair.differing);
-    let stops = shown.into_iter().chain([&report.baseline]).map(|side| &side.stop);
-    let which = stops.filter_map(|stop| match stop {
+    let stops = [&report.baseline].into_iter().chain(shown).map(|side| &side.stop);
+    let mut which = stops.filter_map(|stop| match stop {
         StopReason::BudgetExhausted { which } if *which != BudgetKind::Hops => Some(*which),
         _ => None,
     });
-    match which.last() {
+    match which.next() {
         Some(BudgetKind::ModelCalls) => "--max-model-calls",
         Some(BudgetKind::Tokens) => "--max-tokens",
         Some(BudgetKind::Cost) => "--max-usd",
