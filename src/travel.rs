@@ -2,9 +2,11 @@
 
 mod diff;
 mod explain;
+mod unjudged;
 
 pub use diff::{ChangedSetting, Difference, Parting, diff};
 pub use explain::{Again, Dependence, Explanation, Heard, Part, Step, explain};
+pub use unjudged::{Unjudged, unjudged};
 
 use eog_core::{
     ContextPacket, Controller, Digest, Entry, EntryBody, Input, Ledger, LocalContext, Output,

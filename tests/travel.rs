@@ -1,9 +1,9 @@
 //! Time travel over ledgers, through the public API.
 
-use eog::travel::{Part, Parting, diff, explain, packet_of};
+use eog::travel::{Part, Parting, Unjudged, diff, explain, packet_of, unjudged};
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, Config, ContextPacket, Controller, Engine, Failure,
-    Finished, Label, Ledger, RecordedAnswer,
+    AbductivePolicy, Answer, BoxFuture, Budget, BudgetKind, Config, ContextPacket, Controller,
+    Engine, Failure, Finished, Label, Ledger, Reason, RecordedAnswer, StopReason,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{Recorder, entity};
@@ -71,6 +71,34 @@ async fn an_entity_that_was_never_evaluated_has_no_steps() {
     let explanation = explain(finished.ledger(), &entity("mailer"), None).await;
     let explanation = explanation.expect("the ledger follows");
     assert_eq!((explanation.belief, explanation.steps.len()), (None, 0));
+}
+
+#[tokio::test]
+async fn why_an_entity_was_not_judged_is_told() {
+    let (whole, _) = flash_sale(Config::default()).await;
+    let why = |finished: &Finished, name: &str| {
+        unjudged(finished.ledger(), &entity(name)).expect("the ledger follows")
+    };
+    assert_eq!(why(&whole, "gateway"), None);
+    assert_eq!(why(&whole, "nobody"), Some(Unjudged::Unknown));
+    let never = Unjudged::NeverReached {
+        judged: vec![(entity("gateway"), Label::Symptom)],
+        declared: true,
+    };
+    assert_eq!(why(&whole, "search"), Some(never));
+    let left_out = vec!["Heartbeat on mailer: listed in ignore_alerts".to_owned()];
+    assert_eq!(why(&whole, "mailer"), Some(Unjudged::LeftOut(left_out)));
+
+    let budget = Config { budget: Budget::hops(2), ..Config::default() };
+    let (short, _) = flash_sale(budget).await;
+    let stop = Some(StopReason::BudgetExhausted { which: BudgetKind::Hops });
+    let waiting = Unjudged::Waiting { reason: Reason::Claim, stop };
+    assert_eq!(why(&short, "database"), Some(waiting));
+
+    let narrow = Config { max_entities: 3, ..Config::default() };
+    let (narrow, _) = flash_sale(narrow).await;
+    let why = why(&narrow, "frontend");
+    assert!(!matches!(why, None | Some(Unjudged::Unknown)), "{why:?}");
 }
 
 #[tokio::test]

@@ -51,8 +51,8 @@ pub(crate) enum Command {
     /// What the journal holds is not asked again. Window, profile, budget and width are those it
     /// began with, and so is who judges: give the --policy that it began with.
     ///
-    /// Evidence is read anew from the folder, and only topology and alerts are compared with those
-    /// of the journal: keep the folder as it was.
+    /// Evidence is read anew from the folder: keep it as it was. Another topology and other alerts
+    /// than those of the journal are refused; a note says which other files were changed.
     Resume(Box<Resume>),
     /// Take another course from an entry of a ledger on: another policy, budget or rule.
     ///

@@ -22,17 +22,26 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     let who = |by| if by == By::Model { "the model" } else { "the built-in rules" };
     let policy = match &settings.policy {
         PolicyChoice::Evidence => "evidence: the built-in rules, no model".to_owned(),
+        PolicyChoice::Llm if settings.llm.model.is_none() => "llm".to_owned(),
         PolicyChoice::Llm => settings.llm_name(),
         PolicyChoice::Command(program) => format!("command:{}", program.display()),
     };
-    lines.good("policy", &policy);
+    match &settings.policy {
+        PolicyChoice::Command(program) => match judge::no_program(program) {
+            Some(reason) => lines.add(Mark::Wrong, "policy", &reason),
+            None => lines.good("policy", &policy),
+        },
+        _ => lines.good("policy", &policy),
+    }
     lines.good("bootstrap", who(settings.bootstrap));
     lines.good("finalize", who(settings.finalize));
     match judge::pack(settings.prompts.as_deref()) {
         Ok(pack) => lines.good("prompts", pack.name()),
         Err(error) => lines.add(Mark::Wrong, "prompts", &error.to_string()),
     }
-    if !settings.asks_models() && settings.llm.model.is_some() {
+    if let Some(reason) = settings.idle_options(&arguments.judging) {
+        lines.add(Mark::Wrong, "options", &reason);
+    } else if !settings.asks_models() && settings.llm.model.is_some() {
         lines.good(
             "models",
             "one is named, and not asked: --policy llm, or policy = \"llm\", has it judge",

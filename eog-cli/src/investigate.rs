@@ -17,6 +17,8 @@ use crate::beside::{self, Beside};
 use crate::dry_run;
 use crate::error::{CliError, Exit};
 use crate::files;
+use crate::input;
+use crate::interrupt::{EndsAtOnce, interrupted};
 use crate::judge::{Judge, Models};
 use crate::memory::Memory;
 use crate::onward::{self, CutShort, Onward};
@@ -52,6 +54,9 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         architecture: start.architecture.as_deref(),
     };
     let beside = Beside::begin(arguments.journal.as_deref(), !arguments.no_fsync)?;
+    if let Some(journal) = &arguments.journal {
+        keep_input(&beside, journal, &start.path, running)?;
+    }
     let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
     work.begin(source, by_rule, beside, began)
 }
@@ -77,6 +82,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
     if ledger.entries().is_empty() {
         let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
+        keep_input(&beside, &arguments.journal, &arguments.path, running)?;
         let began = Began::recall(&beside.recorder, &arguments.journal)?;
         work.must_judge(began.config.policy.as_deref())?;
         let by_rule = source.case(&arguments.path, began.window)?;
@@ -85,6 +91,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     same_case(&source, &arguments.path, &arguments.journal, &ledger)?;
     judge.must_be_that_of(&ledger, u64::MAX)?;
     let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
+    keep_input(&beside, &arguments.journal, &arguments.path, running)?;
     let case = case_of(&ledger, &arguments.journal)?;
     work.drive(source, case, beside, async |engine| {
         engine.resume(&ledger).await.map_err(|error| CliError::Input {
@@ -92,6 +99,19 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
             reason: error.to_string(),
         })
     })
+}
+
+/// Remembers what the files of the input are, or says that they are not those of the beginning.
+fn keep_input(
+    beside: &Beside,
+    journal: &Path,
+    folder: &Path,
+    running: &Running,
+) -> Result<(), CliError> {
+    match input::Files::of(folder, journal, running.out.as_deref()) {
+        Some(files) => files.keep(&beside.recorder, folder),
+        None => Ok(()),
+    }
 }
 
 /// What an investigation was begun with, before its first entry could be written.
@@ -178,11 +198,12 @@ impl Work<'_> {
         window: Option<Window>,
     ) -> Result<Case, CliError> {
         tokio::select! {
+            biased;
+            () = interrupted() => Err(self.nothing_yet("interrupted", Exit::Interrupted)),
             opened = opening.open(&source.incident, window) => match opened {
                 Ok(opened) => Ok(opened.case),
                 Err(error) => Err(source.cannot_start(self.onward.path, error)),
             },
-            () = interrupted() => Err(self.nothing_yet("interrupted", Exit::Interrupted)),
             () = self.time_is_up() => Err(self.nothing_yet("time was up", Exit::Failed)),
         }
     }
@@ -266,8 +287,9 @@ impl Work<'_> {
         let material = Material::of(&finished.controller);
         Ok(runtime()?.block_on(async {
             tokio::select! {
-                finalized = finalizer.finalize(&material) => (finalized.narrative, false),
+                biased;
                 () = interrupted() => (eog_prompts::narrate(&material), true),
+                finalized = finalizer.finalize(&material) => (finalized.narrative, false),
             }
         }))
     }
@@ -338,6 +360,8 @@ pub(crate) fn read(
     reading: &Reading,
 ) -> Result<Source, CliError> {
     progress.say(&format!("reading {}", path.display()));
+    // Files are read in one go; whoever asks MCP servers listens meanwhile.
+    let _ends = path.is_dir().then(|| EndsAtOnce::with(progress.bar()));
     source::open(path, architecture, reading, Some(progress.of_reading()))
 }
 
@@ -417,29 +441,6 @@ pub(crate) fn runtime() -> Result<Arc<Runtime>, CliError> {
 /// Ends what was left running on the runtime, such as MCP servers that do not end by themselves.
 pub(crate) fn end_runtime() {
     drop(RUNTIME.lock().unwrap_or_else(PoisonError::into_inner).take());
-}
-
-/// Resolves when the person or the system wants the program to end.
-pub(crate) async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut end), Ok(mut hang_up)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            Ok(()) = tokio::signal::ctrl_c() => {}
-            Some(()) = end.recv() => {}
-            Some(()) = hang_up.recv() => {}
-            else => std::future::pending().await,
-        }
-    }
-    #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
 }
 
 pub(crate) type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>;

@@ -12,7 +12,7 @@ use eog_evidence::EvidencePolicy;
 use eog_llm::{Amounts, ConfigError, Recorded};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
-    ModelInfo, Opening, Pack, Prompter,
+    ModelInfo, Opening, Pack, PackError, Prompter,
 };
 
 use crate::args::{By, Judging, PolicyChoice};
@@ -57,6 +57,10 @@ impl Judge {
         let judge = Self::outline(judging)?;
         if judge.settings.asks_models() {
             judge.settings.llm.build(&variables).map_err(unusable)?;
+            for idle in judge.settings.llm.idle_models().iter().filter(|it| it.meant.is_some()) {
+                let line = format!("eog: note: {}: {}", idle.section(), idle.words());
+                eprintln!("{}", report::clean_line(&line));
+            }
         }
         Ok(judge)
     }
@@ -64,8 +68,13 @@ impl Judge {
     /// The same without keys: for what is shown and never sent.
     pub(crate) fn outline(judging: &Judging) -> Result<Self, CliError> {
         let settings = Settings::load(judging)?;
-        if let PolicyChoice::Command(program) = &settings.policy {
-            must_be_a_program(program)?;
+        if let PolicyChoice::Command(program) = &settings.policy
+            && let Some(reason) = no_program(program)
+        {
+            return Err(CliError::Usage(format!("--policy: {reason}")));
+        }
+        if let Some(reason) = settings.idle_options(judging) {
+            return Err(CliError::Usage(reason));
         }
         let pack = match settings.asks_models() {
             true => Some(Arc::new(pack(settings.prompts.as_deref())?)),
@@ -117,7 +126,9 @@ impl Judge {
         progress: &Progress,
     ) -> Result<Option<Models>, CliError> {
         let Some(pack) = &self.pack else { return Ok(None) };
-        let built = self.settings.llm.build(&variables).map_err(unusable)?;
+        let notice = progress.notice();
+        let built = self.settings.llm.build_telling(&variables, notice.as_ref());
+        let built = built.map_err(unusable)?;
         built.meter.charge(Amounts {
             calls: spent_before.model_calls,
             tokens: spent_before.tokens_in.saturating_add(spent_before.tokens_out),
@@ -223,7 +234,17 @@ pub(crate) fn pack(prompts: Option<&Path>) -> Result<Pack, CliError> {
         Some(name) => Pack::named(name),
         None => Pack::load(prompts),
     };
-    pack.map_err(|error| CliError::Usage(format!("--prompts: {error}")))
+    pack.map_err(|error| CliError::Usage(match error {
+        PackError::UnknownPack { name, known } => format!(
+            "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
+             {known}, and `eog prompt export {name}` makes such a folder"
+        ),
+        PackError::Unreadable { path, .. } if !path.exists() => format!(
+            "--prompts {}: there is no such folder; `eog prompt export FOLDER` makes one",
+            path.display()
+        ),
+        error => format!("--prompts: {error}"),
+    }))
 }
 
 /// Variables of the environment. Those that are empty count as absent.
@@ -236,9 +257,8 @@ pub(crate) fn unusable(error: ConfigError) -> CliError {
     CliError::Usage(format!("{error}; `eog doctor` says what is set"))
 }
 
-/// A program that is not there is a wrong command line, said at once rather than once for each
-/// entity.
-fn must_be_a_program(program: &OsStr) -> Result<(), CliError> {
+/// Why a program cannot be started, said at once rather than once for each entity. It is not run.
+pub(crate) fn no_program(program: &OsStr) -> Option<String> {
     let path = Path::new(program);
     let is_found = if path.components().count() > 1 {
         is_executable(path)
@@ -246,15 +266,13 @@ fn must_be_a_program(program: &OsStr) -> Result<(), CliError> {
         let search = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&search).any(|folder| is_executable(&folder.join(path)))
     };
-    if is_found {
-        Ok(())
-    } else {
-        Err(CliError::Usage(format!(
-            "--policy: there is no executable program {}; give its path, such as \
-             command:./triage.py, and its arguments with --policy-arg",
+    (!is_found).then(|| {
+        format!(
+            "there is no executable program {}; give its path, such as command:./triage.py, and \
+             its arguments with --policy-arg",
             path.display()
-        )))
-    }
+        )
+    })
 }
 
 fn is_executable(path: &Path) -> bool {

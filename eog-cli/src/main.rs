@@ -8,6 +8,8 @@ mod error;
 mod eval;
 mod files;
 mod fork;
+mod input;
+mod interrupt;
 mod investigate;
 mod judge;
 mod mcp;

@@ -11,7 +11,7 @@ use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
-use crate::investigate::interrupted;
+use crate::interrupt::interrupted;
 use crate::judge::Judge;
 use crate::report::clean_line;
 use judged::{Judged, Rendered};

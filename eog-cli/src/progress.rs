@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog::{BoxFuture, Event, EventStream};
+use eog_llm::Notice;
 use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::report::clean;
+use crate::report::{clean, clean_line};
 
 /// A spinner that says what is going on; silent when standard error is no terminal.
-pub(crate) struct Progress(ProgressBar);
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    quiet: bool,
+}
 
 impl Progress {
     pub(crate) fn start(quiet: bool) -> Self {
@@ -19,16 +23,31 @@ impl Progress {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self(bar)
+        Self { bar, quiet }
+    }
+
+    /// What is on the terminal.
+    pub(crate) fn bar(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+
+    /// Who says on standard error what the calls of models wait for, terminal or not.
+    pub(crate) fn notice(&self) -> Option<Notice> {
+        let bar = self.bar.clone();
+        let tell = move |line: &str| {
+            let line = format!("eog: {line}");
+            bar.suspend(|| eprintln!("{}", clean_line(&line)));
+        };
+        (!self.quiet).then(|| Notice::new(tell))
     }
 
     pub(crate) fn say(&self, message: &str) {
-        self.0.set_message(clean(message).into_owned());
+        self.bar.set_message(clean(message).into_owned());
     }
 
     /// Shows how far the reading of a snapshot has come.
     pub(crate) fn of_reading(&self) -> eog_sre::Progress {
-        let bar = self.0.clone();
+        let bar = self.bar.clone();
         eog_sre::Progress::new(move |reading| {
             let percent = reading.done.saturating_mul(100) / reading.total.max(1);
             bar.set_message(format!("reading {} ({percent} %)", clean(reading.file)));
@@ -37,7 +56,7 @@ impl Progress {
 
     /// Says when a model is asked, and for what.
     pub(crate) fn of_model(&self, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
-        Arc::new(Announced { model, bar: self.0.clone() })
+        Arc::new(Announced { model, bar: self.bar.clone() })
     }
 
     /// Shows events until the engine has ended.
@@ -84,6 +103,6 @@ impl ChatModel for Announced {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use agent_output::agent_output;
 pub(crate) use clean::{clean, clean_line, escape_json};
 pub(crate) use course::{config_at, forks, judge_at};
 pub(crate) use entries::entries;
-pub(crate) use explanation::{explanation, in_one_line};
+pub(crate) use explanation::{explanation, in_one_line, not_judged};
 pub(crate) use graph::{dot, mermaid};
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;

@@ -83,6 +83,36 @@ impl Settings {
         format!("llm:{}", chain.join(","))
     }
 
+    /// What is wrong with options for language models where none is asked: they would be left out
+    /// silently.
+    pub(crate) fn idle_options(&self, options: &Judging) -> Option<String> {
+        let given = [
+            ("--model", options.model.is_some()),
+            ("--base-url", options.base_url.is_some()),
+            ("--prompts", options.prompts.is_some()),
+            ("--max-model-calls", options.max_model_calls.is_some()),
+            ("--max-tokens", options.max_tokens.is_some()),
+            ("--max-usd", options.max_usd.is_some()),
+            ("--cassette", options.cassette.is_some()),
+        ];
+        let idle: Vec<&str> =
+            given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+        if idle.is_empty() || self.asks_models() {
+            return None;
+        }
+        let judge = match self.policy {
+            PolicyChoice::Command(_) => "a program judges",
+            _ => "the built-in rules judge",
+        };
+        let (has, them) = if idle.len() == 1 { ("has", "it") } else { ("have", "them") };
+        Some(format!(
+            "{} {has} no effect, for {judge} and no language model is asked: have one judge \
+             (--policy llm, --model), open (--bootstrap model) or tell (--finalize model), or leave \
+             {them} out",
+            idle.join(", ")
+        ))
+    }
+
     /// Whether any model may be asked.
     pub(crate) fn asks_models(&self) -> bool {
         self.policy == PolicyChoice::Llm
@@ -194,6 +224,27 @@ mod tests {
         assert_eq!(of_option.llm.budget.calls, Some(3));
         let url = of_option.llm.models["gemini/of-option"].base_url.as_deref();
         assert_eq!(url, Some("http://localhost:1/v1"));
+    }
+
+    #[test]
+    fn limits_of_models_that_nobody_asks_are_refused() {
+        let limited = Judging { max_model_calls: Some(3), ..Judging::default() };
+        let reason = settings(limited.clone(), &[], "").idle_options(&limited);
+        let said = reason.expect("no model is asked");
+        assert!(said.starts_with("--max-model-calls has no effect, for the built-in rules judge"));
+        assert_eq!(settings(limited.clone(), &[], FILE).idle_options(&limited), None);
+        let telling = Judging { finalize: Some(By::Model), ..limited };
+        assert_eq!(settings(telling.clone(), &[], "").idle_options(&telling), None);
+        // What the file says of models may wait there until one is asked.
+        let file = "[llm]\nmodel = \"openai/of-file\"\nbudget = { calls = 7 }\n";
+        let none = Judging::default();
+        assert_eq!(settings(none.clone(), &[], file).idle_options(&none), None);
+        let other = Judging {
+            policy: Some(PolicyChoice::Evidence),
+            model: Some("openai/x".to_owned()),
+            ..Judging::default()
+        };
+        assert!(settings(other.clone(), &[], "").idle_options(&other).is_some());
     }
 
     #[test]

@@ -9,7 +9,8 @@ use eog_sre::{CacheAt, Progress, ReadOptions, Snapshot, SnapshotContext, Snapsho
 
 use crate::args::Reading;
 use crate::error::{CliError, Exit};
-use crate::investigate::{interrupted, runtime};
+use crate::interrupt::interrupted;
+use crate::investigate::runtime;
 
 /// An input that is ready to be investigated.
 pub(crate) struct Source {

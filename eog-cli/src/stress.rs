@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     let watch = Watch::default().with_progress(&mut told).with_controls(controls);
     let stressed = investigate::runtime()?.block_on(async {
         let interrupt = async {
-            investigate::interrupted().await;
+            crate::interrupt::interrupted().await;
             handle.cancel();
             std::future::pending::<()>().await;
         };

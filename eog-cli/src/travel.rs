@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use eog::travel::Parting;
+use eog::travel::{Parting, Unjudged};
 use eog::{
     CallRecorder, Controller, EntityId, Entry, EntryBody, Finished, Journal, Ledger, Output,
     StopReason, Usage,
@@ -60,8 +60,14 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
         investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));
     models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
     let explanation = explained.map_err(|error| unusable(error.to_string()))?;
-    if explanation.belief.is_none() {
-        return Err(unusable(unevaluated(&ledger, &entity)));
+    let why_not = eog::travel::unjudged(&ledger, &entity).map_err(|e| unusable(e.to_string()))?;
+    match why_not {
+        None => {}
+        Some(Unjudged::Unknown) => return Err(unusable(unevaluated(&ledger, &entity))),
+        Some(why) => {
+            files::print(&report::not_judged(&entity, &why, files::terminal_width()))?;
+            return Ok(Exit::Diagnosed);
+        }
     }
     let report = Report::new(name_of(&path), &restore(&path, &ledger)?);
     files::print(&report::explanation(&report, &explanation, files::terminal_width()))?;
@@ -81,7 +87,7 @@ fn unevaluated(ledger: &Ledger, entity: &EntityId) -> String {
     if meant.is_empty() {
         meant = evaluated.iter().map(|e| e.as_str()).take(5).collect();
     }
-    format!("{entity} was never evaluated; evaluated were, among others: {}", meant.join(", "))
+    format!("nothing is called {entity}; evaluated were, among others: {}", meant.join(", "))
 }
 
 /// Says where two runs part.

@@ -84,7 +84,35 @@ fn an_explanation_names_what_the_label_hangs_on() {
     assert!(text.contains("entry 5: heard that processor is Symptom"), "{text}");
     let (code, _, errors) = run(&["explain", path, "databas"]);
     assert_eq!(code, 4);
-    assert!(errors.contains("databas was never evaluated; evaluated were, among others: database"));
+    assert!(errors.contains("nothing is called databas; evaluated were, among others: database"));
+}
+
+#[test]
+fn why_an_entity_was_not_judged_is_explained() {
+    let (whole, short) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    run_into(whole.path(), &[]);
+    run_into(short.path(), &["--budget", "2"]);
+    let cases = [
+        (&whole, "mailer", "left out at the beginning: Heartbeat on mailer: listed in"),
+        (
+            &whole,
+            "search",
+            "Never reached: it is no start, and nobody blamed or proposed it. Of its \
+                            neighbours these were judged: gateway (Symptom).",
+        ),
+        (
+            &short,
+            "database",
+            "waiting to be judged, for it was blamed, when the budget of policy \
+                              calls was used up. A larger --budget reaches it.",
+        ),
+    ];
+    for (folder, entity, said) in cases {
+        let (code, text, _) = run(&["explain", folder.path().to_str().unwrap(), entity]);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.starts_with(&format!("{entity}: not judged\n")), "{text}");
+        assert!(text.contains(said), "{text}");
+    }
 }
 
 #[test]

@@ -227,6 +227,29 @@ fn another_incident_is_not_mixed_in() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("holds no entry yet"));
 }
 
+#[test]
+fn files_that_were_changed_under_a_journal_are_named() {
+    let incident = Incident::new();
+    let journal = incident.path("run.journal");
+    assert_eq!(incident.investigate(&journal), 3);
+    let resume = || {
+        let mut command = eog();
+        command.arg("resume").arg(&journal).arg(incident.path("bundle"));
+        let output = command.arg("--policy").arg(incident.policy()).output().unwrap();
+        assert_eq!(output.status.code(), Some(3));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert_eq!(resume(), "");
+    std::fs::write(incident.path("bundle/notes.txt"), "later").unwrap();
+    let said = resume();
+    assert!(
+        said.contains("is not as it was when the journal was begun: notes.txt is new."),
+        "{said}"
+    );
+    std::fs::remove_file(incident.path("bundle/notes.txt")).unwrap();
+    assert_eq!(resume(), "");
+}
+
 /// Who may write anywhere gives that up for the child.
 #[test]
 fn a_journal_in_a_read_only_folder_is_refused_before_anything_is_asked() {

@@ -229,3 +229,12 @@ esac"#;
         assert!(errors.contains("interrupted before the first run had ended"), "{errors}");
     }
 }
+
+#[test]
+fn where_nothing_was_judged_there_is_no_result() {
+    let options = ["--policy", "command:false", "--runs", "2", "--max-delay", "0"];
+    let (code, text, errors) = stress(&flash_sale(), &options);
+    assert_eq!(code, 1, "{errors}");
+    assert!(text.contains("no result: of the input as given nothing was judged"), "{text}");
+    assert!(!text.contains("the order does not matter"), "{text}");
+}

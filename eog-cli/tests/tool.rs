@@ -137,3 +137,35 @@ fn wrong_calls_say_what_would_be_right_and_how_it_ended() {
     let output = tool(Path::new("/nowhere"), "event_analysis", &[]);
     assert_eq!(output.status.code(), Some(4));
 }
+
+#[test]
+fn a_limit_beyond_the_largest_is_said() {
+    let folder = snapshot();
+    let output = tool(folder.path(), "event_analysis", &["--limit", "2000"]);
+    let said = "eog: note: limit 2000: 1000 is the most, and as many are given\n";
+    assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0));
+    for flags in [&["--limit", "1000"][..], &["--limit", "2000", "--quiet"]] {
+        let output = tool(folder.path(), "event_analysis", flags);
+        assert!(!text(&output.stderr).contains("is the most"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn what_rows_are_grouped_by_is_shown_even_without_values() {
+    let folder = snapshot();
+    let flags = ["--group-by", "component", "--format", "table"];
+    let output = tool(folder.path(), "event_analysis", &flags);
+    let table = text(&output.stdout);
+    let header = table.lines().find(|line| line.contains("count")).unwrap_or_default();
+    assert!(header.contains("component"), "{table}{}", text(&output.stderr));
+}
+
+#[test]
+fn a_bundle_is_no_snapshot() {
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    let output = tool(&bundle, "event_analysis", &[]);
+    assert_eq!(output.status.code(), Some(4));
+    let errors = text(&output.stderr);
+    assert!(errors.contains("this is a bundle; the tools ask Kubernetes snapshots"), "{errors}");
+}

@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod idle;
 mod key;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use eog_prompts::{ChatModel, ModelInfo};
 use serde::{Deserialize, Serialize};
 
 pub use check::{Check, CheckStatus};
+pub use idle::IdleModel;
 
 use crate::provider::parse;
 use crate::{

@@ -19,13 +19,13 @@ mod tokens;
 pub use capabilities::{Capabilities, CapabilityChanges, ReasoningEffort, StructuredOutput};
 pub use cassette::{Cassette, CassetteError, CassetteMode, CassetteModel};
 pub use config::{
-    BudgetConfig, CassetteConfig, Check, CheckStatus, ConfigError, Env, LimitConfig, LlmConfig,
-    ModelConfig, Models, ProviderConfig,
+    BudgetConfig, CassetteConfig, Check, CheckStatus, ConfigError, Env, IdleModel, LimitConfig,
+    LlmConfig, ModelConfig, Models, ProviderConfig,
 };
 pub use meter::{Amounts, Budget, Meter, Metered};
 pub use prices::{PriceError, Prices};
 pub use provider::{GenaiModel, GenaiSettings};
 pub use rate::{RateLimited, RateLimiter, RateLimits};
 pub use recorded::Recorded;
-pub use retry::{RetryPolicy, Retrying};
+pub use retry::{Notice, Reach, RetryPolicy, Retrying};
 pub use secret::{Masker, Secret};

@@ -96,41 +96,35 @@ impl Meter {
         let mut counts = self.counts();
         let taken = counts.spent.plus(counts.reserved);
         let after = taken.plus(most);
-        let over = [
-            (
-                BudgetKind::ModelCalls,
-                "calls",
-                self.budget.calls,
-                after.calls,
-                most.calls,
-                taken.calls,
-            ),
-            (
-                BudgetKind::Tokens,
-                "tokens",
-                self.budget.tokens,
-                after.tokens,
+        let left = |limit: u64, taken: u64| limit.saturating_sub(taken);
+        if let Some(limit) = self.budget.calls.filter(|limit| after.calls > *limit) {
+            let requests = if limit == 1 { "request" } else { "requests" };
+            let reason = format!(
+                "the budget of {limit} {requests} is used up: raise llm.budget.calls \
+                 (--max-model-calls)"
+            );
+            return Err((BudgetKind::ModelCalls, reason));
+        }
+        if let Some(limit) = self.budget.tokens.filter(|limit| after.tokens > *limit) {
+            let reason = format!(
+                "the request may take {} tokens, and of the budget of {limit} there are {} left: \
+                 raise llm.budget.tokens (--max-tokens), or lower max_output_tokens in the \
+                 capabilities of the model",
                 most.tokens,
-                taken.tokens,
-            ),
-            (
-                BudgetKind::Cost,
-                "micro_usd",
-                self.budget.micro_usd,
-                after.micro_usd,
-                most.micro_usd,
-                taken.micro_usd,
-            ),
-        ];
-        for (kind, name, limit, after, most, taken) in over {
-            if let Some(limit) = limit.filter(|limit| after > *limit) {
-                let reason = format!(
-                    "the call may take {most} {name} and the budget of {limit} has {} left: raise \
-                     the budget, or ask for shorter answers",
-                    limit.saturating_sub(taken)
-                );
-                return Err((kind, reason));
-            }
+                left(limit, taken.tokens)
+            );
+            return Err((BudgetKind::Tokens, reason));
+        }
+        if let Some(limit) = self.budget.micro_usd.filter(|limit| after.micro_usd > *limit) {
+            let reason = format!(
+                "the request may cost {} US dollars, and of the budget of {} there are {} left: \
+                 raise llm.budget.usd (--max-usd), or lower max_output_tokens in the capabilities \
+                 of the model",
+                us_dollars(most.micro_usd),
+                us_dollars(limit),
+                us_dollars(left(limit, taken.micro_usd))
+            );
+            return Err((BudgetKind::Cost, reason));
         }
         counts.reserved = counts.reserved.plus(most);
         Ok(Reservation { meter: self, most, actual: most })
@@ -139,6 +133,10 @@ impl Meter {
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn us_dollars(micro: u64) -> f64 {
+    micro as f64 / 1e6
 }
 
 /// What is set aside for one call. If nobody says what the call took (it was cancelled), it counts
@@ -238,6 +236,7 @@ impl<M: ChatModel> Metered<M> {
             // The provider said that it did nothing.
             ChatErrorKind::RateLimited
             | ChatErrorKind::Unavailable
+            | ChatErrorKind::Unreachable
             | ChatErrorKind::NotAllowed
             | ChatErrorKind::NotAccepted => Amounts { calls: 1, ..Amounts::default() },
             _ => most,

@@ -147,12 +147,12 @@ async fn a_key_goes_nowhere_else() {
 }
 
 #[tokio::test]
-async fn nobody_listening_is_unavailable() {
+async fn nobody_listening_is_unreachable() {
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", server.local_addr().expect("an address"));
     drop(server);
     let error = model("vllm/some", settings(&url)).chat(&request()).await.expect_err("nobody");
-    assert_eq!(error.kind, ChatErrorKind::Unavailable, "{error}");
+    assert_eq!(error.kind, ChatErrorKind::Unreachable, "{error}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use eog_llm::{CheckStatus, LlmConfig, StructuredOutput};
-use eog_prompts::{ChatErrorKind, ChatModel};
+use eog_prompts::{ChatErrorKind, ChatModel, ChatRequest};
 use support::{KEY, Reply, Server, openai, request};
 
 fn config(text: &str) -> LlmConfig {
@@ -100,6 +100,10 @@ fn errors_say_what_to_do() {
             "model = \"openai/gpt-4o\"\ncassette = { path = \"no/such\", mode = \"replay\" }",
             "\"auto\"",
         ),
+        (
+            "model = \"openai/gpt-4o\"\ncassette = { path = \"no/such\", mode = \"auto\" }",
+            "its folder does not exist: make it",
+        ),
     ] {
         let error = refused(text);
         assert!(error.contains(told), "{text}: {error}");
@@ -187,12 +191,74 @@ fn the_doctor_says_everything_at_once() {
             ("vllm/m", Ok),
             ("vllm/m", Warning),
             ("llm.budget", Warning),
-            ("llm.cassette", Ok),
+            ("llm.cassette", Wrong),
         ]
     );
     assert!(checks[0].detail.contains("set OPENAI_API_KEY"), "{checks:?}");
     assert!(checks[3].detail.contains("unencrypted"), "{checks:?}");
+    assert!(checks[5].detail.contains("its folder does not exist"), "{checks:?}");
     assert_eq!(LlmConfig::default().check(&no_env)[0].status, Wrong);
+}
+
+#[test]
+fn sections_of_models_that_nobody_asks_are_told() {
+    let words = |section: &str| -> Vec<String> {
+        let text = format!(
+            "model = \"openai/gpt-5-mini\"\nfallbacks = [\"vllm/small\"]\n\
+             models.\"vllm/small\" = {{}}\nmodels.{section:?} = {{}}"
+        );
+        let idle = config(&text).idle_models();
+        idle.iter().map(|idle| format!("{}: {}", idle.section(), idle.words())).collect()
+    };
+    assert_eq!(
+        words("openai/gtp-5-mini"),
+        [
+            "llm.models.\"openai/gtp-5-mini\": no model has this name; perhaps \"openai/gpt-5-mini\" is \
+          meant"
+        ]
+    );
+    let others = ["openai/gpt-4-mini", "ollama/qwen3", "vllm/smal"];
+    for other in others {
+        let told = words(other);
+        assert_eq!(told.len(), 1, "{told:?}");
+        let said = "it has no effect, for none of the configured models has this name: \
+                    openai/gpt-5-mini, vllm/small";
+        assert!(told[0].ends_with(said), "{told:?}");
+    }
+    assert_eq!(words("openai/gpt-5-mini"), [""; 0]);
+    let doctor = config("model = \"ollama/a\"\nmodels.\"ollama/b\" = {}").check(&no_env);
+    assert_eq!(
+        (doctor[0].what.as_str(), doctor[0].status),
+        ("llm.models.\"ollama/b\"", CheckStatus::Warning)
+    );
+}
+
+#[tokio::test]
+async fn a_key_is_asked_for_when_something_must_be_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("traffic.jsonl");
+    let server = Server::start(vec![Reply::Events(openai("one", "stop"))]).await;
+    let config = config(&format!(
+        "model = \"openai/gpt-4o\"\nproviders.openai.base_url = {:?}\n\
+         budget = {{ calls = 5 }}\ncassette = {{ path = {path:?}, mode = \"auto\" }}",
+        server.url
+    ));
+    // Nothing is recorded yet, so something must be asked.
+    let error = config.build(&no_env).err().expect("no key").to_string();
+    assert!(error.contains("set OPENAI_API_KEY"), "{error}");
+    let env = |name: &str| (name == "OPENAI_API_KEY").then(|| KEY.to_owned());
+    let models = config.build(&env).expect("models");
+    models.explore[0].chat(&request()).await.expect("an answer");
+
+    let models = config.build(&no_env).expect("models");
+    let replayed = models.explore[0].chat(&request()).await.expect("recorded");
+    assert_eq!(replayed.text, "one");
+    let other = ChatRequest { max_output_tokens: 7, ..request() };
+    let error = models.explore[0].chat(&other).await.expect_err("not recorded");
+    assert_eq!(error.kind, ChatErrorKind::NotAllowed);
+    assert!(error.message.contains("set OPENAI_API_KEY"), "{error}");
+    let doctor = config.check(&no_env);
+    assert_eq!(doctor[0].status, CheckStatus::Warning, "{doctor:?}");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use eog_core::{BoxFuture, BudgetKind};
 use eog_llm::{
-    Amounts, Budget, Meter, Metered, Prices, RateLimited, RateLimiter, RateLimits, RetryPolicy,
-    Retrying,
+    Amounts, Budget, Meter, Metered, Notice, Prices, RateLimited, RateLimiter, RateLimits, Reach,
+    RetryPolicy, Retrying,
 };
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse, ModelInfo,
@@ -149,7 +149,20 @@ async fn models_share_a_budget_of_money() {
     second.chat(&request()).await.expect("it fits exactly");
     assert_eq!(meter.spent().micro_usd, 201);
     let error = second.chat(&request()).await.expect_err("818 are left");
-    assert!(error.message.contains("919 micro_usd"), "{error}");
+    let said =
+        "may cost 0.000919 US dollars, and of the budget of 0.001019 there are 0.000818 left";
+    assert!(error.message.contains(said), "{error}");
+}
+
+#[tokio::test]
+async fn who_may_make_no_more_calls_is_not_told_of_shorter_answers() {
+    let meter = Meter::new(Budget { calls: Some(1), ..Budget::default() });
+    let (model, _) = Scripted::of([answered(1, 1)]);
+    let model = Metered::new(model, meter, None).expect("no prices are needed");
+    model.chat(&request()).await.expect("it fits");
+    let error = model.chat(&request()).await.expect_err("none are left");
+    let said = "the budget of 1 request is used up: raise llm.budget.calls (--max-model-calls)";
+    assert_eq!(error.message, said);
 }
 
 #[test]
@@ -240,7 +253,51 @@ async fn a_longer_wait_is_kept_if_the_provider_asks_for_it() {
     assert_eq!((answer.is_ok(), times), (true, vec![0, 40]));
     // Nobody waits that long.
     let (answer, times) = attempts(vec![limited(4000), answered(1, 1)]).await;
-    assert_eq!((answer.is_ok(), times), (false, vec![0]));
+    let said = answer.expect_err("it is too long").message;
+    assert!(said.ends_with("a wait of 4000 s, and at most 120 s are waited"), "{said}");
+    assert_eq!(times, [0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_wait_is_told_and_a_short_one_is_not() {
+    let limited = |seconds| {
+        let error = ChatError::new("test/model", ChatErrorKind::RateLimited, "too many");
+        Err(ChatError { retry_after: Some(Duration::from_secs(seconds)), ..error })
+    };
+    let (model, _) = Scripted::of([limited(2), limited(40), answered(1, 1)]);
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let notice = Notice::new({
+        let told = told.clone();
+        move |line| told.lock().expect("whole").push(line.to_owned())
+    });
+    let model = Retrying::new(model, RetryPolicy::default()).telling(Some(notice));
+    model.chat(&request()).await.expect("the third");
+    assert_eq!(*told.lock().expect("whole"), ["test/model: too many; asking again in 40 s"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_was_never_reached_is_given_up_and_one_that_was_is_not() {
+    let gone = || failed(ChatErrorKind::Unreachable);
+    let at = |answers: Vec<Answer>, reach: &Reach| {
+        let (model, asked) = Scripted::of(answers);
+        (Retrying::new(model, RetryPolicy::default()).at(reach.clone()), asked)
+    };
+    let reach = Reach::default();
+    let (first, asked) = at(vec![gone(), gone(), gone(), answered(1, 1)], &reach);
+    first.chat(&request()).await.expect_err("three attempts");
+    let said = first.chat(&request()).await.expect_err("given up").message;
+    assert!(said.contains("could not be reached before"), "{said}");
+    // Another model of the same host.
+    let (second, other) = at(vec![answered(1, 1)], &reach);
+    second.chat(&request()).await.expect_err("given up");
+    assert_eq!((asked.lock().expect("whole").len(), other.lock().expect("whole").len()), (3, 0));
+
+    let reach = Reach::default();
+    let mut answers = vec![failed(ChatErrorKind::Unavailable)];
+    answers.extend([gone(), gone(), answered(1, 1)]);
+    let (model, _) = at(answers, &reach);
+    model.chat(&request()).await.expect_err("three attempts");
+    model.chat(&request()).await.expect("it is asked again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -254,8 +254,10 @@ impl ChatError {
 pub enum ChatErrorKind {
     /// Too many requests: waiting helps.
     RateLimited,
-    /// The provider failed or cannot be reached: asking again may help.
+    /// The provider failed, or the connection broke: asking again may help.
     Unavailable,
+    /// No connection could be made; nothing was sent. Asking again may help.
+    Unreachable,
     /// No answer in time: asking again may help.
     TimedOut,
     /// Key missing, wrong, or not allowed to use this model.
@@ -273,7 +275,7 @@ pub enum ChatErrorKind {
 impl ChatErrorKind {
     /// Whether asking the same model again may help.
     pub fn is_transient(self) -> bool {
-        matches!(self, Self::RateLimited | Self::Unavailable | Self::TimedOut)
+        matches!(self, Self::RateLimited | Self::Unavailable | Self::Unreachable | Self::TimedOut)
     }
 
     /// The budget that does not allow the call, if that is why.

@@ -5,6 +5,7 @@
 
 mod builtin;
 mod check;
+mod faults;
 mod helpers;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::data::template_data;
 use crate::schema::{notation, whole_schema};
 use crate::{ChatMessage, Phase};
 use builtin::{DOMAINS, TEMPLATES};
+use faults::Fault;
 
 /// Longest template file that is read, in bytes.
 pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
@@ -68,14 +70,30 @@ pub enum PackError {
         /// Why.
         reason: String,
     },
-    /// A template is not one.
-    #[error("template {name}: {reason}")]
+    /// A template is not one, or asks for what it is not given.
+    #[error("template {name}{}: {reason}", at_line(*line))]
     BadTemplate {
         /// The template.
         name: String,
-        /// Where and why.
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// Why.
         reason: String,
     },
+    /// The same of a file.
+    #[error("{}{}: {reason}", path.display(), at_line(*line))]
+    BadFile {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// Why.
+        reason: String,
+    },
+}
+
+fn at_line(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
 /// Why there is no prompt.
@@ -87,9 +105,9 @@ pub enum PromptError {
     Template {
         /// The pack.
         pack: String,
-        /// The template.
+        /// The template, with its line where that is known.
         template: String,
-        /// Where and why.
+        /// Why.
         reason: String,
     },
     /// The input of a phase is no object of named fields.
@@ -150,6 +168,9 @@ impl Pack {
     /// This pack with the templates of a folder in place of its own, under the folder's name. A
     /// folder with all partials of a domain is a pack of its own.
     ///
+    /// All templates are filled in with samples, so that one which asks for what its phase is not
+    /// given is an error here and not in the middle of an investigation.
+    ///
     /// # Errors
     /// [`PackError`] when the folder or a file cannot be read, when a `.hbs` file has not the name
     /// of a template, or when a template has an error. Files with other endings are not read.
@@ -166,18 +187,20 @@ impl Pack {
             }
         }
         paths.sort();
+        let mut files = BTreeMap::new();
         for path in paths {
             let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
             if !self.templates.has_template(name) {
                 return Err(PackError::UnknownTemplate { known: self.template_names(), path });
             }
             let text = read_template(&path)?;
-            self.add(name, &text).map_err(|reason| PackError::Unreadable {
-                path: path.clone(),
-                reason: format!("not a template: {reason}"),
-            })?;
+            let name = name.to_owned();
+            let added = self.add(&name, &text);
+            files.insert(name, path);
+            added.map_err(|fault| bad(&files, fault))?;
         }
-        check::includes(&self.templates)?;
+        let checked = check::includes(&self.templates);
+        checked.and_then(|()| check::fills(&self.templates)).map_err(|fault| bad(&files, fault))?;
         if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
             self.name = name.to_owned();
         }
@@ -189,9 +212,8 @@ impl Pack {
     /// # Errors
     /// [`PackError::BadTemplate`].
     pub fn with_template(mut self, name: &str, text: &str) -> Result<Self, PackError> {
-        self.add(name, text)
-            .map_err(|reason| PackError::BadTemplate { name: name.to_owned(), reason })?;
-        check::includes(&self.templates)?;
+        let added = self.add(name, text).and_then(|()| check::includes(&self.templates));
+        added.map_err(|fault| bad(&BTreeMap::new(), fault))?;
         Ok(self)
     }
 
@@ -253,10 +275,13 @@ impl Pack {
     /// Renders a template over data that is already clean.
     fn render(&self, template: &str, data: &Value) -> Result<String, PromptError> {
         let text = self.templates.render(template, data);
-        text.map(|text| text.trim().to_owned()).map_err(|error| PromptError::Template {
-            pack: self.name.clone(),
-            template: template.to_owned(),
-            reason: error.to_string(),
+        text.map(|text| text.trim().to_owned()).map_err(|error| {
+            let Fault { template, line, reason } = Fault::unfilled(template, &error, &[]);
+            PromptError::Template {
+                pack: self.name.clone(),
+                template: format!("{template}{}", at_line(line)),
+                reason,
+            }
         })
     }
 
@@ -273,10 +298,20 @@ impl Pack {
         pack
     }
 
-    fn add(&mut self, name: &str, text: &str) -> Result<(), String> {
-        self.templates.register_template_string(name, text).map_err(|error| error.to_string())?;
+    fn add(&mut self, name: &str, text: &str) -> Result<(), Fault> {
+        let added = self.templates.register_template_string(name, text);
+        added.map_err(|error| Fault::unreadable(name, &error))?;
         self.texts.insert(name.to_owned(), text.to_owned());
         Ok(())
+    }
+}
+
+/// A fault where it was written: in a file, or in a template of the pack.
+fn bad(files: &BTreeMap<String, PathBuf>, fault: Fault) -> PackError {
+    let Fault { template: name, line, reason } = fault;
+    match files.get(&name) {
+        Some(path) => PackError::BadFile { path: path.clone(), line, reason },
+        None => PackError::BadTemplate { name, line, reason },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why an entity has its label, for a person at a terminal.
 
-use eog::travel::{Again, Explanation, Part, Step};
+use eog::travel::{Again, Explanation, Part, Step, Unjudged};
+use eog::{ActivationRefusal, BudgetKind, EntityId, Reason, StopReason};
 
 use super::clean::clean;
 use super::entries;
@@ -91,6 +92,74 @@ fn one_step(page: &mut Page, step: &Step) {
         clean(&step.belief.summary)
     );
     page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
+}
+
+/// Says why an entity has no label.
+pub(crate) fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    page.line("", BOLD, &format!("{}: not judged", clean(entity.as_str())));
+    let words = match why {
+        Unjudged::Waiting { reason, stop } => waiting(*reason, *stop),
+        Unjudged::Refused { entry, refusal } => {
+            let why = match refusal {
+                ActivationRefusal::Damped => "it had changed too often",
+                ActivationRefusal::VisitLimit => "it had used its visits",
+                ActivationRefusal::EntityCap => "there were as many entities as there may be",
+            };
+            format!("It was to be judged in entry {entry}, and was not: {why}.")
+        }
+        Unjudged::BeyondCap { entry } => format!(
+            "It was proposed in entry {entry}, after as many others as a decision may propose."
+        ),
+        Unjudged::LeftOut(words) => {
+            format!("Its alerts were left out at the beginning: {}.", words.join("; "))
+        }
+        Unjudged::NeverReached { declared: false, .. } => {
+            "Evidence names it, but the topology has no edge to it, and nobody blamed or proposed it."
+                .to_owned()
+        }
+        Unjudged::NeverReached { judged, .. } if judged.is_empty() => {
+            "Never reached: it is no start, and none of its neighbours was judged.".to_owned()
+        }
+        Unjudged::NeverReached { judged, .. } => {
+            let judged: Vec<String> =
+                judged.iter().map(|(name, label)| format!("{name} ({label})")).collect();
+            format!(
+                "Never reached: it is no start, and nobody blamed or proposed it. Of its neighbours \
+                 these were judged: {}.",
+                judged.join(", ")
+            )
+        }
+        _ => "Why, this program does not know.".to_owned(),
+    };
+    page.line("  ", PLAIN, &clean(&words));
+    page.into_text()
+}
+
+fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
+    let reason = match reason {
+        Reason::Seed => "as a start",
+        Reason::Claim => "for it was blamed",
+        Reason::Wake | Reason::LateMessage => "for a neighbour had news",
+        Reason::Proposal => "for it was proposed",
+        Reason::Observation => "for there was news of it",
+    };
+    let (end, more) = match stop {
+        Some(StopReason::BudgetExhausted { which }) => {
+            let (what, option) = match which {
+                BudgetKind::Hops => ("policy calls", "--budget"),
+                BudgetKind::ModelCalls => ("requests to models", "--max-model-calls"),
+                BudgetKind::Tokens => ("tokens", "--max-tokens"),
+                BudgetKind::Cost => ("money", "--max-usd"),
+            };
+            (format!("the budget of {what} was used up"), format!(" A larger {option} reaches it."))
+        }
+        Some(StopReason::Deadline) => {
+            ("the deadline passed".to_owned(), " `eog resume` goes on.".to_owned())
+        }
+        _ => ("the investigation was stopped".to_owned(), String::new()),
+    };
+    format!("It was waiting to be judged, {reason}, when {end}.{more}")
 }
 
 /// The conclusion of a run in one line.

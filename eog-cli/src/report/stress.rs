@@ -1,7 +1,7 @@
 //! What a stress test found, for a person at a terminal and for programs.
 
 use eog::stress::{Disagreement, Factor, FrontierCount, LastWord, Outcome, Pair, Report, Side};
-use eog::{Concurrency, EntityId, Order, StopReason};
+use eog::{BudgetKind, Concurrency, EntityId, Order, StopReason};
 use serde::Serialize;
 
 use super::clean::{clean, clean_to};
@@ -278,11 +278,12 @@ fn advice(page: &mut Page, report: &Report, pair: &Pair, ledgers: Option<&Ledger
     page.title("WHAT TO DO");
     let sides = [&report.baseline, &pair.differing];
     let words = if sides.iter().any(|side| is_by_budget(&side.stop)) {
-        "The budget ended what is shown: first try a larger --budget."
+        format!("The budget ended what is shown: first try a larger {}.", budget_option(report))
     } else {
         "Take neither result as settled: the same answers, in another order, lead to the other."
+            .to_owned()
     };
-    page.line("  ", PLAIN, words);
+    page.line("  ", PLAIN, &words);
     let Some(ledgers) = ledgers else {
         let words = "With --out DIR both ledgers are written: `eog diff` compares them, and \
                      `eog explain` says what a label hangs on.";
@@ -304,6 +305,22 @@ fn advice(page: &mut Page, report: &Report, pair: &Pair, ledgers: Option<&Ledger
 
 fn is_by_budget(stop: &StopReason) -> bool {
     matches!(stop, StopReason::BudgetExhausted { .. })
+}
+
+/// The option that sets the budget which ended a run: that of a model, if one did.
+fn budget_option(report: &Report) -> &'static str {
+    let shown = report.pair.as_ref().map(|pair| &pair.differing);
+    let stops = [&report.baseline].into_iter().chain(shown).map(|side| &side.stop);
+    let mut which = stops.filter_map(|stop| match stop {
+        StopReason::BudgetExhausted { which } if *which != BudgetKind::Hops => Some(*which),
+        _ => None,
+    });
+    match which.next() {
+        Some(BudgetKind::ModelCalls) => "--max-model-calls",
+        Some(BudgetKind::Tokens) => "--max-tokens",
+        Some(BudgetKind::Cost) => "--max-usd",
+        _ => "--budget",
+    }
 }
 
 /// A word that a shell takes as one.
@@ -330,7 +347,8 @@ fn notes(page: &mut Page, report: &Report, ledgers: Option<&Ledgers>) {
         let also = if also_given { ", and the input as given" } else { "" };
         let runs = count(by_budget as usize, "run", "runs");
         notes.push(format!(
-            "the budget ended {runs}{also}: a larger --budget tells order from haste"
+            "the budget ended {runs}{also}: a larger {} tells order from haste",
+            budget_option(report)
         ));
     }
     if report.shrinking.gave_up {

@@ -6,7 +6,7 @@ mod table;
 use std::io::Read;
 use std::sync::Arc;
 
-use eog_sre::tools::{Toolbox, tools};
+use eog_sre::tools::{MAX_LIMIT, Toolbox, tools};
 use serde_json::{Map, Value};
 
 use crate::args::{Call, Tool, ToolFormat};
@@ -29,6 +29,10 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
         return Ok(Exit::Diagnosed);
     };
     let arguments = all_arguments(call)?;
+    if let (Some(said), false) = (too_many(&arguments), call.quiet) {
+        eprintln!("eog: note: {said}");
+    }
+    let groups = groups(&arguments);
     let progress = Progress::start(call.quiet);
     progress.say(&format!("reading {}", call.snapshot.display()));
     let snapshot = source::snapshot(
@@ -45,7 +49,7 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     }
     let text = match call.format {
         ToolFormat::Json => escape_json(&answer) + "\n",
-        ToolFormat::Table => table::table(&ordered::parse(&answer), files::full_width()),
+        ToolFormat::Table => table::table(&ordered::parse(&answer), &groups, files::full_width()),
     };
     files::print(&text)?;
     Ok(Exit::Diagnosed)
@@ -80,6 +84,24 @@ fn all_arguments(call: &Call) -> Result<Map<String, Value>, CliError> {
     };
     arguments.extend(call.arguments.clone());
     Ok(arguments)
+}
+
+/// What to say of a limit that is larger than the largest.
+fn too_many(arguments: &Map<String, Value>) -> Option<String> {
+    let limit = arguments.get("limit")?.as_u64()?;
+    (limit > MAX_LIMIT as u64)
+        .then(|| format!("limit {limit}: {MAX_LIMIT} is the most, and as many are given"))
+}
+
+/// What rows are grouped by.
+fn groups(arguments: &Map<String, Value>) -> Vec<String> {
+    match arguments.get("group_by") {
+        Some(Value::String(names)) => names.split(',').map(|name| name.trim().to_owned()).collect(),
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn read(file: &str) -> std::io::Result<String> {

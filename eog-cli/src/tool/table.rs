@@ -23,15 +23,16 @@ const PADDING: usize = 2;
 /// Most lines of one nested value.
 const MAX_LINES: usize = 200;
 
-/// An answer for a terminal of a width, or without bounds.
-pub(super) fn table(answer: &Ordered, width: Option<usize>) -> String {
+/// An answer for a terminal of a width, or without bounds. What it is grouped by is shown even
+/// where all groups are without a value.
+pub(super) fn table(answer: &Ordered, groups: &[String], width: Option<usize>) -> String {
     let mut text = String::new();
-    part(&mut text, "", answer, width);
+    part(&mut text, "", answer, groups, width);
     text
 }
 
 /// One part of an answer under its title.
-fn part(text: &mut String, title: &str, value: &Ordered, width: Option<usize>) {
+fn part(text: &mut String, title: &str, value: &Ordered, groups: &[String], width: Option<usize>) {
     let mut heading = |note: &str| {
         if !text.is_empty() {
             text.push('\n');
@@ -45,7 +46,7 @@ fn part(text: &mut String, title: &str, value: &Ordered, width: Option<usize>) {
         Ordered::Map(fields) => {
             if let Some(Ordered::List(rows)) = value.get("rows") {
                 heading(&counted(value, rows.len()));
-                list(text, rows, width);
+                list(text, rows, groups, width);
                 if let Some(Ordered::Plain(left_out)) = value.get("left_out") {
                     text.push_str(&format!("{}\n", clean(left_out)));
                 }
@@ -59,13 +60,13 @@ fn part(text: &mut String, title: &str, value: &Ordered, width: Option<usize>) {
             }
             for (name, value) in fields.iter().filter(|(_, value)| !value.is_plain()) {
                 if !matches!(value, Ordered::List(items) if items.is_empty()) {
-                    part(text, &clean(name), value, width);
+                    part(text, &clean(name), value, groups, width);
                 }
             }
         }
         Ordered::List(items) => {
             heading("");
-            list(text, items, width);
+            list(text, items, groups, width);
         }
         plain => {
             heading("");
@@ -87,7 +88,7 @@ fn counted(page: &Ordered, rows: usize) -> String {
     }
 }
 
-fn list(text: &mut String, rows: &[Ordered], width: Option<usize>) {
+fn list(text: &mut String, rows: &[Ordered], groups: &[String], width: Option<usize>) {
     let mut columns: Vec<&str> = Vec::new();
     for row in rows {
         let Ordered::Map(fields) = row else {
@@ -97,8 +98,9 @@ fn list(text: &mut String, rows: &[Ordered], width: Option<usize>) {
             return;
         };
         for (name, value) in fields {
-            // A column without a single value says nothing.
-            if *value != Ordered::Null && !columns.contains(&name.as_str()) {
+            // A column without a single value says nothing, unless somebody asked for it.
+            let is_said = *value != Ordered::Null || groups.contains(name);
+            if is_said && !columns.contains(&name.as_str()) {
                 columns.push(name);
             }
         }
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
 
     fn lines(json: &str, width: usize) -> Vec<String> {
-        table(&parse(json), Some(width)).lines().map(str::to_owned).collect()
+        table(&parse(json), &[], Some(width)).lines().map(str::to_owned).collect()
     }
 
     #[test]
@@ -314,7 +316,18 @@ mod tests {
     #[test]
     fn escape_sequences_of_telemetry_are_gone() {
         let json = r#"{"rows": [{"a\u001b[2J": "b\u001b[31m\u202e\nc"}], "total": 1, "left_out": "\u001b[0m"}"#;
-        let text = table(&parse(json), Some(80));
+        let text = table(&parse(json), &[], Some(80));
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    }
+
+    #[test]
+    fn a_column_without_values_is_shown_where_it_was_asked_for() {
+        let json = r#"{"rows": [{"namespace": null, "node": null, "count": 3}], "total": 1}"#;
+        let header = |groups: &[String]| {
+            let text = table(&parse(json), groups, Some(80));
+            text.lines().nth(1).map(str::to_owned)
+        };
+        assert_eq!(header(&[]).as_deref(), Some("count"));
+        assert_eq!(header(&["namespace".to_owned()]).as_deref(), Some("namespace  count"));
     }
 }

@@ -27,7 +27,8 @@ fn a_run_that_may_make_few_calls_is_completed_with_more() {
         let stop = if done { "converged" } else { "budget_exhausted" };
         assert!(result["stop"].to_string().contains(stop), "{most}: {}", result["stop"]);
         let author = result["narrative"]["author"].to_string();
-        assert!(author.contains(&format!("the budget of {most} has 0 left")), "{most}: {author}");
+        let said = format!("the budget of {most} requests is used up: raise llm.budget.calls");
+        assert!(author.contains(&said) && !author.contains("shorter"), "{most}: {author}");
         assert_eq!(server.seen().len(), most, "no more was asked");
 
         let path = flash_sale();

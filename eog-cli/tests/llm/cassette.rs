@@ -79,6 +79,25 @@ fn what_was_recorded_is_replayed_without_a_model_and_holds_no_key() {
     let (again, _) = lab.ledger(&["--cassette", "traffic.jsonl"]);
     assert_eq!(again.code, Some(0), "{}", again.said);
     assert!(server.seen().is_empty(), "nothing is asked twice");
+
+    // A key is missed when something must be asked, and not before.
+    let keyless = |arguments: &[&str]| {
+        let mut eog = lab.eog(&[&["investigate", path.to_str().unwrap()], arguments].concat());
+        Run::of(&eog.env_remove("OPENAI_API_KEY").output().unwrap())
+    };
+    let run = keyless(&["--cassette", "traffic.jsonl"]);
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    let run = keyless(&["--cassette", "traffic.jsonl", "--prompts", "plant"]);
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    let said = "the cassette has no answer to a request of the phase select_investigation_window";
+    assert!(run.said.contains(said) && run.said.contains("set OPENAI_API_KEY"), "{}", run.said);
+    let run = keyless(&["--cassette", "new.jsonl"]);
+    assert_eq!(run.code, Some(2), "{}", run.said);
+    assert!(!lab.path("new.jsonl").exists(), "nothing has begun");
+    let run = lab.investigate(&["--cassette", "nowhere/traffic.jsonl"]);
+    assert_eq!(run.code, Some(2), "{}", run.said);
+    assert!(run.said.contains("its folder does not exist: make it"), "{}", run.said);
+    assert!(server.seen().is_empty());
 }
 
 /// Whichever phase it is of. Once it is recorded, the run goes on where it ended.

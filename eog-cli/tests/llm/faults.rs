@@ -128,9 +128,42 @@ fn a_provider_that_asks_for_a_long_wait_is_not_waited_for() {
     let (failures, causes) = told(&run);
     assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{}", run.said);
     assert!(failures[0].contains("HTTP status 429: too many requests"), "{failures:?}");
+    let said = "it asks for a wait of 600 s, and at most 120 s are waited";
+    assert!(failures[0].contains(said), "{failures:?}");
     let evaluations = failures.iter().filter(|failure| failure.contains("gateway")).count();
     let asked = server.seen().iter().filter(|asked| asked.explores("gateway")).count();
     assert_eq!(asked, evaluations, "once each");
+}
+
+#[test]
+fn a_long_wait_is_said_unless_somebody_wants_quiet() {
+    for (option, is_said) in [("--bootstrap=rules", true), ("--quiet", false)] {
+        let server = at_first(&["explore"], || Reply::Status(429, "retry-after", "5"));
+        let (run, _) = Lab::at(&server, "").ledger(&[option]);
+        assert_eq!(run.code, Some(0), "{}", run.said);
+        let said = run.said.contains("too many requests") && run.said.contains("again in 5 s");
+        assert_eq!(said, is_said, "{}", run.said);
+    }
+}
+
+/// What is not there is asked once, with all attempts, and not again for every phase.
+#[test]
+fn a_host_that_is_not_there_is_given_up_once() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", free.local_addr().unwrap());
+    drop(free);
+    let lab = Lab::with(&format!(
+        "policy = \"llm\"\n[llm]\nmodel = \"openai/test\"\nretries = 1\n\
+         [llm.models.\"openai/test\"]\nbase_url = \"{url}\"\n"
+    ));
+    let (run, _) = lab.ledger(&[]);
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    let result = run.result();
+    assert_eq!(result["spent"]["usage"]["model_calls"], 2, "both attempts of one request");
+    let said = result["warnings"].to_string() + &result["failures"].to_string();
+    assert_eq!(said.matches("cannot be reached: check the network").count(), 1, "{said}");
+    let later = "not asked, for its provider could not be reached before";
+    assert!(said.matches(later).count() >= 4, "{said}");
 }
 
 #[test]

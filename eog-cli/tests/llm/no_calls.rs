@@ -126,3 +126,106 @@ fn prompts_are_listed_shown_exported_and_changed() {
         assert!(asked.system().contains("You keep the shop of the flash sale."));
     }
 }
+
+#[test]
+fn broken_prompts_are_found_before_anything_is_asked() {
+    let server = server();
+    let lab = Lab::at(&server, "");
+    std::fs::create_dir(lab.path("words")).unwrap();
+    let text = "# Entity: {{name entity}}\n{{#each findings}}\n{{nmber}}\n{{/each}}\n";
+    std::fs::write(lab.path("words/explore.user.hbs"), text).unwrap();
+    let said = "words/explore.user.hbs, line 3: there is no field \"nmber\" here; perhaps \"number\" \
+                is meant";
+    let (run, _) = lab.ledger(&["--prompts", "words"]);
+    assert_eq!(run.code, Some(2), "{}", run.said);
+    assert!(run.said.contains(said), "{}", run.said);
+    let settings = std::fs::read_to_string(lab.path("eog.toml")).unwrap();
+    lab.set(&format!("prompts = \"words\"\n{settings}"));
+    let run = lab.investigate(&[]);
+    assert!(run.code == Some(2) && run.said.contains(said), "{}", run.said);
+    let run = lab.run(&["doctor"]);
+    assert_eq!(run.code, Some(4), "{}", run.printed);
+    assert!(run.printed.contains("WRONG") && run.printed.contains(said), "{}", run.printed);
+    assert!(server.seen().is_empty(), "nobody is asked");
+}
+
+#[test]
+fn the_doctor_looks_for_the_program_and_does_not_run_it() {
+    let lab = Lab::with("");
+    let program = lab.path("judge.sh");
+    std::fs::write(&program, "#!/bin/sh\ntouch \"$0.ran\"\n").unwrap();
+    let policy = format!("command:{}", program.display());
+    let doctor = |policy: &str| lab.run(&["doctor", "--policy", policy]);
+    for policy in ["command:nothere", &policy] {
+        let run = doctor(policy);
+        assert_eq!(run.code, Some(4), "{}", run.printed);
+        let said = "WRONG    policy: there is no executable program ";
+        assert!(run.printed.contains(said), "{}", run.printed);
+    }
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = doctor(&policy);
+    assert_eq!(run.code, Some(0), "{}", run.printed);
+    assert!(!lab.path("judge.sh.ran").exists(), "it was run");
+    let run = doctor("llm");
+    assert_eq!(run.code, Some(4), "{}", run.printed);
+    assert!(run.printed.contains("WRONG    llm.model: no model is configured"), "{}", run.printed);
+}
+
+#[test]
+fn a_misspelt_section_of_a_model_is_said() {
+    let server = server();
+    let lab = Lab::at(&server, "");
+    let settings = std::fs::read_to_string(lab.path("eog.toml")).unwrap();
+    let model = format!(
+        "model = \"openai/test\"\nbudget = {{ calls = 0 }}\n\
+                         providers.openai.base_url = \"{}\"",
+        server.url
+    );
+    lab.set(
+        &settings
+            .replace("model = \"openai/test\"", &model)
+            .replace("models.\"openai/test\"", "models.\"openai/tets\""),
+    );
+    let said =
+        "llm.models.\"openai/tets\": no model has this name; perhaps \"openai/test\" is meant";
+    let run = lab.run(&["doctor"]);
+    assert!(run.printed.contains(&format!("look at  {said}")), "{}", run.printed);
+    let run = lab.investigate(&[]);
+    assert!(run.said.contains(&format!("eog: note: {said}")), "{}", run.said);
+}
+
+#[test]
+fn a_key_that_stands_in_the_settings_is_not_repeated() {
+    let path = flash_sale();
+    for line in [
+        format!("api_key = \"{KEY}\""),
+        format!("key_env = {KEY}"),
+        format!("providers.openai.key_env = \"{KEY}\""),
+        format!("[llm.providers.openai]\nkey = \"{KEY}\""),
+    ] {
+        let lab = Lab::with(&format!("policy = \"llm\"\n[llm]\nmodel = \"openai/test\"\n{line}\n"));
+        for arguments in [vec!["doctor"], vec!["investigate", path.to_str().unwrap()]] {
+            let run = lab.run(&arguments);
+            assert!(matches!(run.code, Some(2 | 4)), "{line}: {:?} {}", run.code, run.said);
+            let all = run.printed + &run.said;
+            assert!(!all.contains(KEY), "{line}: {all}");
+            assert!(all.contains("key_env"), "what to do: {all}");
+        }
+    }
+}
+
+#[test]
+fn the_text_says_who_told_the_result() {
+    let server = server();
+    let lab = Lab::at(&server, "");
+    let by_model = lab.investigate(&[]);
+    assert!(by_model.printed.contains("TELLS IT\n"), "{}", by_model.printed);
+    let by_rules = lab.investigate(&["--finalize", "rules"]);
+    assert!(!by_rules.printed.contains("TELLS IT"), "{}", by_rules.printed);
+    let silent = Server::start(|asked| match asked.phase() {
+        "finalize" => crate::server::Reply::Answer("{}".into()),
+        _ => read(asked, Start::Alerts),
+    });
+    let failed = Lab::at(&silent, "").investigate(&[]);
+    assert!(failed.printed.contains("TOLD BY RULES\n  no model could: "), "{}", failed.printed);
+}

@@ -38,7 +38,9 @@ fn every_evaluation_has_its_line_and_the_end_its_mark() {
     let journal = incident.path("run.journal");
     let whole = incident.ledger(&["--journal", journal.to_str().unwrap()]);
     let records = records(&journal);
-    assert!(matches!(records[0], SideRecord::Run { what: RunStart::Began, entries: 0, .. }));
+    // What the files of the input were comes before the run.
+    assert!(matches!(&records[0], SideRecord::Outside { name, .. } if name == "input"));
+    assert!(matches!(records[1], SideRecord::Run { what: RunStart::Began, entries: 0, .. }));
     let evaluated: Vec<u64> = records
         .iter()
         .filter_map(|record| match record {

@@ -42,3 +42,16 @@ fn after_the_budget_a_fork_with_more_of_it_is_said_and_works() {
     let mut command = incident.investigate(&["--journal", quiet.to_str().unwrap(), "--quiet"]);
     assert_eq!(said(&command.args(["--budget", "5"]).output().unwrap()), "");
 }
+
+#[test]
+fn what_goes_on_is_written_to_the_same_folder() {
+    let incident = Incident::judged_by(&format!("sleep 0.1; {HEALTHY}"));
+    let (journal, out) = (incident.path("run.journal"), incident.path("the result"));
+    let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
+    let output = command.args(["--deadline", "0.3", "--out"]).arg(&out).output().unwrap();
+    let words = format!(" --out '{}'", out.display());
+    assert!(said(&output).contains(&words), "{}", said(&output));
+    std::fs::remove_dir_all(&out).unwrap();
+    go_on(&said(&output));
+    assert!(out.join("ledger.jsonl").is_file());
+}

@@ -5,38 +5,58 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog_prompts::ChatModel;
+use eog_core::BoxFuture;
+use eog_prompts::{ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 
 use super::{ConfigError, Env, LimitConfig, LlmConfig, Models};
 use crate::provider::{Kind, parse, provider_names};
 use crate::{
-    Cassette, CassetteMode, CassetteModel, GenaiModel, GenaiSettings, Masker, Meter, Metered,
-    RateLimited, RateLimiter, RateLimits, RetryPolicy, Retrying, Secret,
+    Cassette, CassetteError, CassetteMode, CassetteModel, GenaiModel, GenaiSettings, Masker, Meter,
+    Metered, Notice, RateLimited, RateLimiter, RateLimits, Reach, RetryPolicy, Retrying, Secret,
 };
 
 impl LlmConfig {
     /// The models, ready to be asked. Nothing is asked yet.
     ///
-    /// Models that only replay a cassette need no key. Of the variables, those alone are read that
-    /// hold keys of configured models.
+    /// Models that only replay a cassette need no key; with a cassette that holds something
+    /// already, a key that is missing is asked for by the first request that must go out. Of the
+    /// variables, those alone are read that hold keys of configured models.
     ///
     /// # Errors
     /// [`ConfigError`] says what is missing or wrong, and what to do.
     pub fn build(&self, env: &dyn Env) -> Result<Models, ConfigError> {
+        self.build_telling(env, None)
+    }
+
+    /// The same, with somebody who is told of long waits.
+    ///
+    /// # Errors
+    /// Those of [`Self::build`].
+    pub fn build_telling(
+        &self,
+        env: &dyn Env,
+        notice: Option<&Notice>,
+    ) -> Result<Models, ConfigError> {
         self.check_names()?;
         let (explore, finalize) = (self.explore_chain()?, self.finalize_chain()?);
         let meter = Meter::new(self.budget()?);
-        let mut keys = BTreeMap::new();
+        let (mut keys, mut missing) = (BTreeMap::new(), BTreeMap::new());
         for name in explore.iter().chain(&finalize) {
             let (kind, _) = parse(name)?;
-            if !self.replays()
-                && let Some(found) = self.key(name, &kind, env)?
-            {
-                keys.insert(*name, found.key);
+            if self.replays() {
+                continue;
+            }
+            match self.key(name, &kind, env) {
+                Ok(found) => keys.extend(found.map(|found| (*name, found.key))),
+                Err(error) if self.may_replay() => {
+                    missing.insert(*name, error);
+                }
+                Err(error) => return Err(error),
             }
         }
         let cassette = self.open_cassette(Masker::of(keys.values().cloned()))?;
-        let mut limiters = BTreeMap::new();
+        let mut shared =
+            Shared { meter: &meter, notice, hosts: BTreeMap::new(), limiters: BTreeMap::new() };
         let mut built: BTreeMap<&str, Arc<dyn ChatModel>> = BTreeMap::new();
         for name in explore.iter().chain(&finalize) {
             if built.contains_key(name) {
@@ -47,10 +67,15 @@ impl LlmConfig {
                     Arc::new(CassetteModel::replaying(cassette.clone(), self.info(name)?))
                 }
                 Some((cassette, mode)) => {
-                    let live = self.live(name, keys.get(name), &meter, &mut limiters)?;
+                    let live = match missing.get(name) {
+                        Some(error) => {
+                            Arc::new(Keyless { info: self.info(name)?, error: error.clone() })
+                        }
+                        None => self.live(name, keys.get(name), &mut shared)?,
+                    };
                     Arc::new(CassetteModel::new(cassette.clone(), *mode, live))
                 }
-                None => self.live(name, keys.get(name), &meter, &mut limiters)?,
+                None => self.live(name, keys.get(name), &mut shared)?,
             };
             built.insert(name, model);
         }
@@ -64,17 +89,19 @@ impl LlmConfig {
         &self,
         name: &str,
         key: Option<&Secret>,
-        meter: &Meter,
-        limiters: &mut BTreeMap<String, RateLimiter>,
+        shared: &mut Shared<'_>,
     ) -> Result<Arc<dyn ChatModel>, ConfigError> {
         let settings = self.settings(name, key.cloned())?;
         let prices = self.capabilities(name).prices;
-        let model = Metered::new(GenaiModel::new(name, settings)?, meter.clone(), prices)?;
+        let host = self.base_url(name).unwrap_or_else(|| provider_of(name).to_owned());
+        let model = Metered::new(GenaiModel::new(name, settings)?, shared.meter.clone(), prices)?;
         let provider = provider_of(name);
-        let limiter = limiters.entry(provider.to_owned());
+        let limiter = shared.limiters.entry(provider.to_owned());
         let limiter = limiter.or_insert_with(|| RateLimiter::new(self.limits(provider)));
         let model = RateLimited::new(model, limiter.clone());
-        Ok(Arc::new(Retrying::new(model, self.retry_policy())))
+        let reach = shared.hosts.entry(host).or_default().clone();
+        let model = Retrying::new(model, self.retry_policy()).at(reach);
+        Ok(Arc::new(model.telling(shared.notice.cloned())))
     }
 
     /// How a model is reached and what it is told.
@@ -111,6 +138,13 @@ impl LlmConfig {
         self.cassette.as_ref().is_some_and(|it| it.mode == CassetteMode::Replay)
     }
 
+    /// Whether there are recorded answers, so that perhaps nothing has to be asked.
+    pub(super) fn may_replay(&self) -> bool {
+        let given = self.cassette.as_ref().filter(|it| it.mode == CassetteMode::Auto);
+        let size = given.and_then(|it| it.path.metadata().ok()).map_or(0, |about| about.len());
+        size > HEADER_BYTES
+    }
+
     /// A misspelt name would be left out silently.
     pub(super) fn check_names(&self) -> Result<(), ConfigError> {
         for name in self.models.keys() {
@@ -136,8 +170,7 @@ impl LlmConfig {
             CassetteMode::Record | CassetteMode::Auto => Cassette::create(&given.path, masker),
         };
         let cassette = cassette.map_err(|error| {
-            let advice = "name a cassette, or record one with the mode \"auto\"";
-            ConfigError::new("llm.cassette", error.to_string(), advice)
+            ConfigError::new("llm.cassette", error.to_string(), advice(&error, given.mode))
         })?;
         Ok(Some((cassette, given.mode)))
     }
@@ -153,6 +186,62 @@ impl LlmConfig {
         let usual = RetryPolicy::default();
         let attempts = self.retries.map(|further| NonZeroU32::MIN.saturating_add(further));
         RetryPolicy { attempts: attempts.unwrap_or(usual.attempts), ..usual }
+    }
+}
+
+/// A cassette of no more bytes holds a header and nothing else.
+const HEADER_BYTES: u64 = 32;
+
+/// What to do about a cassette that cannot be opened.
+fn advice(error: &CassetteError, mode: CassetteMode) -> &'static str {
+    match (error, mode) {
+        (CassetteError::File { source, .. }, CassetteMode::Replay)
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            "name one that was recorded, or record it with the mode \"auto\""
+        }
+        (CassetteError::File { source, .. }, _)
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            "its folder does not exist: make it, or name a file in another one"
+        }
+        (CassetteError::File { .. }, CassetteMode::Replay) => "name a file that can be read",
+        (CassetteError::File { .. }, _) => "name a file that can be read and written",
+        (CassetteError::Invalid { .. }, _) => "or name another file",
+    }
+}
+
+/// What the models share.
+struct Shared<'a> {
+    meter: &'a Meter,
+    notice: Option<&'a Notice>,
+    /// By address.
+    hosts: BTreeMap<String, Reach>,
+    /// By provider.
+    limiters: BTreeMap<String, RateLimiter>,
+}
+
+/// A model whose key is missing. It may be that nothing is asked which was not recorded.
+struct Keyless {
+    info: ModelInfo,
+    error: ConfigError,
+}
+
+impl ChatModel for Keyless {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn chat<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+        let message = format!(
+            "the cassette has no answer to a request of the phase {}, and it cannot be asked: {}; {}",
+            request.phase, self.error.reason, self.error.advice
+        );
+        let error = ChatError::new(&self.info.name, ChatErrorKind::NotAllowed, message);
+        Box::pin(std::future::ready(Err(error)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is configured and what is missing, without any call.
 
+use std::path::Path;
+
 use super::{ConfigError, Env, LlmConfig};
 use crate::provider::parse;
 use crate::{GenaiModel, Meter, Metered};
@@ -42,6 +44,11 @@ impl LlmConfig {
     pub fn check(&self, env: &dyn Env) -> Vec<Check> {
         let mut checks = Vec::new();
         checks.extend(self.check_names().err().map(|error| Check::wrong(&error)));
+        checks.extend(
+            self.idle_models()
+                .into_iter()
+                .map(|idle| Check::new(&idle.section(), CheckStatus::Warning, idle.words())),
+        );
         match (self.explore_chain(), self.finalize_chain()) {
             (Ok(explore), finalize) => {
                 let mut names = explore;
@@ -67,6 +74,16 @@ impl LlmConfig {
                 Ok(_) => vec![Check::new(name, CheckStatus::Ok, "replayed: no key is needed")],
                 Err(error) => vec![Check::wrong(&error)],
             };
+        }
+        if self.may_replay()
+            && let Ok((kind, _)) = parse(name)
+            && let Err(error) = self.key(name, &kind, env)
+        {
+            let detail = format!(
+                "{}; {}. Without it nothing can be asked that the cassette does not hold",
+                error.reason, error.advice
+            );
+            return vec![Check::new(name, CheckStatus::Warning, detail)];
         }
         match self.try_model(name, env) {
             Ok(checks) => checks,
@@ -128,10 +145,19 @@ impl LlmConfig {
         } else if self.replays() {
             let detail = format!("{path} does not exist: record it with the mode \"auto\"");
             Check::new(what, CheckStatus::Wrong, detail)
+        } else if given.path.exists() {
+            Check::new(what, CheckStatus::Wrong, format!("{path} is no file: name another"))
+        } else if !folder_of(&given.path).is_dir() {
+            let detail = format!("{path}: its folder does not exist; make it, or name another");
+            Check::new(what, CheckStatus::Wrong, detail)
         } else {
             Check::new(what, CheckStatus::Ok, format!("{path} will be created"))
         })
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether what is sent there can be read on the way.

@@ -64,20 +64,24 @@ impl Errors {
     }
 
     fn connection(&self, error: &(dyn StdError + 'static)) -> ChatError {
-        let timed_out =
-            error.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_timeout);
-        let kind = if timed_out { ChatErrorKind::TimedOut } else { ChatErrorKind::Unavailable };
         let mut causes = vec![error.to_string()];
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            causes.push(error.to_string());
-            cause = error.source();
+        let mut kind = ChatErrorKind::Unavailable;
+        let mut next = Some(error);
+        while let Some(error) = next {
+            match error.downcast_ref::<reqwest::Error>() {
+                Some(error) if error.is_connect() => kind = ChatErrorKind::Unreachable,
+                Some(error) if error.is_timeout() => kind = ChatErrorKind::TimedOut,
+                _ => {}
+            }
+            next = error.source();
+            causes.extend(next.map(ToString::to_string));
         }
-        let message = format!(
-            "the provider cannot be reached, or the connection broke: check the network and \
-             base_url ({})",
-            shortened(&causes.join(": "))
-        );
+        let what = match kind {
+            ChatErrorKind::Unreachable => "the provider cannot be reached",
+            _ => "the connection to the provider broke",
+        };
+        let said = shortened(&causes.join(": "));
+        let message = format!("{what}: check the network and base_url ({said})");
         self.of(kind, &message)
     }
 }

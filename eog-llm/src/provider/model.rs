@@ -129,7 +129,8 @@ impl GenaiModel {
             Err(_) => Err(self.errors.of(
                 ChatErrorKind::TimedOut,
                 &format!(
-                    "no answer within {} s: raise llm.timeout_s, or ask for shorter answers",
+                    "no answer within {} s: raise llm.timeout_s, or lower max_output_tokens in \
+                     the capabilities of the model",
                     self.timeout.as_secs_f64()
                 ),
             )),

@@ -1,34 +1,78 @@
-//! What a template may include: partials that exist, and never itself, not even by way of another.
+//! Whether templates will do when they are needed: they include partials that exist, and never
+//! themselves, not even by way of another; and they ask for nothing that they are not given.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use handlebars::Handlebars;
 use handlebars::template::{HelperTemplate, Template, TemplateElement};
+use serde_json::Value;
 
-use super::PackError;
+use super::faults::Fault;
 
-pub(super) fn includes(templates: &Handlebars<'_>) -> Result<(), PackError> {
-    let mut known: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+/// Data such as the templates of the phases are given: once with everything, once with as little as
+/// there can be.
+const SAMPLES: &str = include_str!("samples.json");
+
+/// Fills in every template that a phase asks with, so that a fault shows before anything is spent.
+pub(super) fn fills(templates: &Handlebars<'_>) -> Result<(), Fault> {
+    for (name, samples) in samples() {
+        let mut fields = Vec::new();
+        samples.iter().for_each(|sample| names(sample, &mut fields));
+        for sample in &samples {
+            if let Err(error) = templates.render(&name, sample) {
+                return Err(Fault::unfilled(&name, &error, &fields));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The samples by the name of the template that they are for.
+pub(super) fn samples() -> BTreeMap<String, Vec<Value>> {
+    serde_json::from_str(SAMPLES).expect("the samples are tested")
+}
+
+/// The names of all fields of a value, however deep.
+fn names<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| names(item, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                found.push(name);
+                names(value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a template includes, by line.
+type Included = BTreeMap<String, Option<usize>>;
+
+pub(super) fn includes(templates: &Handlebars<'_>) -> Result<(), Fault> {
+    let mut known: BTreeMap<&str, Included> = BTreeMap::new();
     for (name, template) in templates.get_templates() {
-        let bad = |reason| PackError::BadTemplate { name: name.clone(), reason };
         let found = known.entry(name).or_default();
-        collect(template, found).map_err(bad)?;
+        collect(template, found).map_err(|(line, reason)| Fault::new(name, line, reason))?;
     }
     for (name, included) in &known {
-        if let Some(unknown) = included.iter().find(|other| !known.contains_key(other.as_str())) {
+        let unknown = included.iter().find(|(other, _)| !known.contains_key(other.as_str()));
+        if let Some((unknown, line)) = unknown {
             let names = known.keys().copied().collect::<Vec<_>>().join(", ");
             let reason = format!("it includes {unknown:?}, which is none of: {names}");
-            return Err(PackError::BadTemplate { name: (*name).to_owned(), reason });
+            return Err(Fault::new(name, *line, reason));
         }
         let mut reached: BTreeSet<&str> = BTreeSet::new();
-        let mut open: Vec<&str> = included.iter().map(String::as_str).collect();
-        while let Some(next) = open.pop() {
-            if next == *name {
-                let reason = "it includes itself, perhaps by way of another".to_owned();
-                return Err(PackError::BadTemplate { name: (*name).to_owned(), reason });
-            }
-            if reached.insert(next) {
-                open.extend(known.get(next).into_iter().flatten().map(String::as_str));
+        for (first, line) in included {
+            let mut open: Vec<&str> = vec![first];
+            while let Some(next) = open.pop() {
+                if next == *name {
+                    let reason = "it includes itself, perhaps by way of another";
+                    return Err(Fault::new(name, *line, reason));
+                }
+                if reached.insert(next) {
+                    open.extend(known.get(next).into_iter().flatten().map(|(it, _)| it.as_str()));
+                }
             }
         }
     }
@@ -37,21 +81,23 @@ pub(super) fn includes(templates: &Handlebars<'_>) -> Result<(), PackError> {
 
 /// The names of the partials that a template includes. What could include something that is not
 /// known before the template runs is refused.
-fn collect(template: &Template, found: &mut BTreeSet<String>) -> Result<(), String> {
-    for element in &template.elements {
+fn collect(template: &Template, found: &mut Included) -> Result<(), (Option<usize>, String)> {
+    for (at, element) in template.elements.iter().enumerate() {
+        let line = template.mapping.get(at).map(|place| place.0);
         match element {
             TemplateElement::PartialExpression(partial)
             | TemplateElement::PartialBlock(partial) => {
                 let Some(name) = partial.name.as_name() else {
-                    return Err("it includes a partial whose name it works out; name it".to_owned());
+                    let reason = "it includes a partial whose name it works out; name it";
+                    return Err((line, reason.to_owned()));
                 };
-                found.insert(name.to_owned());
+                found.entry(name.to_owned()).or_insert(line);
                 collect_all(partial.template.as_ref(), found)?;
             }
             TemplateElement::DecoratorExpression(_) | TemplateElement::DecoratorBlock(_) => {
-                return Err("it uses a decorator such as an inline partial, which is not \
-                            supported; make it a file"
-                    .to_owned());
+                let reason = "it uses a decorator such as an inline partial, which is not \
+                              supported; make it a file";
+                return Err((line, reason.to_owned()));
             }
             TemplateElement::HelperBlock(helper)
             | TemplateElement::Expression(helper)
@@ -62,11 +108,17 @@ fn collect(template: &Template, found: &mut BTreeSet<String>) -> Result<(), Stri
     Ok(())
 }
 
-fn collect_helper(helper: &HelperTemplate, found: &mut BTreeSet<String>) -> Result<(), String> {
+fn collect_helper(
+    helper: &HelperTemplate,
+    found: &mut Included,
+) -> Result<(), (Option<usize>, String)> {
     collect_all(helper.template.as_ref(), found)?;
     collect_all(helper.inverse.as_ref(), found)
 }
 
-fn collect_all(template: Option<&Template>, found: &mut BTreeSet<String>) -> Result<(), String> {
+fn collect_all(
+    template: Option<&Template>,
+    found: &mut Included,
+) -> Result<(), (Option<usize>, String)> {
     template.map_or(Ok(()), |template| collect(template, found))
 }

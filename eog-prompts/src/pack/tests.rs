@@ -21,6 +21,7 @@ fn every_shipped_pack_has_the_same_templates() {
     for pack in &packs {
         assert_eq!(pack.template_names(), packs[0].template_names(), "{}", pack.name());
         check::includes(&pack.templates).unwrap();
+        check::fills(&pack.templates).unwrap();
     }
 }
 
@@ -38,9 +39,13 @@ fn what_cannot_be_loaded_is_named() {
     let long = "x".repeat(MAX_TEMPLATE_BYTES as usize + 1);
     let cases: [(&str, &str, &str); 7] = [
         ("rôle.hbs", "", "The templates are: alert_lines.hbs"),
-        ("role.hbs", "{{#if x}}", "role.hbs: not a template"),
+        (
+            "role.hbs",
+            "You\n{{#if x}}",
+            "role.hbs, line 2: this cannot be read: each {{ needs its }}",
+        ),
         ("role.hbs", &long, "longer than"),
-        ("role.hbs", "{{> roll}}", "which is none of"),
+        ("role.hbs", "You\n{{> roll}}", "role.hbs, line 2: it includes \"roll\", which is none of"),
         ("role.hbs", "{{> role}}", "includes itself"),
         ("role.hbs", "{{> (lookup this \"x\")}}", "works out"),
         ("role.hbs", "{{#*inline \"x\"}}y{{/inline}}", "make it a file"),
@@ -53,6 +58,202 @@ fn what_cannot_be_loaded_is_named() {
     assert!(load(&circle).unwrap_err().contains("includes itself"));
     let error = Pack::load(Path::new("/nowhere/at/all")).unwrap_err().to_string();
     assert!(error.starts_with("/nowhere/at/all: "), "{error}");
+}
+
+#[test]
+fn what_a_phase_is_not_given_is_found_when_a_folder_is_loaded() {
+    let cases = [
+        // In a partial, which every template includes that is filled in first.
+        ("role.hbs", "You\n{{job}}", "role.hbs, line 2: there is no field \"job\" here"),
+        (
+            "explore.user.hbs",
+            "\n\n{{#each findings}}\n{{tme}}\n{{/each}}",
+            "explore.user.hbs, line 4: there is no field \"tme\" here; perhaps \"time\" is meant",
+        ),
+        ("finalize.user.hbs", "{{shout window}}", "line 1: nothing is called \"shout\""),
+        ("correction.hbs", "{{quote problems}}", "line 1: quote: the value is missing or no text"),
+        // There is a change in the first item, and none in the last.
+        ("item_line.hbs", "{{change.path}}", "item_line.hbs, line 1: there is no field"),
+        ("filter_events.user.hbs", "{{name entity}}", "filter_events.user.hbs, line 1: name: "),
+    ];
+    for (name, text, expected) in cases {
+        let error = load(&[(name, text)]).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+        for foreign in ["rror rendering", "strict mode", "Helper", "handlebars", "param"] {
+            assert!(!error.contains(foreign), "{error}");
+        }
+    }
+    load(&[("classify_evidence.user.hbs", "{{name entity}}")]).unwrap();
+}
+
+/// The path of every field, `[]` for what a list holds.
+fn paths(at: &str, value: &Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|it| paths(&format!("{at}[]"), it, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                found.insert(format!("{at}.{name}"));
+                paths(&format!("{at}.{name}"), value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn samples_have_the_fields_that_the_phases_give() {
+    let samples = check::samples();
+    for (name, given) in real_data() {
+        let (mut real, mut sampled) = Default::default();
+        paths("", &given, &mut real);
+        samples[name].iter().for_each(|sample| paths("", sample, &mut sampled));
+        assert_eq!(sampled, real, "{name}");
+    }
+    let known = Pack::sre();
+    let asked = known.texts().map(|(name, _)| name).filter(|name| name.contains('.'));
+    for name in asked.chain(["correction"]) {
+        assert!(samples.contains_key(name), "{name} is never filled in");
+    }
+}
+
+/// What the phases give, of an incident with everything in it.
+fn real_data() -> Vec<(&'static str, Value)> {
+    use crate::phases::{
+        ExploreInput, FilterInput, Frame, ItemLine, Scope, SeedFacts, SeedsInput, WindowInput,
+    };
+    use eog_core::{Claim, EntityId, Label};
+    use eog_evidence::Incident;
+    use eog_testkit::{alert, belief, case, finding, packet, topology};
+
+    fn of(input: &impl serde::Serialize) -> Value {
+        template_data(input).unwrap()
+    }
+    let mut anomaly = alert("web", "HttpErrors", "10:06");
+    anomaly.renewed = vec![anomaly.onset];
+    let case = case(topology("web calls db"), [anomaly.clone()]);
+    let change = finding("web").change("pool.size", "50", "5").at("10:04").build();
+    let peer = finding("web").measured(1.0, 2.0, "ms").peer("db", eog_core::PeerRole::Callee);
+    let scope = Scope::new(case.window, &case.anomalies);
+    let long = finding("db").change("pool.size", "50", "5").excerpt(&"x".repeat(400)).build();
+    let item = ItemLine::new(&long, &scope.times, String::new(), String::new());
+    let page = FilterInput {
+        scope: scope.clone(),
+        entity: None,
+        page: 1,
+        pages: 1,
+        cap: 1,
+        items: vec![item.clone()],
+        left_out: vec![String::new()],
+    };
+    let seeds = SeedsInput {
+        scope,
+        changes: vec![item.clone()],
+        events: vec![item],
+        left_out: vec![String::new()],
+        most: 1,
+        facts: SeedFacts::default(),
+    };
+    let name = |name: &str| EntityId::new(name).unwrap();
+    let claim = Claim {
+        cause: name("db"),
+        effect: name("web"),
+        condition: String::new(),
+        observed: String::new(),
+        evidence: vec![change.id().clone()],
+    };
+    let message = eog_core::Belief {
+        evidence: vec![change.id().clone()],
+        claims: vec![claim],
+        ..belief(Label::Origin, "so")
+    };
+    let packet = packet("web")
+        .finding(change)
+        .finding(peer)
+        .callee("db")
+        .mention("node")
+        .omitted("lines")
+        .message_of("db", message)
+        .build();
+    let cut = crate::PacketCut::whole(&packet);
+    let explore = ExploreInput::new(&Frame::of(&case), &packet, &cut);
+    let incident = Incident { anomalies: vec![anomaly], ..Incident::default() };
+    vec![
+        ("select_investigation_window.user", of(&WindowInput::new(&incident).unwrap())),
+        ("filter_events.user", of(&page)),
+        ("filter_spec_changes.user", of(&page)),
+        ("classify_evidence.user", of(&page)),
+        ("bootstrap.user", of(&seeds)),
+        ("explore.user", of(&explore)),
+        ("finalize.user", of(&told())),
+    ]
+}
+
+fn told() -> crate::phases::FinalizeInput {
+    use crate::phases::{AlertLine, ClaimLine, EntityLine, EvidenceLine, FinalizeInput, GroupLine};
+    use eog_core::{EntityId, EvidenceKind};
+    let name = || EntityId::new("db").unwrap();
+    let text = String::new;
+    FinalizeInput {
+        window: text(),
+        confidence: text(),
+        has_frontier: true,
+        frontier: vec![GroupLine {
+            origins: vec![name()],
+            confidence: text(),
+            explains: vec![1],
+            doubts: vec![text()],
+        }],
+        unlinked: vec![name()],
+        derived: vec![name()],
+        alerts: vec![AlertLine { number: 1, name: text(), entity: name(), times: vec![text()] }],
+        entities: vec![EntityLine {
+            name: name(),
+            label: text(),
+            summary: text(),
+            evidence: vec![1],
+        }],
+        claims: vec![ClaimLine {
+            cause: name(),
+            effect: name(),
+            condition: text(),
+            observed: text(),
+            evidence: vec![1],
+        }],
+        evidence: vec![EvidenceLine {
+            number: 1,
+            time: text(),
+            entity: name(),
+            kind: EvidenceKind::Change,
+            text: text(),
+        }],
+        left_out: vec![text()],
+        ids: vec![],
+    }
+}
+
+#[test]
+fn the_guide_lists_every_field_of_every_template() {
+    let guide = include_str!("../../../docs/prompts.md");
+    for (template, samples) in check::samples() {
+        let of_all = "| all `*.system` |".to_owned();
+        let begin = match template.strip_suffix(".system") {
+            Some(_) => of_all,
+            None => format!("| `{template}`"),
+        };
+        let line = guide.lines().find(|line| line.starts_with(&begin));
+        let line = line.unwrap_or_else(|| panic!("{template} is not in the guide"));
+        let mut found = std::collections::BTreeSet::new();
+        samples.iter().for_each(|sample| paths("", sample, &mut found));
+        // Alerts and items have lines of their own.
+        let own = |path: &&String| {
+            let shared = [".alerts.lines[]", "items[].", "changes[].", "events[]."];
+            template == "explore.user" || !shared.iter().any(|prefix| path.contains(prefix))
+        };
+        for path in found.iter().filter(own) {
+            let field = path.rsplit('.').next().unwrap();
+            assert!(line.contains(&format!("`{field}`")), "{template}: {path}");
+        }
+    }
 }
 
 #[test]

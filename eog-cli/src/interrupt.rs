@@ -1,0 +1,169 @@
+//! Ctrl-C, SIGTERM and SIGHUP: heard from the first time that anybody asks for them until the
+//! program ends, so that none is lost between two stages of a run.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+
+use indicatif::ProgressBar;
+use tokio::sync::watch;
+
+use crate::error::Exit;
+
+/// Whether somebody wants the program to end.
+static WANTED: OnceLock<watch::Sender<bool>> = OnceLock::new();
+/// What is on the terminal while nobody waits for a signal, and nothing can be lost by ending.
+static IDLE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Resolves when the person or the system wants the program to end; at once if that was so before.
+pub(crate) async fn interrupted() {
+    let mut wanted = wanted().subscribe();
+    if wanted.wait_for(|wanted| *wanted).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Until this is dropped, a signal ends the program at once, with the progress cleared.
+pub(crate) struct EndsAtOnce(());
+
+impl EndsAtOnce {
+    pub(crate) fn with(bar: ProgressBar) -> Self {
+        wanted();
+        *idle() = Some(bar);
+        Self(())
+    }
+}
+
+impl Drop for EndsAtOnce {
+    fn drop(&mut self) {
+        *idle() = None;
+    }
+}
+
+fn idle() -> MutexGuard<'static, Option<ProgressBar>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wanted() -> &'static watch::Sender<bool> {
+    WANTED.get_or_init(|| {
+        let (sender, _) = watch::channel(false);
+        let (ready, is_ready) = mpsc::channel();
+        let told = sender.clone();
+        // Signals come while the other threads are busy, too. Without this thread they end the
+        // program as they do any other.
+        let thread = std::thread::Builder::new().name("signals".to_owned());
+        if thread.spawn(move || listen(&told, &ready)).is_ok() {
+            // It fails where the thread could not listen, which is as above.
+            let _ = is_ready.recv();
+        }
+        sender
+    })
+}
+
+/// Tells of every signal, for as long as the program runs.
+fn listen(wanted: &watch::Sender<bool>, ready: &mpsc::Sender<()>) {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return;
+    };
+    runtime.block_on(async {
+        let Ok(mut signals) = Signals::new() else { return };
+        let _ = ready.send(());
+        loop {
+            signals.next().await;
+            wanted.send_replace(true);
+            if let Some(bar) = idle().take() {
+                bar.finish_and_clear();
+                eprintln!("eog: interrupted before the investigation began");
+                std::process::exit(Exit::Interrupted as i32);
+            }
+        }
+    });
+}
+
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let [interrupt, terminate, hangup] = kinds.map(signal);
+        Ok(Self([interrupt?, terminate?, hangup?]))
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            Some(()) = interrupt.recv() => {}
+            Some(()) = terminate.recv() => {}
+            Some(()) = hangup.recv() => {}
+            else => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_nobody_waits_for_is_remembered() {
+        wanted();
+        let id = std::process::id().to_string();
+        let sent = std::process::Command::new("kill").args(["-INT", &id]).status();
+        assert!(sent.expect("kill is there").success());
+        // It comes when it comes; without it this never ends.
+        while !*wanted().borrow() {
+            std::thread::yield_now();
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(interrupted());
+    }
+
+    #[test]
+    #[ignore = "run by the next test, in a process of its own"]
+    fn reads_without_end() {
+        let _ends = EndsAtOnce::with(ProgressBar::hidden());
+        println!("reading");
+        loop {
+            std::thread::park();
+        }
+    }
+
+    #[test]
+    fn a_signal_while_files_are_read_ends_the_program() {
+        use std::io::{BufRead, BufReader, Read};
+        use std::process::{Command, Stdio};
+
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--ignored", "--exact", "--nocapture", "interrupt::tests::reads_without_end"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let printed = BufReader::new(child.stdout.take().expect("piped"));
+        let reads = |line: std::io::Result<String>| line.is_ok_and(|it| it.contains("reading"));
+        assert!(printed.lines().any(reads), "it never reads");
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130));
+        let mut said = String::new();
+        child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        assert_eq!(said, "eog: interrupted before the investigation began\n");
+    }
+}

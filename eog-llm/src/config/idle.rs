@@ -1,0 +1,73 @@
+//! Sections of models that nobody uses: perhaps a name is misspelt.
+
+use strsim::damerau_levenshtein;
+
+use super::LlmConfig;
+
+/// A section `[llm.models."…"]` of a model that is not asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleModel {
+    /// The name of the section.
+    pub name: String,
+    /// The configured models.
+    pub configured: Vec<String>,
+    /// The configured model that is probably meant: its name is nearly the same, and it has no
+    /// section of its own.
+    pub meant: Option<String>,
+}
+
+impl IdleModel {
+    /// The section, as it stands in the file.
+    pub fn section(&self) -> String {
+        format!("llm.models.{:?}", self.name)
+    }
+
+    /// What is wrong with it, in one sentence.
+    pub fn words(&self) -> String {
+        match &self.meant {
+            Some(meant) => format!("no model has this name; perhaps {meant:?} is meant"),
+            None => format!(
+                "it has no effect, for none of the configured models has this name: {}",
+                self.configured.join(", ")
+            ),
+        }
+    }
+}
+
+impl LlmConfig {
+    /// The sections of models that are not asked. Such a section is no error, but what it says has
+    /// no effect.
+    pub fn idle_models(&self) -> Vec<IdleModel> {
+        let mut configured: Vec<String> = Vec::new();
+        for chain in [self.explore_chain(), self.finalize_chain()] {
+            for name in chain.unwrap_or_default() {
+                if !configured.iter().any(|known| known == name) {
+                    configured.push(name.to_owned());
+                }
+            }
+        }
+        if configured.is_empty() {
+            return Vec::new();
+        }
+        let idle = self.models.keys().filter(|name| !configured.contains(name));
+        idle.map(|name| {
+            let bare = configured.iter().filter(|model| !self.models.contains_key(*model));
+            let meant = bare
+                .filter(|model| is_misspelt(name, model))
+                .min_by_key(|model| damerau_levenshtein(name, model))
+                .cloned();
+            IdleModel { name: name.clone(), configured: configured.clone(), meant }
+        })
+        .collect()
+    }
+}
+
+/// Whether one name can be the other with a slip. Names that differ in their numbers alone are those
+/// of two models.
+fn is_misspelt(given: &str, known: &str) -> bool {
+    let letters = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect()
+    };
+    let digits = |name: &str| -> String { name.chars().filter(char::is_ascii_digit).collect() };
+    digits(given) == digits(known) && damerau_levenshtein(&letters(given), &letters(known)) <= 2
+}

@@ -1,0 +1,124 @@
+//! Why an entity was never judged.
+
+use eog_core::{
+    ActivationRefusal, Controller, EntityId, EntryBody, Label, Ledger, Output, Reason, Refusal,
+    RestoreError, StopReason,
+};
+
+/// Why an entity has no label, as far as a ledger tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unjudged {
+    /// Nothing in the ledger has this name.
+    Unknown,
+    /// It was waiting for its turn when the investigation ended.
+    Waiting {
+        /// Why it was to be judged.
+        reason: Reason,
+        /// Why the investigation ended, if the ledger tells; it was stopped from outside otherwise.
+        stop: Option<StopReason>,
+    },
+    /// It was to be judged and was refused.
+    Refused {
+        /// The entry.
+        entry: u64,
+        /// Why.
+        refusal: ActivationRefusal,
+    },
+    /// The policy proposed it, beyond the number of proposals that a decision may make.
+    BeyondCap {
+        /// The entry.
+        entry: u64,
+    },
+    /// Alerts of it were left out when the investigation was begun, each in the words of whoever
+    /// chose.
+    LeftOut(Vec<String>),
+    /// Nothing led to it: it is no start, nobody blamed it, and nobody proposed it.
+    NeverReached {
+        /// Its neighbours that were judged, by name, with their labels at the end.
+        judged: Vec<(EntityId, Label)>,
+        /// Whether it is in the topology. Otherwise evidence names it, and nothing joins it to the
+        /// rest.
+        declared: bool,
+    },
+}
+
+/// Says why an entity was never judged. Nothing if it was.
+///
+/// # Errors
+/// [`RestoreError`] when the ledger does not follow by the rules of this program.
+pub fn unjudged(ledger: &Ledger, entity: &EntityId) -> Result<Option<Unjudged>, RestoreError> {
+    if ledger.evaluations().any(|evaluation| evaluation.entity == *entity) {
+        return Ok(None);
+    }
+    let mut controller = Controller::restore(ledger)?;
+    let waiting = controller.active().find(|(waiting, _)| *waiting == entity);
+    if let Some((_, reason)) = waiting {
+        let stop = match controller.poll() {
+            Output::Done(stop) => Some(stop),
+            _ => None,
+        };
+        return Ok(Some(Unjudged::Waiting { reason, stop }));
+    }
+    if let Some(refused) = refused(ledger, entity) {
+        return Ok(Some(refused));
+    }
+    let left_out = left_out(ledger, entity);
+    if !left_out.is_empty() {
+        return Ok(Some(Unjudged::LeftOut(left_out)));
+    }
+    let declared = controller.topology().contains(entity);
+    if !declared && !is_named(ledger, entity) {
+        return Ok(Some(Unjudged::Unknown));
+    }
+    let neighbours = controller.adjacent(entity).into_iter();
+    let judged = neighbours.filter_map(|neighbour| {
+        let label = controller.belief(&neighbour)?.label;
+        Some((neighbour, label))
+    });
+    Ok(Some(Unjudged::NeverReached { judged: judged.collect(), declared }))
+}
+
+/// The last entry that refused it.
+fn refused(ledger: &Ledger, entity: &EntityId) -> Option<Unjudged> {
+    ledger.entries().iter().rev().find_map(|entry| {
+        let evaluation = entry.evaluation()?;
+        let beyond = Refusal::ProposalBeyondCap(entity.clone());
+        if evaluation.refusals.contains(&beyond) {
+            return Some(Unjudged::BeyondCap { entry: entry.seq });
+        }
+        let mut records = evaluation.activations.iter().filter(|it| it.entity == *entity);
+        let refusal = records.find_map(|record| record.refused)?;
+        Some(Unjudged::Refused { entry: entry.seq, refusal })
+    })
+}
+
+/// What was left out at the beginning, each as "NAME on ENTITY: reason".
+fn left_out(ledger: &Ledger, entity: &EntityId) -> Vec<String> {
+    let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|entry| &entry.body) else {
+        return Vec::new();
+    };
+    let of = format!(" on {entity}: ");
+    let ignored = opened.case.bootstrap.ignored.iter();
+    ignored.filter(|words| words.contains(&of)).cloned().collect()
+}
+
+/// Whether any evidence names it.
+fn is_named(ledger: &Ledger, entity: &EntityId) -> bool {
+    ledger.evaluations().any(|evaluation| {
+        let body = evaluation.context.as_ref().and_then(|record| record.body.as_ref());
+        body.is_some_and(|context| context.named().contains(entity))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The cases need whole runs: see tests/travel.rs of the crate `eog`.
+    #[test]
+    fn an_empty_ledger_is_an_error() {
+        let entity = EntityId::new("db").expect("a name");
+        assert!(unjudged(&Ledger::default(), &entity).is_err());
+    }
+}
