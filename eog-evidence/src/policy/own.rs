@@ -172,8 +172,10 @@ fn fails_by_itself(facts: &Facts<'_>) -> bool {
 /// entity, such as a pod of a workload: the part explains the whole. Where several parts failed,
 /// the whole does.
 pub(super) fn failure_of_a_part(facts: &Facts<'_>) -> Option<Decision> {
-    let failures = facts.failures.iter().filter(|_| fails_by_itself(facts));
-    let first = *failures.min_by_key(|failure| failure.time.start())?;
+    if !fails_by_itself(facts) {
+        return None;
+    }
+    let first = *facts.failures.iter().min_by_key(|failure| failure.time.start())?;
     let is_part = |failure: &&&Finding| failure.entity != *facts.entity;
     let mut parts = facts.failures.iter().filter(is_part).map(|failure| &failure.entity);
     let part = Some(&first.entity).filter(|part| *part != facts.entity)?;

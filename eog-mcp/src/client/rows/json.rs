@@ -97,17 +97,20 @@ impl Field {
     }
 }
 
-/// The JSON of an answer: its structured content, else its text.
+/// The JSON of an answer: its structured content, else its text. Objects are sorted, so that rows
+/// and texts hang neither on a server's order nor on how `serde_json` was built.
 pub(in crate::client) fn json_of(answer: &ToolAnswer) -> Result<Value, String> {
-    if let Some(structured) = &answer.structured {
-        return Ok(structured.clone());
-    }
-    serde_json::from_str(&answer.text).map_err(|error| {
-        let begin = eog_evidence::shorten(&answer.text, 80);
-        format!(
-            "the answer has no structured content, and its text is no JSON ({error}): {begin:?}"
-        )
-    })
+    let mut value = match &answer.structured {
+        Some(structured) => structured.clone(),
+        None => serde_json::from_str(&answer.text).map_err(|error| {
+            let begin = eog_evidence::shorten(&answer.text, 80);
+            format!(
+                "the answer has no structured content, and its text is no JSON ({error}): {begin:?}"
+            )
+        })?,
+    };
+    value.sort_all_objects();
+    Ok(value)
 }
 
 impl JsonRows {
