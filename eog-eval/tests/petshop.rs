@@ -167,6 +167,11 @@ fn what_is_wrong_is_named_with_file_and_place() {
     let target = r#"{"target": {"node": "web", "metric": "latency", "agg": "Average",
                      "timestamp": 100}, "root_cause": {"node": "db"}}"#;
     assert_eq!(shop(graph, metrics, Some(target)), Ok(1));
+    let above = tempfile::tempdir().unwrap();
+    fs::create_dir(above.path().join("low")).unwrap();
+    fs::write(above.path().join("low/graph.csv"), graph).unwrap();
+    let error = cases(above.path()).map(|cases| cases.len()).unwrap_err().to_string();
+    assert!(error.ends_with("low does: name that folder"), "{error}");
     let cases = [
         (shop(",web\nweb\n", metrics, Some(target)), "graph.csv, line 2: 1 fields"),
         (shop(",web\nweb,x\n", metrics, Some(target)), "graph.csv, line 2: \"x\" is no number"),

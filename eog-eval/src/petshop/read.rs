@@ -64,6 +64,11 @@ impl PetShop {
     /// # Errors
     /// [`EvalError`] when a file is missing or malformed, or there is no issue.
     pub fn read(dir: &Path) -> Result<Self, EvalError> {
+        if let Some(inner) = data_set_below(dir)? {
+            let (dir, inner) = (dir.display(), inner.display());
+            let reason = format!("{dir} holds no graph.csv, but {inner} does: name that folder");
+            return Err(EvalError::Setting { reason });
+        }
         let (services, calls) = read_graph(&dir.join("graph.csv"))?;
         let normal = Table::read(&dir.join("noissue").join("metrics.csv"))?;
         let mut issues = Vec::new();
@@ -167,6 +172,14 @@ impl Table {
         }
         Ok(Self { times, columns })
     }
+}
+
+/// A folder of a folder without a graph that has one.
+fn data_set_below(dir: &Path) -> Result<Option<PathBuf>, EvalError> {
+    if !dir.is_dir() || dir.join("graph.csv").exists() {
+        return Ok(None);
+    }
+    Ok(entries(dir)?.into_iter().find(|inner| inner.join("graph.csv").is_file()))
 }
 
 fn find_issues(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), EvalError> {
