@@ -197,6 +197,27 @@ fn a_simulated_incident_is_investigated_and_scored() {
     assert_eq!(report.to_csv().lines().count(), 3);
 }
 
+/// Another application than that of the data set, and every kind of fault.
+#[test]
+fn causes_of_every_kind_are_found_and_little_else_is_named() {
+    let made = Made::new();
+    let truths: Vec<SimulatedTruth> = FAULTS
+        .iter()
+        .enumerate()
+        .map(|(number, (root, condition, _))| {
+            let mut one = made.truth(&truth(root, condition));
+            one.scenario = format!("{number}");
+            one
+        })
+        .collect();
+    let whole = [Ablation::Whole];
+    let report = evaluate(&truths, &made.architecture, 2, SIZE, &whole, |_| {}).unwrap();
+    println!("{report}");
+    let (f1, _, recall) = report.means(Ablation::Whole).unwrap();
+    assert!(recall >= 0.9 && f1 >= 0.8, "{}", report.to_csv());
+    assert!(report.baselines().values().all(|f1| *f1 <= 0.5));
+}
+
 #[test]
 fn the_second_form_of_truth_is_simulated_too() {
     let made = Made::new();

@@ -268,10 +268,23 @@ mod tests {
             ("NodeMemoryHigh", Signal::Saturation),
             ("RequestThroughputLow", Signal::Traffic),
             ("TargetDown", Signal::Availability),
+            ("PendingPodsDetected", Signal::Availability),
             ("SomethingOdd", Signal::Other),
         ];
         for (name, expected) in cases {
             assert_eq!(signal_of(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn too_few_requests_are_told_from_too_many() {
+        for (name, expected) in [
+            ("RequestThroughputLow", Trend::Falling),
+            ("NoRequestsDetected", Trend::Falling),
+            ("RequestRateHigh", Trend::Rising),
+            ("NoHealthyPods", Trend::Rising),
+        ] {
+            assert_eq!(trend_of(name, signal_of(name)), expected, "{name}");
         }
     }
 }
