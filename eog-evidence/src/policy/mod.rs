@@ -18,7 +18,7 @@ use facts::Facts;
 type Rule = fn(&Facts<'_>) -> Option<Decision>;
 
 /// The rules in order; the first that applies decides. The last always applies.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     own::own_change,
     demand::traffic_amplification,
     upstream::failing_callee,
@@ -30,6 +30,7 @@ const RULES: [Rule; 14] = [
     attribution::accounted_for_by_nobody,
     upstream::degraded_upstream,
     upstream::on_the_path,
+    upstream::rests_on_what_fails,
     rest::less_arrives,
     rest::cause_not_found,
     rest::nothing_unusual,
@@ -53,6 +54,7 @@ const RULES: [Rule; 14] = [
 /// | accounted for by nobody | it stands out, and nobody upstream accounts for most of it | `Origin`, which cites no change; proposes those that account for a part |
 /// | degraded upstream | degraded, and an upstream neighbour says it is too | `Symptom`; claims that neighbour → itself |
 /// | on the path | named as cause, nothing unusual of its own, a change elsewhere has a path here | `Defer`; claims next hop → itself |
+/// | rests on what fails | named as cause by a caller, nothing unusual of its own, what it rests on does worse | `Symptom`; claims that → itself |
 /// | less arrives | less is asked of it, no failure of its own | `Symptom`; claims what it rests on, else degraded callers → itself |
 /// | cause not found | degraded, nothing else | `Symptom`; proposes upstream neighbours |
 /// | nothing unusual | findings, all as usual | `Healthy`; `Defer` when there are none, or none that it understands |

@@ -202,3 +202,38 @@ fn traffic_that_follows_a_change_elsewhere_does_not_enter_here() {
         ),
     ]);
 }
+
+#[test]
+fn what_still_reaches_a_service_says_nothing_of_the_rest() {
+    let caller = || says("caller", Symptom, &["me > caller"], &[Log]);
+    let pod = |label| says("pod", label, &[], &[Event]);
+    let steady = || steady(Signal::Errors);
+    let rows = vec![
+        (
+            "its pod fails",
+            vec![steady()],
+            vec![caller(), pod(Origin)],
+            "Symptom, rests on what fails pod>me",
+        ),
+        (
+            "its pod is well",
+            vec![steady()],
+            vec![caller(), pod(Healthy)],
+            "Healthy, nothing unusual",
+        ),
+        ("nobody complains", vec![steady()], vec![pod(Origin)], "Healthy, nothing unusual"),
+        (
+            "it does worse itself",
+            vec![errors(9)],
+            vec![caller(), pod(Origin)],
+            "Symptom, degraded upstream pod>me",
+        ),
+        (
+            "a change has a path here",
+            vec![steady(), route(5, "callee")],
+            vec![caller(), pod(Origin)],
+            "Defer, on the path callee>me",
+        ),
+    ];
+    check(rows);
+}

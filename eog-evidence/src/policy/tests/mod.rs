@@ -132,15 +132,21 @@ fn says(sender: &str, label: Label, claims: &[&str], cites: &[EvidenceKind]) -> 
     Message { sender: id(sender), belief }
 }
 
-/// `me` calls `callee`; `caller` calls `me`.
-fn neighbours() -> Vec<Neighbour> {
+/// `me` calls `callee`; `caller` calls `me`. It rests on `pod`, if that speaks.
+fn neighbours(inbox: &[Message]) -> Vec<Neighbour> {
     let row = |name, outgoing, direction| Neighbour {
         entity: id(name),
         relation: "calls".into(),
         outgoing,
         direction,
     };
-    vec![row("callee", true, Direction::Upstream), row("caller", false, Direction::Downstream)]
+    let rests_on = inbox.iter().filter(|message| message.sender.as_str() == "pod").map(|message| {
+        let relation = "selects".to_owned();
+        Neighbour { relation, ..row(message.sender.as_str(), true, Direction::Upstream) }
+    });
+    let calls =
+        [row("callee", true, Direction::Upstream), row("caller", false, Direction::Downstream)];
+    calls.into_iter().chain(rests_on).collect()
 }
 
 fn decide(findings: Vec<FindingContent>, inbox: Vec<Message>) -> (ContextPacket, Decision) {
@@ -151,7 +157,7 @@ fn decide(findings: Vec<FindingContent>, inbox: Vec<Message>) -> (ContextPacket,
             findings: findings.into_iter().map(Finding::new).collect(),
             ..LocalContext::default()
         },
-        neighbours: neighbours(),
+        neighbours: neighbours(&inbox),
         inbox,
     };
     let decision = EvidencePolicy::default().judge(&packet);
