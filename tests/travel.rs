@@ -48,6 +48,16 @@ async fn an_explanation_tells_what_was_heard_before_a_change_of_mind() {
     assert_eq!(heard.len(), 1);
     assert_eq!((heard[0].sender.as_str(), heard[0].label), ("processor", Label::Symptom));
     assert!(heard[0].entry < explanation.steps[1].entry);
+    // It changed its mind for what this message claims and the one before did not.
+    let blames = |step: usize| {
+        let heard = &explanation.steps[step].heard;
+        let claims = heard.iter().flat_map(|heard| &heard.claims);
+        claims
+            .filter(|claim| claim.effect == database)
+            .map(|claim| &claim.cause)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((blames(0), blames(1)), (vec![], vec![&entity("processor")]));
 
     // The frontend is an origin by its change and the traffic that rose with it.
     let frontend = entity("frontend");

@@ -17,6 +17,12 @@ use crate::{files, report};
 
 /// `eog eval`.
 pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
+    if let Some(path) = &arguments.csv
+        && (path.is_dir() || path.file_name().is_none())
+    {
+        let path = path.display();
+        return Err(CliError::Usage(format!("--csv: {path} is a folder; name a file in it")));
+    }
     let progress = Progress::start(false);
     let mut told = |done: usize, all: usize, name: &str| {
         progress.say(&format!("{done} of {all} investigated; {name}"));

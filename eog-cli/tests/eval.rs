@@ -75,6 +75,28 @@ fn what_cannot_be_evaluated_is_said_with_its_place() {
     }
 }
 
+#[test]
+fn a_folder_is_no_name_for_a_table() {
+    let empty = tempfile::tempdir().unwrap();
+    for csv in [".", "..", "gone/.."] {
+        let mut command = eog();
+        command.current_dir(empty.path()).args(["eval", "suite", ".", "--csv", csv]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said, format!("eog: --csv: {csv} is a folder; name a file in it\n"));
+    }
+}
+
+#[test]
+fn one_scenario_is_counted_as_one() {
+    let dir = outputs();
+    std::fs::remove_dir_all(dir.path().join("outputs/7/2")).unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let text = printed(&["eval", "itbench", &at("truths.json"), &at("outputs"), "-k", "1"]);
+    assert!(text.contains("1 scenario, 1 run each; in brackets"), "{text}");
+}
+
 /// A folder of outputs and truths: one scenario with two runs, one without a truth.
 fn outputs() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();

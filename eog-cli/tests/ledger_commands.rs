@@ -39,6 +39,21 @@ fn a_replay_concludes_what_the_run_did() {
 }
 
 #[test]
+fn a_ledger_that_ends_early_is_said_to_be_interrupted_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    run_into(folder.path(), &[]);
+    let file = folder.path().join("ledger.jsonl");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let begin: Vec<&str> = whole.lines().take(3).collect();
+    std::fs::write(&file, begin.join("\n") + "\n").unwrap();
+    let path = file.to_str().unwrap();
+    let (code, text, _) = run(&["replay", path]);
+    assert_eq!(code, 3);
+    let headline = "\nINCONCLUSIVE, interrupted: no origin was found that explains an alert\n";
+    assert!(text.contains(headline), "{text}");
+}
+
+#[test]
 fn a_forged_ledger_is_refused_by_entry() {
     let folder = tempfile::tempdir().unwrap();
     run_into(folder.path(), &[]);
@@ -81,7 +96,13 @@ fn an_explanation_names_what_the_label_hangs_on() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let (_, text, _) = run(&["explain", path, "database"]);
-    assert!(text.contains("entry 5: heard that processor is Symptom"), "{text}");
+    // What convinced it is what the message claims, not the label of its sender.
+    for heard in [
+        "entry 2: heard that processor is Symptom: database → processor\n",
+        "entry 5: heard that processor is Symptom: processor → database, gateway → processor\n",
+    ] {
+        assert!(text.contains(heard), "{heard}\n{text}");
+    }
     let (code, _, errors) = run(&["explain", path, "databas"]);
     assert_eq!(code, 4);
     assert!(errors.contains("nothing is called databas; evaluated were, among others: database"));

@@ -2,8 +2,8 @@
 //! findings and messages the last decision hangs on.
 
 use eog_core::{
-    AbductivePolicy, Belief, ChangeCause, ContextPacket, Controller, EntityId, Evaluation,
-    EvidenceId, Label, Ledger, Reason, RecordedAnswer, RestoreError,
+    AbductivePolicy, Belief, ChangeCause, Claim, ClaimEdge, ContextPacket, Controller, EntityId,
+    Evaluation, EvidenceId, Label, Ledger, Reason, RecordedAnswer, RestoreError,
 };
 
 use super::packet_of;
@@ -64,6 +64,8 @@ pub struct Heard {
     pub sender: EntityId,
     /// The sender's label.
     pub label: Label,
+    /// What this message says explains what, in the sender's order.
+    pub claims: Vec<ClaimEdge>,
 }
 
 /// Something without which the policy decides otherwise.
@@ -112,6 +114,7 @@ pub async fn explain(
                 entry: entry.seq,
                 sender: evaluation.entity.clone(),
                 label: evaluation.outcome.belief.label,
+                claims: evaluation.outcome.belief.claims.iter().map(Claim::edge).collect(),
             });
         }
     }

@@ -21,9 +21,9 @@ pub(crate) fn escape_json(json: &str) -> String {
     escaped
 }
 
-/// Cleaned, and cut after so many characters.
+/// Cleaned, without spaces at its ends, and cut after so many characters.
 pub(super) fn clean_to(text: &str, limit: usize) -> String {
-    let clean = clean(text);
+    let clean = clean(text.trim());
     match clean.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", clean[..end].trim_end()),
         None => clean.into_owned(),
@@ -71,6 +71,12 @@ mod tests {
         assert_eq!(clean("a\u{1b}[2Jb\nc\u{202e}d"), "a [2Jb c d");
         assert_eq!(clean("plain – naïve ✓"), "plain – naïve ✓");
         assert_eq!(clean(&"x".repeat(5000)).chars().count(), 401);
+    }
+
+    #[test]
+    fn spaces_at_the_ends_are_gone() {
+        assert_eq!(clean_to(" not ready: ", 40), "not ready:");
+        assert_eq!(clean_to("not ready", 4), "not…");
     }
 
     #[test]

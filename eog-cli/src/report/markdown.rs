@@ -7,7 +7,7 @@ use eog_prompts::{Author, NarratedEntity};
 
 use super::clean::{for_markdown, for_markdown_code, for_markdown_up_to};
 use super::graph::mermaid;
-use super::model::Report;
+use super::model::{MAX_UNLINKED, Report};
 use super::words;
 
 /// Characters shown of a summary, or of an answer to a question: several pieces of telemetry.
@@ -17,7 +17,8 @@ const MAX_TEXT: usize = 2_000;
 pub(crate) fn markdown(report: &Report) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# Root causes: {}\n", for_markdown(&report.name));
-    let _ = writeln!(out, "- Result: **{}**", report.conclusion.confidence);
+    let early = words::early(report);
+    let _ = writeln!(out, "- Result: **{}**{early}", report.conclusion.confidence);
     let _ = writeln!(
         out,
         "- Window: {} ({})",
@@ -227,8 +228,8 @@ fn chain(out: &mut String, report: &Report) {
             "- {} → {}: because {}; seen as {}",
             for_markdown(claim.cause.as_str()),
             for_markdown(claim.effect.as_str()),
-            for_markdown(&claim.condition),
-            for_markdown(&claim.observed)
+            for_markdown(claim.condition.trim()),
+            for_markdown(claim.observed.trim())
         );
     }
 }
@@ -273,12 +274,17 @@ fn beliefs(out: &mut String, report: &Report) {
 }
 
 fn unlinked(out: &mut String, report: &Report) {
-    let origins: Vec<&EntityId> = report.unlinked().flat_map(|group| &group.origins).collect();
+    let origins = report.unlinked_origins();
     if !origins.is_empty() {
         let _ = writeln!(out, "\n## Origins that reach no alert\n");
     }
-    for origin in origins {
-        let _ = writeln!(out, "- {}", for_markdown(origin.as_str()));
+    for (origin, why) in origins.iter().take(MAX_UNLINKED) {
+        let colon = if why.is_empty() { "" } else { ": " };
+        let _ = writeln!(out, "- {}{colon}{}", for_markdown(origin.as_str()), for_markdown(why));
+    }
+    if origins.len() > MAX_UNLINKED {
+        let more = origins.len() - MAX_UNLINKED;
+        let _ = writeln!(out, "- and {more} more, among the beliefs below");
     }
 }
 

@@ -5,7 +5,7 @@ use eog_prompts::Author;
 
 use super::chain;
 use super::clean::{clean, clean_to};
-use super::model::Report;
+use super::model::{MAX_UNLINKED, Report};
 use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::words;
 
@@ -129,7 +129,8 @@ fn ranking(page: &mut Page, report: &Report) {
         page.title("NO RESULT: not a single evaluation led to a decision; see the notes");
         return;
     }
-    page.title("INCONCLUSIVE: no origin was found that explains an alert");
+    let early = words::early(report);
+    page.title(&format!("INCONCLUSIVE{early}: no origin was found that explains an alert"));
     if report.conclusion.ranking.is_empty() {
         page.line("  ", PLAIN, "Nothing was evaluated.");
         return;
@@ -157,14 +158,16 @@ fn ranking(page: &mut Page, report: &Report) {
 }
 
 fn unlinked(page: &mut Page, report: &Report) {
-    let mut groups = report.unlinked().peekable();
-    if groups.peek().is_none() {
+    let origins = report.unlinked_origins();
+    if origins.is_empty() {
         return;
     }
     page.title("ORIGINS THAT REACH NO ALERT");
-    for origin in groups.flat_map(|group| &group.origins) {
-        page.line("  ", PLAIN, &clean(origin.as_str()));
+    for (origin, why) in origins.iter().take(MAX_UNLINKED) {
+        let colon = if why.is_empty() { "" } else { ": " };
+        page.line("  ", PLAIN, &format!("{}{colon}{why}", clean(origin.as_str())));
     }
+    more(page, origins.len(), MAX_UNLINKED, "origins");
 }
 
 fn alerts(page: &mut Page, report: &Report) {

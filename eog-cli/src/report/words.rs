@@ -73,6 +73,16 @@ pub(super) fn stop(stop: &StopReason) -> String {
     }
 }
 
+/// What to add to the result of an investigation that neither came to its end nor reached a limit
+/// of its settings.
+pub(super) fn early(report: &Report) -> &'static str {
+    match report.stop {
+        _ if report.is_unstored => ", stopped early",
+        StopReason::Cancelled => ", interrupted",
+        _ => "",
+    }
+}
+
 /// What it cost, and why it ended.
 pub(super) fn cost(report: &Report) -> String {
     let spent = &report.spent;

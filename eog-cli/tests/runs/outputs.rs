@@ -38,6 +38,7 @@ fn a_journal_that_takes_no_more_is_told_first_and_takes_nothing_else_with_it() {
     assert!(errors.contains("ledger.jsonl: "), "the second failure is told, too: {errors}");
     assert!(text(&output).contains("; stopped: the journal took no more\n"), "{}", text(&output));
     assert!(!text(&output).contains("interrupted"), "{}", text(&output));
+    assert!(text(&output).contains("INCONCLUSIVE, stopped early: "), "{}", text(&output));
     for name in ["agent_output.json", "graph.dot", "report.md"] {
         assert!(out.join(name).is_file(), "{name}");
     }

@@ -177,15 +177,18 @@ impl fmt::Display for Share {
     }
 }
 
+fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 impl fmt::Display for RunsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let k = self.k;
-        let (scenarios, runs) = (self.scenarios, self.runs);
+        let runs = self.runs;
+        let scenarios = count(self.scenarios, "scenario", "scenarios");
+        let of_each = count(runs, "run", "runs");
         let at_a_time = if runs > k { format!(", {k} at a time") } else { String::new() };
-        writeln!(
-            f,
-            "{scenarios} scenarios, {runs} runs each{at_a_time}; in brackets 95 % intervals"
-        )?;
+        writeln!(f, "{scenarios}, {of_each} each{at_a_time}; in brackets 95 % intervals")?;
         for (name, share) in [
             (format!("Pass@{k}"), self.pass),
             (format!("Majority@{k}"), self.majority),

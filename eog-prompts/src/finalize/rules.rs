@@ -116,7 +116,7 @@ fn how_it_explains(material: &Material, name: &EntityId) -> String {
     let steps: Vec<String> = steps
         .map(|claim| {
             let (condition, observed) =
-                (words::clean(&claim.condition), words::clean(&claim.observed));
+                (words::clean(claim.condition.trim()), words::clean(claim.observed.trim()));
             format!("it affects {} (because {condition}; seen as {observed})", claim.effect)
         })
         .collect();
