@@ -178,7 +178,8 @@ async fn wrong_answers_are_told_and_not_asked_for_again() {
 async fn a_tool_that_its_server_lacks_is_told_before_anything_is_asked() {
     let server = Scripted::new("");
     let evidence = server.config("says_now", "");
-    let whole = format!("context = {{ server = 's', tool = 'fyne' }}\n{}", server.config("fine", ""));
+    let whole =
+        format!("context = {{ server = 's', tool = 'fyne' }}\n{}", server.config("fine", ""));
     for (config, said) in [
         (
             &evidence,
