@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use eog_llm::CheckStatus;
+use eog_llm::{Check, CheckStatus};
 
 use crate::args::{By, Doctor, PolicyChoice};
 use crate::error::{CliError, Exit};
@@ -41,22 +41,17 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     }
     if let Some(reason) = settings.idle_options(&arguments.judging) {
         lines.add(Mark::Wrong, "options", &reason);
-    } else if !settings.asks_models() && settings.llm.model.is_some() {
-        lines.good(
-            "models",
-            "one is named, and not asked: --policy llm, or policy = \"llm\", has it judge",
-        );
     } else if settings.asks_models() {
-        for check in settings.llm.check(&variables) {
-            let mark = match check.status {
-                CheckStatus::Ok => Mark::Good,
-                CheckStatus::Warning => Mark::Doubtful,
-                CheckStatus::Wrong => Mark::Wrong,
-            };
-            lines.add(mark, &check.what, &check.detail);
-        }
+        lines.checks(settings.llm.check(&variables));
     } else {
-        lines.good("models", "none is set, and none is needed: --model names one");
+        let models = match settings.llm.model {
+            Some(_) => {
+                "one is named, and not asked: --policy llm, or policy = \"llm\", has it judge"
+            }
+            None => "none is set, and none is needed: --model names one",
+        };
+        lines.good("models", models);
+        lines.checks(settings.llm.check_idle_names());
     }
     files::print(&lines.text)?;
     Ok(if lines.is_wrong { Exit::BadInput } else { Exit::Diagnosed })
@@ -78,6 +73,17 @@ struct Lines {
 impl Lines {
     fn good(&mut self, what: &str, detail: &str) {
         self.add(Mark::Good, what, detail);
+    }
+
+    fn checks(&mut self, checks: Vec<Check>) {
+        for check in checks {
+            let mark = match check.status {
+                CheckStatus::Ok => Mark::Good,
+                CheckStatus::Warning => Mark::Doubtful,
+                CheckStatus::Wrong => Mark::Wrong,
+            };
+            self.add(mark, &check.what, &check.detail);
+        }
     }
 
     fn add(&mut self, mark: Mark, what: &str, detail: &str) {

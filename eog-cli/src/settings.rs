@@ -174,13 +174,32 @@ fn read(path: &Path) -> Result<File, CliError> {
     toml::from_str(&text).map_err(|error| {
         // The line itself may hold a key that somebody wrote there by mistake.
         let start = error.span().map_or(0, |span| span.start);
-        let line = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
+        let number = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
+        let line = text.lines().nth(number - 1).unwrap_or_default();
         let message = eog_evidence::mask_text(error.message());
-        unusable(format!(
-            "line {line}: {message}. Keys of providers do not belong into this file: key_env names a \
-             variable, key_file a file with the key"
-        ))
+        let advice = if names_a_key(line) || message != error.message() {
+            ". Keys of providers do not belong into this file: key_env names a variable, key_file a \
+             file with the key"
+        } else {
+            ""
+        };
+        unusable(format!("line {number}: {message}{advice}"))
     })
+}
+
+/// Whether a line of TOML sets a field that is, by its name, a key or the like.
+fn names_a_key(line: &str) -> bool {
+    let before_values = line.split('=').rev().skip(1);
+    let fields = before_values.map(|before| {
+        let before = before.trim_end().trim_end_matches(['"', '\'']);
+        let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
+        before[start.map_or(0, |at| at + 1)..].to_lowercase()
+    });
+    let of_key = |word: &str| {
+        ["key", "keys", "apikey", "token", "secret", "password", "credential", "credentials"]
+            .contains(&word)
+    };
+    fields.into_iter().any(|field| field.split(['_', '-']).any(of_key))
 }
 
 #[cfg(test)]

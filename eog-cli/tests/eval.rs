@@ -144,3 +144,69 @@ fn what_a_table_has_no_room_for_is_said_beside_it() {
     assert_eq!(said, "eog: note: scenario 8 is left out: there is no ground truth for it\n");
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 3);
 }
+
+const ARCHITECTURE: &str = r#"{
+  "components": {"services": [{"name": "web-service"}, {"name": "basket-service"}]},
+  "dependencies": [{"source": "web-service", "target": "basket-service"}]}"#;
+
+/// A folder with an architecture, and scenarios with these ids in the order of the list.
+fn scenarios(ids: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("architecture.json"), ARCHITECTURE).unwrap();
+    for (at, id) in ids.iter().enumerate() {
+        let scenario = folder.path().join(format!("truths/{at}"));
+        std::fs::create_dir_all(&scenario).unwrap();
+        let truth = format!(
+            "id: '{id}'\nfault: [{{category: Change, condition: it is lost}}]\n\
+             groups:\n- {{id: root, root_cause: true, kind: Pod, namespace: store, name: basket-a-b}}\n\
+             - {{id: web, kind: Service, namespace: store, filter: ['web\\b']}}\n\
+             propagations:\n- {{source: root, target: web, condition: it is lost, effect: it fails}}\n"
+        );
+        std::fs::write(scenario.join("ground_truth.yaml"), truth).unwrap();
+    }
+    folder
+}
+
+/// `eog simulate` of such a folder: its code and what it says on standard error.
+fn simulated(folder: &Path, options: &[&str]) -> (Option<i32>, String) {
+    let output = eog()
+        .current_dir(folder)
+        .args(["simulate", "truths", "architecture.json", "--out", "out"])
+        .args(options)
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn scenarios_are_listed_by_number_and_each_has_an_id_of_its_own() {
+    let ids = ["scenario-10", "scenario-9", "scenario-100"];
+    let folder = scenarios(&ids);
+    let listed = "choose one with --scenario: scenario-9, scenario-10, scenario-100";
+    let (code, said) = simulated(folder.path(), &[]);
+    assert!(code == Some(4) && said.contains(listed), "{said}");
+    let (code, said) = simulated(folder.path(), &["--scenario", "scenario-1"]);
+    let none = format!("\"scenario-1\" is none of the scenarios; {listed}");
+    assert!(code == Some(4) && said.contains(&none), "{said}");
+
+    let folder = scenarios(&["7", "8", "7"]);
+    for options in [&[] as &[&str], &["--scenario", "7"]] {
+        let (code, said) = simulated(folder.path(), options);
+        assert_eq!(code, Some(4), "{said}");
+        assert!(said.contains("several truths have the id \"7\""), "{said}");
+    }
+    assert!(!folder.path().join("out").exists());
+    let (code, said) = simulated(folder.path(), &["--scenario", "8"]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_simulation_that_needs_more_than_was_asked_for_says_so() {
+    let folder = scenarios(&["7"]);
+    let note = "eog: note: 1000000 bytes were asked for; the least that this scenario needs is ";
+    let (code, said) = simulated(folder.path(), &["--size", "1MB"]);
+    assert!(code == Some(0) && said.starts_with(note), "{said}");
+    std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+    let (code, said) = simulated(folder.path(), &["--size", "10MB"]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+}

@@ -224,6 +224,22 @@ fn an_interrupt_leaves_a_journal_that_goes_on_and_no_server() {
 }
 
 #[test]
+fn a_misspelt_tool_is_told_once_and_nothing_is_investigated() {
+    let lab = Lab::with_policy(":");
+    let text = std::fs::read_to_string(lab.path("source.toml")).unwrap();
+    let text = text.replace("tool = 'get_context'", "tool = 'get_contxt'");
+    std::fs::write(lab.path("source.toml"), text).unwrap();
+    let output = lab.judged(&[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    let expected = "source.toml: context: server own: it has no tool \"get_contxt\"; did you mean \
+                    get_context";
+    assert!(said(&output).contains(expected), "{}", said(&output));
+    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
+    assert!(!lab.path("policy.sh.calls").exists(), "nobody is asked");
+    lab.all_servers_ended();
+}
+
+#[test]
 fn a_server_that_died_and_can_be_started_again_is_not_noticed() {
     let whole = Lab::with_policy(":");
     assert_eq!(whole.judged(&[]).output().unwrap().status.code(), Some(3));

@@ -230,6 +230,19 @@ fn the_second_form_of_truth_is_simulated_too() {
 }
 
 #[test]
+fn it_is_told_when_less_cannot_be_written() {
+    let made = Made::new();
+    let truth = made.truth(&truth("kind: Pod, namespace: store, name: basket-a-b", "it is lost"));
+    let write = |size: u64, name: &str| {
+        simulate(&truth, &made.architecture, 1, size, &made.folder.path().join(name)).unwrap()
+    };
+    let least = write(SIZE, "least");
+    assert!(least.is_least && least.bytes > SIZE, "{least:?}");
+    let more = write(3 * least.bytes, "more");
+    assert!(!more.is_least && more.requests > least.requests, "{more:?}");
+}
+
+#[test]
 fn what_cannot_be_simulated_says_why() {
     let made = Made::new();
     let truth = made.truth(&truth("kind: Pod, namespace: store, name: basket-a-b", "it is lost"));

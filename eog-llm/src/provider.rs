@@ -6,6 +6,6 @@ mod kind;
 mod model;
 mod request;
 
-pub(crate) use kind::{Kind, Place, Shape, provider_names};
+pub(crate) use kind::{Kind, Place, Shape, nearest_provider, provider_names};
 pub(crate) use model::parse;
 pub use model::{GenaiModel, GenaiSettings};

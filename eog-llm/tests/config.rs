@@ -233,6 +233,27 @@ fn sections_of_models_that_nobody_asks_are_told() {
     );
 }
 
+#[test]
+fn names_of_models_that_nobody_asks_are_checked_without_a_key() {
+    let said = |text: &str| -> Vec<String> {
+        let checks = config(text).check_idle_names();
+        assert!(checks.iter().all(|it| it.status == CheckStatus::Warning), "{checks:?}");
+        checks.iter().map(|it| format!("{}: {}", it.what, it.detail)).collect()
+    };
+    assert_eq!(said("model = \"openai/gpt-5-mini\""), [""; 0]);
+    assert_eq!(said(""), [""; 0]);
+    let slip = "opnai/gpt-5-mini: \"opnai\" is no provider; perhaps \"openai/gpt-5-mini\" is meant";
+    assert_eq!(said("model = \"opnai/gpt-5-mini\"\nfinalize_model = \"opnai/gpt-5-mini\""), [slip]);
+    let bare = "gpt-5: no provider stands before the name of the model; write PROVIDER/NAME, such as \
+                openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or ollama/qwen3";
+    assert_eq!(said("fallbacks = [\"gpt-5\"]"), [bare]);
+    let strange = &said("model = \"nobody/x\"")[0];
+    let expected = "nobody/x: \"nobody\" is no provider; write PROVIDER/NAME with one of: ";
+    assert!(strange.starts_with(expected) && strange.contains(" openai, "), "{strange}");
+    let section = &said("model = \"openai/x\"\nproviders.opnai.key_env = \"K\"")[0];
+    assert!(section.starts_with("llm.providers.opnai: there is no such provider"), "{section}");
+}
+
 #[tokio::test]
 async fn a_key_is_asked_for_when_something_must_be_asked() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -25,7 +25,8 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// About how much is written, from 1MB to 1GB.
+    /// About how much is written, from 1MB to 1GB. Most scenarios need 8 to 14 MB at the least: less
+    /// is not written, and a note says so.
     #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
     pub(crate) size: u64,
 }

@@ -72,7 +72,8 @@ fn the_doctor_says_what_is_missing_and_asks_nobody() {
 
     let (code, text) = doctor(&["--model", "opanai/test"], true);
     assert_eq!(code, Some(4), "{text}");
-    assert!(text.contains("\"opanai\" is no provider") && text.contains("openai, "), "{text}");
+    let said = "\"opanai\" is no provider; perhaps \"openai/test\" is meant";
+    assert!(text.contains(said), "{text}");
 
     let settings = std::fs::read_to_string(lab.path("eog.toml")).unwrap();
     lab.set(&format!("{settings}key_file = \"key\"\n"));
@@ -192,6 +193,47 @@ fn a_misspelt_section_of_a_model_is_said() {
     assert!(run.printed.contains(&format!("look at  {said}")), "{}", run.printed);
     let run = lab.investigate(&[]);
     assert!(run.said.contains(&format!("eog: note: {said}")), "{}", run.said);
+}
+
+#[test]
+fn the_doctor_checks_names_of_models_that_nobody_asks() {
+    let lab = Lab::with("policy = \"evidence\"\n[llm]\nmodel = \"opnai/gpt-5-mini\"\n");
+    let run = Run::of(&lab.eog(&["doctor"]).env_remove("OPENAI_API_KEY").output().unwrap());
+    assert_eq!(run.code, Some(0), "{}", run.printed);
+    let said = "look at  opnai/gpt-5-mini: \"opnai\" is no provider; perhaps \"openai/gpt-5-mini\" is \
+                meant";
+    assert!(run.printed.contains(said), "{}", run.printed);
+    lab.set("[llm]\nmodel = \"openai/gpt-5-mini\"\n");
+    let run = lab.run(&["doctor"]);
+    assert!(!run.printed.contains("look at"), "{}", run.printed);
+}
+
+#[test]
+fn advice_on_keys_is_given_only_where_a_key_may_stand() {
+    let said = |text: &str| {
+        let run = Lab::with(text).run(&["doctor"]);
+        assert_eq!(run.code, Some(4), "{text}: {}", run.said);
+        run.said
+    };
+    let advice = "Keys of providers do not belong into this file";
+    for text in [
+        "polcy = \"llm\"",
+        "[llm]\nmax_tokens = \"many\"",
+        "[llm]\nbudget = { tokens = \"many\" }",
+        "[llm]\nmodel = ",
+        "[llm",
+    ] {
+        let said = said(text);
+        assert!(said.contains("eog.toml") && !said.contains(advice), "{text}: {said}");
+    }
+    for text in [
+        "[llm]\napi_key = \"x\"",
+        "[llm]\nproviders.openai = { base_url = \"http://a\", apiKey = \"x\" }",
+        "[llm.providers.openai]\n\"auth-token\" = \"x\"",
+        "[llm.providers.openai]\nkey_env = x",
+    ] {
+        assert!(said(text).contains(advice), "{text}: {}", said(text));
+    }
 }
 
 #[test]

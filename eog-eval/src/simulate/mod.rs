@@ -61,6 +61,8 @@ pub struct Written {
     pub bytes: u64,
     /// Requests from outside.
     pub requests: u64,
+    /// Whether it could not have been less: there are as few requests as make sense.
+    pub is_least: bool,
 }
 
 /// Writes the snapshot of an incident with this truth into a new folder, with its
@@ -121,7 +123,8 @@ pub fn simulate(
         let traffic = traffic("the load");
         (0..LENGTH / MINUTE).map(|at| traffic.load(at * MINUTE)).sum::<f64>() / minutes
     };
-    let rate = ((left - scraped) / mean / minutes / usual).max(MIN_RATE);
+    let wanted = (left - scraped) / mean / minutes / usual;
+    let rate = wanted.max(MIN_RATE);
 
     let mut sinks = Sinks {
         spans: TableFile::create(&dir.join("otel_traces_raw.tsv"), &SPAN_COLUMNS)?,
@@ -144,7 +147,7 @@ pub fn simulate(
         metrics.scrape(&scrape, &mut sinks.measured, &mut draw)?;
     }
     bytes += sinks.spans.finish()? + sinks.logs.finish()? + metrics.finish()?;
-    Ok(Written { bytes, requests })
+    Ok(Written { bytes, requests, is_least: wanted <= MIN_RATE })
 }
 
 /// Time between two scrapes: short where there is much to write.

@@ -68,6 +68,23 @@ impl LlmConfig {
         checks
     }
 
+    /// What is wrong with the names of models and providers, as warnings: for a configuration whose
+    /// models nobody asks at present. No key is looked for.
+    pub fn check_idle_names(&self) -> Vec<Check> {
+        let first = self.model.iter().chain(&self.finalize_model).chain(&self.fallbacks);
+        let mut names: Vec<&str> = Vec::new();
+        for name in first {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let errors = names.into_iter().filter_map(|name| parse(name).err());
+        errors
+            .chain(self.check_names().err())
+            .map(|error| Check { status: CheckStatus::Warning, ..Check::wrong(&error) })
+            .collect()
+    }
+
     fn check_model(&self, name: &str, env: &dyn Env) -> Vec<Check> {
         if self.replays() {
             return match self.info(name) {

@@ -93,6 +93,19 @@ pub(crate) fn provider_names() -> Vec<&'static str> {
     names
 }
 
+/// The provider that is probably meant by a misspelt name.
+pub(crate) fn nearest_provider(name: &str) -> Option<&'static str> {
+    // No provider has a name so long, and the comparison takes the product of both lengths.
+    if name.len() > 40 {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let slips = |known: &str| strsim::damerau_levenshtein(known, &name);
+    // The shorter a name, the fewer slips: of three letters, one.
+    let near = |known: &&str| slips(known) <= 2.min(known.len() / 3);
+    provider_names().into_iter().filter(near).min_by_key(|known| slips(known))
+}
+
 fn shape(adapter: AdapterKind) -> Shape {
     use AdapterKind::{
         Aihubmix, Aliyun, Anthropic, AtlasCloud, BigModel, DeepSeek, Fireworks, Gemini, Groq, Kimi,

@@ -12,7 +12,7 @@ use reqwest::redirect;
 use super::answer::Collector;
 use super::error::Errors;
 use super::request::Settings;
-use super::{Kind, Place, Shape, provider_names};
+use super::{Kind, Place, Shape, nearest_provider, provider_names};
 use crate::{Capabilities, ConfigError, Masker, ReasoningEffort, Secret, StructuredOutput};
 
 /// How a model is reached, and what it is told beside the conversation.
@@ -170,16 +170,25 @@ impl ChatModel for GenaiModel {
 /// Splits `provider/model`.
 pub(crate) fn parse(name: &str) -> Result<(Kind, &str), ConfigError> {
     let (provider, model) = name.split_once('/').unwrap_or((name, ""));
-    let kind = Kind::of(provider).ok_or_else(|| {
-        let known = provider_names().join(", ");
-        let reason = format!("{provider:?} is no provider");
-        ConfigError::new(name, reason, format!("write provider/model with one of: {known}"))
-    })?;
+    let kind = Kind::of(provider).ok_or_else(|| unknown_provider(name, provider, model))?;
     if model.is_empty() || model.contains("::") || model.contains(char::is_whitespace) {
         let reason = "there is no name of a model after the provider's";
         return Err(ConfigError::new(name, reason, "write provider/model, without spaces or ::"));
     }
     Ok((kind, model))
+}
+
+fn unknown_provider(name: &str, provider: &str, model: &str) -> ConfigError {
+    if model.is_empty() {
+        let advice = "write PROVIDER/NAME, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or \
+                      ollama/qwen3";
+        return ConfigError::new(name, "no provider stands before the name of the model", advice);
+    }
+    let advice = match nearest_provider(provider) {
+        Some(meant) => format!("perhaps \"{meant}/{model}\" is meant"),
+        None => format!("write PROVIDER/NAME with one of: {}", provider_names().join(", ")),
+    };
+    ConfigError::new(name, format!("{provider:?} is no provider"), advice)
 }
 
 /// Whether the name ends in what `genai` takes for an effort, which it would then not send.

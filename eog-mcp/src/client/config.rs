@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::error::SourceError;
 use super::mapping::{AlertMap, FindingMap, SeriesMap, TopologyMap};
+use super::offered::no_tool;
 use super::rows::{Pattern, Rows};
 use super::servers::{Server, ServerConfig, Variables, pasted_servers};
 use super::template::{Filling, Hole, Template};
@@ -362,6 +363,27 @@ impl McpConfig {
     pub(super) fn used(&self, server: &str) -> BTreeSet<String> {
         let calls = self.calls().into_iter().filter(|(_, call, _)| call.server == server);
         calls.map(|(_, call, _)| call.tool.clone()).collect()
+    }
+
+    /// Checks that each server has the tools that are called there, given those it offers. A query
+    /// that may fail is left to fail: what it wants may be there another time.
+    pub(super) fn check_tools(
+        &self,
+        offered: &BTreeMap<String, BTreeSet<String>>,
+    ) -> Result<(), SourceError> {
+        let may_fail = |call: &Call| {
+            let mut optional = self.evidence.iter().filter(|query| query.optional);
+            optional.any(|query| std::ptr::eq(&query.call, call))
+        };
+        for (part, call, _) in self.calls() {
+            let Some(tools) = offered.get(&call.server) else { continue };
+            if !tools.contains(&call.tool) && !may_fail(call) {
+                let tools = tools.iter().map(String::as_str);
+                let reason = format!("server {}: {}", call.server, no_tool(&call.tool, tools));
+                return Err(self.wrong(&part, reason));
+            }
+        }
+        Ok(())
     }
 
     /// The servers with their variables filled in.

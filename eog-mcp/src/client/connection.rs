@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::error::{CallError, Cause};
 use super::notes::Notes;
+use super::offered::no_tool;
 use super::servers::{Bounds, Protocol, Reach, Server};
 use super::stdio::Pipes;
 use super::web;
@@ -104,6 +105,11 @@ impl Connection {
         self.service.is_transport_closed() || self.notes.end().is_some()
     }
 
+    /// The names of the tools that the server offers, in order.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
     /// What the server says about a tool, if it offers it.
     pub(super) fn says_read_only(&self, tool: &str) -> Option<bool> {
         self.tools.get(tool).map(|tool| tool.says_read_only)
@@ -117,9 +123,8 @@ impl Connection {
         bounds: Bounds,
     ) -> Result<ToolAnswer, CallError> {
         let Some(tool) = self.tools.get(name) else {
-            let offered: Vec<&str> = self.tools.keys().map(String::as_str).take(30).collect();
-            let reason = format!("it has no tool {name:?}, but {}", offered.join(", "));
-            return Err(CallError { cause: Cause::Refused, message: reason });
+            let message = no_tool(name, self.tools());
+            return Err(CallError { cause: Cause::Refused, message });
         };
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(
             CallToolRequestParams::new(name.to_owned()).with_arguments(arguments),

@@ -18,6 +18,7 @@ mod context;
 mod error;
 mod mapping;
 mod notes;
+mod offered;
 mod remote;
 mod rows;
 mod servers;

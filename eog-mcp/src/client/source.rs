@@ -1,5 +1,6 @@
 //! An incident and its context, opened from a configuration.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ impl McpSource {
     /// What is returned works on the tokio runtime that this is called on.
     ///
     /// # Errors
-    /// [`SourceError`] when a server cannot be started, or what it told cannot be used.
+    /// [`SourceError`] when a server cannot be started, when it has no tool that the configuration
+    /// calls, or when what it told cannot be used.
     pub async fn open(
         config: McpConfig,
     ) -> Result<(Incident, Box<dyn ContextContract>), SourceError> {
@@ -55,11 +57,14 @@ impl McpSource {
 
 async fn connected(config: &McpConfig) -> Result<Remotes, SourceError> {
     let remotes = remotes(config)?;
-    for remote in remotes.values() {
-        remote.connect().await.map_err(|error| {
+    let mut offered = BTreeMap::new();
+    for (name, remote) in remotes.iter() {
+        let connection = remote.connect().await.map_err(|error| {
             SourceError::Server(format!("server {}: {}", remote.name, error.message))
         })?;
+        offered.insert(name.clone(), connection.tools().map(str::to_owned).collect());
     }
+    config.check_tools(&offered)?;
     Ok(remotes)
 }
 

@@ -166,13 +166,38 @@ async fn wrong_answers_are_told_and_not_asked_for_again() {
         ("odd", "none of a tool"),
         ("refuses", "error -32602: bad arguments"),
         ("says_no", "the tool says: no such table"),
-        ("missing", "it has no tool \"missing\", but dies"),
     ] {
         let (server, message) = fails(tool, "").await;
         assert!(message.contains(reason), "{tool}: {message}");
         assert!(server.seen(&format!("tools/call {tool}")) <= 1, "{tool}");
         assert_eq!(server.processes().len(), 1, "{tool}: the connection lives on");
     }
+}
+
+#[tokio::test]
+async fn a_tool_that_its_server_lacks_is_told_before_anything_is_asked() {
+    let server = Scripted::new("");
+    let evidence = server.config("says_now", "");
+    let whole =
+        format!("context = {{ server = 's', tool = 'fyne' }}\n{}", server.config("fine", ""));
+    for (config, said) in [
+        (
+            &evidence,
+            "test.toml: evidence \"first\": server s: it has no tool \"says_now\"; did you mean \
+             says_no?",
+        ),
+        (&whole, "test.toml: context: server s: it has no tool \"fyne\"; did you mean fine?"),
+    ] {
+        let Err(error) = open(config).await else { panic!("opened") };
+        assert_eq!(error.to_string(), said);
+    }
+    // What may fail is left to fail, and is told where it is missing.
+    let optional = evidence.replacen("name = 'first'", "name = 'first'\noptional = true", 1);
+    let (_, source) = open(&optional).await.unwrap();
+    let omitted = ask(&source, "cart").await.unwrap().omitted;
+    assert!(omitted[0].contains("did you mean says_no?"), "{omitted:?}");
+    let log = std::fs::read_to_string(server.log()).unwrap();
+    assert!(!log.contains("tools/call"), "{log}");
 }
 
 #[tokio::test]
