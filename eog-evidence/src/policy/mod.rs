@@ -2,6 +2,7 @@
 
 mod answer;
 mod attribution;
+mod callee;
 mod demand;
 mod facts;
 mod own;
@@ -21,7 +22,7 @@ type Rule = fn(&Facts<'_>) -> Option<Decision>;
 const RULES: [Rule; 15] = [
     own::own_change,
     demand::traffic_amplification,
-    upstream::failing_callee,
+    callee::failing_callee,
     attribution::accounted_for_upstream,
     own::failure_of_a_part,
     own::own_failure,

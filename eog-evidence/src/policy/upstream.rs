@@ -1,119 +1,13 @@
-//! Rules that find the cause elsewhere: a failing callee, a change upstream, a degraded neighbour.
+//! Rules that find the cause upstream: a change there, a degraded neighbour, what lies on the path.
 
-use eog_core::{
-    CLAIM_RELATION, Decision, Direction, EntityId, EvidenceId, EvidenceKind, Finding, Label,
-    PeerRole, Signal,
-};
-
-use crate::signs::role;
+use eog_core::{CLAIM_RELATION, Decision, Direction, EntityId, EvidenceId, Finding, Label};
 
 use super::answer::{claim, decide, quote, rate};
 use super::demand;
 use super::facts::{Facts, lasts_beyond};
 
-/// At most this many failing callees, or degraded neighbours, are claimed.
+/// At most this many degraded neighbours are claimed.
 const MAX_CLAIMED: usize = 2;
-
-/// Slow callees count when calls to them take longer by at least this share of what the slowest
-/// adds.
-const LATENCY_SHARE: f64 = 0.5;
-
-/// Failing callees count when at least this share of what fails elsewhere fails there.
-const ERROR_SHARE: f64 = 0.5;
-
-/// **Failing callee.** Calls to another entity fail or are slow: that entity explains it, unless
-/// it says that this entity is its cause, or it was exhausted by this entity's load.
-///
-/// Of several, those that call themselves origin come first, then symptoms, then the order of the
-/// evidence. A callee that found itself healthy is passed over.
-pub(super) fn failing_callee(facts: &Facts<'_>) -> Option<Decision> {
-    let exhausted = facts.exhausted_callees();
-    let mut callees = facts.failing_callees();
-    callees.retain(|(callee, _)| !facts.blames_me(callee) && !exhausted.contains(callee));
-    callees.retain(|(callee, _)| facts.label_of(callee) != Some(Label::Healthy));
-    leave_those_of_the_same_kind(&mut callees, facts);
-    leave_those_that_account_for_it(&mut callees, facts);
-    callees.sort_by_key(|(callee, _)| facts.standing(callee));
-    callees.truncate(MAX_CLAIMED);
-    let (_, first) = callees.first()?;
-
-    let names: Vec<&str> = callees.iter().map(|(callee, _)| callee.as_str()).collect();
-    let seen = first.first().map_or_else(String::new, |finding| quote(finding));
-    let summary = format!("failing callee: calls to {} fail: {seen}", names.join(" and "));
-    let alerts = facts.harms.iter().filter(|harm| harm.peer.is_none()).take(2);
-    let cited = callees.iter().flat_map(|(_, findings)| findings.iter().take(2));
-    let mut decision = decide(Label::Symptom, &summary, cited.chain(alerts).copied());
-    for (callee, findings) in &callees {
-        let condition = facts.message(callee).map_or_else(
-            || "it fails or is slow to answer".to_owned(),
-            |belief| crate::text::shorten(&belief.summary, 160),
-        );
-        let observed = findings.first().map_or_else(String::new, |finding| quote(finding));
-        let ids = findings.iter().map(|finding| finding.id());
-        decision = decision.claiming(claim((callee, facts.entity), condition, observed, ids));
-        rate(&mut decision, callee, 500);
-    }
-    rate(&mut decision, facts.entity, 100);
-    Some(demand::claim_exhausted_callees(decision, facts))
-}
-
-/// Leaves out callees that are merely slow when calls to others fail and alerts here are about
-/// errors, and those whose calls fail when alerts here are about latency alone and others are slow.
-fn leave_those_of_the_same_kind(callees: &mut Vec<(&EntityId, Vec<&Finding>)>, facts: &Facts<'_>) {
-    let alerts = |signal| {
-        let own = facts.harms.iter().filter(|harm| harm.kind == EvidenceKind::Alert);
-        own.filter(|alert| alert.signal == signal).count() > 0
-    };
-    let slow = |(_, findings): &(&EntityId, Vec<&Finding>)| {
-        findings.iter().any(|finding| finding.signal == Signal::Latency)
-    };
-    let failing = |(_, findings): &(&EntityId, Vec<&Finding>)| {
-        findings.iter().any(|finding| finding.signal != Signal::Latency)
-    };
-    if alerts(Signal::Errors) && callees.iter().any(failing) {
-        callees.retain(failing);
-    } else if alerts(Signal::Latency) && callees.iter().any(slow) {
-        callees.retain(slow);
-        // Time adds up along calls: what takes most of it explains most.
-        let longest = callees.iter().map(added_time).fold(0.0, f64::max);
-        callees.retain(|callee| added_time(callee) >= LATENCY_SHARE * longest);
-    }
-}
-
-/// Leaves out callees of which far fewer calls fail than of those to others; and where a change
-/// elsewhere has a path here, those of which far fewer calls fail than of the requests here.
-fn leave_those_that_account_for_it(
-    callees: &mut Vec<(&EntityId, Vec<&Finding>)>,
-    facts: &Facts<'_>,
-) {
-    let served = facts.harms.iter().filter(|harm| role(harm) != Some(PeerRole::Callee));
-    let own = served.filter_map(|harm| error_ratio(harm)).fold(0.0, f64::max);
-    let since = facts.harms.iter().map(|harm| harm.time.start()).min();
-    let changed = facts.routes.iter().any(|route| since.is_some_and(|at| route.time.start() <= at));
-    let ratio_of = |(_, findings): &(&EntityId, Vec<&Finding>)| {
-        let ratios = findings.iter().filter_map(|finding| error_ratio(finding));
-        ratios.max_by(f64::total_cmp)
-    };
-    let most = callees.iter().filter_map(&ratio_of).fold(0.0, f64::max);
-    let least = if changed { most.max(own) } else { most };
-    callees.retain(|callee| ratio_of(callee).is_none_or(|ratio| ratio >= ERROR_SHARE * least));
-}
-
-/// The share of failed requests that a finding measures.
-fn error_ratio(finding: &Finding) -> Option<f64> {
-    let ratio = finding.quantity.as_ref().filter(|quantity| quantity.unit == "ratio")?;
-    (finding.signal == Signal::Errors).then_some(ratio.observed)
-}
-
-/// The most that calls to a callee take longer than before.
-fn added_time((_, findings): &(&EntityId, Vec<&Finding>)) -> f64 {
-    let slow = findings.iter().filter(|finding| finding.signal == Signal::Latency);
-    let added = slow.filter_map(|finding| {
-        let quantity = finding.quantity.as_ref()?;
-        Some(quantity.observed - quantity.baseline?)
-    });
-    added.fold(0.0, f64::max)
-}
 
 /// **Changed upstream.** The entity does worse, and a change elsewhere has a path here: the next
 /// hop towards that change explains it.
