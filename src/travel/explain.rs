@@ -8,6 +8,9 @@ use eog_core::{
 
 use super::packet_of;
 
+/// At most this many claims of a message are told.
+const MAX_CLAIMS: usize = 3;
+
 /// Why an entity has its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
@@ -66,6 +69,24 @@ pub struct Heard {
     pub label: Label,
     /// What this message says explains what, in the sender's order.
     pub claims: Vec<ClaimEdge>,
+}
+
+impl Heard {
+    /// What was heard, in words: `processor is Symptom: gateway → processor`. At most 3 claims;
+    /// those about the entity first, for it is their loss or gain that can convince it.
+    pub fn in_words(&self, about: &EntityId) -> String {
+        let mut claims: Vec<&ClaimEdge> = self.claims.iter().collect();
+        claims.sort_by_key(|claim| claim.cause != *about && claim.effect != *about);
+        let shown = claims.iter().take(MAX_CLAIMS);
+        let shown: Vec<String> =
+            shown.map(|claim| format!("{} → {}", claim.cause, claim.effect)).collect();
+        let said = match claims.len().saturating_sub(MAX_CLAIMS) {
+            _ if claims.is_empty() => String::new(),
+            0 => format!(": {}", shown.join(", ")),
+            more => format!(": {} and {more} more", shown.join(", ")),
+        };
+        format!("{} is {}{said}", self.sender, self.label)
+    }
 }
 
 /// Something without which the policy decides otherwise.

@@ -1,6 +1,6 @@
 //! Why an entity has its label, for a person at a terminal.
 
-use eog::travel::{Again, Explanation, Heard, Part, Step, Unjudged};
+use eog::travel::{Again, Explanation, Part, Step, Unjudged};
 use eog::{ActivationRefusal, BudgetKind, EntityId, Reason, StopReason};
 
 use super::clean::clean;
@@ -8,9 +8,6 @@ use super::entries;
 use super::model::Report;
 use super::page::{BOLD, DIM, PLAIN, Page, YELLOW};
 use super::words;
-
-/// Claims shown of a message.
-const MAX_CLAIMS: usize = 3;
 
 /// Renders an explanation.
 pub(crate) fn explanation(
@@ -83,7 +80,8 @@ fn nothing_single(again: &Again) -> String {
 
 fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
     for heard in &step.heard {
-        page.line("    ", DIM, &message(entity, heard));
+        let line = format!("entry {}: heard that {}", heard.entry, heard.in_words(entity));
+        page.line("    ", DIM, &clean(&line));
     }
     let change = words::change(step.change);
     let line = format!(
@@ -93,24 +91,6 @@ fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
         clean(&step.belief.summary)
     );
     page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
-}
-
-/// `entry 2: heard that processor is Symptom: gateway → processor`. Claims about the entity come
-/// first, for it is their loss or gain that can convince it.
-fn message(entity: &EntityId, heard: &Heard) -> String {
-    let mut claims: Vec<_> = heard.claims.iter().collect();
-    claims.sort_by_key(|claim| claim.cause != *entity && claim.effect != *entity);
-    let shown = claims.iter().take(MAX_CLAIMS);
-    let shown: Vec<String> = shown
-        .map(|claim| format!("{} → {}", clean(claim.cause.as_str()), clean(claim.effect.as_str())))
-        .collect();
-    let said = match claims.len().saturating_sub(MAX_CLAIMS) {
-        _ if claims.is_empty() => String::new(),
-        0 => format!(": {}", shown.join(", ")),
-        more => format!(": {} and {more} more", shown.join(", ")),
-    };
-    let sender = clean(heard.sender.as_str());
-    format!("entry {}: heard that {sender} is {}{said}", heard.entry, heard.label)
 }
 
 /// Says why an entity has no label.

@@ -86,6 +86,13 @@ async fn stored_investigations_are_explained_compared_and_read() {
     let explained = content(client.call_tool(call("explain", about)).await);
     assert_eq!((&explained["label"], &explained["entity"]), (&json!("Origin"), &origin));
     assert!(!explained["hangs_on"].as_array().unwrap().is_empty(), "{explained}");
+    let about = json!({"investigation": "inv-000001", "entity": "database"});
+    let explained = content(client.call_tool(call("explain", about)).await);
+    let heard = &explained["evaluations"][1]["heard"][0];
+    assert_eq!(
+        heard, "processor is Symptom: processor → database, gateway → processor",
+        "{explained}"
+    );
 
     let both = json!({"first": "inv-000001", "second": "inv-000002"});
     let compared = content(client.call_tool(call("diff", both)).await);

@@ -43,7 +43,7 @@ struct Evaluated {
     label: String,
     /// Why.
     summary: String,
-    /// What neighbours had said since the evaluation before, as "ENTITY is LABEL".
+    /// What neighbours had said since the evaluation before, as "ENTITY is LABEL: CAUSE → EFFECT".
     heard: Vec<String>,
 }
 
@@ -71,11 +71,7 @@ impl Explained {
             reason: step.reason.to_string(),
             label: step.belief.label.to_string(),
             summary: shorten(&step.belief.summary),
-            heard: step
-                .heard
-                .iter()
-                .map(|one| format!("{} is {}", one.sender, one.label))
-                .collect(),
+            heard: step.heard.iter().map(|one| one.in_words(&explanation.entity)).collect(),
         });
         let hangs_on = explanation.hangs_on.iter().map(|dependence| HangsOn {
             without: match &dependence.without {
