@@ -31,8 +31,8 @@ pub(crate) const ABOUT_AS_NEAR: SignedDuration = SignedDuration::from_mins(5);
 /// renewed, of an anomaly that its effects reach; a change of demand reaches by load as well
 /// ([`demand_path`](crate::demand_path)), whichever is shorter. It does not qualify for an onset
 /// that another change precedes much more closely: a change that is more than 5 minutes and more
-/// than half as long again farther away gives way. A change of demand neither gives way nor makes others give way, since
-/// load builds up.
+/// than half as long again farther away gives way. A change of demand neither gives way nor makes
+/// others give way, since load builds up.
 ///
 /// The order of qualifying changes is the same for every entity, so that all entities on a path
 /// follow the same change: the smallest time to the first following onset, then the shorter path
@@ -212,9 +212,9 @@ impl Qualifying {
             let key = |impact: &Impact| (impact.onset, impact.path.len());
             (key(a), &a.alert, &a.affected).cmp(&(key(b), &b.alert, &b.affected))
         });
-        let mut found =
-            Self { change: change.clone(), at, gap: SignedDuration::MAX, hops: 0, roads, impacts };
-        found.measure();
+        // How near is measured when it is known which impacts stay.
+        let (gap, hops) = (SignedDuration::MAX, usize::MAX);
+        let found = Self { change: change.clone(), at, gap, hops, roads, impacts };
         (!found.impacts.is_empty()).then_some(found)
     }
 

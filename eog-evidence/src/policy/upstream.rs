@@ -13,8 +13,8 @@ const MAX_CLAIMED: usize = 2;
 /// hop towards that change explains it.
 ///
 /// A change that precedes all harm is taken before one that precedes some, and that before one that
-/// only falls into harm that was there already; of the latter the claim says that the earlier onset is not explained. A change of
-/// demand acts by load alone and is left to the rule on traffic.
+/// only falls into harm that was there already; of the latter the claim says that the earlier onset
+/// is not explained. A change of demand acts by load alone and is left to the rule on traffic.
 pub(super) fn changed_upstream(facts: &Facts<'_>) -> Option<Decision> {
     let followed = |route: &&Finding| {
         facts.harms.iter().find(|harm| harm.time.start() >= route.time.start()).copied()
