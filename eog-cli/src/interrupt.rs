@@ -14,10 +14,15 @@ static WANTED: OnceLock<watch::Sender<bool>> = OnceLock::new();
 static IDLE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Resolves when the person or the system wants the program to end; at once if that was so before.
-pub(crate) async fn interrupted() {
+///
+/// Signals are heard from this call on, not only once the future is polled: a server polls it
+/// after it answered its first request.
+pub(crate) fn interrupted() -> impl Future<Output = ()> + Send + 'static {
     let mut wanted = wanted().subscribe();
-    if wanted.wait_for(|wanted| *wanted).await.is_err() {
-        std::future::pending::<()>().await;
+    async move {
+        if wanted.wait_for(|wanted| *wanted).await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }
 
