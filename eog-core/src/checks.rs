@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use crate::belief::{Claim, ClaimEdge, Label};
 use crate::config::{Checks, Config};
 use crate::ids::{EntityId, EvidenceId};
-use crate::ledger::{Refusal, Warning};
 use crate::packet::Decision;
+use crate::record::{Refusal, Warning};
 use crate::state::State;
 
 /// Longest text that is taken over from a decision, in characters. Packets carry the texts of

@@ -4,6 +4,8 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
+
 /// Every choice of the controller.
 ///
 /// [`Config::default`] is what we recommend; [`Config::paper`] is Algorithm 1 of the paper with
@@ -167,28 +169,6 @@ pub enum Checks {
     Full,
     /// Only unknown entities are refused.
     UnknownEntitiesOnly,
-}
-
-/// When to stop before everything is settled. Wall-clock time comes as an input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Budget {
-    /// Policy calls. A correction belongs to its call; answers from memory are free.
-    pub hops: Option<u64>,
-    /// Calls of models: one policy call may take several, or none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model_calls: Option<u64>,
-    /// Tokens, in and out.
-    pub tokens: Option<u64>,
-    /// Cost in millionths of a US dollar.
-    pub cost_micro_usd: Option<u64>,
-}
-
-impl Budget {
-    /// A budget of policy calls alone.
-    pub fn hops(hops: u64) -> Self {
-        Self { hops: Some(hops), ..Self::default() }
-    }
 }
 
 /// How many evaluations may be under way at once.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::controller::BudgetKind;
+use crate::budget::{BudgetKind, Usage};
 use crate::ids::EntityId;
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::time::Window;
@@ -127,29 +127,6 @@ pub struct Answer {
 impl From<Decision> for Answer {
     fn from(decision: Decision) -> Self {
         Self { decision, usage: Usage::default(), model: None, remembered: false }
-    }
-}
-
-/// What calls cost. Operational: kept beside the ledger's chain, never in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Usage {
-    /// Calls of a model.
-    pub model_calls: u64,
-    /// Tokens read by models.
-    pub tokens_in: u64,
-    /// Tokens written by models.
-    pub tokens_out: u64,
-    /// Cost in millionths of a US dollar.
-    pub cost_micro_usd: u64,
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.model_calls = self.model_calls.saturating_add(other.model_calls);
-        self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
-        self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
-        self.cost_micro_usd = self.cost_micro_usd.saturating_add(other.cost_micro_usd);
     }
 }
 

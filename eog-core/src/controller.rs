@@ -6,6 +6,7 @@ mod dispatch;
 mod distance;
 mod fork;
 mod halt;
+mod machine;
 mod observe;
 mod restore;
 mod upcoming;
@@ -13,22 +14,23 @@ mod upcoming;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::active::{Activation, ActiveSet, Reason};
 use crate::belief::{Belief, ClaimEdge, Message};
+use crate::budget::{BudgetKind, Spent};
 use crate::case::{Anomaly, Case};
 use crate::conclude::{Conclusion, conclude};
 use crate::config::Config;
-use crate::contract::{ContextRequest, Failure, Usage};
+use crate::diagnosis::{Diagnosis, Standing};
 use crate::digest::Digest;
-use crate::ids::EntityId;
-use crate::ledger::{
-    ActivationRecord, ActivationRefusal, Entry, EntryBody, HaltCause, LEDGER_FORMAT, Ledger,
-    Observation, Opened,
+use crate::entry_body::{
+    ActivationRecord, ActivationRefusal, EntryBody, HaltCause, LEDGER_FORMAT, Opened,
 };
-use crate::packet::{ContextPacket, Decision, LocalContext};
+use crate::ids::EntityId;
+use crate::inquiry::{Inquiry, Reply};
+use crate::ledger::Ledger;
+use crate::machine::{Input, InputError, Output, Ticket};
 use crate::state::State;
+use crate::stop::StopReason;
 use crate::topology::Topology;
 pub use checkpoint::Checkpoint;
 #[cfg(not(feature = "planted-faults"))]
@@ -36,167 +38,7 @@ use dispatch::Slot;
 #[cfg(feature = "planted-faults")]
 pub(crate) use dispatch::Slot;
 use distance::Distances;
-pub use fork::ForkError;
 use halt::Halt;
-pub use restore::RestoreError;
-pub use upcoming::Upcoming;
-
-/// Names one dispatched evaluation while it is under way. Never part of the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(u64);
-
-/// What the controller wants next.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Output {
-    /// Store this entry, then say [`Input::Appended`]. Nothing that follows from it is released
-    /// before.
-    Append(Arc<Entry>),
-    /// Fetch a local context, then say [`Input::Context`] or [`Input::Failed`].
-    Fetch {
-        /// To be given back with the answer.
-        ticket: Ticket,
-        /// What to fetch.
-        request: ContextRequest,
-    },
-    /// Ask the policy, then say [`Input::Decision`] or [`Input::Failed`].
-    Decide {
-        /// To be given back with the answer.
-        ticket: Ticket,
-        /// What the policy sees.
-        packet: Arc<ContextPacket>,
-    },
-    /// Nothing to do until an input comes.
-    Idle,
-    /// The investigation has ended. An observation can re-open it.
-    Done(StopReason),
-}
-
-/// What the controller is told.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Input {
-    /// The entry of this number is stored.
-    Appended(u64),
-    /// A local context has come.
-    Context(Ticket, LocalContext),
-    /// A decision has come.
-    Decision(Ticket, Decision, Usage),
-    /// A context or a decision could not be had.
-    Failed(Ticket, Failure),
-    /// The world went on. Takes effect between two commits.
-    Observe(Observation),
-    /// Stop now: what is under way is discarded and its entities stay queued.
-    Cancel,
-    /// Time is up: nothing more is dispatched, what is under way is committed.
-    Deadline,
-    /// This was spent outside the evaluations. Counts against the budgets of tokens and money,
-    /// never against hops.
-    Spent(Usage),
-    /// Go on after a cancellation, a deadline or a restore.
-    Resume,
-}
-
-/// Why an investigation ended. Data, never an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// Nothing is active any more.
-    Converged {
-        /// Activations refused because the entity was damped, had used its visits, or was one
-        /// too many.
-        refused_wakes: u64,
-    },
-    /// A budget is used up while entities still wait.
-    BudgetExhausted {
-        /// Which one.
-        which: BudgetKind,
-    },
-    /// Stopped by [`Input::Cancel`].
-    Cancelled,
-    /// Stopped by [`Input::Deadline`].
-    Deadline,
-}
-
-/// What ran out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BudgetKind {
-    /// Policy calls.
-    Hops,
-    /// Calls of models.
-    ModelCalls,
-    /// Tokens.
-    Tokens,
-    /// Money.
-    Cost,
-}
-
-/// An input that does not fit the controller's state. The state is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InputError {
-    /// Nothing under way has this ticket: it was answered already, or discarded.
-    #[error("no evaluation under way has ticket {0:?}; was it answered already, or cancelled?")]
-    UnknownTicket(Ticket),
-    /// The evaluation waits for something else.
-    #[error("the evaluation of {entity} is not waiting for a {given}")]
-    NotExpected {
-        /// The entity under evaluation.
-        entity: EntityId,
-        /// What was given.
-        given: &'static str,
-    },
-    /// Entries are acknowledged in order, after they were handed out.
-    #[error("entry {given} was acknowledged, but entry {expected} is next")]
-    NotNext {
-        /// The entry that is next.
-        expected: u64,
-        /// The entry that was given.
-        given: u64,
-    },
-    /// A removed edge was never declared, or is removed already.
-    #[error("there is no edge \"{0}\" to remove")]
-    NoSuchEdge(String),
-}
-
-/// What an investigation has used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Committed evaluations.
-    pub evaluations: u64,
-    /// Policy calls, with failed ones.
-    pub hops: u64,
-    /// Evaluations answered from memory.
-    pub remembered: u64,
-    /// Evaluations without a context or decision.
-    pub failures: u64,
-    /// Tokens and cost.
-    pub usage: Usage,
-}
-
-/// How an evaluation was answered.
-#[derive(Clone, Copy)]
-enum AnsweredBy {
-    Policy,
-    Memory,
-    Nobody,
-}
-
-impl Spent {
-    /// Counts one committed evaluation, without what its answer cost.
-    fn count(&mut self, by: AnsweredBy) {
-        self.evaluations += 1;
-        match by {
-            AnsweredBy::Policy => self.hops += 1,
-            AnsweredBy::Memory => self.remembered += 1,
-            AnsweredBy::Nobody => {
-                self.hops += 1;
-                self.failures += 1;
-            }
-        }
-    }
-}
 
 /// The deterministic controller (paper §4, made exact): decides where to look next and what
 /// follows from each answer. Performs no I/O, reads no clock, draws no random number.
@@ -212,8 +54,8 @@ impl Spent {
 ///
 /// ```
 /// use eog_core::{
-///     Case, Config, Controller, Decision, EntityId, Input, Label, LocalContext, Output, Seed,
-///     StopReason, Topology, Usage, Window,
+///     Case, Config, Controller, Decision, EntityId, Inquiry, Input, Label, LocalContext, Output,
+///     Seed, StopReason, Topology, Usage, Window,
 /// };
 /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
@@ -223,13 +65,15 @@ impl Spent {
 /// let stop = loop {
 ///     let input = match controller.poll() {
 ///         Output::Append(entry) => Input::Appended(entry.seq),
-///         Output::Fetch { ticket, .. } => Input::Context(ticket, LocalContext::default()),
-///         Output::Decide { ticket, .. } => {
+///         Output::Ask { ticket, question: Inquiry::Context(_) } => {
+///             Input::context(ticket, LocalContext::default())
+///         }
+///         Output::Ask { ticket, question: Inquiry::Decision(_) } => {
 ///             let decision = Decision::new(Label::Healthy, "nothing unusual");
-///             Input::Decision(ticket, decision, Usage::default())
+///             Input::decision(ticket, decision, Usage::default())
 ///         }
 ///         Output::Done(stop) => break stop,
-///         other => unreachable!("a sequential loop answers at once: {other:?}"),
+///         Output::Idle => unreachable!("a loop that answers at once is never waited for"),
 ///     };
 ///     controller.handle(input)?;
 /// };
@@ -248,7 +92,7 @@ pub struct Controller {
     /// The entries that hold the decisions, by packet digest.
     memory: BTreeMap<Digest, u64>,
     /// Requests to hand out, each with the number of entries that must be stored before.
-    requests: VecDeque<(u64, Output)>,
+    requests: VecDeque<(u64, Ticket, Inquiry)>,
     /// Searched when the order asks for them, and again after an edge was removed.
     distances: Option<Distances>,
     /// Entries handed out by `poll`.
@@ -267,11 +111,11 @@ pub struct Controller {
 impl Controller {
     /// Opens an investigation: the case becomes entry 0, its seeds become active.
     pub fn new(config: Config, case: Case) -> Self {
-        Self::open(config, case, Ledger::default())
+        Self::opened(config, case, Ledger::default())
     }
 
     /// Opens an investigation in an empty ledger.
-    fn open(config: Config, case: Case, ledger: Ledger) -> Self {
+    fn opened(config: Config, case: Case, ledger: Ledger) -> Self {
         let mut controller = Self::idle(config.clone(), State::new(&case), ledger);
         let opened = Opened { format: LEDGER_FORMAT, config, case };
         controller.ledger.append(EntryBody::Opened(Box::new(opened)));
@@ -311,15 +155,18 @@ impl Controller {
             self.emitted += 1;
             return Output::Append(Arc::clone(entry));
         }
-        let released = self.requests.front().is_some_and(|(after, _)| *after <= self.stored);
-        if released && let Some((_, request)) = self.requests.pop_front() {
-            return request;
+        let released = self.requests.front().is_some_and(|(after, ..)| *after <= self.stored);
+        if released && let Some((_, ticket, question)) = self.requests.pop_front() {
+            return Output::Ask { ticket, question };
         }
+        self.stop().map_or(Output::Idle, Output::Done)
+    }
+
+    /// Why the investigation has ended; nothing while something is under way, to be stored or to be
+    /// asked.
+    pub fn stop(&self) -> Option<StopReason> {
         let settled = self.in_flight.is_empty() && self.stored == self.ledger.next_seq();
-        match self.stop_reason() {
-            Some(stop) if settled => Output::Done(stop),
-            _ => Output::Idle,
-        }
+        self.stop_reason().filter(|_| settled)
     }
 
     /// Takes one input.
@@ -334,8 +181,11 @@ impl Controller {
                 }
                 self.stored += 1;
             }
-            Input::Context(ticket, context) => self.take_context(ticket, context)?,
-            Input::Decision(ticket, decision, usage) => {
+            Input::Answer(ticket, Reply::Context(context), usage) => {
+                self.take_context(ticket, context)?;
+                self.spent.usage += usage;
+            }
+            Input::Answer(ticket, Reply::Decision(decision), usage) => {
                 self.take_decision(ticket, decision, usage)?;
             }
             Input::Failed(ticket, failure) => {
@@ -414,6 +264,23 @@ impl Controller {
     /// What was used so far.
     pub fn spent(&self) -> Spent {
         self.spent
+    }
+
+    /// Everything that reports and scores read. Linear in the ledger.
+    pub fn diagnosis(&self) -> Diagnosis {
+        let beliefs = self.beliefs().map(|(entity, belief)| (entity.clone(), belief.clone()));
+        Diagnosis::gather(
+            &self.ledger,
+            Standing {
+                topology: self.topology(),
+                anomalies: self.anomalies(),
+                beliefs: beliefs.collect(),
+                conclusion: self.conclusion(),
+                waiting: self.active.iter().count(),
+                spent: self.spent,
+                stop: self.stop(),
+            },
+        )
     }
 
     /// What follows from the beliefs held now: frontier, coverage, cover, ranking.

@@ -1,27 +1,25 @@
 //! The ledger: an append-only, hash-chained record of everything that decides the result.
+//!
+//! It is the same for every [`Machine`](crate::Machine): what an entry records is a [`Body`] of the
+//! machine's own, how entries follow each other is not.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::active::Reason;
-use crate::belief::{Belief, ClaimEdge};
-use crate::case::{Anomaly, Case};
-use crate::config::Config;
-use crate::contract::Failure;
+use crate::body::{Body, Opening};
 use crate::digest::Digest;
-use crate::ids::{EntityId, EvidenceId};
+use crate::entry_body::{EntryBody, Evaluation};
 use crate::packet::{Decision, LocalContext};
-use crate::topology::Edge;
-
-/// The version of the ledger's format, recorded in its first entry.
-pub const LEDGER_FORMAT: u32 = 1;
+use crate::record::{ContextRecord, RecordedAnswer};
 
 /// One record. Its hash covers its number, its body and the hash of the entry before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+#[serde(bound(deserialize = "B: DeserializeOwned"))]
+pub struct Entry<B = EntryBody> {
     /// The number of the entry, counted from 0.
     pub seq: u64,
     /// The hash of the entry before; all zero for the first.
@@ -29,16 +27,16 @@ pub struct Entry {
     /// The hash of this entry.
     pub hash: Digest,
     /// What happened.
-    pub body: EntryBody,
+    pub body: B,
 }
 
-impl Entry {
-    fn chained(seq: u64, previous: Digest, body: EntryBody) -> Self {
+impl<B: Body> Entry<B> {
+    fn chained(seq: u64, previous: Digest, body: B) -> Self {
         let hash = Self::hash_of(seq, previous, &body);
         Self { seq, previous, hash, body }
     }
 
-    fn hash_of(seq: u64, previous: Digest, body: &EntryBody) -> Digest {
+    fn hash_of(seq: u64, previous: Digest, body: &B) -> Digest {
         Digest::of(&(seq, previous, body))
     }
 
@@ -48,11 +46,14 @@ impl Entry {
     /// [`LedgerError`] says why not: a format this program does not know, a second opening, or a
     /// number, link or hash that does not fit.
     pub fn follows(&self, seq: u64, previous: Digest) -> Result<(), LedgerError> {
-        match &self.body {
-            EntryBody::Opened(opened) if opened.format != LEDGER_FORMAT => {
-                return Err(LedgerError::UnknownFormat { format: opened.format });
+        match self.body.opening() {
+            Some(opening) if opening.format != B::FORMAT => {
+                return Err(LedgerError::UnknownFormat {
+                    format: opening.format,
+                    reads: B::FORMAT,
+                });
             }
-            EntryBody::Opened(_) if seq > 0 => return Err(LedgerError::OpenedAgain { seq }),
+            Some(_) if seq > 0 => return Err(LedgerError::OpenedAgain { seq }),
             _ => {}
         }
         let expected = Self::hash_of(seq, previous, &self.body);
@@ -61,267 +62,6 @@ impl Entry {
         }
         Err(LedgerError::BrokenChain { seq, expected, found: self.hash })
     }
-
-    /// The evaluation, if the entry is one.
-    pub fn evaluation(&self) -> Option<&Evaluation> {
-        match &self.body {
-            EntryBody::Evaluated(evaluation) => Some(evaluation),
-            _ => None,
-        }
-    }
-}
-
-/// What an entry records.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum EntryBody {
-    /// The whole input. Always entry 0, and only there.
-    Opened(Box<Opened>),
-    /// One evaluation of one entity.
-    Evaluated(Box<Evaluation>),
-    /// Something new about the world.
-    Observed(Box<Observed>),
-    /// Dispatching had stopped before what follows, for a reason that the chain cannot tell.
-    Halted(HaltCause),
-    /// Dispatching goes on after a halt that is recorded.
-    Resumed,
-    /// From here on the investigation takes another course than the one it was copied from.
-    Forked(Box<Forked>),
-}
-
-/// Why dispatching stopped, where only the outside world knows.
-///
-/// A halt after which nothing was committed leaves no trace: going on gives the ledger of a run that
-/// was never halted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HaltCause {
-    /// Time was up.
-    Deadline,
-    /// The budget of model calls was used up.
-    ModelCalls,
-    /// The budget of tokens was used up.
-    Tokens,
-    /// The budget of money was used up.
-    Cost,
-    /// Somebody cancelled; what was under way was discarded.
-    Cancelled,
-}
-
-/// A fork: what stands before it was copied from another ledger.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Forked {
-    /// The hash of the last entry that the parent had, beyond those copied.
-    pub parent: Digest,
-    /// What is different from here on.
-    pub changes: ForkChanges,
-}
-
-/// What a fork changes. What it does not name stays.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ForkChanges {
-    /// Who judges from here on, if somebody else does. Decisions made before are not remembered
-    /// then; beliefs stay until their entities are evaluated again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<String>,
-    /// The configuration from here on, if another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config: Option<Config>,
-}
-
-/// The whole input of an investigation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Opened {
-    /// [`LEDGER_FORMAT`] of the writer.
-    pub format: u32,
-    /// Every choice of the controller.
-    pub config: Config,
-    /// Topology, seeds, window, anomalies and how they were chosen.
-    pub case: Case,
-}
-
-/// One evaluation: what was seen, what was answered, what followed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Evaluation {
-    /// The number of the evaluation, counted from 1 in dispatch order.
-    pub number: u64,
-    /// The evaluated entity.
-    pub entity: EntityId,
-    /// How often it had been dispatched in this epoch, with this one.
-    pub visit: u32,
-    /// Why it was active.
-    pub reason: Reason,
-    /// The entry that activated it.
-    pub activated_by: u64,
-    /// The local context, unless it could not be had.
-    pub context: Option<ContextRecord>,
-    /// The digest of the packet, unless there was none.
-    pub packet: Option<Digest>,
-    /// What came back.
-    pub answer: RecordedAnswer,
-    /// What was taken out of the decision, and why.
-    pub refusals: Vec<Refusal>,
-    /// What was accepted with a doubt.
-    pub warnings: Vec<Warning>,
-    /// What followed for the entity.
-    pub outcome: Outcome,
-    /// Who became active, and who was refused, in order.
-    pub activations: Vec<ActivationRecord>,
-}
-
-/// A local context by digest; its body stands in the first entry that saw it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ContextRecord {
-    /// The digest of the context.
-    pub digest: Digest,
-    /// The context, where this ledger sees it for the first time.
-    pub body: Option<LocalContext>,
-}
-
-/// The raw answer to a packet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RecordedAnswer {
-    /// The policy's decision as it came.
-    Decided(Decision),
-    /// The packet was unchanged; the decision is that of an earlier entry.
-    Remembered {
-        /// The entry that holds the decision.
-        entry: u64,
-    },
-    /// No decision could be had.
-    Failed(Failure),
-}
-
-/// What an evaluation changed about its entity.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Outcome {
-    /// The belief that holds from now on.
-    pub belief: Belief,
-    /// Why the belief counts as changed, if it does.
-    pub change: Option<ChangeCause>,
-    /// Flips of this epoch so far.
-    pub flips: u32,
-    /// Whether the entity is damped for good ([`Damping::Absorbing`](crate::Damping::Absorbing)).
-    pub damped: bool,
-    /// Whether the belief is older than a failed evaluation.
-    pub stale: bool,
-    /// Who received the belief.
-    pub broadcast_to: Vec<EntityId>,
-}
-
-/// Why a belief counts as changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeCause {
-    /// It is the entity's first.
-    First,
-    /// Label or claim edges differ.
-    Signature,
-    /// It cites local evidence never cited before.
-    NewEvidence,
-    /// Label or summary text differ (the paper's rule).
-    Text,
-}
-
-/// A part of a decision that was not taken over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Refusal {
-    /// An `Origin` that cites nothing of the entity's own contexts; it became `Defer`.
-    OriginWithoutLocalEvidence,
-    /// A summary, condition or observation of more than 2,000 characters; the rest was cut off.
-    TextCut,
-    /// A cited id that neither an own context nor the inbox holds.
-    UnknownEvidence(EvidenceId),
-    /// A claim with no known evidence left.
-    ClaimWithoutEvidence(ClaimEdge),
-    /// A claim between two other entities.
-    ClaimBetweenOthers(ClaimEdge),
-    /// A claim from the entity to itself.
-    ClaimOnItself(ClaimEdge),
-    /// A claim about an entity nobody named.
-    ClaimOnUnknownEntity(ClaimEdge),
-    /// A claim that would admit one entity too many.
-    ClaimBeyondEntityCap(ClaimEdge),
-    /// A proposal of an entity nobody named.
-    ProposalUnknown(EntityId),
-    /// A proposal of an entity already visited.
-    ProposalVisited(EntityId),
-    /// A proposal of an entity already waiting.
-    ProposalQueued(EntityId),
-    /// A proposal made twice in one decision.
-    ProposalRepeated(EntityId),
-    /// A proposal beyond the cap per decision.
-    ProposalBeyondCap(EntityId),
-}
-
-/// Something accepted with a doubt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Warning {
-    /// The decision cites nothing.
-    Uncited,
-    /// A `Symptom`, and no live claim says of what.
-    SymptomWithoutCause,
-}
-
-/// One attempt to make an entity active.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ActivationRecord {
-    /// The entity.
-    pub entity: EntityId,
-    /// Why.
-    pub reason: Reason,
-    /// Why not, if it was refused.
-    pub refused: Option<ActivationRefusal>,
-}
-
-/// Why an entity did not become active.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActivationRefusal {
-    /// It is damped.
-    Damped,
-    /// It has used its visits.
-    VisitLimit,
-    /// One entity too many.
-    EntityCap,
-}
-
-/// Something new about the world, and whom it woke.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Observed {
-    /// What is new.
-    pub observation: Observation,
-    /// Who became active, and who was refused, in order.
-    pub activations: Vec<ActivationRecord>,
-}
-
-/// Something new about the world, fed to a running or finished investigation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Observation {
-    /// A new alert.
-    Anomaly(Anomaly),
-    /// A dependency came to light or into being.
-    EdgeAdded(Edge),
-    /// A dependency is gone. Claims stay.
-    EdgeRemoved(Edge),
-    /// An entity has new local evidence.
-    NewEvidence(EntityId),
 }
 
 /// The ledger in memory.
@@ -336,23 +76,41 @@ pub enum Observation {
 /// controller.ledger().verify()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ledger {
-    entries: Vec<Arc<Entry>>,
-    contexts: BTreeSet<Digest>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ledger<B = EntryBody> {
+    entries: Vec<Arc<Entry<B>>>,
+    /// The entry that holds the body of each context.
+    contexts: BTreeMap<Digest, u64>,
     /// What was recorded in place of the next entry, while a ledger is derived again.
-    expected: Option<Arc<Entry>>,
+    expected: Option<Arc<Entry<B>>>,
 }
 
-impl Ledger {
+impl<B> Default for Ledger<B> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), contexts: BTreeMap::new(), expected: None }
+    }
+}
+
+impl<B: Body> Ledger<B> {
     /// All entries, oldest first.
-    pub fn entries(&self) -> &[Arc<Entry>] {
+    pub fn entries(&self) -> &[Arc<Entry<B>>] {
         &self.entries
     }
 
-    /// The evaluations, oldest first.
-    pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
-        self.entries.iter().filter_map(|entry| entry.evaluation())
+    /// The entry of this number, if there is one.
+    pub fn entry(&self, seq: u64) -> Option<&Arc<Entry<B>>> {
+        self.entries.get(usize::try_from(seq).ok()?)
+    }
+
+    /// The whole input of the investigation, if the ledger has begun.
+    pub fn opening(&self) -> Option<Opening<'_>> {
+        self.entries.first()?.body.opening()
+    }
+
+    /// The body of a context, which stands in the first entry that saw it.
+    pub fn context(&self, digest: &Digest) -> Option<&LocalContext> {
+        let look = self.entry(*self.contexts.get(digest)?)?.body.look()?;
+        look.context?.body.as_ref()
     }
 
     /// The number the next entry will have.
@@ -397,7 +155,7 @@ impl Ledger {
         let mut ledger = Self::default();
         for (line, text) in (1..).zip(text.split_terminator('\n')) {
             let not_an_entry = |reason: String| LedgerError::NotAnEntry { line, reason };
-            let entry: Entry =
+            let entry: Entry<B> =
                 serde_json::from_str(text).map_err(|error| not_an_entry(error.to_string()))?;
             if crate::digest::canonical_bytes(&entry) != text.as_bytes() {
                 return Err(not_an_entry("it is not written the way a ledger is".to_owned()));
@@ -412,16 +170,17 @@ impl Ledger {
     ///
     /// # Errors
     /// What [`Entry::follows`] says. The ledger is unchanged then.
-    pub fn push(&mut self, entry: Entry) -> Result<(), LedgerError> {
+    pub fn push(&mut self, entry: Entry<B>) -> Result<(), LedgerError> {
         entry.follows(self.next_seq(), self.head())?;
         self.take_in(Arc::new(entry));
         Ok(())
     }
 
-    fn take_in(&mut self, entry: Arc<Entry>) {
-        if let EntryBody::Evaluated(evaluation) = &entry.body {
-            let new = evaluation.context.iter().filter(|context| context.body.is_some());
-            self.contexts.extend(new.map(|context| context.digest));
+    fn take_in(&mut self, entry: Arc<Entry<B>>) {
+        if let Some(record) = entry.body.look().and_then(|look| look.context)
+            && record.body.is_some()
+        {
+            self.contexts.entry(record.digest).or_insert(entry.seq);
         }
         self.entries.push(entry);
     }
@@ -439,10 +198,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Appends a body and returns the entry.
-    pub(crate) fn append(&mut self, body: EntryBody) -> Arc<Entry> {
+    /// Appends a body and returns its entry. For machines alone: a ledger that was read from somewhere
+    /// grows by [`Ledger::push`].
+    pub fn append(&mut self, body: B) -> Arc<Entry<B>> {
         let (seq, previous) = (self.next_seq(), self.head());
-        let is_as_expected = |expected: &Arc<Entry>| {
+        let is_as_expected = |expected: &Arc<Entry<B>>| {
             (expected.seq, expected.previous) == (seq, previous) && expected.body == body
         };
         let entry = match self.expected.take().filter(is_as_expected) {
@@ -450,19 +210,43 @@ impl Ledger {
             Some(expected) => expected,
             None => Arc::new(Entry::chained(seq, previous, body)),
         };
-        self.entries.push(Arc::clone(&entry));
+        self.take_in(Arc::clone(&entry));
         entry
     }
 
     /// Names the recorded entry that the next one appended should equal. If it does, it is taken in
     /// itself: nothing is hashed or held twice.
-    pub(crate) fn expect(&mut self, recorded: &Arc<Entry>) {
+    pub fn expect(&mut self, recorded: &Arc<Entry<B>>) {
         self.expected = Some(Arc::clone(recorded));
+    }
+
+    /// The record of a context for the next entry: with its body when it is new to this ledger.
+    pub fn record_context(&self, context: &LocalContext) -> ContextRecord {
+        let digest = Digest::of(context);
+        let body = (!self.contexts.contains_key(&digest)).then(|| context.clone());
+        ContextRecord { digest, body }
+    }
+}
+
+impl Entry {
+    /// The evaluation, if the entry is one.
+    pub fn evaluation(&self) -> Option<&Evaluation> {
+        match &self.body {
+            EntryBody::Evaluated(evaluation) => Some(evaluation),
+            _ => None,
+        }
+    }
+}
+
+impl Ledger {
+    /// The evaluations, oldest first.
+    pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
+        self.entries().iter().filter_map(|entry| entry.evaluation())
     }
 
     /// The evaluation of this number among the entries, if that is one.
     pub(crate) fn evaluation(&self, entry: u64) -> Option<&Evaluation> {
-        self.entries.get(usize::try_from(entry).ok()?)?.evaluation()
+        self.entry(entry)?.evaluation()
     }
 
     /// The decision that this entry holds, if it holds one.
@@ -471,13 +255,6 @@ impl Ledger {
             RecordedAnswer::Decided(decision) => Some(decision),
             RecordedAnswer::Remembered { .. } | RecordedAnswer::Failed(_) => None,
         }
-    }
-
-    /// The record of a context: with its body when it is new to this ledger.
-    pub(crate) fn record_context(&mut self, context: &LocalContext) -> ContextRecord {
-        let digest = Digest::of(context);
-        let body = self.contexts.insert(digest).then(|| context.clone());
-        ContextRecord { digest, body }
     }
 }
 
@@ -494,10 +271,12 @@ pub enum LedgerError {
         reason: String,
     },
     /// The ledger was written in a format that this program does not know.
-    #[error("the ledger has format {format}, but this program reads format {LEDGER_FORMAT}")]
+    #[error("the ledger has format {format}, but this program reads format {reads}")]
     UnknownFormat {
         /// The format of the ledger.
         format: u32,
+        /// The format that this program reads.
+        reads: u32,
     },
     /// An entry holds the input of an investigation, and is not the first.
     #[error("entry {seq} opens the ledger again; only the first entry may")]

@@ -46,59 +46,73 @@
 //! each re-activation. [`Config::paper`] without a visit limit has no bound: a policy that rewords
 //! its summary is broadcast for ever. The property tests check all of this as numbers.
 
-mod digest;
-
 mod active;
 mod belief;
+mod body;
+mod budget;
 mod case;
 mod checks;
 mod conclude;
 mod config;
 mod contract;
 mod controller;
+mod diagnosis;
+mod digest;
+mod entry_body;
 mod evidence;
 mod ids;
+mod inquiry;
 mod ledger;
 mod live_claims;
+mod machine;
 mod packet;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
+mod record;
+mod replay;
+mod responder;
 #[cfg(feature = "schema")]
 mod schema;
 mod state;
+mod stop;
 mod time;
 mod topology;
 
 pub use active::Reason;
 pub use belief::{Belief, Claim, ClaimEdge, Label, Message, Signature};
+pub use body::{Body, Departure, Look, Opening, Settings};
+pub use budget::{Budget, BudgetKind, Spent, Usage};
 pub use case::{Anomaly, Bootstrap, Case, Seed};
 pub use conclude::{CitedChange, Conclusion, Confidence, Doubt, OriginGroup, Ranked, Score};
-pub use config::{
-    Budget, ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake,
-};
+pub use config::{ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake};
 pub use contract::{
     AbductivePolicy, Answer, BoxFuture, ContextContract, ContextRequest, Failure, FailureKind,
-    Usage,
 };
-pub use controller::{
-    BudgetKind, Checkpoint, Controller, ForkError, Input, InputError, Output, RestoreError, Spent,
-    StopReason, Ticket, Upcoming,
-};
+pub use controller::{Checkpoint, Controller};
+pub use diagnosis::{ChangedSetting, Diagnosis, FailedLook, ForkTaken};
 pub use digest::Digest;
+pub use entry_body::{
+    ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, HaltCause,
+    LEDGER_FORMAT, Observed, Opened, Outcome,
+};
 pub use evidence::{
     ChangeDetail, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
     Signal, Trend,
 };
 pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
+pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
-pub use ledger::{
-    ActivationRecord, ActivationRefusal, ChangeCause, ContextRecord, Entry, EntryBody, Evaluation,
-    ForkChanges, Forked, HaltCause, LEDGER_FORMAT, Ledger, LedgerError, Observation, Observed,
-    Opened, Outcome, RecordedAnswer, Refusal, Warning,
-};
+pub use ledger::{Entry, Ledger, LedgerError};
+pub use machine::{AnswerOf, Input, InputError, Machine, Output, Question, QuestionKind, Ticket};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use record::{
+    ContextRecord, ForkChanges, Forked, Observation, RecordedAnswer, Refusal, Warning,
+};
+pub use replay::{ForkError, Replay, RestoreError, fork, restore};
+pub use responder::{Responder, Response};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
+pub use stop::StopReason;
 pub use time::{InvalidWindow, Window, to_the_second};
 pub use topology::{CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, Topology};

@@ -8,9 +8,9 @@ mod stored;
 use serde::{Deserialize, Serialize};
 
 use super::Controller;
-use super::restore::RestoreError;
 use crate::digest::Digest;
 use crate::ledger::Ledger;
+use crate::replay::RestoreError;
 use stored::StoredState;
 
 /// The version of the checkpoint's format.
@@ -45,7 +45,10 @@ impl Checkpoint {
     /// Whether it was taken of this ledger and is as it was written.
     fn check(&self, ledger: &Ledger) -> Result<(), RestoreError> {
         if self.format != CHECKPOINT_FORMAT {
-            return Err(RestoreError::UnknownCheckpoint { found: self.format });
+            return Err(RestoreError::UnknownCheckpoint {
+                found: self.format,
+                reads: CHECKPOINT_FORMAT,
+            });
         }
         let place = self.entries.checked_sub(1).and_then(|last| usize::try_from(last).ok());
         let last = place.and_then(|last| ledger.entries().get(last));

@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::Controller;
 use super::dispatch::{Answered, Seen, Slot, Stage};
-use super::{AnsweredBy, Controller};
 use crate::active::Reason;
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
+use crate::budget::AnsweredBy;
 use crate::checks::{Checked, check};
 use crate::config::{ChangeRule, ClaimRule, Damping, Wake};
 use crate::contract::Failure;
-use crate::ids::{EntityId, EvidenceId};
-use crate::ledger::{
-    ActivationRecord, ActivationRefusal, ChangeCause, ContextRecord, EntryBody, Evaluation,
-    Outcome, RecordedAnswer, Refusal,
+use crate::entry_body::{
+    ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
 };
+use crate::ids::{EntityId, EvidenceId};
 use crate::packet::{Decision, Proposal};
+use crate::record::{ContextRecord, RecordedAnswer, Refusal};
 use crate::state::{Broadcast, Node};
 
 impl Controller {

@@ -4,16 +4,21 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::distance::Distances;
-use super::{BudgetKind, Controller, InputError, Output, Ticket, message};
+use super::{Controller, message};
 use crate::active::Activation;
 use crate::belief::Label;
+use crate::budget::BudgetKind;
+use crate::budget::Usage;
 use crate::config::{Concurrency, Order};
-use crate::contract::{ContextRequest, Failure, Usage};
+use crate::contract::{ContextRequest, Failure};
 use crate::digest::Digest;
+use crate::entry_body::HaltCause;
 use crate::ids::EntityId;
-use crate::ledger::HaltCause;
+use crate::inquiry::Inquiry;
+use crate::machine::{InputError, Ticket};
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::{Broadcast, Node, Received};
+use crate::time::Window;
 use crate::topology::Neighbour;
 
 /// One evaluation under way.
@@ -45,6 +50,19 @@ impl Slot {
             },
         };
         seen.map_or(&self.neighbours, |seen| &seen.packet.neighbours)
+    }
+}
+
+impl Slot {
+    /// The packet that a context goes into.
+    pub(super) fn packet(&self, window: Window, context: LocalContext) -> ContextPacket {
+        ContextPacket {
+            entity: self.activation.entity.clone(),
+            window,
+            context,
+            neighbours: self.neighbours().to_vec(),
+            inbox: self.inbox.iter().map(|(sender, sent)| message(sender, &sent.belief)).collect(),
+        }
     }
 }
 
@@ -215,7 +233,7 @@ impl Controller {
     pub(super) fn launch(&mut self, dispatched: Dispatched) {
         let Dispatched { activation, visit, after, cleared, inbox, neighbours } = dispatched;
         self.dispatched += 1;
-        let ticket = Ticket(self.next_ticket);
+        let ticket = Ticket::new(self.next_ticket);
         self.next_ticket += 1;
         let request = ContextRequest {
             entity: activation.entity.clone(),
@@ -224,7 +242,7 @@ impl Controller {
             visit,
             changed_neighbours: cleared.keys().cloned().collect::<BTreeSet<_>>(),
         };
-        self.requests.push_back((after, Output::Fetch { ticket, request }));
+        self.requests.push_back((after, ticket, Inquiry::Context(request)));
         self.in_flight.push_back(Slot {
             ticket,
             number: self.dispatched,
@@ -249,13 +267,8 @@ impl Controller {
         if !asked || !matches!(slot.stage, Stage::Fetching) {
             return Err(not_expected(slot, "context"));
         }
-        let packet = Arc::new(ContextPacket {
-            entity: slot.activation.entity.clone(),
-            window,
-            context,
-            neighbours: std::mem::take(&mut slot.neighbours),
-            inbox: slot.inbox.iter().map(|(sender, sent)| message(sender, &sent.belief)).collect(),
-        });
+        let packet = Arc::new(slot.packet(window, context));
+        slot.neighbours.clear();
         let seen = Seen { digest: Digest::of(&*packet), packet };
         let remembered =
             if self.config.decision_memory { self.memory.get(&seen.digest) } else { None };
@@ -269,7 +282,7 @@ impl Controller {
                 let packet = Arc::clone(&seen.packet);
                 slot.stage = Stage::Deciding(seen);
                 let after = self.ledger.next_seq();
-                self.requests.push_back((after, Output::Decide { ticket, packet }));
+                self.requests.push_back((after, ticket, Inquiry::Decision(packet)));
             }
         }
         Ok(())
@@ -313,12 +326,7 @@ impl Controller {
     /// Whether the request of this ticket was handed out. An answer to a question that still waits
     /// for its entry would leave the question behind.
     pub(super) fn was_asked(&self, ticket: Ticket) -> bool {
-        !self.requests.iter().any(|(_, request)| match request {
-            Output::Fetch { ticket: waiting, .. } | Output::Decide { ticket: waiting, .. } => {
-                *waiting == ticket
-            }
-            Output::Append(_) | Output::Idle | Output::Done(_) => false,
-        })
+        !self.requests.iter().any(|(_, waiting, _)| *waiting == ticket)
     }
 
     /// Stops dispatching and discards what is under way.

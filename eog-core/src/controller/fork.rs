@@ -1,24 +1,10 @@
 //! Forks: another course from an entry on.
 
-use super::{Controller, RestoreError};
-use crate::ledger::{EntryBody, ForkChanges, Forked, Ledger};
-
-/// A ledger that cannot be forked as asked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ForkError {
-    /// The ledger is shorter.
-    #[error("there is no entry {at} to fork at; the ledger has entries 0 to {last}")]
-    NoSuchEntry {
-        /// The entry that was asked for.
-        at: u64,
-        /// The last entry there is.
-        last: u64,
-    },
-    /// What stands before the fork does not follow.
-    #[error(transparent)]
-    Restore(#[from] RestoreError),
-}
+use super::Controller;
+use crate::entry_body::EntryBody;
+use crate::ledger::Ledger;
+use crate::record::{ForkChanges, Forked};
+use crate::replay::{ForkError, fork};
 
 impl Controller {
     /// A new investigation that shares the first entries of another, entry `at` included, and takes
@@ -45,16 +31,7 @@ impl Controller {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fork(parent: &Ledger, at: u64, changes: ForkChanges) -> Result<Self, ForkError> {
-        if at >= parent.next_seq() {
-            let last = parent.next_seq().checked_sub(1).ok_or(RestoreError::NotOpened)?;
-            return Err(ForkError::NoSuchEntry { at, last });
-        }
-        let mut fork = Self::restore(&parent.before(at + 1))?;
-        fork.emitted = 0;
-        fork.stored = 0;
-        fork.take_course(Forked { parent: parent.head(), changes });
-        fork.commit_ready();
-        Ok(fork)
+        fork(parent, at, changes)
     }
 
     /// Drops what is under way and goes on with what the fork changes.

@@ -1,8 +1,9 @@
 //! Halts: dispatching stops for a reason that the chain cannot tell, and goes on again.
 
+use super::Controller;
 use super::dispatch::Discarded;
-use super::{BudgetKind, Controller};
-use crate::ledger::{EntryBody, HaltCause};
+use crate::budget::BudgetKind;
+use crate::entry_body::{EntryBody, HaltCause};
 
 /// Whether dispatching has stopped from outside, and what the chain knows of it.
 ///

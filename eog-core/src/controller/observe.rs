@@ -1,10 +1,12 @@
 //! Streaming: the world goes on while an investigation runs, and after it.
 
+use super::Controller;
 use super::halt::Halt;
-use super::{Controller, InputError};
 use crate::active::Reason;
+use crate::entry_body::{EntryBody, Observed};
 use crate::ids::EntityId;
-use crate::ledger::{EntryBody, Observation, Observed};
+use crate::machine::InputError;
+use crate::record::Observation;
 
 impl Controller {
     /// Takes an observation in, between two commits. It begins a new epoch for the entities it

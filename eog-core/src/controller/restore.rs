@@ -1,93 +1,20 @@
-//! Restoring: a controller rebuilt from its ledger, without a single call.
+//! Restoring: the controller derives recorded entries again, without a single call.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::checkpoint::CHECKPOINT_FORMAT;
+use super::Controller;
 use super::dispatch::Stage;
-use super::{Controller, InputError, Output, Ticket};
-use crate::contract::Usage;
-use crate::digest::Digest;
-use crate::ledger::{
-    Entry, EntryBody, Evaluation, HaltCause, LEDGER_FORMAT, Ledger, Opened, RecordedAnswer,
-};
-use crate::packet::LocalContext;
-
-/// A ledger or a checkpoint that does not lead to a controller.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RestoreError {
-    /// The ledger does not begin with the input of an investigation.
-    #[error("the ledger does not begin with the input of an investigation")]
-    NotOpened,
-    /// The ledger is of another format.
-    #[error("the ledger has format {found}, but this program reads format {LEDGER_FORMAT}")]
-    UnknownFormat {
-        /// The format it names.
-        found: u32,
-    },
-    /// An entry is not what follows from the entries before by the rules of this program.
-    #[error("entry {seq} does not follow from those before: expected {expected}, found {found}")]
-    Differs {
-        /// The entry.
-        seq: u64,
-        /// What follows by the rules.
-        expected: String,
-        /// What the ledger says.
-        found: String,
-    },
-    /// The checkpoint is of another format.
-    #[error(
-        "the checkpoint has format {found}, but this program reads format {CHECKPOINT_FORMAT}; \
-         restore from the ledger alone"
-    )]
-    UnknownCheckpoint {
-        /// The format it names.
-        found: u32,
-    },
-    /// The checkpoint was taken of another ledger, or of one that was longer.
-    #[error(
-        "the checkpoint was taken after {entries} entries, the last with hash {expected}, but the \
-         ledger has {found} there; restore from the ledger alone"
-    )]
-    OtherLedger {
-        /// How many entries the checkpoint stands for.
-        entries: u64,
-        /// The hash that the last of them had.
-        expected: Digest,
-        /// What the ledger has in its place.
-        found: String,
-    },
-    /// The checkpoint contradicts itself or its ledger.
-    #[error("the checkpoint is damaged: {reason}; restore from the ledger alone")]
-    DamagedCheckpoint {
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-/// The bodies of the contexts that a ledger holds, by digest.
-#[derive(Default)]
-pub(super) struct Contexts<'l>(BTreeMap<Digest, &'l LocalContext>);
-
-impl<'l> Contexts<'l> {
-    pub(super) fn learn(&mut self, evaluation: &'l Evaluation) {
-        if let Some(record) = &evaluation.context
-            && let Some(body) = &record.body
-        {
-            self.0.insert(record.digest, body);
-        }
-    }
-
-    /// The context of an evaluation, if it had one and its body came with it or before.
-    pub(super) fn of(&self, evaluation: &Evaluation) -> Option<&'l LocalContext> {
-        self.0.get(&evaluation.context.as_ref()?.digest).copied()
-    }
-}
+use crate::budget::Usage;
+use crate::entry_body::{EntryBody, Evaluation, HaltCause, LEDGER_FORMAT, Opened};
+use crate::ledger::{Entry, Ledger};
+use crate::machine::{InputError, Ticket};
+use crate::record::RecordedAnswer;
+use crate::replay::{RestoreError, restore};
 
 impl Controller {
     /// Rebuilds the controller that wrote a ledger. Every entry is derived again from the recorded
-    /// contexts, answers and observations, and compared.
+    /// contexts, answers and observations, and compared. [`Replay`](crate::Replay) does the same step
+    /// by step.
     ///
     /// The controller goes on where the ledger ends: evaluations that were under way then are
     /// asked for again. What was used beside the chain (tokens, cost) is not known to a ledger and
@@ -108,49 +35,60 @@ impl Controller {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn restore(ledger: &Ledger) -> Result<Self, RestoreError> {
-        let (first, rest) = ledger.entries().split_first().ok_or(RestoreError::NotOpened)?;
-        let opened = opening(ledger)?;
+        restore(ledger)
+    }
+
+    /// The controller after the first entry of a ledger.
+    pub(super) fn reopened(first: &Arc<Entry>) -> Result<Self, RestoreError> {
+        let opened = opening(first)?;
         let mut empty = Ledger::default();
         empty.expect(first);
-        let mut controller = Self::open(opened.config.clone(), opened.case.clone(), empty);
+        let mut controller = Self::opened(opened.config.clone(), opened.case.clone(), empty);
         controller.compare(first)?;
-        controller.follow(rest, &mut Contexts::default())?;
+        controller.count_as_stored();
         Ok(controller)
     }
 
-    /// Derives recorded entries again, one after the other, and compares. All of them, and those
-    /// before, count as stored then.
-    pub(super) fn follow<'l>(
-        &mut self,
-        entries: &'l [Arc<Entry>],
-        contexts: &mut Contexts<'l>,
-    ) -> Result<(), RestoreError> {
+    /// Derives recorded entries again, one after the other, and compares.
+    pub(super) fn follow(&mut self, entries: &[Arc<Entry>]) -> Result<(), RestoreError> {
         let mut entries = entries.iter().peekable();
         while let Some(entry) = entries.next() {
-            self.ledger.expect(entry);
-            match &entry.body {
-                EntryBody::Opened(_) => {
-                    return Err(differs(entry, "an evaluation or an observation", "an opening"));
-                }
-                EntryBody::Evaluated(evaluation) => {
-                    self.repeat(entry, evaluation, contexts)?;
-                }
-                EntryBody::Observed(observed) => {
-                    let observation = observed.observation.clone();
-                    self.observe(observation).map_err(|error| {
-                        differs(entry, "an observation that fits", &error.to_string())
-                    })?;
-                }
-                EntryBody::Halted(cause) => self.repeat_halt(entry, *cause)?,
-                EntryBody::Resumed => self.resume(),
-                EntryBody::Forked(forked) => self.take_course(forked.as_ref().clone()),
-            }
-            self.advance(entries.peek().copied());
-            self.compare(entry)?;
+            self.derive(entry, entries.peek().copied())?;
         }
+        self.count_as_stored();
+        Ok(())
+    }
+
+    /// Derives a recorded entry again, and compares.
+    pub(super) fn derive(
+        &mut self,
+        entry: &Arc<Entry>,
+        next: Option<&Arc<Entry>>,
+    ) -> Result<(), RestoreError> {
+        self.ledger.expect(entry);
+        match &entry.body {
+            EntryBody::Opened(_) => {
+                return Err(differs(entry, "an evaluation or an observation", "an opening"));
+            }
+            EntryBody::Evaluated(evaluation) => self.repeat_evaluation(entry, evaluation)?,
+            EntryBody::Observed(observed) => {
+                let observation = observed.observation.clone();
+                self.observe(observation).map_err(|error| {
+                    differs(entry, "an observation that fits", &error.to_string())
+                })?;
+            }
+            EntryBody::Halted(cause) => self.repeat_halt(entry, *cause)?,
+            EntryBody::Resumed => self.resume(),
+            EntryBody::Forked(forked) => self.take_course(forked.as_ref().clone()),
+        }
+        self.advance(next);
+        self.compare(entry)
+    }
+
+    /// Every entry there is was handed out and stored.
+    pub(super) fn count_as_stored(&mut self) {
         self.emitted = self.ledger.next_seq();
         self.stored = self.emitted;
-        Ok(())
     }
 
     /// Does what follows from the last entry, as far as the recorded entry after it allows.
@@ -174,11 +112,10 @@ impl Controller {
     }
 
     /// Feeds a recorded evaluation to the slot that is next to be committed.
-    fn repeat<'l>(
+    fn repeat_evaluation(
         &mut self,
         entry: &Entry,
-        evaluation: &'l Evaluation,
-        contexts: &mut Contexts<'l>,
+        evaluation: &Evaluation,
     ) -> Result<(), RestoreError> {
         let found = format!("an evaluation of {}", evaluation.entity);
         let Some(slot) = self.in_flight.front() else {
@@ -191,11 +128,11 @@ impl Controller {
         let ticket = slot.ticket;
         self.take_request(ticket);
         if let Some(record) = &evaluation.context {
-            contexts.learn(evaluation);
-            let context = contexts.of(evaluation).ok_or_else(|| {
+            let known = || self.ledger.context(&record.digest);
+            let context = record.body.as_ref().or_else(known).cloned().ok_or_else(|| {
                 differs(entry, "a context that was recorded", &record.digest.to_string())
             })?;
-            self.take_context(ticket, context.clone()).map_err(|error| unfit(entry, &error))?;
+            self.take_context(ticket, context).map_err(|error| unfit(entry, &error))?;
             self.take_request(ticket);
         }
         match &evaluation.answer {
@@ -216,12 +153,7 @@ impl Controller {
 
     /// Takes back the request of a ticket, whose answer is recorded.
     fn take_request(&mut self, ticket: Ticket) {
-        self.requests.retain(|(_, request)| match request {
-            Output::Fetch { ticket: asked, .. } | Output::Decide { ticket: asked, .. } => {
-                *asked != ticket
-            }
-            Output::Append(_) | Output::Idle | Output::Done(_) => true,
-        });
+        self.requests.retain(|(_, asked, _)| *asked != ticket);
     }
 
     /// Compares a recorded entry with what was derived in its place.
@@ -235,13 +167,11 @@ impl Controller {
     }
 }
 
-/// The input of the investigation that a ledger records.
-pub(super) fn opening(ledger: &Ledger) -> Result<&Opened, RestoreError> {
-    let Some(EntryBody::Opened(opened)) = ledger.entries().first().map(|first| &first.body) else {
-        return Err(RestoreError::NotOpened);
-    };
+/// The input of the investigation that an entry opens.
+pub(super) fn opening(first: &Entry) -> Result<&Opened, RestoreError> {
+    let EntryBody::Opened(opened) = &first.body else { return Err(RestoreError::NotOpened) };
     if opened.format != LEDGER_FORMAT {
-        return Err(RestoreError::UnknownFormat { found: opened.format });
+        return Err(RestoreError::UnknownFormat { found: opened.format, reads: LEDGER_FORMAT });
     }
     Ok(opened)
 }

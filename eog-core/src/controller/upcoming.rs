@@ -3,43 +3,19 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use super::{BudgetKind, Controller, message};
-use crate::belief::Message;
+use super::{Controller, message};
+use crate::budget::BudgetKind;
 use crate::config::Order;
 use crate::contract::ContextRequest;
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::packet::{ContextPacket, LocalContext};
-use crate::topology::Neighbour;
-
-/// An evaluation that was not dispatched yet, as it would be were it dispatched now.
-///
-/// A guess: a commit in between may change the order, the request and the packet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Upcoming {
-    /// What would be fetched.
-    pub request: ContextRequest,
-    neighbours: Vec<Neighbour>,
-    inbox: Vec<Message>,
-}
-
-impl Upcoming {
-    /// The packet that this context would go into.
-    pub fn packet(&self, context: LocalContext) -> ContextPacket {
-        ContextPacket {
-            entity: self.request.entity.clone(),
-            window: self.request.window,
-            context,
-            neighbours: self.neighbours.clone(),
-            inbox: self.inbox.clone(),
-        }
-    }
-}
 
 impl Controller {
-    /// The evaluations that will be dispatched next, the likeliest first; at most `limit`, and no
-    /// more than the budget of policy calls has room for. Nothing changes by looking.
-    pub fn upcoming(&self, limit: NonZeroU32) -> Vec<Upcoming> {
+    /// The contexts of the evaluations that will be dispatched next, the likeliest first; at most
+    /// `limit`, and no more than the budget of policy calls has room for. A guess: a commit in
+    /// between may change the order and the request. Nothing changes by looking.
+    pub fn upcoming(&self, limit: NonZeroU32) -> Vec<ContextRequest> {
         let exhausted = self.exhausted_budget();
         if self.halt.cause().is_some() || exhausted.is_some_and(|which| which != BudgetKind::Hops) {
             return Vec::new();
@@ -65,7 +41,11 @@ impl Controller {
         waiting.sort_by_cached_key(|(cools_in, position, entity)| {
             (*cools_in, self.rank(entity), *position)
         });
-        waiting.into_iter().take(limit).map(|(_, _, entity)| self.as_upcoming(entity)).collect()
+        waiting
+            .into_iter()
+            .take(limit)
+            .map(|(_, _, entity)| self.upcoming_request(entity))
+            .collect()
     }
 
     /// How many evaluations are under way.
@@ -78,22 +58,41 @@ impl Controller {
         self.config.decision_memory && self.memory.contains_key(&Digest::of(packet))
     }
 
-    fn as_upcoming(&self, entity: &EntityId) -> Upcoming {
-        let node = self.state.get(entity);
-        let inbox = || node.into_iter().flat_map(|node| &node.inbox);
-        let new = inbox().filter(|(_, received)| received.new);
-        Upcoming {
-            request: ContextRequest {
-                entity: entity.clone(),
-                window: self.state.window,
-                page: 1,
-                visit: node.map_or(0, |node| node.visits) + 1,
-                changed_neighbours: new.map(|(sender, _)| sender.clone()).collect(),
-            },
+    /// The packet that a context would go into, were its entity dispatched now.
+    pub fn upcoming_packet(&self, entity: &EntityId, context: LocalContext) -> ContextPacket {
+        let inbox = self.state.get(entity).into_iter().flat_map(|node| &node.inbox);
+        ContextPacket {
+            entity: entity.clone(),
+            window: self.state.window,
+            context,
             neighbours: self.state.neighbours(entity),
-            inbox: inbox()
+            inbox: inbox
                 .map(|(sender, received)| message(sender, &received.broadcast.belief))
                 .collect(),
+        }
+    }
+
+    /// The packet that a context goes into, of an evaluation that is under way: with what its dispatch
+    /// fixed, whatever has come since. Nothing when the entity is not under way.
+    pub fn dispatched_packet(
+        &self,
+        entity: &EntityId,
+        context: LocalContext,
+    ) -> Option<ContextPacket> {
+        let slot = self.in_flight.iter().find(|slot| slot.activation.entity == *entity)?;
+        Some(slot.packet(self.state.window, context))
+    }
+
+    fn upcoming_request(&self, entity: &EntityId) -> ContextRequest {
+        let node = self.state.get(entity);
+        let inbox = node.into_iter().flat_map(|node| &node.inbox);
+        let new = inbox.filter(|(_, received)| received.new);
+        ContextRequest {
+            entity: entity.clone(),
+            window: self.state.window,
+            page: 1,
+            visit: node.map_or(0, |node| node.visits) + 1,
+            changed_neighbours: new.map(|(sender, _)| sender.clone()).collect(),
         }
     }
 }

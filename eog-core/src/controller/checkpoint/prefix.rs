@@ -4,43 +4,40 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use crate::budget::{AnsweredBy, Spent};
 use crate::config::Config;
-use crate::controller::restore::{Contexts, RestoreError, opening};
-use crate::controller::{AnsweredBy, Spent};
-use crate::ledger::{ActivationRecord, Entry, EntryBody, Ledger, Observation, RecordedAnswer};
+use crate::controller::restore::opening;
+use crate::entry_body::{ActivationRecord, EntryBody};
+use crate::ledger::Entry;
+use crate::record::{Observation, RecordedAnswer};
+use crate::replay::RestoreError;
 use crate::state::State;
 
 /// Some first entries, read in one pass.
-pub(super) struct Prefix<'l> {
+pub(super) struct Prefix {
     /// As it was changed by forks.
     pub(super) config: Config,
     /// Topology and anomalies as they were observed; nothing about any entity yet.
     pub(super) state: State,
     /// Without tokens and cost, which a ledger does not know.
     pub(super) spent: Spent,
-    pub(super) contexts: Contexts<'l>,
     /// How many activations may have been refused: those of seeds are not recorded.
     pub(super) refused: RangeInclusive<u64>,
 }
 
-impl<'l> Prefix<'l> {
-    pub(super) fn read(
-        ledger: &'l Ledger,
-        entries: &'l [Arc<Entry>],
-    ) -> Result<Self, RestoreError> {
-        let opened = opening(ledger)?;
+impl Prefix {
+    pub(super) fn read(entries: &[Arc<Entry>]) -> Result<Self, RestoreError> {
+        let opened = opening(entries.first().ok_or(RestoreError::NotOpened)?)?;
         let mut prefix = Self {
             config: opened.config.clone(),
             state: State::new(&opened.case),
             spent: Spent::default(),
-            contexts: Contexts::default(),
             refused: 0..=0,
         };
         let mut refused = 0;
         for entry in entries {
             match &entry.body {
                 EntryBody::Evaluated(evaluation) => {
-                    prefix.contexts.learn(evaluation);
                     prefix.spent.count(match evaluation.answer {
                         RecordedAnswer::Decided(_) => AnsweredBy::Policy,
                         RecordedAnswer::Remembered { .. } => AnsweredBy::Memory,

@@ -12,9 +12,10 @@ use crate::config::Concurrency;
 use crate::controller::Controller;
 use crate::controller::dispatch::Dispatched;
 use crate::controller::halt::Halt;
-use crate::controller::restore::{Contexts, RestoreError};
+use crate::entry_body::Evaluation;
 use crate::ids::EntityId;
-use crate::ledger::{Evaluation, Ledger};
+use crate::ledger::Ledger;
+use crate::replay::RestoreError;
 use crate::state::{Broadcast, Node, Received};
 
 /// What is wrong with a checkpoint.
@@ -28,8 +29,7 @@ pub(super) fn rebuild(
 ) -> Result<Controller, RestoreError> {
     let head = ledger.before(entries);
     let (before, after) = ledger.entries().split_at(head.entries().len());
-    let prefix = Prefix::read(ledger, before)?;
-    let mut contexts = prefix.contexts;
+    let prefix = Prefix::read(before)?;
     let refused = prefix.refused;
     let mut controller = Controller::idle(prefix.config, prefix.state, head);
     controller.spent = prefix.spent;
@@ -39,23 +39,21 @@ pub(super) fn rebuild(
     if !refused.contains(&stored.refused_wakes) {
         return Err(damaged(format!("it counts {} refused wakes", stored.refused_wakes)));
     }
-    let mut rebuilding =
-        Rebuilding { controller, contexts: &contexts, broadcasts: BTreeMap::new() };
+    let mut rebuilding = Rebuilding { controller, broadcasts: BTreeMap::new() };
     rebuilding.take_in(stored).map_err(damaged)?;
     let mut controller = rebuilding.controller;
     controller.advance(after.first());
-    controller.follow(after, &mut contexts)?;
+    controller.follow(after)?;
     Ok(controller)
 }
 
-struct Rebuilding<'c, 'l> {
+struct Rebuilding {
     controller: Controller,
-    contexts: &'c Contexts<'l>,
     /// Those met so far, by entry: inboxes share them.
     broadcasts: BTreeMap<u64, (EntityId, Broadcast)>,
 }
 
-impl Rebuilding<'_, '_> {
+impl Rebuilding {
     fn take_in(&mut self, stored: &StoredState) -> Result<(), Flaw> {
         let names: Vec<&EntityId> = stored.entities.iter().map(|entity| &entity.name).collect();
         if !names.is_sorted_by(|a, b| a < b) {
@@ -143,7 +141,8 @@ impl Rebuilding<'_, '_> {
         }
         for &entry in &stored.learnt {
             let evaluation = self.evaluation_of(name, entry)?;
-            let context = self.contexts.of(evaluation);
+            let record = evaluation.context.as_ref();
+            let context = record.and_then(|record| self.controller.ledger.context(&record.digest));
             let context = context.ok_or_else(|| format!("entry {entry} has no context"))?;
             let findings = context.findings.iter();
             node.seen.extend(findings.map(|finding| (finding.id().clone(), finding.time)));

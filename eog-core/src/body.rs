@@ -1,0 +1,136 @@
+//! What the entries of a ledger record, as far as every machine must say it: readers of ledgers, reports
+//! and the engine know no more of a machine than this.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::case::Case;
+use crate::digest::Digest;
+use crate::ids::EntityId;
+use crate::record::{ContextRecord, ForkChanges, Forked, Observation, RecordedAnswer, Refusal};
+
+/// What the entries of one machine record.
+///
+/// Serialized as an externally tagged enum: the tag of the opening entry tells whose ledger it is.
+pub trait Body:
+    Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+    /// The version of the format that this program writes and reads.
+    const FORMAT: u32;
+
+    /// The tag of the body that opens a ledger. No two machines share one.
+    const OPENING: &'static str;
+
+    /// The whole input, if this body opens a ledger.
+    fn opening(&self) -> Option<Opening<'_>>;
+
+    /// What was looked at and answered, if this body records that.
+    fn look(&self) -> Option<Look<'_>> {
+        None
+    }
+
+    /// What was observed of the world, if this body records that.
+    fn observation(&self) -> Option<&Observation> {
+        None
+    }
+
+    /// The fork, if what follows this entry takes another course than the ledger it was copied
+    /// from.
+    fn fork(&self) -> Option<Departure<'_>> {
+        None
+    }
+}
+
+/// The whole input of an investigation, as its first entry holds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'b> {
+    /// [`Body::FORMAT`] of the writer.
+    pub format: u32,
+    /// Topology, seeds, window, anomalies and how they were chosen.
+    pub case: &'b Case,
+    /// Who judges, if the ledger says so.
+    pub policy: Option<&'b str>,
+    /// Every choice of the machine. [`Opening::settings`] has them as JSON.
+    settings: &'b dyn Settings,
+}
+
+/// A fork, as the entry after those that were copied holds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<'b> {
+    /// The hash of the last entry that the parent had, beyond those copied.
+    pub parent: Digest,
+    /// Who judges from here on, if somebody else does.
+    pub policy: Option<&'b str>,
+    /// Every choice of the machine from here on, if another.
+    settings: Option<&'b dyn Settings>,
+}
+
+/// One entity that was looked at: what was seen, and what was answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'b> {
+    /// The key of the questions that were asked for it ([`Question::key`](crate::Question::key)).
+    pub key: &'b EntityId,
+    /// The entity.
+    pub entity: &'b EntityId,
+    /// Its local context, unless it could not be had.
+    pub context: Option<&'b ContextRecord>,
+    /// What came back.
+    pub answer: &'b RecordedAnswer,
+    /// What was taken out of the answer, and why.
+    pub refusals: &'b [Refusal],
+}
+
+/// Every choice of a machine, as data.
+pub trait Settings: fmt::Debug + Send + Sync + 'static {
+    /// Who judges, by name, if that is recorded.
+    fn policy(&self) -> Option<&str>;
+
+    /// The choices as JSON, by name. Who judges is told apart from them.
+    fn to_json(&self) -> Value;
+}
+
+impl<'b> Opening<'b> {
+    /// The input that a body holds.
+    pub fn new(
+        format: u32,
+        case: &'b Case,
+        policy: Option<&'b str>,
+        settings: &'b dyn Settings,
+    ) -> Self {
+        Self { format, case, policy, settings }
+    }
+
+    /// Every choice of the machine, as JSON.
+    pub fn settings(&self) -> Value {
+        self.settings.to_json()
+    }
+}
+
+impl<'b> Departure<'b> {
+    /// The fork that a body holds.
+    pub fn new(
+        parent: Digest,
+        policy: Option<&'b str>,
+        settings: Option<&'b dyn Settings>,
+    ) -> Self {
+        Self { parent, policy, settings }
+    }
+
+    /// Every choice of the machine from here on as JSON, if another than before.
+    pub fn settings(&self) -> Option<Value> {
+        self.settings.map(Settings::to_json)
+    }
+}
+
+impl<S: Settings> Forked<S> {
+    /// The fork as every machine tells it.
+    pub fn departure(&self) -> Departure<'_> {
+        let ForkChanges { policy, config } = &self.changes;
+        let settings = config.as_ref().map(|config| config as &dyn Settings);
+        let named = config.as_ref().and_then(Settings::policy);
+        Departure::new(self.parent, policy.as_deref().or(named), settings)
+    }
+}

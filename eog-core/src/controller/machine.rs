@@ -1,0 +1,109 @@
+//! The controller behind the face that all machines share.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use super::{Checkpoint, Controller};
+use crate::budget::Spent;
+use crate::case::Case;
+use crate::conclude::Conclusion;
+use crate::config::Config;
+use crate::diagnosis::Diagnosis;
+use crate::entry_body::EntryBody;
+use crate::inquiry::{Inquiry, Reply};
+use crate::ledger::{Entry, Ledger};
+use crate::machine::{Input, InputError, Machine, Output};
+use crate::record::Forked;
+use crate::replay::RestoreError;
+use crate::stop::StopReason;
+
+impl Machine for Controller {
+    type Body = EntryBody;
+    type Question = Inquiry;
+    type Settings = Config;
+
+    const NAME: &'static str = "eog";
+
+    fn open(settings: Config, case: Case) -> Self {
+        Self::new(settings, case)
+    }
+
+    fn poll(&mut self) -> Output {
+        self.poll()
+    }
+
+    fn handle(&mut self, input: Input) -> Result<(), InputError> {
+        self.handle(input)
+    }
+
+    fn ledger(&self) -> &Ledger {
+        self.ledger()
+    }
+
+    fn settings(&self) -> &Config {
+        self.config()
+    }
+
+    fn spent(&self) -> Spent {
+        self.spent()
+    }
+
+    fn stop(&self) -> Option<StopReason> {
+        self.stop()
+    }
+
+    fn conclusion(&self) -> Conclusion {
+        self.conclusion()
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        self.diagnosis()
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.in_flight()
+    }
+
+    fn upcoming(&self, limit: NonZeroU32) -> Vec<Inquiry> {
+        self.upcoming(limit).into_iter().map(Inquiry::Context).collect()
+    }
+
+    fn follow_up(&self, question: &Inquiry, answer: &Reply) -> Option<Inquiry> {
+        let (Inquiry::Context(request), Reply::Context(context)) = (question, answer) else {
+            return None;
+        };
+        let packet = self.upcoming_packet(&request.entity, context.clone());
+        (!self.remembers(&packet)).then(|| Inquiry::Decision(Arc::new(packet)))
+    }
+
+    fn reopen(first: &Arc<Entry>) -> Result<Self, RestoreError> {
+        Self::reopened(first)
+    }
+
+    fn repeat(
+        &mut self,
+        entry: &Arc<Entry>,
+        next: Option<&Arc<Entry>>,
+    ) -> Result<(), RestoreError> {
+        self.derive(entry, next)?;
+        self.count_as_stored();
+        Ok(())
+    }
+
+    fn depart(&mut self, forked: Forked) {
+        self.take_course(forked);
+        self.commit_ready();
+        self.emitted = 0;
+        self.stored = 0;
+    }
+
+    fn to_checkpoint(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.checkpoint()?).ok()
+    }
+
+    fn restore_from(checkpoint: &[u8], ledger: &Ledger) -> Option<(Self, u64)> {
+        let checkpoint: Checkpoint = serde_json::from_slice(checkpoint).ok()?;
+        let controller = Self::restore_from(&checkpoint, ledger).ok()?;
+        Some((controller, checkpoint.entries()))
+    }
+}

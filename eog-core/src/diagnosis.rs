@@ -1,0 +1,345 @@
+//! The diagnosis: everything that reports, scores and answers read of an investigation, whichever
+//! machine made it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::belief::{Belief, Claim, ClaimEdge, Label};
+use crate::body::Body;
+use crate::budget::Spent;
+use crate::case::{Anomaly, Bootstrap};
+use crate::conclude::{Conclusion, Confidence, OriginGroup};
+use crate::contract::Failure;
+use crate::digest::Digest;
+use crate::evidence::Finding;
+use crate::ids::{EntityId, EvidenceId};
+use crate::ledger::Ledger;
+use crate::record::{RecordedAnswer, Refusal};
+use crate::stop::StopReason;
+use crate::time::Window;
+use crate::topology::Topology;
+
+/// What an investigation knows, in the order in which it is told: causes with their confidence, how
+/// the effects spread, what is believed of each entity and by which evidence, what is not explained, what was
+/// used, and why it ended.
+///
+/// ```
+/// use eog_core::{Case, Config, Controller, Topology, Window};
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// let diagnosis = Controller::new(Config::default(), case).diagnosis();
+/// assert!(!diagnosis.is_diagnosed());
+/// assert_eq!(diagnosis.findings.len(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// The window under investigation.
+    pub window: Window,
+    /// The declared dependency graph.
+    pub topology: Topology,
+    /// What must be explained, with the anomalies that were observed on the way.
+    pub anomalies: Vec<Anomaly>,
+    /// How the start was chosen, which alerts were left out, and what the readers of the input had to
+    /// say.
+    pub bootstrap: Bootstrap,
+    /// Who judged first, if the ledger says so.
+    pub policy: Option<String>,
+    /// Causes with their confidence and doubts, what they cover, and what nothing explains.
+    pub conclusion: Conclusion,
+    /// Every belief.
+    pub beliefs: BTreeMap<EntityId, Belief>,
+    /// Every finding that a context or the start of the investigation held.
+    pub findings: BTreeMap<EvidenceId, Finding>,
+    /// Every live claim, by cause and effect. Both ends may make the same claim; the effect's own
+    /// words come first.
+    pub claims: Vec<Claim>,
+    /// The live claims that follow from an explaining origin, one for each cause and effect.
+    pub causal: Vec<Claim>,
+    /// How many entities still wait to be looked at.
+    pub waiting: usize,
+    /// Looks that led to no answer, oldest first.
+    pub failures: Vec<FailedLook>,
+    /// What was not taken over from answers, oldest first.
+    pub refusals: Vec<(EntityId, Refusal)>,
+    /// Where the ledger left those that it was copied from, oldest first.
+    pub forks: Vec<ForkTaken>,
+    /// What was used.
+    pub spent: Spent,
+    /// Why the investigation ended; nothing while something is left to do.
+    pub stop: Option<StopReason>,
+    /// Which findings each entity was judged with.
+    seen: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
+}
+
+/// A look at an entity that led to no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedLook {
+    /// The ledger entry.
+    pub entry: u64,
+    /// The entity.
+    pub entity: EntityId,
+    /// Why there is no answer.
+    pub failure: Failure,
+}
+
+/// A place where a ledger left the one it was copied from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForkTaken {
+    /// The last entry that both share.
+    pub at: u64,
+    /// The hash of the parent's last entry.
+    pub parent: Digest,
+    /// Who judges from there on, if somebody else does.
+    pub policy: Option<String>,
+    /// The settings of the machine before and after, as JSON, if they are others from there on.
+    pub settings: Option<(Value, Value)>,
+}
+
+/// What a ledger does not tell of an investigation.
+pub(crate) struct Standing<'s> {
+    pub(crate) topology: &'s Topology,
+    pub(crate) anomalies: &'s [Anomaly],
+    pub(crate) beliefs: BTreeMap<EntityId, Belief>,
+    pub(crate) conclusion: Conclusion,
+    pub(crate) waiting: usize,
+    pub(crate) spent: Spent,
+    pub(crate) stop: Option<StopReason>,
+}
+
+impl Diagnosis {
+    /// Gathers what a ledger holds. Linear in the ledger.
+    pub(crate) fn gather<B: Body>(ledger: &Ledger<B>, standing: Standing<'_>) -> Self {
+        let Some(opening) = ledger.opening() else {
+            unreachable!("every machine opens its ledger with its case")
+        };
+        let Standing { topology, anomalies, beliefs, conclusion, waiting, spent, stop } = standing;
+        let claims = live_claims(&beliefs);
+        let mut diagnosis = Self {
+            window: opening.case.window,
+            topology: topology.clone(),
+            anomalies: anomalies.to_vec(),
+            bootstrap: opening.case.bootstrap.clone(),
+            policy: opening.policy.map(str::to_owned),
+            causal: causal_claims(&conclusion, &claims),
+            conclusion,
+            beliefs,
+            findings: BTreeMap::new(),
+            claims,
+            waiting,
+            failures: Vec::new(),
+            refusals: Vec::new(),
+            forks: Vec::new(),
+            spent,
+            stop,
+            seen: BTreeMap::new(),
+        };
+        opening.case.bootstrap.evidence.iter().for_each(|finding| diagnosis.note(finding));
+        let mut settings = opening.settings();
+        for entry in ledger.entries() {
+            if let Some(fork) = entry.body.fork() {
+                let before = settings.clone();
+                let changed = fork.settings().map(|after| {
+                    settings.clone_from(&after);
+                    (before, after)
+                });
+                diagnosis.forks.push(ForkTaken {
+                    at: entry.seq.saturating_sub(1),
+                    parent: fork.parent,
+                    policy: fork.policy.map(str::to_owned),
+                    settings: changed,
+                });
+            }
+            diagnosis.take_in(ledger, entry.seq, &entry.body);
+        }
+        diagnosis
+    }
+
+    fn take_in<B: Body>(&mut self, ledger: &Ledger<B>, entry: u64, body: &B) {
+        let Some(look) = body.look() else { return };
+        if let Some(record) = look.context {
+            record.body.iter().flat_map(|body| &body.findings).for_each(|f| self.note(f));
+            let context = ledger.context(&record.digest);
+            let findings = context.into_iter().flat_map(|context| &context.findings);
+            let seen = self.seen.entry(look.entity.clone()).or_default();
+            seen.extend(findings.map(|finding| finding.id().clone()));
+        }
+        if let RecordedAnswer::Failed(failure) = look.answer {
+            let (entity, failure) = (look.entity.clone(), failure.clone());
+            self.failures.push(FailedLook { entry, entity, failure });
+        }
+        let refusals = look.refusals.iter().map(|refusal| (look.entity.clone(), refusal.clone()));
+        self.refusals.extend(refusals);
+    }
+
+    fn note(&mut self, finding: &Finding) {
+        self.findings.entry(finding.id().clone()).or_insert_with(|| finding.clone());
+    }
+
+    /// Whether an origin was found that explains at least one alert.
+    pub fn is_diagnosed(&self) -> bool {
+        self.conclusion.confidence != Confidence::Inconclusive
+    }
+
+    /// The groups of the frontier that explain something.
+    pub fn causes(&self) -> impl Iterator<Item = &OriginGroup> {
+        self.conclusion.frontier.iter().filter(|group| !group.covers.is_empty())
+    }
+
+    /// The group of the frontier that an entity explains something with.
+    pub fn cause_of(&self, entity: &EntityId) -> Option<&OriginGroup> {
+        self.causes().find(|group| group.origins.contains(entity))
+    }
+
+    /// The groups of the frontier that explain nothing.
+    pub fn unlinked(&self) -> impl Iterator<Item = &OriginGroup> {
+        self.conclusion.frontier.iter().filter(|group| group.covers.is_empty())
+    }
+
+    /// The belief about one entity, if it was judged.
+    pub fn belief(&self, entity: &EntityId) -> Option<&Belief> {
+        self.beliefs.get(entity)
+    }
+
+    /// The findings that a belief cites, changes first, then by time.
+    pub fn cited(&self, belief: &Belief) -> Vec<&Finding> {
+        self.lookup(&belief.evidence)
+    }
+
+    /// The findings behind ids, changes first, then by time. Ids of findings that no context of
+    /// this investigation held are left out.
+    pub fn lookup<'i>(&self, ids: impl IntoIterator<Item = &'i EvidenceId>) -> Vec<&Finding> {
+        let unique: BTreeSet<&EvidenceId> = ids.into_iter().collect();
+        let mut findings: Vec<&Finding> =
+            unique.into_iter().filter_map(|id| self.findings.get(id)).collect();
+        findings.sort_by_key(|finding| (finding.kind, finding.time.start(), finding.id().clone()));
+        findings
+    }
+
+    /// The groups that cover an anomaly.
+    pub fn explained_by(&self, anomaly: usize) -> Vec<&OriginGroup> {
+        self.causes().filter(|group| group.covers.contains(&anomaly)).collect()
+    }
+
+    /// Entities on a causal path, origins first, then by name.
+    pub fn involved(&self) -> Vec<&EntityId> {
+        let origins: BTreeSet<&EntityId> = self.causes().flat_map(|group| &group.origins).collect();
+        let ends = self.causal.iter().flat_map(|claim| [&claim.cause, &claim.effect]);
+        let symptoms = self.beliefs.iter().filter(|(_, belief)| belief.label == Label::Symptom);
+        let alerting = self.anomalies.iter().map(|anomaly| &anomaly.entity);
+        let others: BTreeSet<&EntityId> =
+            ends.chain(symptoms.map(|(entity, _)| entity)).chain(alerting).collect();
+        origins.iter().copied().chain(others.difference(&origins).copied()).collect()
+    }
+
+    /// The entity of this name, if the investigation has one: declared, judged, claimed or alerting.
+    pub fn entity(&self, name: &str) -> Option<EntityId> {
+        let entity = EntityId::new(name).ok()?;
+        let is_known = self.topology.contains(&entity)
+            || self.beliefs.contains_key(&entity)
+            || self.claims.iter().any(|c| c.cause == entity || c.effect == entity)
+            || self.anomalies.iter().any(|anomaly| anomaly.entity == entity);
+        is_known.then_some(entity)
+    }
+
+    /// The findings that an entity was judged with, in any of its contexts.
+    pub fn judged_with(&self, entity: &EntityId) -> impl Iterator<Item = &Finding> {
+        let seen = self.seen.get(entity).into_iter().flatten();
+        seen.filter_map(|id| self.findings.get(id))
+    }
+
+    /// Whether a finding is one of the entity itself: about it, or part of what it was judged with.
+    pub fn is_own(&self, entity: &EntityId, finding: &Finding) -> bool {
+        finding.entity == *entity
+            || self.seen.get(entity).is_some_and(|seen| seen.contains(finding.id()))
+    }
+
+    /// The live claim that one entity explains another, in the effect's own words if it has any.
+    pub fn claim(&self, edge: &ClaimEdge) -> Option<&Claim> {
+        self.claims.iter().find(|claim| claim.edge() == *edge)
+    }
+
+    /// Everything that some entities reach over live claims, themselves included.
+    pub fn reached_from(&self, start: impl IntoIterator<Item = EntityId>) -> BTreeSet<EntityId> {
+        closure(start, &self.claims)
+    }
+}
+
+impl ForkTaken {
+    /// The settings that are others from there on, in the order of their names.
+    pub fn changed_settings(&self) -> Vec<ChangedSetting> {
+        let mut changed = Vec::new();
+        if let Some((before, after)) = &self.settings {
+            compare(String::new(), before, after, &mut changed);
+        }
+        changed
+    }
+}
+
+/// A setting before and after a fork.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangedSetting {
+    /// Its path within the settings, such as `budget.hops`.
+    pub name: String,
+    /// Its value before, as JSON.
+    pub from: Value,
+    /// Its value after, as JSON.
+    pub to: Value,
+}
+
+/// Compares settings part by part, as far down as both have the same parts.
+fn compare(name: String, from: &Value, to: &Value, changed: &mut Vec<ChangedSetting>) {
+    if from == to {
+        return;
+    }
+    let (Some(a), Some(b)) = (from.as_object(), to.as_object()) else {
+        return changed.push(ChangedSetting { name, from: from.clone(), to: to.clone() });
+    };
+    // Whether serde_json keeps an order of its own is up to other crates of a build.
+    let keys: BTreeSet<&String> = a.keys().collect();
+    if keys != b.keys().collect() {
+        return changed.push(ChangedSetting { name, from: from.clone(), to: to.clone() });
+    }
+    for key in keys {
+        let part = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+        compare(part, &a[key], &b[key], changed);
+    }
+}
+
+fn live_claims(beliefs: &BTreeMap<EntityId, Belief>) -> Vec<Claim> {
+    let mut owned: Vec<(&EntityId, &Claim)> = beliefs
+        .iter()
+        .flat_map(|(owner, belief)| belief.claims.iter().map(move |claim| (owner, claim)))
+        .collect();
+    owned.sort_by_key(|(owner, claim)| (claim.edge(), claim.effect != **owner));
+    owned.into_iter().map(|(_, claim)| claim.clone()).collect()
+}
+
+fn causal_claims(conclusion: &Conclusion, claims: &[Claim]) -> Vec<Claim> {
+    let explaining = conclusion.frontier.iter().filter(|group| !group.covers.is_empty());
+    let reached = closure(explaining.flat_map(|group| group.origins.clone()), claims);
+    let mut causal: Vec<Claim> =
+        claims.iter().filter(|claim| reached.contains(&claim.cause)).cloned().collect();
+    causal.dedup_by_key(|claim| claim.edge());
+    causal
+}
+
+/// Everything reached over claims, the start included.
+fn closure(start: impl IntoIterator<Item = EntityId>, claims: &[Claim]) -> BTreeSet<EntityId> {
+    let mut effects: BTreeMap<&EntityId, Vec<&EntityId>> = BTreeMap::new();
+    for claim in claims {
+        effects.entry(&claim.cause).or_default().push(&claim.effect);
+    }
+    let mut reached: BTreeSet<EntityId> = start.into_iter().collect();
+    let mut queue: Vec<EntityId> = reached.iter().cloned().collect();
+    while let Some(entity) = queue.pop() {
+        for effect in effects.get(&entity).into_iter().flatten() {
+            if reached.insert((*effect).clone()) {
+                queue.push((*effect).clone());
+            }
+        }
+    }
+    reached
+}

@@ -1,0 +1,290 @@
+//! Machines: controllers behind one face, so that engine, journal, replay and reports serve each of them.
+//!
+//! A machine decides where to look next and what follows from each answer. It performs no I/O, reads no
+//! clock and draws no random number that it does not record. Whoever drives it feeds one [`Input`],
+//! then drains [`Machine::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::{Body, Settings};
+use crate::budget::{Spent, Usage};
+use crate::case::Case;
+use crate::conclude::Conclusion;
+use crate::contract::Failure;
+use crate::diagnosis::Diagnosis;
+use crate::digest::Digest;
+use crate::entry_body::EntryBody;
+use crate::ids::EntityId;
+use crate::inquiry::{Inquiry, Reply};
+use crate::ledger::{Entry, Ledger};
+use crate::record::{Forked, Observation};
+use crate::replay::RestoreError;
+use crate::stop::StopReason;
+
+/// A deterministic controller: [`Controller`](crate::Controller) is the one of *Explanations over
+/// Graphs*, [`Linear`](crate::Linear) a loop that looks, notes and goes on.
+///
+/// The methods come in four groups:
+///
+/// - **Drive:** [`open`](Machine::open), [`poll`](Machine::poll), [`handle`](Machine::handle).
+/// - **Look:** [`ledger`](Machine::ledger), [`spent`](Machine::spent), [`stop`](Machine::stop),
+///   [`conclusion`](Machine::conclusion), [`diagnosis`](Machine::diagnosis); at any time.
+/// - **Look ahead:** [`upcoming`](Machine::upcoming) and [`follow_up`](Machine::follow_up), for
+///   whoever asks questions before their turn.
+/// - **Repeat:** [`reopen`](Machine::reopen), [`repeat`](Machine::repeat) and
+///   [`depart`](Machine::depart), which [`Replay`](crate::Replay) and [`fork`](crate::fork) drive.
+///
+/// Driving a machine is the same for each of them:
+///
+/// ```
+/// use eog_core::{
+///     Case, Config, Controller, EntityId, Input, LinearConfig, Linear, LocalContext, Machine, Output,
+///     Decision, Inquiry, Label, Reply, Seed, StopReason, Topology, Usage, Window,
+/// };
+///
+/// /// Every entity is well.
+/// fn run<M: Machine<Question = Inquiry>>(mut machine: M) -> Result<StopReason, Box<dyn std::error::Error>> {
+///     loop {
+///         let input = match machine.poll() {
+///             Output::Append(entry) => Input::Appended(entry.seq),
+///             Output::Ask { ticket, question } => {
+///                 let answer = match question {
+///                     Inquiry::Context(_) => Reply::Context(LocalContext::default()),
+///                     Inquiry::Decision(_) => {
+///                         Reply::Decision(Decision::new(Label::Healthy, "nothing unusual"))
+///                     }
+///                 };
+///                 Input::Answer(ticket, answer, Usage::default())
+///             }
+///             Output::Done(stop) => return Ok(stop),
+///             Output::Idle => return Err("a loop that answers at once is never waited for".into()),
+///         };
+///         machine.handle(input)?;
+///     }
+/// }
+///
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });
+/// let converged = StopReason::Converged { refused_wakes: 0 };
+/// assert_eq!(run(Controller::open(Config::default(), case.clone()))?, converged);
+/// assert_eq!(run(Linear::open(LinearConfig::default(), case))?, converged);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
+    /// What its ledger entries record.
+    type Body: Body;
+    /// What it asks.
+    type Question: Question;
+    /// Every choice that it leaves to its user.
+    type Settings: Settings + Clone + PartialEq + Serialize;
+
+    /// What users call it, such as `eog` or `linear`.
+    const NAME: &'static str;
+
+    /// Opens an investigation: the case becomes entry 0.
+    fn open(settings: Self::Settings, case: Case) -> Self;
+
+    /// What to do next: entries first, in order; then questions; then `Idle` or `Done`.
+    #[must_use]
+    fn poll(&mut self) -> Output<Self::Body, Self::Question>;
+
+    /// Takes one input.
+    ///
+    /// # Errors
+    /// [`InputError`] when the input does not fit; nothing has changed then.
+    fn handle(&mut self, input: Input<AnswerOf<Self>>) -> Result<(), InputError>;
+
+    /// The ledger so far.
+    fn ledger(&self) -> &Ledger<Self::Body>;
+
+    /// The choices that hold now.
+    fn settings(&self) -> &Self::Settings;
+
+    /// What was used so far.
+    fn spent(&self) -> Spent;
+
+    /// Why the investigation has ended; nothing while something is left to do.
+    fn stop(&self) -> Option<StopReason>;
+
+    /// What follows from the beliefs held now.
+    fn conclusion(&self) -> Conclusion;
+
+    /// Everything that reports and scores read. Linear in the ledger.
+    fn diagnosis(&self) -> Diagnosis;
+
+    /// How many questions or evaluations are under way.
+    fn in_flight(&self) -> u32;
+
+    /// What will probably be asked next, the likeliest first; at most `limit`. Nothing changes by
+    /// looking.
+    fn upcoming(&self, limit: NonZeroU32) -> Vec<Self::Question> {
+        let _ = limit;
+        Vec::new()
+    }
+
+    /// What would be asked after this answer to one of the [`upcoming`](Machine::upcoming)
+    /// questions. Nothing where it needs no answer, such as one that is remembered.
+    fn follow_up(
+        &self,
+        question: &Self::Question,
+        answer: &AnswerOf<Self>,
+    ) -> Option<Self::Question> {
+        let _ = (question, answer);
+        None
+    }
+
+    /// Opens the investigation that an entry opens. The entry counts as stored.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when it is not the first entry of a ledger of this machine.
+    fn reopen(first: &Arc<Entry<Self::Body>>) -> Result<Self, RestoreError>;
+
+    /// Derives the recorded entry that comes next again from what it records, and compares. The
+    /// entry counts as stored. `next` is the entry after it, if there is one: a halt is told from
+    /// it.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the entry does not follow by the rules of this program.
+    fn repeat(
+        &mut self,
+        entry: &Arc<Entry<Self::Body>>,
+        next: Option<&Arc<Entry<Self::Body>>>,
+    ) -> Result<(), RestoreError>;
+
+    /// Takes another course from here on: drops what is under way, records the fork, and hands out
+    /// every entry to be stored anew.
+    fn depart(&mut self, forked: Forked<Self::Settings>);
+
+    /// The state after the last entry in bytes, for [`Machine::restore_from`]. None where there is no
+    /// such thing.
+    fn to_checkpoint(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Rebuilds the machine that wrote a ledger from a checkpoint of it, and says how many entries
+    /// that stands for. None if anything about the checkpoint is wrong: the ledger alone will do.
+    fn restore_from(checkpoint: &[u8], ledger: &Ledger<Self::Body>) -> Option<(Self, u64)> {
+        let _ = (checkpoint, ledger);
+        None
+    }
+}
+
+/// What the questions of a machine are answered with.
+pub type AnswerOf<M> = <<M as Machine>::Question as Question>::Answer;
+
+/// What a machine asks.
+pub trait Question: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// What it is answered with.
+    type Answer: Clone + fmt::Debug + Send + Sync + 'static;
+
+    /// What it is about: an entity, or whatever else the machine gives a name. At most one question
+    /// of a kind is open for each key.
+    fn key(&self) -> &EntityId;
+
+    /// Whom it is for.
+    fn kind(&self) -> QuestionKind;
+
+    /// A digest of the whole question: equal questions have equal ones.
+    fn digest(&self) -> Digest;
+}
+
+/// Whom a question is for: limits, time-outs and failures go by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// A source of evidence.
+    Context,
+    /// Whoever judges.
+    Policy,
+}
+
+/// Names one question while it is open. Never part of the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(u64);
+
+impl Ticket {
+    /// The ticket of this number; a machine gives each number once.
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+/// What a machine wants next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output<B = EntryBody, Q = Inquiry> {
+    /// Store this entry, then say [`Input::Appended`]. Nothing that follows from it is released
+    /// before.
+    Append(Arc<Entry<B>>),
+    /// Ask this question, then say [`Input::Answer`] or [`Input::Failed`].
+    Ask {
+        /// To be given back with the answer.
+        ticket: Ticket,
+        /// What to ask.
+        question: Q,
+    },
+    /// Nothing to do until an input comes.
+    Idle,
+    /// The investigation has ended. An observation can re-open it.
+    Done(StopReason),
+}
+
+/// What a machine is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input<A = Reply> {
+    /// The entry of this number is stored.
+    Appended(u64),
+    /// An answer has come, and this is what it cost.
+    Answer(Ticket, A, Usage),
+    /// An answer could not be had.
+    Failed(Ticket, Failure),
+    /// The world went on. Takes effect between two commits.
+    Observe(Observation),
+    /// Stop now: what is under way is discarded, and asked again when the investigation goes on.
+    Cancel,
+    /// Time is up: nothing more is dispatched, what is under way is committed.
+    Deadline,
+    /// This was spent outside the loop. Counts against the budgets of tokens and money, never
+    /// against hops.
+    Spent(Usage),
+    /// Go on after a cancellation, a deadline or a restore.
+    Resume,
+}
+
+/// An input that does not fit the machine's state. The state is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// Nothing under way has this ticket: it was answered already, or discarded.
+    #[error("no question under way has ticket {0:?}; was it answered already, or cancelled?")]
+    UnknownTicket(Ticket),
+    /// The question waits for something else.
+    #[error("the evaluation of {entity} is not waiting for a {given}")]
+    NotExpected {
+        /// What the question is about.
+        entity: EntityId,
+        /// What was given.
+        given: &'static str,
+    },
+    /// Entries are acknowledged in order, after they were handed out.
+    #[error("entry {given} was acknowledged, but entry {expected} is next")]
+    NotNext {
+        /// The entry that is next.
+        expected: u64,
+        /// The entry that was given.
+        given: u64,
+    },
+    /// A removed edge was never declared, or is removed already.
+    #[error("there is no edge \"{0}\" to remove")]
+    NoSuchEdge(String),
+    /// This machine cannot take in what is new while it runs.
+    #[error("the controller {machine:?} takes no observations; start a new investigation")]
+    TakesNoObservations {
+        /// [`Machine::NAME`].
+        machine: &'static str,
+    },
+}

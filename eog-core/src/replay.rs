@@ -1,0 +1,188 @@
+//! Replaying: a machine rebuilt from its ledger, entry by entry, without a single question.
+
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::ledger::{Entry, Ledger};
+use crate::machine::Machine;
+use crate::record::{ForkChanges, Forked};
+
+/// Steps through a ledger: after each entry, the machine stands where it stood when that entry was
+/// recorded. Every entry is derived again and compared; going through n entries costs as much as
+/// deriving each of them once.
+///
+/// ```
+/// use eog_core::{Case, Config, Controller, EntityId, Machine, Replay, Seed, Topology, Window};
+/// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "alert".into() });
+/// let controller = Controller::new(Config::default(), case);
+/// let mut replay = Replay::<Controller>::new(controller.ledger())?;
+/// while let Some(entry) = replay.step()? {
+///     println!("after entry {}: {} beliefs", entry.seq, replay.machine().beliefs().count());
+/// }
+/// assert_eq!(replay.into_machine().ledger(), controller.ledger());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Replay<'l, M: Machine> {
+    machine: M,
+    /// What comes next, oldest first.
+    rest: &'l [Arc<Entry<M::Body>>],
+}
+
+impl<'l, M: Machine> Replay<'l, M> {
+    /// A replay that stands after the first entry of a ledger.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the ledger does not begin with the input of an investigation.
+    pub fn new(ledger: &'l Ledger<M::Body>) -> Result<Self, RestoreError> {
+        let (first, rest) = ledger.entries().split_first().ok_or(RestoreError::NotOpened)?;
+        Ok(Self { machine: M::reopen(first)?, rest })
+    }
+
+    /// Goes on by one entry, and returns it; nothing at the end.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the entry does not follow by the rules of this program. The replay is
+    /// of no further use then.
+    pub fn step(&mut self) -> Result<Option<&'l Arc<Entry<M::Body>>>, RestoreError> {
+        let Some((entry, rest)) = self.rest.split_first() else { return Ok(None) };
+        self.machine.repeat(entry, rest.first())?;
+        self.rest = rest;
+        Ok(Some(entry))
+    }
+
+    /// Goes on to the end.
+    ///
+    /// # Errors
+    /// Those of [`Replay::step`].
+    pub fn finish(mut self) -> Result<M, RestoreError> {
+        while self.step()?.is_some() {}
+        Ok(self.machine)
+    }
+
+    /// The entry that comes next.
+    pub fn peek(&self) -> Option<&'l Arc<Entry<M::Body>>> {
+        self.rest.first()
+    }
+
+    /// The machine as it was after the last entry.
+    pub fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// The machine as it was after the last entry.
+    pub fn into_machine(self) -> M {
+        self.machine
+    }
+}
+
+/// Rebuilds the machine that wrote a ledger. Every entry is derived again from what it records, and
+/// compared.
+///
+/// The machine goes on where the ledger ends: what was under way then is asked for again. What was
+/// used beside the chain (tokens, cost) is not known to a ledger and begins at zero.
+///
+/// # Errors
+/// [`RestoreError`] names the first entry that does not follow, and both values.
+pub fn restore<M: Machine>(ledger: &Ledger<M::Body>) -> Result<M, RestoreError> {
+    Replay::new(ledger)?.finish()
+}
+
+/// A new investigation that shares the first entries of another, entry `at` included, and takes its
+/// own course from there. What the other had under way at that entry is dropped.
+///
+/// The new ledger begins with copies of the shared entries, followed by one that records the fork; all
+/// of them are handed out to be stored.
+///
+/// # Errors
+/// [`ForkError`] when there is no such entry, or when what stands before it does not follow by the
+/// rules of this program.
+pub fn fork<M: Machine>(
+    parent: &Ledger<M::Body>,
+    at: u64,
+    changes: ForkChanges<M::Settings>,
+) -> Result<M, ForkError> {
+    if at >= parent.next_seq() {
+        let last = parent.next_seq().checked_sub(1).ok_or(RestoreError::NotOpened)?;
+        return Err(ForkError::NoSuchEntry { at, last });
+    }
+    let mut machine: M = restore(&parent.before(at + 1))?;
+    machine.depart(Forked { parent: parent.head(), changes });
+    Ok(machine)
+}
+
+/// A ledger that cannot be forked as asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForkError {
+    /// The ledger is shorter.
+    #[error("there is no entry {at} to fork at; the ledger has entries 0 to {last}")]
+    NoSuchEntry {
+        /// The entry that was asked for.
+        at: u64,
+        /// The last entry there is.
+        last: u64,
+    },
+    /// What stands before the fork does not follow.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+}
+
+/// A ledger or a checkpoint that does not lead to a machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The ledger does not begin with the input of an investigation.
+    #[error("the ledger does not begin with the input of an investigation")]
+    NotOpened,
+    /// The ledger is of another format.
+    #[error("the ledger has format {found}, but this program reads format {reads}")]
+    UnknownFormat {
+        /// The format it names.
+        found: u32,
+        /// The format that this program reads.
+        reads: u32,
+    },
+    /// An entry is not what follows from the entries before by the rules of this program.
+    #[error("entry {seq} does not follow from those before: expected {expected}, found {found}")]
+    Differs {
+        /// The entry.
+        seq: u64,
+        /// What follows by the rules.
+        expected: String,
+        /// What the ledger says.
+        found: String,
+    },
+    /// The checkpoint is of another format.
+    #[error(
+        "the checkpoint has format {found}, but this program reads format {reads}; \
+         restore from the ledger alone"
+    )]
+    UnknownCheckpoint {
+        /// The format it names.
+        found: u32,
+        /// The format that this program reads.
+        reads: u32,
+    },
+    /// The checkpoint was taken of another ledger, or of one that was longer.
+    #[error(
+        "the checkpoint was taken after {entries} entries, the last with hash {expected}, but the \
+         ledger has {found} there; restore from the ledger alone"
+    )]
+    OtherLedger {
+        /// How many entries the checkpoint stands for.
+        entries: u64,
+        /// The hash that the last of them had.
+        expected: Digest,
+        /// What the ledger has in its place.
+        found: String,
+    },
+    /// The checkpoint contradicts itself or its ledger.
+    #[error("the checkpoint is damaged: {reason}; restore from the ledger alone")]
+    DamagedCheckpoint {
+        /// What is wrong with it.
+        reason: String,
+    },
+}

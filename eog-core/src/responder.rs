@@ -1,0 +1,46 @@
+//! Who answers the questions of a machine.
+
+use crate::budget::Usage;
+use crate::contract::{BoxFuture, Failure};
+use crate::machine::Question;
+
+/// Answers the questions of a machine. [`ContextAndPolicy`](crate::ContextAndPolicy) is the one for
+/// machines that look at entities; a machine with questions of its own comes with a responder.
+pub trait Responder<Q: Question>: Send + Sync {
+    /// Answers one question.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded in the ledger and the investigation goes on.
+    fn respond<'a>(
+        &'a self,
+        question: &'a Q,
+    ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>>;
+}
+
+impl<Q: Question, R: Responder<Q> + ?Sized> Responder<Q> for &R {
+    fn respond<'a>(
+        &'a self,
+        question: &'a Q,
+    ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>> {
+        (**self).respond(question)
+    }
+}
+
+/// An answer, what it cost and who gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response<A> {
+    /// The answer.
+    pub answer: A,
+    /// What it cost.
+    pub usage: Usage,
+    /// Who answered, such as the name of a model. Operational, like the usage.
+    pub model: Option<String>,
+    /// Whether it was answered in an earlier run and only looked up now. Operational.
+    pub remembered: bool,
+}
+
+impl<A> From<A> for Response<A> {
+    fn from(answer: A) -> Self {
+        Self { answer, usage: Usage::default(), model: None, remembered: false }
+    }
+}
