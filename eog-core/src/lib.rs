@@ -104,7 +104,9 @@ pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
 pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
 pub use ledger::{Entry, Ledger, LedgerError};
-pub use machine::{AnswerOf, Input, InputError, Machine, Output, Question, QuestionKind, Ticket};
+pub use machine::{
+    AnswerOf, Input, InputError, Machine, OfMachine, Output, Question, QuestionKind, Ticket,
+};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
 pub use record::{
     ContextRecord, ForkChanges, Forked, Observation, RecordedAnswer, Refusal, Warning,

@@ -77,11 +77,11 @@ use crate::stop::StopReason;
 /// ```
 pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
     /// What its ledger entries record.
-    type Body: Body;
+    type Body: Body + OfMachine<Machine = Self>;
     /// What it asks.
     type Question: Question;
     /// Every choice that it leaves to its user.
-    type Settings: Settings + Clone + PartialEq + Serialize;
+    type Settings: Settings + Clone + PartialEq + Serialize + OfMachine<Machine = Self>;
 
     /// What users call it, such as `eog` or `linear`.
     const NAME: &'static str;
@@ -172,6 +172,13 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
         let _ = (checkpoint, ledger);
         None
     }
+}
+
+/// What belongs to one machine: the bodies of its entries and its settings. So whoever has a ledger or
+/// settings need not name the machine.
+pub trait OfMachine {
+    /// The machine.
+    type Machine: Machine;
 }
 
 /// What the questions of a machine are answered with.

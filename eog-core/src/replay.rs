@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::digest::Digest;
 use crate::ledger::{Entry, Ledger};
-use crate::machine::Machine;
+use crate::body::Body;
+use crate::machine::{Machine, OfMachine};
 use crate::record::{ForkChanges, Forked};
 
 /// Steps through a ledger: after each entry, the machine stands where it stood when that entry was
@@ -86,7 +87,10 @@ impl<'l, M: Machine> Replay<'l, M> {
 ///
 /// # Errors
 /// [`RestoreError`] names the first entry that does not follow, and both values.
-pub fn restore<M: Machine>(ledger: &Ledger<M::Body>) -> Result<M, RestoreError> {
+pub fn restore<B: Body + OfMachine>(ledger: &Ledger<B>) -> Result<B::Machine, RestoreError>
+where
+    B::Machine: Machine<Body = B>,
+{
     Replay::new(ledger)?.finish()
 }
 
@@ -99,16 +103,19 @@ pub fn restore<M: Machine>(ledger: &Ledger<M::Body>) -> Result<M, RestoreError> 
 /// # Errors
 /// [`ForkError`] when there is no such entry, or when what stands before it does not follow by the
 /// rules of this program.
-pub fn fork<M: Machine>(
-    parent: &Ledger<M::Body>,
+pub fn fork<B: Body + OfMachine>(
+    parent: &Ledger<B>,
     at: u64,
-    changes: ForkChanges<M::Settings>,
-) -> Result<M, ForkError> {
+    changes: ForkChanges<<B::Machine as Machine>::Settings>,
+) -> Result<B::Machine, ForkError>
+where
+    B::Machine: Machine<Body = B>,
+{
     if at >= parent.next_seq() {
         let last = parent.next_seq().checked_sub(1).ok_or(RestoreError::NotOpened)?;
         return Err(ForkError::NoSuchEntry { at, last });
     }
-    let mut machine: M = restore(&parent.before(at + 1))?;
+    let mut machine = restore(&parent.before(at + 1))?;
     machine.depart(Forked { parent: parent.head(), changes });
     Ok(machine)
 }

@@ -12,10 +12,18 @@ use crate::diagnosis::Diagnosis;
 use crate::entry_body::EntryBody;
 use crate::inquiry::{Inquiry, Reply};
 use crate::ledger::{Entry, Ledger};
-use crate::machine::{Input, InputError, Machine, Output};
+use crate::machine::{Input, InputError, Machine, OfMachine, Output};
 use crate::record::Forked;
 use crate::replay::RestoreError;
 use crate::stop::StopReason;
+
+impl OfMachine for EntryBody {
+    type Machine = Controller;
+}
+
+impl OfMachine for Config {
+    type Machine = Controller;
+}
 
 impl Machine for Controller {
     type Body = EntryBody;
