@@ -1,4 +1,4 @@
-//! The engine: drives a controller, a context contract and a policy to the end.
+//! The engine: drives a machine to the end, and asks its questions.
 
 pub(crate) mod call;
 mod desk;
@@ -7,8 +7,9 @@ mod limits;
 mod run;
 
 use eog_core::{
-    AbductivePolicy, Case, Conclusion, Config, ContextContract, Controller, ForkChanges, ForkError,
-    Input, Ledger, RestoreError, Spent, StopReason, Usage,
+    Body, Case, Conclusion, ContextAndPolicy, Controller, Diagnosis, EntryBody, ForkChanges,
+    ForkError, Input, Ledger, Machine, OfMachine, Responder, RestoreError, Spent, StopReason,
+    Usage,
 };
 
 use crate::events::EventSender;
@@ -16,12 +17,16 @@ use crate::handle::Controls;
 use crate::journal::{Journal, JournalError};
 use crate::side::{CallRecorder, RunStart, SideError};
 pub use limits::{Limits, Retry, Speculation, SpeculationFigures};
-use run::Run;
+use run::{Records, Run};
 
-/// Runs investigations: fetches contexts, asks the policy, and tells the controller.
+/// Runs investigations: asks what a machine wants to know, stores its entries, and tells it what came
+/// back.
 ///
 /// Every failure of the contract or the policy (an error, a time-out, a panic) is recorded in the
 /// ledger and the investigation goes on.
+///
+/// Which machine investigates follows from the settings: [`Config`](crate::Config) is that of the
+/// [`Controller`], [`LinearConfig`](crate::LinearConfig) that of the [`Linear`](crate::Linear) loop.
 ///
 /// ```
 /// use eog::{Config, Engine, Label, StopReason};
@@ -40,12 +45,11 @@ use run::Run;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Engine<C, P> {
-    contract: C,
-    policy: P,
+pub struct Engine<R, B = EntryBody> {
+    responder: R,
     limits: Limits,
     speculation: Option<Speculation>,
-    events: Option<EventSender>,
+    events: Option<EventSender<B>>,
     controls: Option<Controls>,
     journal: Option<Journal>,
     recorder: Option<CallRecorder>,
@@ -55,11 +59,11 @@ pub struct Engine<C, P> {
 /// An investigation that has ended: what it concluded and how it got there.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Finished {
+pub struct Finished<M = Controller> {
     /// Why it ended.
     pub stop: StopReason,
-    /// Its controller, for beliefs, claims and topology.
-    pub controller: Controller,
+    /// Its machine, for beliefs, claims and topology.
+    pub machine: M,
     /// Why the journal stopped taking entries, if it did. The investigation was cancelled then;
     /// what the journal had acknowledged is safe in it.
     pub journal_error: Option<JournalError>,
@@ -71,12 +75,12 @@ pub struct Finished {
     pub retries: u64,
 }
 
-impl Finished {
+impl<M: Machine> Finished<M> {
     /// An investigation that was driven by other means than an engine.
-    pub fn new(stop: StopReason, controller: Controller) -> Self {
+    pub fn new(stop: StopReason, machine: M) -> Self {
         Self {
             stop,
-            controller,
+            machine,
             journal_error: None,
             side_error: None,
             speculation: SpeculationFigures::default(),
@@ -84,28 +88,43 @@ impl Finished {
         }
     }
 
+    /// Everything that reports and scores read.
+    pub fn diagnosis(&self) -> Diagnosis {
+        let mut diagnosis = self.machine.diagnosis();
+        diagnosis.stop = Some(self.stop);
+        diagnosis
+    }
+
     /// Frontier, coverage, cover, ranking.
     pub fn conclusion(&self) -> Conclusion {
-        self.controller.conclusion()
+        self.machine.conclusion()
     }
 
     /// The whole ledger.
-    pub fn ledger(&self) -> &Ledger {
-        self.controller.ledger()
+    pub fn ledger(&self) -> &Ledger<M::Body> {
+        self.machine.ledger()
     }
 
     /// What was used.
     pub fn spent(&self) -> Spent {
-        self.controller.spent()
+        self.machine.spent()
     }
 }
 
-impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
-    /// An engine with default limits that nobody watches.
+impl<C, P, B: Body> Engine<ContextAndPolicy<C, P>, B> {
+    /// An engine that asks a contract for contexts and a policy for decisions, with default limits
+    /// and nobody who watches.
     pub fn new(contract: C, policy: P) -> Self {
+        Self::with_responder(ContextAndPolicy { contract, policy })
+    }
+}
+
+impl<R, B: Body> Engine<R, B> {
+    /// An engine for machines with questions of their own, with default limits and nobody who
+    /// watches.
+    pub fn with_responder(responder: R) -> Self {
         Self {
-            contract,
-            policy,
+            responder,
             limits: Limits::default(),
             speculation: None,
             events: None,
@@ -133,7 +152,7 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
 
     /// Sends progress to the other end of [`crate::events`].
     #[must_use]
-    pub fn with_events(mut self, events: EventSender) -> Self {
+    pub fn with_events(mut self, events: EventSender<B>) -> Self {
         self.events = Some(events);
         self
     }
@@ -169,8 +188,13 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     /// Runs one investigation to its end.
     ///
     /// Must run inside a tokio runtime with time enabled. Dropping the future stops everything.
-    pub async fn investigate(self, config: Config, case: Case) -> Finished {
-        self.drive(Controller::new(config, case), RunStart::Began).await
+    pub async fn investigate<S>(self, settings: S, case: Case) -> Finished<S::Machine>
+    where
+        S: OfMachine,
+        S::Machine: Machine<Body = B, Settings = S>,
+        R: Responder<<S::Machine as Machine>::Question>,
+    {
+        self.drive(S::Machine::open(settings, case), RunStart::Began).await
     }
 
     /// Goes on with an investigation where its ledger ends, and runs it to its end. Only what the
@@ -182,13 +206,18 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     ///
     /// # Errors
     /// [`RestoreError`] when the ledger does not follow by the rules of this program.
-    pub async fn resume(mut self, ledger: &Ledger) -> Result<Finished, RestoreError> {
+    pub async fn resume(mut self, ledger: &Ledger<B>) -> Result<Finished<B::Machine>, RestoreError>
+    where
+        B: OfMachine,
+        B::Machine: Machine<Body = B>,
+        R: Responder<<B::Machine as Machine>::Question>,
+    {
         let by_checkpoint = self.journal.as_mut().and_then(|journal| journal.restore(ledger));
-        let controller = match by_checkpoint {
-            Some(controller) => controller,
-            None => Controller::restore(ledger)?,
+        let machine = match by_checkpoint {
+            Some(machine) => machine,
+            None => eog_core::restore(ledger)?,
         };
-        Ok(self.drive(controller, RunStart::Resumed).await)
+        Ok(self.drive(machine, RunStart::Resumed).await)
     }
 
     /// Takes another course from entry `at` of a ledger on, and runs it to its end. Only what the
@@ -200,19 +229,32 @@ impl<C: ContextContract, P: AbductivePolicy> Engine<C, P> {
     /// [`ForkError`] when there is no such entry or the ledger does not follow.
     pub async fn fork(
         self,
-        parent: &Ledger,
+        parent: &Ledger<B>,
         at: u64,
-        changes: ForkChanges,
-    ) -> Result<Finished, ForkError> {
-        let controller = Controller::fork(parent, at, changes)?;
-        Ok(self.drive(controller, RunStart::Forked).await)
+        changes: ForkChanges<<B::Machine as Machine>::Settings>,
+    ) -> Result<Finished<B::Machine>, ForkError>
+    where
+        B: OfMachine,
+        B::Machine: Machine<Body = B>,
+        R: Responder<<B::Machine as Machine>::Question>,
+    {
+        let machine = eog_core::fork(parent, at, changes)?;
+        Ok(self.drive(machine, RunStart::Forked).await)
     }
 
-    async fn drive(self, mut controller: Controller, start: RunStart) -> Finished {
+    /// Drives a machine as it is to its end.
+    async fn drive<M>(self, mut machine: M, start: RunStart) -> Finished<M>
+    where
+        M: Machine<Body = B>,
+        R: Responder<M::Question>,
+    {
         for input in [Input::Spent(self.spent_before), Input::Resume] {
-            let taken = controller.handle(input);
+            let taken = machine.handle(input);
             debug_assert!(taken.is_ok(), "these inputs always fit");
         }
-        Run::of(self).drive(controller, start).await
+        let Self { responder, limits, speculation, controls, journal, recorder, events, .. } = self;
+        let records = Records::new(journal, recorder, events);
+        let run = Run { responder, limits, speculation, controls, records };
+        run.drive(machine, start).await
     }
 }

@@ -2,59 +2,92 @@
 
 use std::sync::Arc;
 
-use eog_core::{EntityId, Entry, StopReason};
-use tokio::sync::mpsc;
+use eog_core::{EntityId, Entry, EntryBody, QuestionKind, StopReason};
+use tokio::sync::broadcast;
+
+/// How many events a listener may lag behind before it misses some.
+pub const EVENT_BUFFER: usize = 1_024;
 
 /// One step of progress.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Event {
-    /// A local context is being fetched.
-    Fetching {
-        /// Of which entity.
-        entity: EntityId,
-        /// For which visit, counted from 1.
-        visit: u32,
-    },
-    /// The policy is being asked.
-    Deciding {
-        /// About which entity.
-        entity: EntityId,
+pub enum Event<B = EntryBody> {
+    /// A question is being asked, for the first time or again.
+    Asking {
+        /// What it is about: an entity, or whatever else the machine gives a name.
+        about: EntityId,
+        /// Whom it is for.
+        kind: QuestionKind,
     },
     /// An entry was stored in the ledger.
-    Appended(Arc<Entry>),
+    Appended(Arc<Entry<B>>),
     /// An observation did not fit and was left out, with the reason.
     Refused(String),
+    /// So many events were missed, because the listener was slow. The ledger has every entry.
+    Missed(u64),
     /// The investigation has ended.
     Stopped(StopReason),
 }
 
 /// The engine's end of an event stream.
 #[derive(Clone, Debug)]
-pub struct EventSender(mpsc::UnboundedSender<Event>);
+pub struct EventSender<B = EntryBody>(broadcast::Sender<Event<B>>);
 
-impl EventSender {
+impl<B: Clone> EventSender<B> {
+    /// A further listener. It hears what happens from now on.
+    pub fn subscribe(&self) -> EventStream<B> {
+        EventStream(self.0.subscribe())
+    }
+
     /// Sends an event; nobody listening is fine.
-    pub(crate) fn send(&self, event: Event) {
+    pub(crate) fn send(&self, event: Event<B>) {
         let _ = self.0.send(event);
     }
 }
 
-/// The listener's end of an event stream.
+/// A listener's end of an event stream.
 #[derive(Debug)]
-pub struct EventStream(mpsc::UnboundedReceiver<Event>);
+pub struct EventStream<B = EntryBody>(broadcast::Receiver<Event<B>>);
 
-impl EventStream {
-    /// The next event; nothing once the engine has ended.
-    pub async fn next(&mut self) -> Option<Event> {
-        self.0.recv().await
+impl<B: Clone> EventStream<B> {
+    /// The next event; nothing once the engine has ended. A listener that lags more than
+    /// [`EVENT_BUFFER`] events behind is told how many it missed ([`Event::Missed`]), and goes on
+    /// with the oldest that are left.
+    pub async fn next(&mut self) -> Option<Event<B>> {
+        match self.0.recv().await {
+            Ok(event) => Some(event),
+            Err(broadcast::error::RecvError::Lagged(missed)) => Some(Event::Missed(missed)),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
     }
 }
 
-/// A new event stream: the first end goes to [`Engine::with_events`](crate::Engine::with_events).
+/// A new event stream: the first end goes to [`Engine::with_events`](crate::Engine::with_events), the
+/// second listens. [`EventSender::subscribe`] makes further listeners.
 ///
-/// It holds at most what the ledger holds, so a slow listener never stops the engine.
-pub fn events() -> (EventSender, EventStream) {
-    let (sender, receiver) = mpsc::unbounded_channel();
+/// At most [`EVENT_BUFFER`] events are held, whatever the listeners do: a slow one misses events and
+/// is told how many, and never stops the engine.
+///
+/// ```
+/// use eog::{Case, Config, Engine, Event, StopReason, Topology, Window};
+/// # use eog_testkit::{MemoryContext, healthy, policy_fn};
+/// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// # let case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let (sender, mut terminal) = eog::events();
+/// let mut page = sender.subscribe();
+/// let engine = Engine::new(MemoryContext::default(), policy_fn(healthy)).with_events(sender);
+/// engine.investigate(Config::default(), case).await;
+/// for listener in [&mut terminal, &mut page] {
+///     assert!(matches!(listener.next().await, Some(Event::Appended(entry)) if entry.seq == 0));
+///     assert!(matches!(listener.next().await, Some(Event::Stopped(StopReason::Converged { .. }))));
+///     assert!(listener.next().await.is_none());
+/// }
+/// # });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn events<B: Clone>() -> (EventSender<B>, EventStream<B>) {
+    let (sender, receiver) = broadcast::channel(EVENT_BUFFER);
     (EventSender(sender), EventStream(receiver))
 }

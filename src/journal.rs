@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eog_core::{Digest, Entry, Ledger};
+use eog_core::{Body, Digest, Entry, EntryBody, Ledger};
 
 pub use checkpoint::{CheckpointError, MAX_CHECKPOINT_BYTES, read_checkpoint, write_checkpoint};
 use checkpointing::Pace;
@@ -64,9 +64,9 @@ pub struct Journal {
 
 /// What a journal held.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recovered {
+pub struct Recovered<B = EntryBody> {
     /// Every whole entry, checked.
-    pub ledger: Ledger,
+    pub ledger: Ledger<B>,
     /// What was left out at the end, if anything.
     pub cut: Option<CutTail>,
 }
@@ -120,7 +120,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Locked`] while somebody else writes; [`JournalError::Damaged`] names the
     /// first entry that was changed. The file is unchanged then.
-    pub fn open(path: impl AsRef<Path>) -> Result<(Self, Recovered), JournalError> {
+    pub fn open<B: Body>(path: impl AsRef<Path>) -> Result<(Self, Recovered<B>), JournalError> {
         Self::on_disk(DiskFile::open(path.as_ref())?)
     }
 
@@ -131,9 +131,11 @@ impl Journal {
     ///
     /// # Errors
     /// Those of [`Journal::open`], but for [`JournalError::Locked`].
-    pub fn on(medium: impl Medium + 'static) -> Result<(Self, Recovered), JournalError> {
+    pub fn on<B: Body>(
+        medium: impl Medium + 'static,
+    ) -> Result<(Self, Recovered<B>), JournalError> {
         let mut journal = Self::at_start(Box::new(medium));
-        let found = scan::scan(&*journal.medium)?;
+        let found = scan::scan::<B>(&*journal.medium)?;
         journal.entries = found.ledger.next_seq();
         journal.head = found.ledger.head();
         journal.length = found.kept;
@@ -150,7 +152,7 @@ impl Journal {
     ///
     /// # Errors
     /// Those of [`Journal::open`], but for [`JournalError::Locked`].
-    pub fn read(path: impl AsRef<Path>) -> Result<Recovered, JournalError> {
+    pub fn read<B: Body>(path: impl AsRef<Path>) -> Result<Recovered<B>, JournalError> {
         let found = scan::scan(&DiskFile::read(path.as_ref())?)?;
         Ok(Recovered { ledger: found.ledger, cut: found.cut })
     }
@@ -162,7 +164,7 @@ impl Journal {
     /// anything is written; the journal goes on. After [`JournalError::NotWritten`] and
     /// [`JournalError::Vanished`] nothing of the group is acknowledged, the file is cut back to what
     /// was, if that is possible, and every later call is [`JournalError::Poisoned`].
-    pub fn append(&mut self, entries: &[Arc<Entry>]) -> Result<(), JournalError> {
+    pub fn append<B: Body>(&mut self, entries: &[Arc<Entry<B>>]) -> Result<(), JournalError> {
         if self.poisoned {
             let path = self.path().to_owned();
             return Err(JournalError::Poisoned { path, entries: self.entries });
@@ -226,7 +228,7 @@ impl Journal {
     }
 
     /// The frames of entries that continue this journal.
-    fn frames(&self, entries: &[Arc<Entry>]) -> Result<Vec<u8>, JournalError> {
+    fn frames<B: Body>(&self, entries: &[Arc<Entry<B>>]) -> Result<Vec<u8>, JournalError> {
         let mut frames = Vec::new();
         let mut head = self.head;
         for (seq, entry) in (self.entries..).zip(entries) {

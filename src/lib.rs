@@ -16,7 +16,7 @@ pub mod travel;
 pub use command::CommandPolicy;
 pub use engine::{Engine, Finished, Limits, Retry, Speculation, SpeculationFigures};
 pub use eog_core::*;
-pub use events::{Event, EventSender, EventStream, events};
+pub use events::{EVENT_BUFFER, Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
 pub use journal::{
     CheckpointError, CutTail, Journal, JournalError, MAX_CHECKPOINT_BYTES, MAX_ENTRY_BYTES, Medium,

@@ -16,11 +16,11 @@ mod shrink;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use eog_core::{AbductivePolicy, Case, Config, ContextContract};
+use eog_core::{Case, Machine, OfMachine, Responder};
 
 use crate::engine::{Engine, Finished, Limits};
 use crate::handle::Controls;
-use answers::{Answers, Delayed};
+use answers::{Answers, Delayed, no_limits};
 use compare::Tally;
 use setting::Plan;
 use shrink::Search;
@@ -29,7 +29,7 @@ pub use report::{
     Asked, DelayDefect, DelaysAlone, Disagreement, FrontierCount, LastWord, Outcome, Pair, Parting,
     PartingStep, Questions, Report, Shrinking, Side,
 };
-pub use setting::{Factor, Setting};
+pub use setting::{Factor, Reorder, Setting};
 
 /// How to stress an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,33 +141,36 @@ pub struct Cancelled;
 ///
 /// ```
 /// use eog::stress::{Stress, Watch, stress};
-/// use eog::Config;
+/// use eog::{Config, ContextAndPolicy};
 /// use eog_testkit::{MemoryContext, healthy, policy_fn, seeded, topology};
 ///
 /// let case = seeded(topology("web calls db; app calls db"), ["web", "app", "db"]);
 /// let (contract, policy) = (MemoryContext::default(), policy_fn(healthy));
+/// let world = ContextAndPolicy { contract, policy };
 /// let how = Stress { runs: 10, ..Stress::default() };
 /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// # runtime.block_on(async {
-/// let report =
-///     stress(Config::default(), case, contract, policy, &how, Watch::default()).await?;
+/// let report = stress(Config::default(), case, world, &how, Watch::default()).await?;
 /// assert_eq!((report.runs, report.same_outcome), (10, 10));
 /// assert!(report.pair.is_none());
 /// # Ok::<(), eog::stress::Cancelled>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub async fn stress(
-    config: Config,
+pub async fn stress<S>(
+    settings: S,
     case: Case,
-    contract: impl ContextContract,
-    policy: impl AbductivePolicy,
+    responder: impl Responder<<S::Machine as Machine>::Question>,
     how: &Stress,
     watch: Watch<'_>,
-) -> Result<Report, Cancelled> {
-    let plan = Plan::new(config, case, how);
-    let answers = Answers::new(contract, policy, how.limits);
-    let mut lab = Lab { plan, answers, watch, interrupted: false };
+) -> Result<Report<<S::Machine as Machine>::Body>, Cancelled>
+where
+    S: Reorder + OfMachine,
+    S::Machine: Machine<Settings = S>,
+{
+    let plan = Plan::new(settings, case, how);
+    let answers = Answers::new(responder, how.limits);
+    let mut lab: Lab<'_, S::Machine, _> = Lab { plan, answers, watch, interrupted: false };
     lab.tell(Progress::Baseline);
     let baseline = lab.run(&lab.plan.baseline()).await.ok_or(Cancelled)?;
     let mut tally = Tally::new(&baseline);
@@ -202,23 +205,23 @@ pub async fn stress(
 }
 
 /// Where runs are made.
-struct Lab<'w, C, P> {
-    plan: Plan,
-    answers: Answers<C, P>,
+struct Lab<'w, M: Machine, R> {
+    plan: Plan<M::Settings>,
+    answers: Answers<R, M::Question>,
     watch: Watch<'w>,
     interrupted: bool,
 }
 
-impl<C: ContextContract, P: AbductivePolicy> Lab<'_, C, P> {
+impl<M: Machine<Settings: Reorder>, R: Responder<M::Question>> Lab<'_, M, R> {
     /// One run to its end; nothing when it was cancelled, now or before.
-    async fn run(&mut self, setting: &Setting) -> Option<Finished> {
+    async fn run(&mut self, setting: &Setting) -> Option<Finished<M>> {
         if self.interrupted {
             return None;
         }
-        let (config, case) = self.plan.input(setting);
+        let (settings, case) = self.plan.input(setting);
         let world = Delayed::new(&self.answers, setting.delays, self.plan.max_delay());
-        let run = Engine::new(&world, &world).with_limits(Delayed::<C, P>::limits());
-        let run = run.investigate(config, case);
+        let run = Engine::with_responder(world).with_limits(no_limits());
+        let run = run.investigate(settings, case);
         let finished = tokio::select! {
             biased;
             () = cancelled(&mut self.watch.controls) => None,
@@ -229,7 +232,7 @@ impl<C: ContextContract, P: AbductivePolicy> Lab<'_, C, P> {
     }
 
     /// Makes a run once more with other delays alone, if it is one of those chosen for that.
-    async fn repeat(&mut self, number: u32, ran: &Finished, delays: &mut DelaysAlone) {
+    async fn repeat(&mut self, number: u32, ran: &Finished<M>, delays: &mut DelaysAlone) {
         let Some(setting) = self.plan.other_delays(number) else { return };
         if let Some(again) = self.run(&setting).await {
             delays.compare(number, ran, &again);

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::belief::Belief;
 use crate::case::Case;
 use crate::digest::Digest;
 use crate::ids::EntityId;
@@ -81,6 +82,10 @@ pub struct Look<'b> {
     pub answer: &'b RecordedAnswer,
     /// What was taken out of the answer, and why.
     pub refusals: &'b [Refusal],
+    /// What is believed of the entity from then on.
+    pub belief: &'b Belief,
+    /// Who was told of it.
+    pub told: &'b [EntityId],
 }
 
 /// Every choice of a machine, as data.

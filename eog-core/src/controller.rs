@@ -39,6 +39,7 @@ use dispatch::Slot;
 pub(crate) use dispatch::Slot;
 use distance::Distances;
 use halt::Halt;
+pub use upcoming::ReadMessage;
 
 /// The deterministic controller (paper §4, made exact): decides where to look next and what
 /// follows from each answer. Performs no I/O, reads no clock, draws no random number.

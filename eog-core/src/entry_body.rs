@@ -184,8 +184,16 @@ impl Body for EntryBody {
 
     fn look(&self) -> Option<Look<'_>> {
         let Self::Evaluated(evaluation) = self else { return None };
-        let Evaluation { entity, context, answer, refusals, .. } = evaluation.as_ref();
-        Some(Look { key: entity, entity, context: context.as_ref(), answer, refusals })
+        let Evaluation { entity, context, answer, refusals, outcome, .. } = evaluation.as_ref();
+        Some(Look {
+            key: entity,
+            entity,
+            context: context.as_ref(),
+            answer,
+            refusals,
+            belief: &outcome.belief,
+            told: &outcome.broadcast_to,
+        })
     }
 
     fn observation(&self) -> Option<&Observation> {

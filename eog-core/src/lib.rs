@@ -89,7 +89,7 @@ pub use config::{ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Or
 pub use contract::{
     AbductivePolicy, Answer, BoxFuture, ContextContract, ContextRequest, Failure, FailureKind,
 };
-pub use controller::{Checkpoint, Controller};
+pub use controller::{Checkpoint, Controller, ReadMessage};
 pub use diagnosis::{ChangedSetting, Diagnosis, FailedLook, ForkTaken};
 pub use digest::Digest;
 pub use entry_body::{

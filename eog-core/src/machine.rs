@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::belief::Message;
 use crate::body::{Body, Settings};
 use crate::budget::{Spent, Usage};
 use crate::case::Case;
@@ -116,6 +117,13 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
 
     /// Everything that reports and scores read. Linear in the ledger.
     fn diagnosis(&self) -> Diagnosis;
+
+    /// The messages that an entity has got, by sender; true marks those that it was not judged with
+    /// yet. Empty where entities send each other none.
+    fn inbox(&self, entity: &EntityId) -> Vec<(Message, bool)> {
+        let _ = entity;
+        Vec::new()
+    }
 
     /// How many questions or evaluations are under way.
     fn in_flight(&self) -> u32;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::body::Body;
 use crate::digest::Digest;
 use crate::ledger::{Entry, Ledger};
-use crate::body::Body;
 use crate::machine::{Machine, OfMachine};
 use crate::record::{ForkChanges, Forked};
 

@@ -1,4 +1,4 @@
-//! One call of a contract or a policy: its turn, its time-out, its attempts.
+//! One call of whoever answers: its turn, its time-out, its attempts.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use eog_core::{
-    AbductivePolicy, Answer, ContextContract, ContextPacket, ContextRequest, EntityId, Failure,
-    FailureKind, LocalContext, Usage,
+    EntityId, Failure, FailureKind, Question, QuestionKind, Responder, Response, Usage,
 };
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
@@ -25,26 +24,25 @@ pub(crate) struct Called<T> {
     pub(super) failed_usage: Usage,
 }
 
-/// Makes calls within the limits.
+/// Asks questions within the limits.
 #[derive(Debug)]
-pub(crate) struct Caller<C, P> {
-    contract: C,
-    policy: P,
+pub(crate) struct Caller<R> {
+    responder: R,
     limits: Limits,
-    fetches: Option<Semaphore>,
-    decisions: Option<Semaphore>,
+    contexts: Option<Semaphore>,
+    policies: Option<Semaphore>,
     begun: Instant,
     retries: AtomicU64,
 }
 
-impl<C: ContextContract, P: AbductivePolicy> Caller<C, P> {
-    pub(crate) fn new(contract: C, policy: P, limits: Limits) -> Self {
+impl<R> Caller<R> {
+    pub(crate) fn new(responder: R, limits: Limits) -> Self {
         let room = |limit: Option<std::num::NonZeroU32>| {
             limit.map(|limit| Semaphore::new(limit.get() as usize))
         };
-        let (fetches, decisions) = (room(limits.context_calls), room(limits.policy_calls));
+        let (contexts, policies) = (room(limits.context_calls), room(limits.policy_calls));
         let (begun, retries) = (Instant::now(), AtomicU64::new(0));
-        Self { contract, policy, limits, fetches, decisions, begun, retries }
+        Self { responder, limits, contexts, policies, begun, retries }
     }
 
     /// How many attempts followed one that failed.
@@ -57,31 +55,19 @@ impl<C: ContextContract, P: AbductivePolicy> Caller<C, P> {
         self.begun.elapsed()
     }
 
-    pub(crate) async fn fetch(&self, request: &ContextRequest) -> Called<LocalContext> {
-        let kinds = Kinds {
-            failed: FailureKind::ContextFailed,
-            timed_out: FailureKind::ContextTimedOut,
-            timeout: self.limits.context_timeout,
+    /// Asks a question: until it is answered, fails for good, or was tried often enough.
+    pub(crate) async fn ask<Q: Question>(&self, question: &Q) -> Called<Response<Q::Answer>>
+    where
+        R: Responder<Q>,
+    {
+        let (room, kinds) = match question.kind() {
+            QuestionKind::Context => (&self.contexts, Kinds::context(&self.limits)),
+            QuestionKind::Policy => (&self.policies, Kinds::policy(&self.limits)),
         };
-        let attempt = || self.contract.get_context(request);
-        let mut called = self.call(&request.entity, self.fetches.as_ref(), kinds, attempt).await;
-        called.result = called.result.map_err(Failure::of_contract);
-        called
+        let attempt = || self.responder.respond(question);
+        self.call(question.key(), room.as_ref(), kinds, attempt).await
     }
 
-    pub(crate) async fn decide(&self, packet: &ContextPacket) -> Called<Answer> {
-        let kinds = Kinds {
-            failed: FailureKind::PolicyFailed,
-            timed_out: FailureKind::PolicyTimedOut,
-            timeout: self.limits.policy_timeout,
-        };
-        let attempt = || self.policy.decide(packet);
-        let mut called = self.call(&packet.entity, self.decisions.as_ref(), kinds, attempt).await;
-        called.result = called.result.map_err(Failure::of_policy);
-        called
-    }
-
-    /// Tries a call until it succeeds, fails for good, or was tried often enough.
     async fn call<T, F: Future<Output = Result<T, Failure>>>(
         &self,
         entity: &EntityId,
@@ -132,6 +118,24 @@ struct Kinds {
     failed: FailureKind,
     timed_out: FailureKind,
     timeout: Duration,
+}
+
+impl Kinds {
+    fn context(limits: &Limits) -> Self {
+        Self {
+            failed: FailureKind::ContextFailed,
+            timed_out: FailureKind::ContextTimedOut,
+            timeout: limits.context_timeout,
+        }
+    }
+
+    fn policy(limits: &Limits) -> Self {
+        Self {
+            failed: FailureKind::PolicyFailed,
+            timed_out: FailureKind::PolicyTimedOut,
+            timeout: limits.policy_timeout,
+        }
+    }
 }
 
 /// Spreads the waits of entities, equally in each run.

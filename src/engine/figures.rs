@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use eog_core::{Entry, Spent, StopReason, Usage};
+use eog_core::{EntityId, Spent, StopReason, Usage};
 
-use super::desk::{EvaluationFigures, Waste};
+use super::desk::{EntryFigures, Waste};
 use crate::side::{CallRecorder, Durability, RunStart, SideError, SideRecord};
 
 /// Writes figures as long as the side file takes them. Without one, they are forgotten; what was
@@ -23,13 +23,12 @@ impl Figures {
         self.append(Durability::Lazy, |now| SideRecord::Run { at: now(), what, entries });
     }
 
-    pub(super) fn evaluation(&mut self, entry: &Entry, figures: EvaluationFigures) {
-        let Some(evaluation) = entry.evaluation() else { return };
-        let (entry, entity) = (entry.seq, evaluation.entity.clone());
-        let EvaluationFigures { context, policy, usage, model, remembered } = figures;
+    /// What the calls for an entry took and cost, by the key of their questions.
+    pub(super) fn entry(&mut self, entry: u64, key: EntityId, figures: EntryFigures) {
+        let EntryFigures { context, policy, usage, model, remembered } = figures;
         self.append(Durability::Lazy, |_| SideRecord::Evaluation {
             entry,
-            entity,
+            entity: key,
             context,
             policy,
             usage,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use eog_core::{
-    AbductivePolicy, ContextContract, Controller, Entry, Input, InputError, Observation, Output,
-    StopReason, Usage,
+    Body, Entry, Input, InputError, Machine, Observation, Output, Question, Responder, StopReason,
+    Usage,
 };
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
@@ -12,42 +12,29 @@ use tokio_util::sync::CancellationToken;
 use super::call::Caller;
 use super::desk::{Desk, Ended};
 use super::figures::Figures;
-use super::{Engine, Finished, Limits, Speculation};
+use super::{Finished, Limits, Speculation};
 use crate::events::{Event, EventSender};
 use crate::handle::Controls;
 use crate::journal::{Journal, JournalError};
-use crate::side::RunStart;
+use crate::side::{CallRecorder, RunStart};
 
-pub(super) struct Run<C, P> {
-    contract: C,
-    policy: P,
-    limits: Limits,
-    speculation: Option<Speculation>,
-    controls: Option<Controls>,
-    records: Records,
+/// What a run is given.
+pub(super) struct Run<R, B> {
+    pub(super) responder: R,
+    pub(super) limits: Limits,
+    pub(super) speculation: Option<Speculation>,
+    pub(super) controls: Option<Controls>,
+    pub(super) records: Records<B>,
 }
 
-impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
-    pub(super) fn of(engine: Engine<C, P>) -> Self {
-        Self {
-            contract: engine.contract,
-            policy: engine.policy,
-            limits: engine.limits,
-            speculation: engine.speculation,
-            controls: engine.controls,
-            records: Records {
-                journal: engine.journal,
-                journal_error: None,
-                figures: Figures::new(engine.recorder),
-                events: engine.events,
-                #[cfg(feature = "planted-faults")]
-                late: Vec::new(),
-            },
-        }
-    }
-
-    pub(super) async fn drive(self, mut controller: Controller, start: RunStart) -> Finished {
-        let Self { contract, policy, limits, speculation, mut controls, mut records } = self;
+impl<R, B: Body> Run<R, B> {
+    /// Drives a machine until it is done.
+    pub(super) async fn drive<M>(self, mut machine: M, start: RunStart) -> Finished<M>
+    where
+        M: Machine<Body = B>,
+        R: Responder<M::Question>,
+    {
+        let Self { responder, limits, speculation, mut controls, mut records } = self;
         let deadline = async {
             match limits.deadline {
                 Some(after) => tokio::time::sleep(after).await,
@@ -64,16 +51,16 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
         };
         let mut cancelled = std::pin::pin!(cancelled.fuse());
         let mut answers_first = false;
-        let caller = Caller::new(contract, policy, limits);
+        let caller = Caller::new(responder, limits);
         let mut desk = Desk::new(&caller, speculation);
         let mut waiting = None;
         records.figures.begin(start, records.journal.as_ref().map_or(0, Journal::entries));
         let stop = loop {
-            let input = match waiting.take().unwrap_or_else(|| controller.poll()) {
+            let input = match waiting.take().unwrap_or_else(|| machine.poll()) {
                 Output::Append(entry) => {
                     let mut batch = vec![entry];
-                    waiting = more_entries(&mut controller, &mut batch);
-                    if records.store(&batch, &mut controller, &mut desk).is_err() {
+                    waiting = more_entries(&mut machine, &mut batch);
+                    if records.store(&batch, &mut machine, &mut desk).is_err() {
                         break StopReason::Cancelled;
                     }
                     // Contracts and policies that are ready at once never let go of the thread,
@@ -81,15 +68,10 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
                     tokio::task::yield_now().await;
                     continue;
                 }
-                Output::Fetch { ticket, request } => {
-                    let (entity, visit) = (request.entity.clone(), request.visit);
-                    records.tell(Event::Fetching { entity, visit });
-                    let Some(input) = desk.fetch(ticket, request) else { continue };
-                    input
-                }
-                Output::Decide { ticket, packet } => {
-                    records.tell(Event::Deciding { entity: packet.entity.clone() });
-                    let Some(input) = desk.decide(ticket, packet) else { continue };
+                Output::Ask { ticket, question } => {
+                    let (about, kind) = (question.key().clone(), question.kind());
+                    records.tell(Event::Asking { about, kind });
+                    let Some(input) = desk.ask(ticket, question) else { continue };
                     input
                 }
                 // Whoever stopped it wants no more of it.
@@ -105,11 +87,10 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
                     Some(observation) => Input::Observe(observation),
                     None => break stop,
                 },
-                // Outputs that a later version may add cannot be acted on; wait for an input.
-                _ => match records.take_usage(&mut desk) {
+                Output::Idle => match records.take_usage(&mut desk) {
                     Some(usage) => Input::Spent(usage),
                     None => {
-                        desk.look_ahead(&controller);
+                        desk.look_ahead(&machine);
                         answers_first = !answers_first;
                         let happened = tokio::select! {
                             biased;
@@ -137,25 +118,29 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
                 Input::Observe(_) => desk.forget_early(),
                 _ => {}
             }
-            if let Err(error) = controller.handle(input) {
+            if let Err(error) = machine.handle(input) {
                 records.tell(Event::Refused(error.to_string()));
-                debug_assert!(matches!(error, InputError::NoSuchEdge(_)), "{error}");
+                let is_of_observations = matches!(
+                    error,
+                    InputError::NoSuchEdge(_) | InputError::TakesNoObservations { .. }
+                );
+                debug_assert!(is_of_observations, "{error}");
             }
         };
         #[cfg(feature = "planted-faults")]
         let _ = records.write(&[]);
         desk.clear();
         if let Some(usage) = records.take_usage(&mut desk) {
-            let taken = controller.handle(Input::Spent(usage));
+            let taken = machine.handle(Input::Spent(usage));
             debug_assert!(taken.is_ok(), "what was spent always fits");
         }
         let stored = records.journal.as_ref().map(Journal::entries);
-        let entries = stored.unwrap_or_else(|| controller.ledger().next_seq());
-        records.figures.end(entries, stop, caller.elapsed(), controller.spent());
+        let entries = stored.unwrap_or_else(|| machine.ledger().next_seq());
+        records.figures.end(entries, stop, caller.elapsed(), machine.spent());
         records.tell(Event::Stopped(stop));
         Finished {
             stop,
-            controller,
+            machine,
             journal_error: records.journal_error,
             side_error: records.figures.into_error(),
             speculation: desk.speculation(),
@@ -164,55 +149,74 @@ impl<C: ContextContract, P: AbductivePolicy> Run<C, P> {
     }
 }
 
-enum Happened {
+enum Happened<Q: Question> {
     Cancelled,
     Deadline,
     Observed(Observation),
-    Ended(Ended),
+    Ended(Ended<Q>),
 }
 
 /// Where a run leaves its traces.
-struct Records {
+pub(super) struct Records<B> {
     journal: Option<Journal>,
     journal_error: Option<JournalError>,
     figures: Figures,
-    events: Option<EventSender>,
+    events: Option<EventSender<B>>,
     /// What the planted fault has not stored yet.
     #[cfg(feature = "planted-faults")]
-    late: Vec<Arc<Entry>>,
+    late: Vec<Arc<Entry<B>>>,
 }
 
 /// The journal takes no more.
 struct NotStored;
 
-impl Records {
-    /// Stores entries, and tells the controller and whoever listens.
-    fn store<C: ContextContract, P: AbductivePolicy>(
+impl<B: Body> Records<B> {
+    pub(super) fn new(
+        journal: Option<Journal>,
+        recorder: Option<CallRecorder>,
+        events: Option<EventSender<B>>,
+    ) -> Self {
+        Self {
+            journal,
+            journal_error: None,
+            figures: Figures::new(recorder),
+            events,
+            #[cfg(feature = "planted-faults")]
+            late: Vec::new(),
+        }
+    }
+
+    /// Stores entries, and tells the machine and whoever listens.
+    fn store<M, R>(
         &mut self,
-        batch: &[Arc<Entry>],
-        controller: &mut Controller,
-        desk: &mut Desk<'_, C, P>,
-    ) -> Result<(), NotStored> {
+        batch: &[Arc<Entry<B>>],
+        machine: &mut M,
+        desk: &mut Desk<'_, R, M::Question>,
+    ) -> Result<(), NotStored>
+    where
+        M: Machine<Body = B>,
+        R: Responder<M::Question>,
+    {
         if let Err(error) = self.write(batch) {
             self.journal_error = Some(error);
             return Err(NotStored);
         }
         for entry in batch {
-            let stored = controller.handle(Input::Appended(entry.seq));
+            let stored = machine.handle(Input::Appended(entry.seq));
             debug_assert!(stored.is_ok(), "entries are acknowledged in order");
-            if let Some(evaluation) = entry.evaluation() {
-                let figures = desk.take_figures(&evaluation.entity);
-                self.figures.evaluation(entry, figures);
+            if let Some(look) = entry.body.look() {
+                let figures = desk.take_figures(look.key);
+                self.figures.entry(entry.seq, look.key.clone(), figures);
             }
             self.tell(Event::Appended(Arc::clone(entry)));
         }
         if let Some(journal) = &mut self.journal {
-            journal.keep_up(controller);
+            journal.keep_up(machine);
         }
         Ok(())
     }
 
-    fn write(&mut self, batch: &[Arc<Entry>]) -> Result<(), JournalError> {
+    fn write(&mut self, batch: &[Arc<Entry<B>>]) -> Result<(), JournalError> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         #[cfg(feature = "planted-faults")]
         if eog_core::planted::is_planted(eog_core::planted::PlantedFault::StoresLate) {
@@ -222,9 +226,9 @@ impl Records {
     }
 
     /// What was spent since this was last asked and is in no answer, if anything.
-    fn take_usage<C: ContextContract, P: AbductivePolicy>(
+    fn take_usage<R: Responder<Q>, Q: Question>(
         &mut self,
-        desk: &mut Desk<'_, C, P>,
+        desk: &mut Desk<'_, R, Q>,
     ) -> Option<Usage> {
         self.figures.waste(desk.take_waste());
         let mut usage = self.figures.take_usage();
@@ -232,33 +236,36 @@ impl Records {
         (usage != Usage::default()).then_some(usage)
     }
 
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: Event<B>) {
         if let Some(events) = &self.events {
             events.send(event);
         }
     }
 }
 
-/// Takes the entries that are ready as well, so that they are stored together. Returns the request
+/// Takes the entries that are ready as well, so that they are stored together. Returns the question
 /// that came after them, if one did.
-fn more_entries(controller: &mut Controller, batch: &mut Vec<Arc<Entry>>) -> Option<Output> {
+fn more_entries<M: Machine>(
+    machine: &mut M,
+    batch: &mut Vec<Arc<Entry<M::Body>>>,
+) -> Option<Output<M::Body, M::Question>> {
     loop {
-        match controller.poll() {
+        match machine.poll() {
             Output::Append(entry) => batch.push(entry),
-            request @ (Output::Fetch { .. } | Output::Decide { .. }) => return Some(request),
-            // Idle or done for now: what is stored next may change that.
-            _ => return None,
+            question @ Output::Ask { .. } => return Some(question),
+            // For now: what is stored next may change that.
+            Output::Idle | Output::Done(_) => return None,
         }
     }
 }
 
 /// The next answer or observation. Who is looked at first takes turns, so that a flood of one does
 /// not keep the other waiting.
-async fn next<C: ContextContract, P: AbductivePolicy>(
-    desk: &mut Desk<'_, C, P>,
+async fn next<R: Responder<Q>, Q: Question>(
+    desk: &mut Desk<'_, R, Q>,
     controls: &mut Option<Controls>,
     answers_first: bool,
-) -> Happened {
+) -> Happened<Q> {
     let observation = async {
         match controls {
             Some(controls) => controls.observation().await,

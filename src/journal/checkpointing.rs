@@ -1,7 +1,7 @@
 //! When a journal is given a checkpoint, and going on from it. An acceleration only: whatever fails
 //! here, the journal alone leads to the same investigation.
 
-use eog_core::{Checkpoint, Controller, Ledger};
+use eog_core::{Body, Ledger, Machine};
 
 use super::checkpoint::{read_checkpoint, write_checkpoint};
 use super::{DiskFile, Journal, JournalError, Recovered};
@@ -32,7 +32,7 @@ impl Journal {
         self
     }
 
-    pub(super) fn on_disk(file: DiskFile) -> Result<(Self, Recovered), JournalError> {
+    pub(super) fn on_disk<B: Body>(file: DiskFile) -> Result<(Self, Recovered<B>), JournalError> {
         let (journal, recovered) = Self::on(file)?;
         Ok((journal.with_checkpoints(), recovered))
     }
@@ -43,30 +43,27 @@ impl Journal {
     }
 
     /// Writes a checkpoint if it is time and all that it stands for is acknowledged.
-    pub(crate) fn keep_up(&mut self, controller: &Controller) {
+    pub(crate) fn keep_up<M: Machine>(&mut self, machine: &M) {
         let Some(pace) = &mut self.pace else { return };
         let tail = self.entries.saturating_sub(pace.last);
-        if tail < pace.interval.max(self.entries / 4) || controller.ledger().head() != self.head {
+        if tail < pace.interval.max(self.entries / 4) || machine.ledger().head() != self.head {
             return;
         }
-        let Some(checkpoint) = controller.checkpoint() else { return };
+        let Some(checkpoint) = machine.to_checkpoint() else { return };
         // Also if it cannot be written: what fails now would fail after every entry.
         pace.last = self.entries;
-        if let Ok(bytes) = serde_json::to_vec(&checkpoint) {
-            let _ = write_checkpoint(self.path(), &bytes);
-        }
+        let _ = write_checkpoint(self.path(), &checkpoint);
     }
 
-    /// The controller that a ledger leads to, by way of the checkpoint. None if there is none, or
+    /// The machine that a ledger leads to, by way of the checkpoint. None if there is none, or
     /// anything about it is wrong.
-    pub(crate) fn restore(&mut self, ledger: &Ledger) -> Option<Controller> {
+    pub(crate) fn restore<M: Machine>(&mut self, ledger: &Ledger<M::Body>) -> Option<M> {
         self.pace.as_ref()?;
         let bytes = read_checkpoint(self.path())?;
-        let checkpoint: Checkpoint = serde_json::from_slice(&bytes).ok()?;
-        let controller = Controller::restore_from(&checkpoint, ledger).ok()?;
+        let (machine, entries) = M::restore_from(&bytes, ledger)?;
         if let Some(pace) = &mut self.pace {
-            pace.last = checkpoint.entries();
+            pace.last = entries;
         }
-        Some(controller)
+        Some(machine)
     }
 }

@@ -2,21 +2,21 @@
 
 use std::io::{self, BufReader, Read};
 
-use eog_core::{Entry, Ledger, LedgerError};
+use eog_core::{Body, Entry, Ledger, LedgerError};
 
 use super::frame::{self, Frame, Header};
 use super::{CutTail, JournalError, Medium};
 
 /// A journal that was read through.
-pub(super) struct Scan {
-    pub(super) ledger: Ledger,
+pub(super) struct Scan<B> {
+    pub(super) ledger: Ledger<B>,
     pub(super) cut: Option<CutTail>,
     /// The bytes to keep; 0 if not even the header is whole.
     pub(super) kept: u64,
 }
 
 /// Reads and checks every entry, one at a time.
-pub(super) fn scan(medium: &dyn Medium) -> Result<Scan, JournalError> {
+pub(super) fn scan<B: Body>(medium: &dyn Medium) -> Result<Scan<B>, JournalError> {
     let path = medium.path();
     let failed = |source: io::Error| JournalError::unusable(path, "read", source);
     let length = medium.size().map_err(failed)?;
@@ -53,7 +53,7 @@ pub(super) fn scan(medium: &dyn Medium) -> Result<Scan, JournalError> {
             Frame::Whole(payload) => {
                 let entry = entry(&payload).map_err(damaged)?;
                 ledger.push(entry).map_err(|error| match error {
-                    LedgerError::UnknownFormat { format } => {
+                    LedgerError::UnknownFormat { format, .. } => {
                         JournalError::UnknownFormat { path: path.to_owned(), format }
                     }
                     error => damaged(error.to_string()),
@@ -64,8 +64,8 @@ pub(super) fn scan(medium: &dyn Medium) -> Result<Scan, JournalError> {
     }
 }
 
-fn entry(payload: &[u8]) -> Result<Entry, String> {
-    let entry: Entry = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+fn entry<B: Body>(payload: &[u8]) -> Result<Entry<B>, String> {
+    let entry: Entry<B> = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
     match serde_json::to_vec(&entry) {
         Ok(bytes) if bytes == payload => Ok(entry),
         Ok(_) | Err(_) => Err("it is not written the way a ledger is".to_owned()),

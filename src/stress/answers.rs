@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use eog_core::{
-    AbductivePolicy, Answer, BoxFuture, ContextContract, ContextPacket, ContextRequest, Digest,
-    Failure, LocalContext,
-};
+use eog_core::{BoxFuture, Digest, Failure, Question, QuestionKind, Responder, Response};
 use tokio::sync::OnceCell;
 
 use super::draw::Draw;
@@ -17,35 +14,30 @@ use super::report::{Asked, Questions};
 use crate::engine::Limits;
 use crate::engine::call::Caller;
 
-/// A contract and a policy, with everything they ever answered: failures, time-outs and panics, too.
-pub(super) struct Answers<C, P> {
-    caller: Caller<C, P>,
-    contexts: Kept<LocalContext>,
-    decisions: Kept<Answer>,
+/// Whoever answers, with everything that was ever answered: failures, time-outs and panics, too.
+pub(super) struct Answers<R, Q: Question> {
+    caller: Caller<R>,
+    contexts: Kept<Response<Q::Answer>>,
+    decisions: Kept<Response<Q::Answer>>,
 }
 
-impl<C: ContextContract, P: AbductivePolicy> Answers<C, P> {
-    pub(super) fn new(contract: C, policy: P, limits: Limits) -> Self {
+impl<R: Responder<Q>, Q: Question> Answers<R, Q> {
+    pub(super) fn new(responder: R, limits: Limits) -> Self {
         let (contexts, decisions) = (Kept::default(), Kept::default());
-        Self { caller: Caller::new(contract, policy, limits), contexts, decisions }
+        Self { caller: Caller::new(responder, limits), contexts, decisions }
     }
 
     pub(super) fn questions(&self) -> Questions {
         Questions { contexts: self.contexts.asked(), decisions: self.decisions.asked() }
     }
 
-    async fn context(
-        &self,
-        question: Digest,
-        request: &ContextRequest,
-    ) -> Result<LocalContext, Failure> {
-        let ask = async { self.caller.fetch(request).await.result };
-        self.contexts.get(question, ask).await
-    }
-
-    async fn decision(&self, question: Digest, packet: &ContextPacket) -> Result<Answer, Failure> {
-        let ask = async { self.caller.decide(packet).await.result };
-        self.decisions.get(question, ask).await
+    async fn answer(&self, digest: Digest, question: &Q) -> Result<Response<Q::Answer>, Failure> {
+        let kept = match question.kind() {
+            QuestionKind::Context => &self.contexts,
+            QuestionKind::Policy => &self.decisions,
+        };
+        let ask = async { self.caller.ask(question).await.result };
+        kept.get(digest, ask).await
     }
 }
 
@@ -89,50 +81,44 @@ impl<T: Clone> Kept<T> {
 }
 
 /// The answers, each after a delay that follows from the question.
-pub(super) struct Delayed<'a, C, P> {
-    answers: &'a Answers<C, P>,
+pub(super) struct Delayed<'a, R, Q: Question> {
+    answers: &'a Answers<R, Q>,
     delays: Option<u64>,
     longest: Duration,
 }
 
-impl<'a, C, P> Delayed<'a, C, P> {
-    /// Nothing ends before its time: the answers keep the real limits.
-    pub(super) fn limits() -> Limits {
-        let (context_timeout, policy_timeout) = (Duration::MAX, Duration::MAX);
-        Limits { context_timeout, policy_timeout, ..Limits::default() }
-    }
+/// Nothing ends before its time: the answers keep the real limits.
+pub(super) fn no_limits() -> Limits {
+    let (context_timeout, policy_timeout) = (Duration::MAX, Duration::MAX);
+    Limits { context_timeout, policy_timeout, ..Limits::default() }
+}
 
-    pub(super) fn new(answers: &'a Answers<C, P>, delays: Option<u64>, longest: Duration) -> Self {
+impl<'a, R, Q: Question> Delayed<'a, R, Q> {
+    pub(super) fn new(answers: &'a Answers<R, Q>, delays: Option<u64>, longest: Duration) -> Self {
         Self { answers, delays, longest }
     }
 
-    async fn wait(&self, purpose: &str, question: Digest) {
+    async fn wait(&self, kind: QuestionKind, question: Digest) {
         let Some(seed) = self.delays else { return };
+        let purpose = match kind {
+            QuestionKind::Context => "context",
+            QuestionKind::Policy => "decision",
+        };
         let longest = u64::try_from(self.longest.as_micros()).unwrap_or(u64::MAX - 1);
         let mut draw = Draw::new(seed, purpose, &question.to_string());
         tokio::time::sleep(Duration::from_micros(draw.below(longest + 1))).await;
     }
 }
 
-impl<C: ContextContract, P: AbductivePolicy> ContextContract for Delayed<'_, C, P> {
-    fn get_context<'a>(
+impl<R: Responder<Q>, Q: Question> Responder<Q> for Delayed<'_, R, Q> {
+    fn respond<'a>(
         &'a self,
-        request: &'a ContextRequest,
-    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        question: &'a Q,
+    ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>> {
         Box::pin(async move {
-            let question = Digest::of(request);
-            self.wait("context", question).await;
-            self.answers.context(question, request).await
-        })
-    }
-}
-
-impl<C: ContextContract, P: AbductivePolicy> AbductivePolicy for Delayed<'_, C, P> {
-    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async move {
-            let question = Digest::of(packet);
-            self.wait("decision", question).await;
-            self.answers.decision(question, packet).await
+            let digest = question.digest();
+            self.wait(question.kind(), digest).await;
+            self.answers.answer(digest, question).await
         })
     }
 }

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Conclusion, EntityId, Entry, Label, Ledger, StopReason};
+use eog_core::{Body, Conclusion, Diagnosis, EntityId, Entry, Label, Ledger, Machine, StopReason};
 
 use super::report::{
     DelayDefect, DelaysAlone, Disagreement, FrontierCount, LastWord, Outcome, Parting, PartingStep,
     Side,
 };
-use super::setting::{Plan, Setting};
+use super::setting::{Plan, Reorder, Setting};
 use crate::engine::Finished;
 use crate::travel;
 
@@ -29,21 +29,21 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(baseline: &Finished) -> Self {
+    pub(super) fn new<M: Machine>(baseline: &Finished<M>) -> Self {
         let mut tally = Self { counts: Vec::new() };
         tally.add(0, baseline);
         tally
     }
 
     /// Counts a run.
-    pub(super) fn count(&mut self, number: u32, ran: &Finished) {
+    pub(super) fn count<M: Machine>(&mut self, number: u32, ran: &Finished<M>) {
         let by_budget = matches!(ran.stop, StopReason::BudgetExhausted { .. });
         let count = self.add(number, ran);
         count.runs += 1;
         count.ended_by_budget += u32::from(by_budget);
     }
 
-    fn add(&mut self, number: u32, ran: &Finished) -> &mut FrontierCount {
+    fn add<M: Machine>(&mut self, number: u32, ran: &Finished<M>) -> &mut FrontierCount {
         let outcome = Outcome::of(&ran.conclusion());
         let evaluations = ran.spent().evaluations;
         let known = self.counts.iter().position(|count| count.outcome == outcome);
@@ -104,7 +104,12 @@ impl Tally {
 
 impl DelaysAlone {
     /// Compares a run with the same one under other delays.
-    pub(super) fn compare(&mut self, run: u32, first: &Finished, second: &Finished) {
+    pub(super) fn compare<M: Machine>(
+        &mut self,
+        run: u32,
+        first: &Finished<M>,
+        second: &Finished<M>,
+    ) {
         self.runs += 1;
         let (first, second) = (first.ledger(), second.ledger());
         if first == second {
@@ -121,8 +126,12 @@ impl DelaysAlone {
     }
 }
 
-impl Side {
-    pub(super) fn new(plan: &Plan, setting: Setting, ran: &Finished) -> Self {
+impl<B: Body> Side<B> {
+    pub(super) fn new<M: Machine<Body = B, Settings: Reorder>>(
+        plan: &Plan<M::Settings>,
+        setting: Setting,
+        ran: &Finished<M>,
+    ) -> Self {
         let spent = ran.spent();
         let (_, case) = plan.input(&setting);
         Self {
@@ -138,34 +147,34 @@ impl Side {
 }
 
 /// Where two ledgers part, if they do.
-pub(super) fn parting(first: &Ledger, second: &Ledger) -> Option<Parting> {
+pub(super) fn parting<B: Body>(first: &Ledger<B>, second: &Ledger<B>) -> Option<Parting> {
     match travel::diff(first, second).parting {
         travel::Parting::Never => None,
         travel::Parting::At { first, second } => {
             Some(Parting { entry: first.seq, first: step(&first), second: step(&second) })
         }
         travel::Parting::OneGoesOn { shared, .. } => {
-            let at = |ledger: &Ledger| {
-                let mut entries = ledger.entries().iter();
-                entries.find(|entry| entry.seq == shared).and_then(|entry| step(entry))
-            };
+            let at = |ledger: &Ledger<B>| ledger.entry(shared).and_then(|entry| step(entry));
             Some(Parting { entry: shared, first: at(first), second: at(second) })
         }
     }
 }
 
-fn step(entry: &Entry) -> Option<PartingStep> {
-    let evaluation = entry.evaluation()?;
+fn step<B: Body>(entry: &Entry<B>) -> Option<PartingStep> {
+    let look = entry.body.look()?;
     Some(PartingStep {
-        entity: evaluation.entity.clone(),
-        label: evaluation.outcome.belief.label,
-        summary: evaluation.outcome.belief.summary.clone(),
-        told: evaluation.outcome.broadcast_to.len(),
+        entity: look.entity.clone(),
+        label: look.belief.label,
+        summary: look.belief.summary.clone(),
+        told: look.told.len(),
     })
 }
 
 /// Entities on which two runs disagree: those of one frontier alone first, then by name.
-pub(super) fn disagreements(first: &Finished, second: &Finished) -> Vec<Disagreement> {
+pub(super) fn disagreements<M: Machine>(
+    first: &Finished<M>,
+    second: &Finished<M>,
+) -> Vec<Disagreement> {
     let (a, b) = (Ends::of(first), Ends::of(second));
     let all: BTreeSet<&EntityId> = a.labels.keys().chain(b.labels.keys()).collect();
     let mut found: Vec<Disagreement> = all
@@ -186,29 +195,28 @@ pub(super) fn disagreements(first: &Finished, second: &Finished) -> Vec<Disagree
 }
 
 /// How a run ended.
-struct Ends<'r> {
-    run: &'r Finished,
+struct Ends<'r, M> {
+    run: &'r Finished<M>,
     conclusion: Conclusion,
     frontier: BTreeSet<EntityId>,
     labels: BTreeMap<EntityId, Label>,
 }
 
-impl<'r> Ends<'r> {
-    fn of(run: &'r Finished) -> Self {
-        let conclusion = run.conclusion();
+impl<'r, M: Machine> Ends<'r, M> {
+    fn of(run: &'r Finished<M>) -> Self {
+        let Diagnosis { conclusion, beliefs, .. } = run.diagnosis();
         let frontier = conclusion.frontier.iter().flat_map(|group| group.origins.clone()).collect();
-        let beliefs = run.controller.beliefs();
-        let labels = beliefs.map(|(entity, belief)| (entity.clone(), belief.label)).collect();
+        let labels = beliefs.into_iter().map(|(entity, belief)| (entity, belief.label)).collect();
         Self { run, conclusion, frontier, labels }
     }
 
     fn last_word(&self, entity: &EntityId) -> LastWord {
         let entries = self.run.ledger().entries().iter();
         let visits: Vec<u64> = entries
-            .filter(|entry| entry.evaluation().is_some_and(|one| one.entity == *entity))
+            .filter(|entry| entry.body.look().is_some_and(|look| look.entity == entity))
             .map(|entry| entry.seq)
             .collect();
-        let inbox = self.run.controller.inbox(entity).into_iter();
+        let inbox = self.run.machine.inbox(entity).into_iter();
         let read = inbox.filter(|(_, unread)| !unread);
         LastWord {
             label: self.labels.get(entity).copied(),

@@ -1,6 +1,6 @@
 //! What a stress test found.
 
-use eog_core::{EntityId, Label, Ledger, StopReason};
+use eog_core::{EntityId, EntryBody, Label, Ledger, StopReason};
 use serde::Serialize;
 
 use super::setting::{Factor, Setting};
@@ -8,7 +8,8 @@ use super::setting::{Factor, Setting};
 /// How far the result hangs on the order. Depends on input, answers and [`Stress`](super::Stress)
 /// alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+#[serde(bound = "")]
+pub struct Report<B = EntryBody> {
     /// What everything was derived from.
     pub seed: u64,
     /// How many runs besides the baseline were wanted.
@@ -28,9 +29,9 @@ pub struct Report {
     /// What delays alone do, which must be nothing.
     pub delays_alone: DelaysAlone,
     /// The run of the input as given.
-    pub baseline: Side,
+    pub baseline: Side<B>,
     /// The smallest change of order that was found to change the outcome, if one did.
-    pub pair: Option<Pair>,
+    pub pair: Option<Pair<B>>,
     /// What was done to make the pair small.
     pub shrinking: Shrinking,
     /// What was asked.
@@ -92,7 +93,8 @@ pub struct DelayDefect {
 
 /// One run of a pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Side {
+#[serde(bound = "")]
+pub struct Side<B = EntryBody> {
     /// Its setting.
     pub setting: Setting,
     /// The seeds in its order.
@@ -107,18 +109,19 @@ pub struct Side {
     pub failures: u64,
     /// Its ledger.
     #[serde(skip)]
-    pub ledger: Ledger,
+    pub ledger: Ledger<B>,
 }
 
 /// A run that differs from the baseline in as little as was found, and yet in the outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
+#[serde(bound = "")]
+pub struct Pair<B = EntryBody> {
     /// The number of the run that it was made from.
     pub run: u32,
     /// In what it differs from the baseline.
     pub factors: Vec<Factor>,
     /// The differing run.
-    pub differing: Side,
+    pub differing: Side<B>,
     /// Where the courses part.
     pub parting: Option<Parting>,
     /// Entities that end with another label or role, those of the frontiers first.

@@ -8,6 +8,33 @@ use serde::Serialize;
 use super::Stress;
 use super::draw::Draw;
 
+/// Settings of a machine that has an order to vary.
+pub trait Reorder: Clone {
+    /// The order of what waits.
+    fn order(&self) -> Order;
+
+    /// How much may be under way at once.
+    fn concurrency(&self) -> Concurrency;
+
+    /// The same settings with another order and width.
+    #[must_use]
+    fn reordered(&self, order: Order, concurrency: Concurrency) -> Self;
+}
+
+impl Reorder for Config {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        self.concurrency
+    }
+
+    fn reordered(&self, order: Order, concurrency: Concurrency) -> Self {
+        Self { order, concurrency, ..self.clone() }
+    }
+}
+
 /// Everything in which a run may differ from the baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Setting {
@@ -88,22 +115,22 @@ impl Setting {
 }
 
 /// The input, and the settings of all runs.
-pub(super) struct Plan {
-    config: Config,
+pub(super) struct Plan<S> {
+    settings: S,
     case: Case,
     how: Stress,
 }
 
-impl Plan {
-    pub(super) fn new(config: Config, case: Case, how: &Stress) -> Self {
-        Self { config, case, how: how.clone() }
+impl<S: Reorder> Plan<S> {
+    pub(super) fn new(settings: S, case: Case, how: &Stress) -> Self {
+        Self { settings, case, how: how.clone() }
     }
 
     pub(super) fn baseline(&self) -> Setting {
         Setting {
             seeds: (0..self.case.seeds.len()).collect(),
-            order: self.config.order,
-            concurrency: self.config.concurrency,
+            order: self.settings.order(),
+            concurrency: self.settings.concurrency(),
             delays: None,
         }
     }
@@ -171,14 +198,10 @@ impl Plan {
     }
 
     /// What the engine is given.
-    pub(super) fn input(&self, setting: &Setting) -> (Config, Case) {
-        let config = Config {
-            order: setting.order,
-            concurrency: setting.concurrency,
-            ..self.config.clone()
-        };
+    pub(super) fn input(&self, setting: &Setting) -> (S, Case) {
+        let settings = self.settings.reordered(setting.order, setting.concurrency);
         let seeds = setting.seeds.iter().filter_map(|&seed| self.case.seeds.get(seed)).cloned();
-        (config, Case { seeds: seeds.collect(), ..self.case.clone() })
+        (settings, Case { seeds: seeds.collect(), ..self.case.clone() })
     }
 }
 

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{AbductivePolicy, ContextContract, Digest};
+use eog_core::{Digest, Machine, Responder};
 
 use super::compare::{disagreements, parting};
 use super::report::{DelaysAlone, Outcome, Pair, Shrinking, Side};
-use super::setting::{Factor, Plan, Setting};
+use super::setting::{Factor, Plan, Reorder, Setting};
 use super::{Lab, Progress};
 use crate::engine::Finished;
 
 /// The search for the smallest setting whose outcome differs from the baseline's.
-pub(super) struct Search {
+pub(super) struct Search<M> {
     baseline: Setting,
     outcome: Outcome,
     /// Runs that differ, as they were drawn.
     differing: Vec<(u32, Setting)>,
-    smallest: Option<Smallest>,
+    smallest: Option<Smallest<M>>,
     /// Settings whose outcome is that of the baseline.
     agreeing: BTreeSet<Digest>,
     /// Settings whose outcome is another.
@@ -26,11 +26,11 @@ pub(super) struct Search {
     gave_up: bool,
 }
 
-struct Smallest {
+struct Smallest<M> {
     size: Size,
     run: u32,
     setting: Setting,
-    finished: Finished,
+    finished: Finished<M>,
 }
 
 /// What makes a setting small: few factors, few displaced seeds, not far displaced, a short
@@ -48,8 +48,8 @@ struct Size {
 /// No more runs are to be made.
 struct Ended;
 
-impl Search {
-    pub(super) fn new(plan: &Plan, baseline: &Finished, at_most: u32) -> Self {
+impl<M: Machine<Settings: Reorder>> Search<M> {
+    pub(super) fn new(plan: &Plan<M::Settings>, baseline: &Finished<M>, at_most: u32) -> Self {
         Self {
             baseline: plan.baseline(),
             outcome: Outcome::of(&baseline.conclusion()),
@@ -64,14 +64,14 @@ impl Search {
     }
 
     /// Takes in what a drawn run led to.
-    pub(super) fn found(&mut self, run: u32, setting: Setting, ran: Finished) {
+    pub(super) fn found(&mut self, run: u32, setting: Setting, ran: Finished<M>) {
         if self.judge(run, &setting, ran) {
             self.differing.push((run, setting));
         }
     }
 
     /// Whether a run differs from the baseline. The smallest that does is kept.
-    fn judge(&mut self, run: u32, setting: &Setting, ran: Finished) -> bool {
+    fn judge(&mut self, run: u32, setting: &Setting, ran: Finished<M>) -> bool {
         if Outcome::of(&ran.conclusion()) == self.outcome {
             self.agreeing.insert(Digest::of(setting));
             return false;
@@ -93,9 +93,9 @@ impl Search {
     }
 
     /// Makes every differing run smaller, the smallest first, as far as the allowed runs reach.
-    pub(super) async fn shrink<C: ContextContract, P: AbductivePolicy>(
+    pub(super) async fn shrink<R: Responder<M::Question>>(
         &mut self,
-        lab: &mut Lab<'_, C, P>,
+        lab: &mut Lab<'_, M, R>,
         delays: &mut DelaysAlone,
     ) {
         let mut differing = std::mem::take(&mut self.differing);
@@ -107,9 +107,9 @@ impl Search {
         }
     }
 
-    async fn shrink_one<C: ContextContract, P: AbductivePolicy>(
+    async fn shrink_one<R: Responder<M::Question>>(
         &mut self,
-        lab: &mut Lab<'_, C, P>,
+        lab: &mut Lab<'_, M, R>,
         delays: &mut DelaysAlone,
         run: u32,
         setting: &Setting,
@@ -139,9 +139,9 @@ impl Search {
     }
 
     /// The setting with as few of its factors as possible: all choices of that many that differ.
-    async fn fewest_factors<C: ContextContract, P: AbductivePolicy>(
+    async fn fewest_factors<R: Responder<M::Question>>(
         &mut self,
-        lab: &mut Lab<'_, C, P>,
+        lab: &mut Lab<'_, M, R>,
         run: u32,
         setting: &Setting,
     ) -> Result<Vec<Setting>, Ended> {
@@ -162,9 +162,9 @@ impl Search {
     }
 
     /// Puts seeds back to their places, in ever smaller parts, while the outcome still differs.
-    async fn fewest_seeds<C: ContextContract, P: AbductivePolicy>(
+    async fn fewest_seeds<R: Responder<M::Question>>(
         &mut self,
-        lab: &mut Lab<'_, C, P>,
+        lab: &mut Lab<'_, M, R>,
         run: u32,
         setting: Setting,
     ) -> Result<(), Ended> {
@@ -201,9 +201,9 @@ impl Search {
     }
 
     /// Whether the outcome of a setting differs from the baseline's. Runs it unless that is known.
-    async fn differs<C: ContextContract, P: AbductivePolicy>(
+    async fn differs<R: Responder<M::Question>>(
         &mut self,
-        lab: &mut Lab<'_, C, P>,
+        lab: &mut Lab<'_, M, R>,
         run: u32,
         setting: &Setting,
     ) -> Result<bool, Ended> {
@@ -228,7 +228,11 @@ impl Search {
         Shrinking { runs: self.runs, at_most: self.at_most, gave_up: self.gave_up }
     }
 
-    pub(super) fn into_pair(self, plan: &Plan, baseline: &Finished) -> Option<Pair> {
+    pub(super) fn into_pair(
+        self,
+        plan: &Plan<M::Settings>,
+        baseline: &Finished<M>,
+    ) -> Option<Pair<M::Body>> {
         let Smallest { run, setting, finished, .. } = self.smallest?;
         Some(Pair {
             run,

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use eog_core::{Entry, EntryBody, Ledger, Opened};
+use eog_core::{Body, Entry, EntryBody, Ledger, Opening};
+use serde_json::Value;
 
 /// How two ledgers compare.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub struct Difference<B = EntryBody> {
     /// Settings in which the two inputs differ.
     pub settings: Vec<ChangedSetting>,
     /// Whether the two cases (topology, window, alerts, seeds) differ.
     pub other_case: bool,
     /// Where the courses part; inputs are told apart above.
-    pub parting: Parting,
+    pub parting: Parting<B>,
 }
 
 /// A setting of the controller that differs.
@@ -29,7 +30,7 @@ pub struct ChangedSetting {
 
 /// Where the courses of two runs part.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Parting {
+pub enum Parting<B = EntryBody> {
     /// Nowhere.
     Never,
     /// One ends where the other goes on.
@@ -42,13 +43,13 @@ pub enum Parting {
     /// At an entry.
     At {
         /// That entry in the first ledger.
-        first: Arc<Entry>,
+        first: Arc<Entry<B>>,
         /// That entry in the second ledger.
-        second: Arc<Entry>,
+        second: Arc<Entry<B>>,
     },
 }
 
-impl Difference {
+impl<B: Body> Difference<B> {
     /// Whether the ledgers are equal.
     pub fn is_none(&self) -> bool {
         self.settings.is_empty() && !self.other_case && self.parting == Parting::Never
@@ -56,10 +57,10 @@ impl Difference {
 }
 
 /// Compares two ledgers: their inputs, then entry by entry what happened.
-pub fn diff(first: &Ledger, second: &Ledger) -> Difference {
+pub fn diff<B: Body>(first: &Ledger<B>, second: &Ledger<B>) -> Difference<B> {
     let (a, b) = (first.entries(), second.entries());
-    let (settings, other_case) = match (opened(a), opened(b)) {
-        (Some(a), Some(b)) => (settings(a, b), a.case != b.case),
+    let (settings, other_case) = match (first.opening(), second.opening()) {
+        (Some(a), Some(b)) => (settings(&a, &b), a.case != b.case),
         _ => (Vec::new(), a.is_empty() != b.is_empty()),
     };
     // Hashes differ from the first difference on; the bodies tell whether the courses do.
@@ -75,23 +76,21 @@ pub fn diff(first: &Ledger, second: &Ledger) -> Difference {
     Difference { settings, other_case, parting }
 }
 
-fn opened(entries: &[Arc<Entry>]) -> Option<&Opened> {
-    match &entries.first()?.body {
-        EntryBody::Opened(opened) => Some(opened),
-        _ => None,
-    }
-}
-
-fn settings(a: &Opened, b: &Opened) -> Vec<ChangedSetting> {
-    let fields = |opened: &Opened| match serde_json::to_value(&opened.config) {
-        Ok(serde_json::Value::Object(fields)) => fields.into_iter().collect(),
-        _ => BTreeMap::new(),
+fn settings(a: &Opening<'_>, b: &Opening<'_>) -> Vec<ChangedSetting> {
+    let fields = |opening: &Opening<'_>| {
+        let mut fields: BTreeMap<String, Value> = match opening.settings() {
+            Value::Object(fields) => fields.into_iter().collect(),
+            _ => BTreeMap::new(),
+        };
+        // Who judges is told like any other setting, where a ledger says so.
+        fields.extend(opening.policy.map(|policy| ("policy".to_owned(), policy.into())));
+        fields
     };
     let (a, b) = (fields(a), fields(b));
     // A setting may be absent from either, such as who judges.
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
     let differing = names.filter(|name| a.get(*name) != b.get(*name));
-    let value = |value: Option<&serde_json::Value>| {
+    let value = |value: Option<&Value>| {
         value.map_or_else(|| "not recorded".to_owned(), ToString::to_string)
     };
     differing

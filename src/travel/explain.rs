@@ -1,15 +1,23 @@
 //! Why an entity has its label: its evaluations, what it heard in between, and which single
 //! findings and messages the last decision hangs on.
 
+use std::sync::Arc;
+
 use eog_core::{
-    AbductivePolicy, Belief, ChangeCause, Claim, ClaimEdge, ContextPacket, Controller, EntityId,
-    Evaluation, EvidenceId, Label, Ledger, Reason, RecordedAnswer, RestoreError,
+    AbductivePolicy, Belief, BoxFuture, ChangeCause, Claim, ClaimEdge, ContextPacket, Controller,
+    Decision, EntityId, Evaluation, EvidenceId, Failure, FailureKind, Inquiry, Label, Ledger,
+    ReadMessage, Reason, RecordedAnswer, Replay, Reply, Responder, Response, RestoreError,
 };
 
-use super::packet_of;
+use super::packet_before;
+use crate::engine::Limits;
+use crate::engine::call::Caller;
 
 /// At most this many claims of a message are told.
 const MAX_CLAIMS: usize = 3;
+
+/// So many time-outs in a row, and the policy is asked no more.
+const GIVE_UP_AFTER: u32 = 2;
 
 /// Why an entity has its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +33,9 @@ pub struct Explanation {
     /// What its last decision hangs on. Empty unless `again` is [`Again::Same`], and where no single
     /// thing decides.
     pub hangs_on: Vec<Dependence>,
+    /// Parts that the policy could not be asked about: whether the decision depends on them is not
+    /// known.
+    pub unanswered: Vec<Unanswered>,
 }
 
 /// What a policy says of the whole packet of a decision when it is asked again.
@@ -72,6 +83,16 @@ pub struct Heard {
 }
 
 impl Heard {
+    fn of(read: ReadMessage) -> Self {
+        let ReadMessage { message, entry, .. } = read;
+        Self {
+            entry,
+            sender: message.sender,
+            label: message.belief.label,
+            claims: message.belief.claims.iter().map(Claim::edge).collect(),
+        }
+    }
+
     /// What was heard, in words: `processor is Symptom: gateway → processor`. At most 3 claims;
     /// those about the entity first, for it is their loss or gain that can convince it.
     pub fn in_words(&self, about: &EntityId) -> String {
@@ -100,6 +121,15 @@ pub struct Dependence {
     pub summary: String,
 }
 
+/// A part of a packet that the policy could not be asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What was to be taken away.
+    pub without: Part,
+    /// Why there is no answer.
+    pub reason: String,
+}
+
 /// A part of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -113,7 +143,8 @@ pub enum Part {
 ///
 /// With a policy, its last packet is judged again: first whole, and if that gives the recorded label
 /// again, without each finding and each message in turn. Those that decide the label are named. The
-/// policy is asked once for each of them.
+/// policy is asked once for each of them, within the limits of any run: time-out, retries, panics. After
+/// two time-outs in a row it is left alone; what could not be asked is said.
 ///
 /// # Errors
 /// [`RestoreError`] when the ledger does not follow by the rules of this program.
@@ -121,50 +152,42 @@ pub async fn explain(
     ledger: &Ledger,
     entity: &EntityId,
     policy: Option<&dyn AbductivePolicy>,
+    limits: Limits,
 ) -> Result<Explanation, RestoreError> {
-    let controller = Controller::restore(ledger)?;
+    let mut replay = Replay::<Controller>::new(ledger)?;
     let mut steps: Vec<Step> = Vec::new();
-    let mut heard: Vec<Heard> = Vec::new();
-    for entry in ledger.entries() {
-        let Some(evaluation) = entry.evaluation() else { continue };
-        if evaluation.entity == *entity {
-            steps.push(step(entry.seq, evaluation, std::mem::take(&mut heard)));
-        } else if evaluation.outcome.broadcast_to.contains(entity) {
-            heard.retain(|earlier| earlier.sender != evaluation.entity);
-            heard.push(Heard {
-                entry: entry.seq,
-                sender: evaluation.entity.clone(),
-                label: evaluation.outcome.belief.label,
-                claims: evaluation.outcome.belief.claims.iter().map(Claim::edge).collect(),
-            });
+    let mut last_packet = None;
+    while let Some(next) = replay.peek() {
+        if let Some(evaluation) = next.evaluation().filter(|one| one.entity == *entity) {
+            let controller = replay.machine();
+            let read = controller.dispatched_with(entity).unwrap_or_default();
+            let heard = read.into_iter().filter(|read| read.new).map(Heard::of).collect();
+            steps.push(step(next.seq, evaluation, heard));
+            last_packet = packet_before(controller, ledger, evaluation);
         }
+        replay.step()?;
     }
-    let (mut again, mut hangs_on) = (Again::NotAsked, Vec::new());
-    if let (Some(policy), Some(last)) = (policy, steps.last())
-        && let Some(label) = decided(ledger, last.entry)
-        && let Some(packet) = packet_of(ledger, last.entry)?
-    {
-        again = match policy.decide(&packet).await {
-            Ok(answer) if answer.decision.label == label => Again::Same,
-            Ok(answer) => Again::Other(answer.decision.label),
-            Err(failure) => Again::Failed(failure.to_string()),
-        };
-        if again == Again::Same {
-            hangs_on = dependences(&packet, label, policy).await;
-        }
-    }
-    Ok(Explanation {
+    let belief = replay.machine().belief(entity).cloned();
+    let mut explanation = Explanation {
         entity: entity.clone(),
-        belief: controller.belief(entity).cloned(),
+        belief,
         steps,
-        again,
-        hangs_on,
-    })
+        again: Again::NotAsked,
+        hangs_on: Vec::new(),
+        unanswered: Vec::new(),
+    };
+    if let (Some(policy), Some(packet)) = (policy, last_packet)
+        && let Some(label) = explanation.steps.last().and_then(|last| decided(ledger, last.entry))
+    {
+        let again = Asking { caller: Caller::new(PolicyAlone(policy), limits), label };
+        again.ask(&packet, &mut explanation).await;
+    }
+    Ok(explanation)
 }
 
 /// The label that the policy gave in an evaluation, before the rules made a belief of it.
 fn decided(ledger: &Ledger, seq: u64) -> Option<Label> {
-    let entry = ledger.entries().iter().find(|entry| entry.seq == seq)?;
+    let entry = ledger.entry(seq)?;
     match &entry.evaluation()?.answer {
         RecordedAnswer::Decided(decision) => Some(decision.label),
         RecordedAnswer::Remembered { entry } if *entry < seq => decided(ledger, *entry),
@@ -183,27 +206,84 @@ fn step(entry: u64, evaluation: &Evaluation, heard: Vec<Heard>) -> Step {
     }
 }
 
-/// Asks the policy about the packet without each of its parts.
-async fn dependences(
-    packet: &ContextPacket,
+/// Answers decisions alone: packets of a ledger have their contexts.
+struct PolicyAlone<'p>(&'p dyn AbductivePolicy);
+
+impl Responder<Inquiry> for PolicyAlone<'_> {
+    fn respond<'a>(
+        &'a self,
+        question: &'a Inquiry,
+    ) -> BoxFuture<'a, Result<Response<Reply>, Failure>> {
+        Box::pin(async move {
+            let Inquiry::Decision(packet) = question else {
+                return Err(Failure::context("no context is fetched to explain a decision"));
+            };
+            let answer = self.0.decide(packet).await.map_err(Failure::of_policy)?;
+            Ok(Reply::Decision(answer.decision).into())
+        })
+    }
+}
+
+/// Asks the policy about the packet of a decision again.
+struct Asking<'p> {
+    caller: Caller<PolicyAlone<'p>>,
+    /// The label that was given.
     label: Label,
-    policy: &dyn AbductivePolicy,
-) -> Vec<Dependence> {
-    let findings = packet.context.findings.iter().map(|f| Part::Finding(f.id().clone()));
-    let messages = packet.inbox.iter().map(|message| Part::Message(message.sender.clone()));
-    let mut dependences = Vec::new();
-    for without in findings.chain(messages) {
-        let mut less = packet.clone();
-        match &without {
-            Part::Finding(id) => less.context.findings.retain(|finding| finding.id() != id),
-            Part::Message(sender) => less.inbox.retain(|message| message.sender != *sender),
+}
+
+impl Asking<'_> {
+    /// About the whole packet, then about the packet without each of its parts.
+    async fn ask(&self, packet: &ContextPacket, explanation: &mut Explanation) {
+        explanation.again = match self.decide(packet.clone()).await {
+            Ok(decision) if decision.label == self.label => Again::Same,
+            Ok(decision) => Again::Other(decision.label),
+            Err(failure) => Again::Failed(failure.to_string()),
+        };
+        if explanation.again != Again::Same {
+            return;
         }
-        // A policy that fails on a packet says nothing about it.
-        let Ok(answer) = policy.decide(&less).await else { continue };
-        if answer.decision.label != label {
-            let (label, summary) = (answer.decision.label, answer.decision.summary);
-            dependences.push(Dependence { without, label, summary });
+        let findings = packet.context.findings.iter().map(|f| Part::Finding(f.id().clone()));
+        let messages = packet.inbox.iter().map(|message| Part::Message(message.sender.clone()));
+        let mut time_outs = 0;
+        for without in findings.chain(messages) {
+            if time_outs == GIVE_UP_AFTER {
+                let reason = "the policy had stopped answering in time".to_owned();
+                explanation.unanswered.push(Unanswered { without, reason });
+                continue;
+            }
+            match self.decide(less(packet, &without)).await {
+                Ok(decision) => {
+                    time_outs = 0;
+                    if decision.label != self.label {
+                        let Decision { label, summary, .. } = decision;
+                        explanation.hangs_on.push(Dependence { without, label, summary });
+                    }
+                }
+                Err(failure) => {
+                    let timed_out = failure.kind == FailureKind::PolicyTimedOut;
+                    time_outs = if timed_out { time_outs + 1 } else { 0 };
+                    let reason = failure.to_string();
+                    explanation.unanswered.push(Unanswered { without, reason });
+                }
+            }
         }
     }
-    dependences
+
+    async fn decide(&self, packet: ContextPacket) -> Result<Decision, Failure> {
+        let called = self.caller.ask(&Inquiry::Decision(Arc::new(packet))).await;
+        match called.result?.answer {
+            Reply::Decision(decision) => Ok(decision),
+            Reply::Context(_) => Err(Failure::policy("it returned a context, not a decision")),
+        }
+    }
+}
+
+/// A packet without one of its parts.
+fn less(packet: &ContextPacket, without: &Part) -> ContextPacket {
+    let mut less = packet.clone();
+    match without {
+        Part::Finding(id) => less.context.findings.retain(|finding| finding.id() != id),
+        Part::Message(sender) => less.inbox.retain(|message| message.sender != *sender),
+    }
+    less
 }

@@ -1,7 +1,7 @@
 //! Why an entity was never judged.
 
 use eog_core::{
-    ActivationRefusal, Controller, EntityId, EntryBody, Label, Ledger, Output, Reason, Refusal,
+    ActivationRefusal, Controller, EntityId, EntryBody, Label, Ledger, Reason, Refusal,
     RestoreError, StopReason,
 };
 
@@ -51,14 +51,10 @@ pub fn unjudged(ledger: &Ledger, entity: &EntityId) -> Result<Option<Unjudged>, 
     if ledger.evaluations().any(|evaluation| evaluation.entity == *entity) {
         return Ok(None);
     }
-    let mut controller = Controller::restore(ledger)?;
+    let controller = Controller::restore(ledger)?;
     let waiting = controller.active().find(|(waiting, _)| *waiting == entity);
     if let Some((_, reason)) = waiting {
-        let stop = match controller.poll() {
-            Output::Done(stop) => Some(stop),
-            _ => None,
-        };
-        return Ok(Some(Unjudged::Waiting { reason, stop }));
+        return Ok(Some(Unjudged::Waiting { reason, stop: controller.stop() }));
     }
     if let Some(refused) = refused(ledger, entity) {
         return Ok(Some(refused));

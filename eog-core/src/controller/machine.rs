@@ -4,12 +4,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::{Checkpoint, Controller};
+use crate::belief::Message;
 use crate::budget::Spent;
 use crate::case::Case;
 use crate::conclude::Conclusion;
 use crate::config::Config;
 use crate::diagnosis::Diagnosis;
 use crate::entry_body::EntryBody;
+use crate::ids::EntityId;
 use crate::inquiry::{Inquiry, Reply};
 use crate::ledger::{Entry, Ledger};
 use crate::machine::{Input, InputError, Machine, OfMachine, Output};
@@ -66,6 +68,10 @@ impl Machine for Controller {
 
     fn diagnosis(&self) -> Diagnosis {
         self.diagnosis()
+    }
+
+    fn inbox(&self, entity: &EntityId) -> Vec<(Message, bool)> {
+        self.inbox(entity)
     }
 
     fn in_flight(&self) -> u32 {

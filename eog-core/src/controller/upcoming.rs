@@ -4,12 +4,25 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use super::{Controller, message};
+use crate::belief::Message;
 use crate::budget::BudgetKind;
 use crate::config::Order;
 use crate::contract::ContextRequest;
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::packet::{ContextPacket, LocalContext};
+use crate::state::Broadcast;
+
+/// A message that an evaluation was dispatched with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadMessage {
+    /// The message.
+    pub message: Message,
+    /// The entry that sent it.
+    pub entry: u64,
+    /// Whether it had come since the evaluation before.
+    pub new: bool,
+}
 
 impl Controller {
     /// The contexts of the evaluations that will be dispatched next, the likeliest first; at most
@@ -70,6 +83,18 @@ impl Controller {
                 .map(|(sender, received)| message(sender, &received.broadcast.belief))
                 .collect(),
         }
+    }
+
+    /// The messages that the evaluation of an entity was dispatched with, by sender, whatever has come
+    /// since. Nothing when the entity is not under way.
+    pub fn dispatched_with(&self, entity: &EntityId) -> Option<Vec<ReadMessage>> {
+        let slot = self.in_flight.iter().find(|slot| slot.activation.entity == *entity)?;
+        let read = |(sender, sent): &(EntityId, Broadcast)| ReadMessage {
+            message: message(sender, &sent.belief),
+            entry: sent.entry,
+            new: slot.cleared.contains_key(sender),
+        };
+        Some(slot.inbox.iter().map(read).collect())
     }
 
     /// The packet that a context goes into, of an evaluation that is under way: with what its dispatch
