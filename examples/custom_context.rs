@@ -36,7 +36,7 @@ pub(crate) async fn investigate() -> Result<String, Box<dyn Error>> {
     let finished = Engine::new(ShiftLog, policy).investigate(Config::default(), case).await;
 
     let mut report = String::new();
-    for (entity, belief) in finished.controller.beliefs() {
+    for (entity, belief) in finished.machine.beliefs() {
         report += &format!("{entity}: {}: {}\n", belief.label, belief.summary);
     }
     let origins = finished.conclusion().frontier.into_iter().flat_map(|group| group.origins);

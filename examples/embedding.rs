@@ -47,7 +47,7 @@ pub(crate) async fn investigate() -> Result<String, Box<dyn Error>> {
     let mut report = format!("confidence: {}\n", conclusion.confidence);
     for group in &conclusion.frontier {
         for origin in &group.origins {
-            let why = finished.controller.belief(origin).map_or("", |belief| &belief.summary);
+            let why = finished.machine.belief(origin).map_or("", |belief| &belief.summary);
             report += &format!("origin: {origin}: {why}\n");
         }
     }

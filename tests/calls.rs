@@ -347,7 +347,7 @@ async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     // Answers whose entries find no room.
     let (recorder, path) = beside("full");
     let disk = eog_testkit::SimDisk::new();
-    let (journal, _) = eog::Journal::on(disk.clone()).expect("it is empty");
+    let (journal, _) = eog::Journal::on::<eog::EntryBody>(disk.clone()).expect("it is empty");
     disk.full_at(2_200);
     let ended = Engine::new(MemoryContext::default(), Paid { usage, decide: healthy })
         .with_journal(journal)
@@ -358,6 +358,6 @@ async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     let (spent, last) = in_file(&path);
     assert!(spent.tokens_in >= ended.spent().usage.tokens_in, "{spent:?}");
     disk.mend();
-    let stored = eog::Journal::on(disk).expect("it is whole").0.entries();
+    let stored = eog::Journal::on::<eog::EntryBody>(disk).expect("it is whole").0.entries();
     assert!(matches!(last, Some(SideRecord::Stopped { entries, .. }) if entries == stored));
 }

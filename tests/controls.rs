@@ -7,7 +7,7 @@ use std::time::Duration;
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Budget, Config, ContextPacket, Decision, Edge,
     EffectDirection, Engine, Event, EventStream, Failure, Handle, Label, Limits, Observation,
-    StopReason,
+    QuestionKind, StopReason,
 };
 use eog_testkit::{
     Call, Faulty, MemoryContext, Recorder, alert, assert_that, entity, finding, healthy, origin,
@@ -21,7 +21,8 @@ fn all_healthy() -> impl AbductivePolicy {
 /// Waits until the policy is asked about this entity.
 async fn until_deciding(events: &mut EventStream, name: &str) {
     while let Some(event) = events.next().await {
-        if matches!(&event, Event::Deciding { entity } if entity.as_str() == name) {
+        if matches!(&event, Event::Asking { about, kind: QuestionKind::Policy } if about.as_str() == name)
+        {
             return;
         }
     }
@@ -41,7 +42,7 @@ async fn cancelling_discards_the_call_and_keeps_its_entity_queued() {
     handle.cancel();
     let ended = run.await.expect("it does not panic");
     assert_that(&ended).evaluated(["a"]).stopped(StopReason::Cancelled).is_intact();
-    let waiting: Vec<&str> = ended.controller.active().map(|(name, _)| name.as_str()).collect();
+    let waiting: Vec<&str> = ended.machine.active().map(|(name, _)| name.as_str()).collect();
     assert_eq!(waiting, ["b", "c"]);
     assert_eq!(ended.spent().hops, 1, "the discarded call is no hop");
 }
@@ -99,7 +100,7 @@ async fn an_observation_while_running_joins_in_between_two_commits() {
     }
     let ended = run.await.expect("it does not panic");
     assert_that(&ended).evaluated(["a", "b", "c", "a"]).converged().is_intact();
-    assert_eq!(ended.controller.anomalies().len(), 1);
+    assert_eq!(ended.machine.anomalies().len(), 1);
 }
 
 /// A policy that brings news from outside while it judges the last entity.

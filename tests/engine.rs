@@ -9,7 +9,7 @@ use std::time::Duration;
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Budget, BudgetKind, Case, Concurrency, Config,
     ContextContract, ContextPacket, ContextRequest, Decision, Engine, Event, EventStream, Failure,
-    FailureKind, Finished, Label, Limits, LocalContext, StopReason, Usage,
+    FailureKind, Finished, Label, Limits, LocalContext, QuestionKind, StopReason, Usage,
 };
 use eog_testkit::{
     Call, Faulty, MemoryContext, assert_that, case, finding, healthy, policy_fn, seeded,
@@ -39,8 +39,8 @@ async fn told(mut events: EventStream) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(event) = events.next().await {
         lines.push(match event {
-            Event::Fetching { entity, visit } => format!("fetching {entity} {visit}"),
-            Event::Deciding { entity } => format!("deciding {entity}"),
+            Event::Asking { about, kind: QuestionKind::Context } => format!("fetching {about}"),
+            Event::Asking { about, kind: QuestionKind::Policy } => format!("deciding {about}"),
             Event::Appended(entry) => format!("appended {}", entry.seq),
             other => format!("{other:?}"),
         });
@@ -61,13 +61,13 @@ async fn events_tell_each_step_in_order() {
     assert_that(&ended).evaluated(["web", "db", "web"]).stopped(CONVERGED);
     let expected = [
         "appended 0",
-        "fetching web 1",
+        "fetching web",
         "deciding web",
         "appended 1",
-        "fetching db 1",
+        "fetching db",
         "deciding db",
         "appended 2",
-        "fetching web 2",
+        "fetching web",
         "deciding web",
         "appended 3",
         "Stopped(Converged { refused_wakes: 0 })",
@@ -179,7 +179,7 @@ async fn a_deadline_commits_what_is_under_way() {
 
 /// Entities that are still to be evaluated.
 fn waiting(ended: &Finished) -> Vec<&str> {
-    ended.controller.active().map(|(entity, _)| entity.as_str()).collect()
+    ended.machine.active().map(|(entity, _)| entity.as_str()).collect()
 }
 
 fn window(width: u32) -> Config {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use eog::stress::{Cancelled, Factor, Progress, Report, Stress, Watch, stress};
 use eog::{
-    AbductivePolicy, Case, Config, ContextContract, ContextPacket, Decision, EntityId, Failure,
-    Label, Limits, StopReason,
+    AbductivePolicy, Case, Config, ContextAndPolicy, ContextContract, ContextPacket, Decision,
+    EntityId, Failure, Label, Limits, StopReason,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{
@@ -34,8 +34,12 @@ fn first_come(packet: &ContextPacket) -> Decision {
     }
 }
 
+fn world<P>(policy: P) -> ContextAndPolicy<MemoryContext, P> {
+    ContextAndPolicy { contract: evidence(), policy }
+}
+
 async fn stressed(policy: impl AbductivePolicy, how: &Stress) -> Report {
-    let report = stress(Config::default(), feud(), evidence(), policy, how, Watch::default()).await;
+    let report = stress(Config::default(), feud(), world(policy), how, Watch::default()).await;
     report.expect("nobody cancels it")
 }
 
@@ -132,7 +136,14 @@ async fn nothing_is_asked_twice_so_moods_change_nothing() {
     let contract = Recorder::new(evidence());
     let how = Stress { delay_runs: 20, ..Stress::default() };
     let watch = Watch::default();
-    let report = stress(Config::default(), feud(), &contract, &policy, &how, watch).await;
+    let report = stress(
+        Config::default(),
+        feud(),
+        ContextAndPolicy { contract: &contract, policy: &policy },
+        &how,
+        watch,
+    )
+    .await;
     let report = report.expect("nobody cancels it");
     assert_eq!(report.delays_alone.identical, 20);
     assert!(report.baseline.failures > 0, "a failure was kept, too");
@@ -154,7 +165,14 @@ async fn panics_and_time_outs_are_answers_that_are_kept() {
     let contract = Faulty::new(evidence()).hang(Call::nth_of("d", 1));
     let limits = Limits { context_timeout: Duration::from_secs(5), ..Limits::default() };
     let how = Stress { limits, ..Stress::default() };
-    let report = stress(Config::default(), feud(), contract, policy, &how, Watch::default()).await;
+    let report = stress(
+        Config::default(),
+        feud(),
+        ContextAndPolicy { contract, policy },
+        &how,
+        Watch::default(),
+    )
+    .await;
     let report = report.expect("nobody cancels it");
     assert_eq!(report.baseline.failures, 2);
     assert_eq!((report.same_outcome, report.delays_alone.identical), (40, 8));
@@ -178,7 +196,7 @@ async fn cancelled_at(step: impl Fn(Progress) -> bool + Send + Sync) -> Result<R
     };
     let watch = Watch::default().with_progress(&mut progress).with_controls(controls);
     let policy = policy_fn(first_come);
-    stress(Config::default(), feud(), evidence(), policy, &Stress::default(), watch).await
+    stress(Config::default(), feud(), world(policy), &Stress::default(), watch).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -198,7 +216,14 @@ async fn the_shipped_incident_is_robust() {
     let contract: &dyn ContextContract = &BundleContext::new(bundle);
     let policy = EvidencePolicy::default();
     let how = Stress::default();
-    let report = stress(Config::default(), case, contract, policy, &how, Watch::default()).await;
+    let report = stress(
+        Config::default(),
+        case,
+        ContextAndPolicy { contract, policy },
+        &how,
+        Watch::default(),
+    )
+    .await;
     let report = report.expect("nobody cancels it");
     assert_eq!((report.runs, report.same_outcome), (40, 40), "{:#?}", report.frontiers);
     assert_eq!(report.delays_alone.identical, 8);

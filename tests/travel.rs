@@ -40,7 +40,8 @@ async fn an_explanation_tells_what_was_heard_before_a_change_of_mind() {
     let (finished, _) = flash_sale(Config::default()).await;
     let policy = EvidencePolicy::default();
     let database = entity("database");
-    let explanation = explain(finished.ledger(), &database, Some(&policy)).await;
+    let explanation =
+        explain(finished.ledger(), &database, Some(&policy), eog::Limits::default()).await;
     let explanation = explanation.expect("the ledger follows");
     let labels: Vec<Label> = explanation.steps.iter().map(|step| step.belief.label).collect();
     assert_eq!(labels, [Label::Origin, Label::Symptom]);
@@ -61,7 +62,8 @@ async fn an_explanation_tells_what_was_heard_before_a_change_of_mind() {
 
     // The frontend is an origin by its change and the traffic that rose with it.
     let frontend = entity("frontend");
-    let explanation = explain(finished.ledger(), &frontend, Some(&policy)).await;
+    let explanation =
+        explain(finished.ledger(), &frontend, Some(&policy), eog::Limits::default()).await;
     let explanation = explanation.expect("the ledger follows");
     let kinds: Vec<&str> = explanation
         .hangs_on
@@ -78,7 +80,8 @@ async fn an_explanation_tells_what_was_heard_before_a_change_of_mind() {
 #[tokio::test]
 async fn an_entity_that_was_never_evaluated_has_no_steps() {
     let (finished, _) = flash_sale(Config::default()).await;
-    let explanation = explain(finished.ledger(), &entity("mailer"), None).await;
+    let explanation =
+        explain(finished.ledger(), &entity("mailer"), None, eog::Limits::default()).await;
     let explanation = explanation.expect("the ledger follows");
     assert_eq!((explanation.belief, explanation.steps.len()), (None, 0));
 }
@@ -143,6 +146,7 @@ async fn a_restored_run_goes_on_in_the_engine_s_place() {
     let (finished, _) = flash_sale(Config::default()).await;
     let restored = Controller::restore(finished.ledger()).expect("the ledger follows");
     assert_eq!(restored.conclusion(), finished.conclusion());
-    let explanation = explain(finished.ledger(), &entity("gateway"), Some(&Nobody)).await;
+    let explanation =
+        explain(finished.ledger(), &entity("gateway"), Some(&Nobody), eog::Limits::default()).await;
     assert!(explanation.expect("the ledger follows").hangs_on.is_empty());
 }

@@ -294,6 +294,13 @@ pub(crate) struct Calls {
     retries: u32,
 }
 
+/// What holds where nothing is said.
+impl Default for Calls {
+    fn default() -> Self {
+        Self { policy_calls: None, context_calls: None, retries: 2 }
+    }
+}
+
 impl Calls {
     pub(crate) fn limits(&self, policy: &PolicyChoice, policy_timeout: Option<Duration>) -> Limits {
         // Requests to models are tried again one by one, where it is known what may be.

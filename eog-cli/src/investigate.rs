@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use eog::{
-    AbductivePolicy, Budget, CallRecorder, Case, Concurrency, Config, ContextContract, Engine,
-    EntryBody, Finished, Journal, Ledger, RecordError, StopReason, Usage, Window,
+    AbductivePolicy, Budget, CallRecorder, Case, Concurrency, Config, ContextAndPolicy,
+    ContextContract, Engine, EntryBody, Finished, Journal, Ledger, RecordError, StopReason, Usage,
+    Window,
 };
 use eog_prompts::{Finalizer, Material, Narrative, Opening};
 use serde::{Deserialize, Serialize};
@@ -284,7 +285,7 @@ impl Work<'_> {
         finalizer: &Finalizer,
         finished: &Finished,
     ) -> Result<(Narrative, bool), CliError> {
-        let material = Material::of(&finished.controller);
+        let material = Material::of(&finished.machine);
         Ok(runtime()?.block_on(async {
             tokio::select! {
                 biased;
@@ -443,7 +444,8 @@ pub(crate) fn end_runtime() {
     drop(RUNTIME.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
-pub(crate) type AnyEngine = Engine<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>;
+pub(crate) type AnyEngine =
+    Engine<ContextAndPolicy<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>>;
 
 /// Drives the engine; Ctrl-C cancels it, and what was found so far is still reported.
 fn drive(

@@ -43,7 +43,7 @@ impl Onward<'_> {
             }
             StopReason::BudgetExhausted { .. } => {
                 let at = finished.ledger().next_seq().checked_sub(1)?;
-                let more = finished.controller.config().budget.hops?.saturating_mul(2);
+                let more = finished.machine.config().budget.hops?.saturating_mul(2);
                 let end = format!(" --at {at} --budget {more}{}", limits(running, judge, None));
                 Some(self.command("fork", journal, &end, running, judge))
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog::{BoxFuture, Event, EventStream};
+use eog::{BoxFuture, Event, EventStream, QuestionKind};
 use eog_llm::Notice;
 use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -64,11 +64,12 @@ impl Progress {
         let mut evaluations = 0_u64;
         while let Some(event) = events.next().await {
             match event {
-                Event::Fetching { entity, .. } => {
-                    self.say(&format!("{evaluations} evaluated; reading {entity}"));
-                }
-                Event::Deciding { entity } => {
-                    self.say(&format!("{evaluations} evaluated; judging {entity}"));
+                Event::Asking { about, kind } => {
+                    let doing = match kind {
+                        QuestionKind::Context => "reading",
+                        QuestionKind::Policy => "judging",
+                    };
+                    self.say(&format!("{evaluations} evaluated; {doing} {about}"));
                 }
                 Event::Appended(entry) => evaluations += u64::from(entry.evaluation().is_some()),
                 _ => {}

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use eog::stress::{Progress as Step, Report, Side, Stress, Watch};
-use eog::{CallRecorder, Config, Usage};
+use eog::{CallRecorder, Config, ContextAndPolicy, Usage};
 
 use crate::args::{self, StressFormat};
 use crate::error::{CliError, Exit};
@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     };
     let how = how(arguments, &judge);
     let (handle, controls) = eog::handle();
+    let world = ContextAndPolicy { contract: source.contract, policy };
     let mut told = |step| progress.say(&words(step));
     let watch = Watch::default().with_progress(&mut told).with_controls(controls);
     let stressed = investigate::runtime()?.block_on(async {
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            report = eog::stress::stress(config, case, source.contract, policy, &how, watch) => {
+            report = eog::stress::stress(config, case, world, &how, watch) => {
                 report.ok()
             }
             () = interrupt => None,
@@ -150,9 +151,8 @@ pub(crate) mod tests {
         let case = source.case(&path, None).unwrap();
         let how = Stress { runs: 4, delay_runs: 2, ..Stress::default() };
         let policy = EvidencePolicy::default();
-        let watch = Watch::default();
-        let run =
-            eog::stress::stress(Config::default(), case, source.contract, policy, &how, watch);
+        let world = ContextAndPolicy { contract: source.contract, policy };
+        let run = eog::stress::stress(Config::default(), case, world, &how, Watch::default());
         investigate::runtime().unwrap().block_on(run).unwrap()
     }
 

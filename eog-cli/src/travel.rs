@@ -10,7 +10,7 @@ use eog::{
     StopReason, Usage,
 };
 
-use crate::args::{Diff, Explain, Format, Replay};
+use crate::args::{Calls, Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit};
 use crate::judge::{Judge, Models};
 use crate::progress::Progress;
@@ -56,8 +56,13 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let recorder = CallRecorder::in_memory();
     let models = judge.models(&recorder, Usage::default(), &Progress::start(true))?;
     let policy = judge.policy(models.as_ref(), case);
-    let explained =
-        investigate::runtime()?.block_on(eog::travel::explain(&ledger, &entity, Some(&*policy)));
+    let limits = Calls::default().limits(&judge.settings.policy, None);
+    let explained = investigate::runtime()?.block_on(eog::travel::explain(
+        &ledger,
+        &entity,
+        Some(&*policy),
+        limits,
+    ));
     models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
     let explanation = explained.map_err(|error| unusable(error.to_string()))?;
     let why_not = eog::travel::unjudged(&ledger, &entity).map_err(|e| unusable(e.to_string()))?;

@@ -24,7 +24,9 @@ fn parse_lines(bencher: Bencher) {
 #[divan::bench(sample_count = 10, sample_size = 1)]
 fn read_ledger(bencher: Bencher) {
     let text = ledger().to_json_lines();
-    counted(bencher, &text).bench_local(|| Ledger::from_json_lines(&text).expect("is a ledger"));
+    counted(bencher, &text).bench_local(|| {
+        Ledger::<eog_core::EntryBody>::from_json_lines(&text).expect("is a ledger")
+    });
 }
 
 /// `Controller::restore` of a ledger in memory: derives every entry again.

@@ -99,7 +99,7 @@ impl Investigation {
         let finished = try_run(config, case.clone(), contract, policy)?;
         let conclusion = finished.conclusion();
         let took = begun.elapsed();
-        Ok(Self { controller: finished.controller, case, conclusion, stop: finished.stop, took })
+        Ok(Self { controller: finished.machine, case, conclusion, stop: finished.stop, took })
     }
 
     /// The causes that it names: every irreducible origin that explains an alert. Empty when the

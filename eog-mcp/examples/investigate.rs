@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let conclusion = finished.conclusion();
     println!("confidence: {}", conclusion.confidence);
     for origin in conclusion.frontier.iter().flat_map(|group| &group.origins) {
-        let why = finished.controller.belief(origin).map_or("", |belief| &belief.summary);
+        let why = finished.machine.belief(origin).map_or("", |belief| &belief.summary);
         println!("origin: {origin}: {why}");
     }
     println!("evaluations: {}", finished.spent().evaluations);

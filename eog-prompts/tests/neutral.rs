@@ -185,7 +185,7 @@ async fn a_bottling_line_is_diagnosed_in_its_own_words() {
     assert_eq!(finished.conclusion().confidence, Confidence::Confirmed);
     let labeller = EntityId::new("line-3/labeller").unwrap();
     let labels: Vec<Label> = finished
-        .controller
+        .machine
         .ledger()
         .evaluations()
         .filter(|evaluation| evaluation.entity == labeller)
@@ -199,7 +199,7 @@ async fn a_bottling_line_is_diagnosed_in_its_own_words() {
         Arc::new(Pack::named("plant").unwrap()),
         vec![Arc::<MockModel>::clone(&teller)],
     );
-    Finalizer::new(prompter).finalize(&Material::of(&finished.controller)).await;
+    Finalizer::new(prompter).finalize(&Material::of(&finished.machine)).await;
     assert_eq!(teller.requests().len(), 2);
     for request in &teller.requests() {
         assert_eq!(request.phase, "finalize");

@@ -25,7 +25,7 @@ const SECTOR: u64 = 512;
 /// # use eog::Config;
 /// let case = seeded(topology("a calls b"), ["a", "b"]);
 /// let ended = run(Config::default(), case, &MemoryContext::default(), &policy_fn(healthy));
-/// let entries = ended.controller.ledger().entries();
+/// let entries = ended.machine.ledger().entries();
 ///
 /// let disk = SimDisk::new();
 /// let (mut journal, _) = Journal::on(disk.clone())?;

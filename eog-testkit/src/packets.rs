@@ -174,7 +174,7 @@ mod tests {
         let case = seeded(graph.clone(), ["b"]);
         let ended = run(Config::default(), case, &contract, &policy);
 
-        let from_b = ended.controller.belief(&entity("b")).expect("b was evaluated").clone();
+        let from_b = ended.machine.belief(&entity("b")).expect("b was evaluated").clone();
         let built = packet("a")
             .finding(finding("a"))
             .within(&graph)

@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Case, Config, ContextContract, ContextPacket, Controller,
-    EntityId, Failure, Finished, Input, InputError, Output, StopReason,
+    EntityId, Failure, Finished, Input, InputError, Inquiry, Output, StopReason,
 };
 
 /// Why an investigation cannot be run in a plain loop.
@@ -118,8 +118,8 @@ pub fn try_run(
 /// let (contract, policy) = (MemoryContext::default(), policy_fn(healthy));
 /// let mut run = run(Config::default(), seeded(topology("S1"), ["S1"]), &contract, &policy);
 /// let news = Observation::Anomaly(alert("S2", "HttpErrors", "10:05"));
-/// run.controller.handle(Input::Observe(news))?;
-/// run.stop = drive(&mut run.controller, &contract, &policy)?;
+/// run.machine.handle(Input::Observe(news))?;
+/// run.stop = drive(&mut run.machine, &contract, &policy)?;
 /// assert_that(&run).evaluated(["S1", "S2"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -131,20 +131,24 @@ pub fn drive(
     loop {
         let input = match controller.poll() {
             Output::Append(entry) => Input::Appended(entry.seq),
-            Output::Fetch { ticket, request } => match ready(contract.get_context(&request)) {
-                Some(Ok(context)) => Input::Context(ticket, context),
-                Some(Err(failure)) => Input::Failed(ticket, failure.of_contract()),
-                None => return Err(RunError::ContextPending { entity: request.entity }),
-            },
-            Output::Decide { ticket, packet } => match ready(policy.decide(&packet)) {
-                Some(Ok(Answer { decision, usage, .. })) => {
-                    Input::Decision(ticket, decision, usage)
+            Output::Ask { ticket, question: Inquiry::Context(request) } => {
+                match ready(contract.get_context(&request)) {
+                    Some(Ok(context)) => Input::context(ticket, context),
+                    Some(Err(failure)) => Input::Failed(ticket, failure.of_contract()),
+                    None => return Err(RunError::ContextPending { entity: request.entity }),
                 }
-                Some(Err(failure)) => Input::Failed(ticket, failure.of_policy()),
-                None => return Err(RunError::PolicyPending { entity: packet.entity.clone() }),
-            },
+            }
+            Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
+                match ready(policy.decide(&packet)) {
+                    Some(Ok(Answer { decision, usage, .. })) => {
+                        Input::decision(ticket, decision, usage)
+                    }
+                    Some(Err(failure)) => Input::Failed(ticket, failure.of_policy()),
+                    None => return Err(RunError::PolicyPending { entity: packet.entity.clone() }),
+                }
+            }
             Output::Done(stop) => return Ok(stop),
-            _ => return Err(RunError::Stalled),
+            Output::Idle => return Err(RunError::Stalled),
         };
         controller.handle(input)?;
     }

@@ -73,7 +73,7 @@ fn trouble_is_seen() {
         .frontier([]);
     // Ledgers alone and controllers can be asserted on, too.
     assert_that(run.ledger()).failed("b").is_intact();
-    assert_that(&run.controller).failed("d").confidence(Confidence::Inconclusive);
+    assert_that(&run.machine).failed("d").confidence(Confidence::Inconclusive);
 }
 
 /// One failing assertion, and what its message must hold and must not hold.

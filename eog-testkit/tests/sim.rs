@@ -197,7 +197,7 @@ fn linked_frontier(controller: &eog::Controller) -> Vec<EntityId> {
 fn look_again(run: &mut Finished, truth: &TruthGraph) {
     for (name, _) in truth.entities() {
         let news = Observation::NewEvidence(name.clone());
-        run.controller.handle(Input::Observe(news)).expect("observations are welcome");
+        run.machine.handle(Input::Observe(news)).expect("observations are welcome");
     }
 }
 
@@ -213,13 +213,13 @@ fn with_faults_off_an_investigation_heals() {
         let policy = Unreliable::new(TruthPolicy, rates, seed).with_switch(faults.clone());
         let mut run = run(Config::default(), truth.case(), &world, &policy);
         let expected = Vec::from_iter(truth.linked_origins());
-        wrong += usize::from(linked_frontier(&run.controller) != expected);
+        wrong += usize::from(linked_frontier(&run.machine) != expected);
         faults.turn_off();
         world.recover();
         look_again(&mut run, &truth);
-        run.stop = drive(&mut run.controller, &world, &policy).expect("nothing waits");
+        run.stop = drive(&mut run.machine, &world, &policy).expect("nothing waits");
         assert_that(&run).converged().is_intact();
-        assert_eq!(linked_frontier(&run.controller), expected, "seed {seed}");
+        assert_eq!(linked_frontier(&run.machine), expected, "seed {seed}");
     }
     assert!(wrong > 50, "the faults did harm: {wrong}");
 }

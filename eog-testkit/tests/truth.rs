@@ -241,7 +241,7 @@ fn with_perfect_evidence_the_frontier_is_the_truth() {
         assert!(conclusion.unexplained.is_empty() && conclusion.derived_origins.is_empty());
         multiple += usize::from(linked.len() > 1);
         // Claims on healthy callees were withdrawn once these had spoken.
-        for claim in ended.controller.live_claims() {
+        for claim in ended.machine.live_claims() {
             let cause = truth.get(&claim.cause).expect("is in the graph");
             assert_ne!(cause.role, Role::Healthy, "{shape:?}, seed {seed}: {}", claim.cause);
         }

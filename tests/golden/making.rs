@@ -104,8 +104,8 @@ fn observations() -> Finished {
         Observation::EdgeAdded(calls.clone()),
         Observation::EdgeRemoved(calls),
     ] {
-        ended.controller.handle(Input::Observe(news)).expect("it fits");
-        ended.stop = drive(&mut ended.controller, &contract, &policy).expect("ready at once");
+        ended.machine.handle(Input::Observe(news)).expect("it fits");
+        ended.stop = drive(&mut ended.machine, &contract, &policy).expect("ready at once");
     }
     ended
 }

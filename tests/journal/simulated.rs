@@ -23,14 +23,14 @@ fn investigation() -> &'static [Arc<Entry>] {
             _ => eog_testkit::origin(packet),
         });
         let ended = run(Config::default(), case, &contract, &policy);
-        let entries = ended.controller.ledger().entries().to_vec();
+        let entries = ended.machine.ledger().entries().to_vec();
         assert!(entries.len() > 5, "{} entries are too few", entries.len());
         entries
     })
 }
 
 fn opened(disk: &SimDisk) -> (Journal, Recovered) {
-    Journal::on(disk.clone()).expect("no fault of this disk is an error")
+    Journal::on::<eog::EntryBody>(disk.clone()).expect("no fault of this disk is an error")
 }
 
 /// Appends groups until all is in or something fails; returns how many entries were acknowledged.
@@ -62,7 +62,7 @@ proptest! {
         let mut known = 0;
         for (group, operations, seed) in lives {
             disk.cut_power_after(operations);
-            if let Ok((mut journal, recovered)) = Journal::on(disk.clone()) {
+            if let Ok((mut journal, recovered)) = Journal::on::<eog::EntryBody>(disk.clone()) {
                 let stored = recovered.ledger.entries().len();
                 prop_assert!(stored >= known, "{} of {} are there", stored, known);
                 prop_assert_eq!(recovered.ledger, ledger_of(&entries[..stored]));
@@ -90,7 +90,7 @@ proptest! {
         let mut known = 0;
         for (group, operations, seed) in lives {
             disk.cut_power_after(operations);
-            if let Ok((mut journal, _)) = Journal::on(disk.clone()) {
+            if let Ok((mut journal, _)) = Journal::on::<eog::EntryBody>(disk.clone()) {
                 prop_assert!(journal.entries() as usize >= known);
                 known = append_all(&mut journal, entries, group);
             }
@@ -98,7 +98,7 @@ proptest! {
                 Some(seed) => disk.crash_out_of_order(seed),
                 None => disk.mend(),
             }
-            if let Err(error) = Journal::on(disk.clone()) {
+            if let Err(error) = Journal::on::<eog::EntryBody>(disk.clone()) {
                 let JournalError::Damaged { entry, offset, .. } = error else {
                     panic!("{error}");
                 };
@@ -137,7 +137,7 @@ fn a_full_disk_keeps_what_was_acknowledged_wherever_it_ends() {
     for size in 0..whole.len() as u64 {
         let disk = SimDisk::new();
         disk.full_at(size);
-        let Ok((mut journal, _)) = Journal::on(disk.clone()) else {
+        let Ok((mut journal, _)) = Journal::on::<eog::EntryBody>(disk.clone()) else {
             assert!(size < 12, "the header has room");
             continue;
         };

@@ -54,7 +54,7 @@ impl OfRun {
     async fn told(&self, finished: &Finished) -> Result<Option<Arc<dyn Reports>>, String> {
         self.must_be_recorded()?;
         let Some(finalizer) = self.judge.finalizer(self.models.as_ref()) else { return Ok(None) };
-        let narrative = finalizer.finalize(&Material::of(&finished.controller)).await.narrative;
+        let narrative = finalizer.finalize(&Material::of(&finished.machine)).await.narrative;
         self.must_be_recorded()?;
         Ok(Some(Arc::new(Rendered { narrative: Some(narrative) })))
     }

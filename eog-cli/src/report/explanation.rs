@@ -40,26 +40,37 @@ pub(crate) fn explanation(
     }
     page.title("WHAT IT HANGS ON");
     if explanation.hangs_on.is_empty() {
-        page.line("  ", PLAIN, &nothing_single(&explanation.again));
+        page.line("  ", PLAIN, &nothing_single(explanation));
     }
     for dependence in &explanation.hangs_on {
-        let without = match &dependence.without {
-            Part::Finding(id) => report.findings.get(id).map_or_else(
-                || id.to_string(),
-                |finding| format!("{id}, {}", clean(&words::finding(finding))),
-            ),
-            Part::Message(sender) => format!("the message of {}", clean(sender.as_str())),
-        };
-        page.line("  • without ", PLAIN, &without);
+        page.line("  • without ", PLAIN, &part(report, &dependence.without));
         let then = format!("{}: {}", dependence.label, clean(&dependence.summary));
         page.line("    it would be ", YELLOW, &then);
+    }
+    for unanswered in &explanation.unanswered {
+        page.line("  • not known for ", PLAIN, &part(report, &unanswered.without));
+        page.line("    ", YELLOW, &clean(&unanswered.reason));
     }
     page.into_text()
 }
 
+/// A part of a packet, in words.
+fn part(report: &Report, part: &Part) -> String {
+    match part {
+        Part::Finding(id) => report.findings.get(id).map_or_else(
+            || id.to_string(),
+            |finding| format!("{id}, {}", clean(&words::finding(finding))),
+        ),
+        Part::Message(sender) => format!("the message of {}", clean(sender.as_str())),
+    }
+}
+
 /// Why nothing is named that the label hangs on.
-fn nothing_single(again: &Again) -> String {
-    match again {
+fn nothing_single(explanation: &Explanation) -> String {
+    match &explanation.again {
+        Again::Same if !explanation.unanswered.is_empty() => {
+            "Nothing is known that the label depends on. The policy could not be asked about:"
+        }
         Again::Same => "No single finding or message: without any one of them, the label stays.",
         Again::NotAsked => {
             "Not known: the last evaluation has no decision that could be asked for again."

@@ -76,7 +76,7 @@ impl Report {
     }
 
     pub(crate) fn new(name: String, finished: &Finished) -> Self {
-        let controller = &finished.controller;
+        let controller = &finished.machine;
         let material = Material::of(controller);
         let mut window_reason = String::new();
         let mut ignored = Vec::new();

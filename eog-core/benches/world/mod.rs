@@ -4,8 +4,8 @@
 
 use eog_core::{
     Anomaly, Budget, Case, Claim, Config, ContextPacket, Controller, Decision, EffectDirection,
-    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Input, Label, LocalContext,
-    Output, Seed, Signal, Topology, Trend, Usage, Window,
+    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Input, Inquiry, Label,
+    LocalContext, Output, Seed, Signal, Topology, Trend, Usage, Window,
 };
 
 /// The name of an entity, as long as names are in the field.
@@ -134,9 +134,11 @@ pub(crate) fn drive(
     while controller.spent().evaluations < evaluations {
         let input = match controller.poll() {
             Output::Append(entry) => Input::Appended(entry.seq),
-            Output::Fetch { ticket, request } => Input::Context(ticket, context(&request.entity)),
-            Output::Decide { ticket, packet } => {
-                Input::Decision(ticket, decide(&packet), Usage::default())
+            Output::Ask { ticket, question: Inquiry::Context(request) } => {
+                Input::context(ticket, context(&request.entity))
+            }
+            Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
+                Input::decision(ticket, decide(&packet), Usage::default())
             }
             Output::Done(_) => break,
             other => unreachable!("a sequential loop answers at once: {other:?}"),

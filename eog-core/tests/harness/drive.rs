@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::{
     ContextPacket, ContextRequest, Controller, Decision, EntityId, EvidenceId, Failure, Finding,
-    Input, LocalContext, Output, StopReason, Ticket, Usage,
+    Input, Inquiry, LocalContext, Output, StopReason, Ticket, Usage,
 };
 
 use super::script::{Condition, Event, Happening, Moment, Run, Script};
@@ -35,11 +35,11 @@ pub(crate) fn drive(script: &Script, run: &Run) -> Result<Finished, String> {
                 driver.give(Input::Appended(entry.seq))?;
                 driver.happen(Moment::After(entry.seq))?;
             }
-            Output::Fetch { ticket, request } => {
+            Output::Ask { ticket, question: Inquiry::Context(request) } => {
                 driver.numbers.insert(ticket, driver.numbers.len() as u64 + 1);
                 driver.requests.push(Request::Fetch(ticket, request));
             }
-            Output::Decide { ticket, packet } => {
+            Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
                 driver.requests.push(Request::Decide(ticket, packet.as_ref().clone()));
             }
             Output::Idle => {
@@ -54,7 +54,6 @@ pub(crate) fn drive(script: &Script, run: &Run) -> Result<Finished, String> {
                     return driver.finish(stops);
                 }
             }
-            other => return Err(format!("the controller puts out {other:?}")),
         }
     }
     Err(format!("still running after {INPUT_LIMIT} outputs"))
@@ -120,13 +119,13 @@ impl Driver<'_> {
         match request {
             Request::Fetch(_, request) => {
                 let context = self.context(&request);
-                self.give(Input::Context(ticket, context))
+                self.give(Input::context(ticket, context))
             }
             Request::Decide(_, packet) => {
                 let decision = decide(self.script, &packet)?;
                 let usage =
                     Usage { model_calls: 1, tokens_in: 90, tokens_out: 10, cost_micro_usd: 5 };
-                self.give(Input::Decision(ticket, decision, usage))
+                self.give(Input::decision(ticket, decision, usage))
             }
         }
     }

@@ -2,8 +2,8 @@
 //! ledger leads to. A damaged one leads nowhere, or to the same.
 
 use eog_core::{
-    Checkpoint, Config, Controller, Digest, ForkChanges, Input, Ledger, Observation, Output,
-    RestoreError, Spent, Usage,
+    Checkpoint, Config, Controller, Digest, ForkChanges, Input, Inquiry, Ledger, Observation,
+    Output, RestoreError, Spent, Usage,
 };
 use proptest::prelude::*;
 
@@ -74,8 +74,12 @@ fn checkpoints(controller: &mut Controller, world: &World, steps: &[Step]) -> Ve
                 Output::Append(entry) => {
                     controller.handle(Input::Appended(entry.seq)).expect("it was handed out");
                 }
-                Output::Fetch { ticket, request } => open.push(Question::Context(ticket, request)),
-                Output::Decide { ticket, packet } => open.push(Question::Decision(ticket, packet)),
+                Output::Ask { ticket, question: Inquiry::Context(request) } => {
+                    open.push(Question::Context(ticket, request))
+                }
+                Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
+                    open.push(Question::Decision(ticket, packet))
+                }
                 _ => break,
             }
         }

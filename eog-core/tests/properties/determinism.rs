@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use eog_core::{
-    Concurrency, Config, Controller, EntryBody, Input, Ledger, LedgerError, Observation, Order,
-    Output,
+    Concurrency, Config, Controller, EntryBody, Input, Inquiry, Ledger, LedgerError, Observation,
+    Order, Output,
 };
 use proptest::prelude::*;
 
@@ -82,7 +82,7 @@ proptest! {
         let ledger = ledger_of(&world, &config, &Course::default());
         prop_assert_eq!(ledger.verify(), Ok(()));
         let text = ledger.to_json_lines();
-        let again = Ledger::from_json_lines(&text);
+        let again = Ledger::<EntryBody>::from_json_lines(&text);
         prop_assert_eq!(again.as_ref().map(Ledger::to_json_lines), Ok(text));
         prop_assert_eq!(again, Ok(ledger));
     }
@@ -100,7 +100,7 @@ proptest! {
             bytes[position] ^= 1 << bit;
             // Bytes that are no text any more cannot even be handed over.
             let Ok(changed) = String::from_utf8(bytes) else { continue };
-            let read = Ledger::from_json_lines(&changed);
+            let read = Ledger::<EntryBody>::from_json_lines(&changed);
             prop_assert!(read.is_err(), "bit {bit} of byte {position} was flipped unnoticed");
         }
     }
@@ -126,20 +126,22 @@ fn a_changed_entry_is_named() {
     assert!(lines.len() > 2, "the world is too small");
 
     let renamed = text.replacen("\"visit\":1", "\"visit\":7", 1);
-    let error = Ledger::from_json_lines(&renamed).expect_err("the chain is broken");
+    let error = Ledger::<EntryBody>::from_json_lines(&renamed).expect_err("the chain is broken");
     assert!(matches!(error, LedgerError::BrokenChain { seq: 1, .. }), "{error}");
 
     let without_second = [&lines[..1], &lines[2..]].concat().join("\n");
-    let error = Ledger::from_json_lines(&without_second).expect_err("an entry is missing");
+    let error =
+        Ledger::<EntryBody>::from_json_lines(&without_second).expect_err("an entry is missing");
     assert!(matches!(error, LedgerError::BrokenChain { seq: 1, .. }), "{error}");
 
     let spaced = text.replacen("\"seq\":1,", "\"seq\": 1,", 1);
-    let error = Ledger::from_json_lines(&spaced).expect_err("the bytes differ");
+    let error = Ledger::<EntryBody>::from_json_lines(&spaced).expect_err("the bytes differ");
     assert!(matches!(error, LedgerError::NotAnEntry { line: 2, .. }), "{error}");
 
     let of_the_future = text.replacen("\"format\":1", "\"format\":2", 1);
-    let error = Ledger::from_json_lines(&of_the_future).expect_err("the format is unknown");
-    assert_eq!(error, LedgerError::UnknownFormat { format: 2 });
+    let error =
+        Ledger::<EntryBody>::from_json_lines(&of_the_future).expect_err("the format is unknown");
+    assert_eq!(error, LedgerError::UnknownFormat { format: 2, reads: 1 });
 }
 
 /// Ledger before effect: nothing that follows from an entry leaves before the entry is stored.
@@ -155,7 +157,9 @@ fn requests_wait_for_their_entry() {
     assert!(matches!(controller.poll(), Output::Append(entry) if entry.seq == 0));
     assert_eq!(controller.poll(), Output::Idle);
     controller.handle(Input::Appended(0)).expect("entry 0 was handed out");
-    let Output::Fetch { ticket, .. } = controller.poll() else { panic!("a fetch is due") };
+    let Output::Ask { ticket, question: Inquiry::Context(_) } = controller.poll() else {
+        panic!("a fetch is due")
+    };
     controller
         .handle(Input::Failed(ticket, eog_core::Failure::context("gone")))
         .expect("the fetch is open");

@@ -1,7 +1,7 @@
 //! Drives a controller in a plain loop.
 
 use eog_core::{
-    Case, Config, ContextPacket, ContextRequest, Controller, Decision, Failure, Input,
+    Case, Config, ContextPacket, ContextRequest, Controller, Decision, Failure, Input, Inquiry,
     LocalContext, Observation, Output, StopReason, Ticket, Usage,
 };
 
@@ -39,11 +39,11 @@ impl Question {
     pub(crate) fn answer(&self, answers: &mut impl Answers) -> Input {
         match self {
             Self::Context(ticket, request) => match answers.context(request) {
-                Ok(context) => Input::Context(*ticket, context),
+                Ok(context) => Input::context(*ticket, context),
                 Err(failure) => Input::Failed(*ticket, failure),
             },
             Self::Decision(ticket, packet) => match answers.decide(packet) {
-                Ok(decision) => Input::Decision(*ticket, decision, Usage::default()),
+                Ok(decision) => Input::decision(*ticket, decision, Usage::default()),
                 Err(failure) => Input::Failed(*ticket, failure),
             },
         }
@@ -94,11 +94,11 @@ pub(crate) fn go_on(
     while controller.spent().evaluations <= limit {
         let input = match controller.poll() {
             Output::Append(entry) => Input::Appended(entry.seq),
-            Output::Fetch { ticket, request } => {
+            Output::Ask { ticket, question: Inquiry::Context(request) } => {
                 open.push(Question::Context(ticket, request));
                 continue;
             }
-            Output::Decide { ticket, packet } => {
+            Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
                 open.push(Question::Decision(ticket, packet));
                 continue;
             }
@@ -110,7 +110,6 @@ pub(crate) fn go_on(
                 open.remove(choice.map_or(first, |choice| choice % open.len())).answer(answers)
             }
             Output::Done(stop) => return (controller, Some(stop)),
-            other => unreachable!("no such output: {other:?}"),
         };
         let stored = matches!(input, Input::Appended(_));
         controller.handle(input).expect("the loop answers what was asked");

@@ -4,8 +4,8 @@
 use std::num::NonZeroU32;
 
 use eog_core::{
-    BudgetKind, Concurrency, Config, Controller, Decision, Failure, Input, Label, LocalContext,
-    Observation, Output, StopReason, Ticket, Usage,
+    BudgetKind, Concurrency, Config, Controller, Decision, Failure, Input, Inquiry, Label,
+    LocalContext, Observation, Output, StopReason, Ticket, Usage,
 };
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
@@ -115,7 +115,7 @@ impl Caller {
                 assert_eq!(entry.seq, self.handed_out, "entries come in order");
                 self.handed_out += 1;
             }
-            Output::Fetch { ticket, request } => {
+            Output::Ask { ticket, question: Inquiry::Context(request) } => {
                 let twin = self.open.iter().any(|question| match question {
                     Question::Context(_, other) => other.entity == request.entity,
                     Question::Decision(_, packet) => packet.entity == request.entity,
@@ -123,7 +123,7 @@ impl Caller {
                 assert!(!twin, "{} is under evaluation twice", request.entity);
                 self.open.push(Question::Context(ticket, request));
             }
-            Output::Decide { ticket, packet } => {
+            Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
                 self.open.push(Question::Decision(ticket, packet));
             }
             Output::Done(stop) => {
@@ -220,20 +220,20 @@ impl StateMachineTest for Caller {
                 if caller.open.iter().any(|question| question.ticket() == ticket) {
                     return caller;
                 }
-                caller.refuse(&Input::Context(ticket, LocalContext::default()));
-                caller.refuse(&Input::Decision(ticket, decision(), Usage::default()));
+                caller.refuse(&Input::context(ticket, LocalContext::default()));
+                caller.refuse(&Input::decision(ticket, decision(), Usage::default()));
                 caller.refuse(&Input::Failed(ticket, Failure::context("late")));
             }
             Move::AnswerWrongly(which, failing) if !caller.open.is_empty() => {
                 let wrong = match (&caller.open[which % caller.open.len()], failing) {
                     (Question::Context(ticket, _), false) => {
-                        Input::Decision(*ticket, decision(), Usage::default())
+                        Input::decision(*ticket, decision(), Usage::default())
                     }
                     (Question::Context(ticket, _), true) => {
                         Input::Failed(*ticket, Failure::policy("was not asked"))
                     }
                     (Question::Decision(ticket, _), false) => {
-                        Input::Context(*ticket, LocalContext::default())
+                        Input::context(*ticket, LocalContext::default())
                     }
                     (Question::Decision(ticket, _), true) => {
                         Input::Failed(*ticket, Failure::context("was not asked"))

@@ -169,11 +169,11 @@ fn a_forged_answer_from_memory_is_found() {
     loop {
         let input = match controller.poll() {
             eog_core::Output::Append(entry) => eog_core::Input::Appended(entry.seq),
-            eog_core::Output::Fetch { ticket, .. } => {
-                eog_core::Input::Context(ticket, eog_core::LocalContext::default())
+            eog_core::Output::Ask { ticket, question: eog_core::Inquiry::Context(_) } => {
+                eog_core::Input::context(ticket, eog_core::LocalContext::default())
             }
-            eog_core::Output::Decide { ticket, .. } => {
-                eog_core::Input::Decision(ticket, decision.clone(), eog_core::Usage::default())
+            eog_core::Output::Ask { ticket, question: eog_core::Inquiry::Decision(_) } => {
+                eog_core::Input::decision(ticket, decision.clone(), eog_core::Usage::default())
             }
             _ => break,
         };

@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use eog_core::{
-    AbductivePolicy, BoxFuture, Case, Config, ContextContract, Controller, EntityId, Input, Output,
+    AbductivePolicy, BoxFuture, Case, Config, ContextContract, Controller, EntityId, Input,
+    Inquiry, Output,
 };
 use eog_evidence::{BundleContext, BundleWriter, EvidencePolicy, open_case};
 
@@ -23,12 +24,12 @@ pub(crate) fn investigate(writer: &BundleWriter, config: Config) -> Ended {
     loop {
         let input = match controller.poll() {
             Output::Append(entry) => Input::Appended(entry.seq),
-            Output::Fetch { ticket, request } => {
-                Input::Context(ticket, now(context.get_context(&request)).unwrap())
+            Output::Ask { ticket, question: Inquiry::Context(request) } => {
+                Input::context(ticket, now(context.get_context(&request)).unwrap())
             }
-            Output::Decide { ticket, packet } => {
+            Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
                 let answer = now(policy.decide(&packet)).unwrap();
-                Input::Decision(ticket, answer.decision, answer.usage)
+                Input::decision(ticket, answer.decision, answer.usage)
             }
             Output::Done(_) => return Ended { controller, case },
             other => panic!("a sequential run never waits: {other:?}"),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eog::{
-    Budget, CallRecorder, Case, Config, Controller, Controls, Engine, EntityId, EntryBody,
-    EventSender, EventStream, Finished, Journal, JournalError, Ledger, Limits, Observation,
-    Recovered, StopReason, Usage,
+    Budget, CallRecorder, Case, Config, ContextAndPolicy, Controller, Controls, Engine, EntityId,
+    EntryBody, EventSender, EventStream, Finished, Journal, JournalError, Ledger, Limits,
+    Observation, Recovered, StopReason, Usage,
 };
 use eog_evidence::open_case;
 use tokio_util::sync::CancellationToken;
@@ -276,7 +276,7 @@ impl Course<'_> {
         self,
         case: &Case,
         run: impl AsyncFnOnce(
-            Engine<Supplemented<Arc<Loaded>>, Box<dyn eog::AbductivePolicy>>,
+            Engine<ContextAndPolicy<Supplemented<Arc<Loaded>>, Box<dyn eog::AbductivePolicy>>>,
             &eog::Handle,
         ) -> Result<Finished, Problem>,
     ) -> Result<Run, Problem> {
@@ -344,7 +344,7 @@ impl Server {
         if let Err(problem) = stored {
             text += &format!("\nThe result could not be stored: {problem}");
         }
-        let questions = ask::questions(&finished.controller, &store.people(&id));
+        let questions = ask::questions(&finished.machine, &store.people(&id));
         Ok(Run { id, answer, text, questions })
     }
 }

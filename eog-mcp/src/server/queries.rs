@@ -25,10 +25,11 @@ impl Server {
         let case = self.same_judge(&id, finished.ledger())?;
         let recorder = CallRecorder::in_memory();
         let run = Run { recorder: &recorder, spent_before: Usage::default() };
-        let policy = shared.policies.judge(run).map_err(Problem::Judge)?.policy(case);
+        let judge = shared.policies.judge(run).map_err(Problem::Judge)?;
+        let (policy, limits) = (judge.policy(case), judge.limits());
         let runtime = tokio::runtime::Handle::current();
         let explained =
-            runtime.block_on(travel::explain(finished.ledger(), &entity, Some(&*policy)));
+            runtime.block_on(travel::explain(finished.ledger(), &entity, Some(&*policy), limits));
         let explanation = explained
             .map_err(|error| Problem::Store(format!("{id}: its ledger cannot be used: {error}")))?;
         if explanation.belief.is_none() {
@@ -44,7 +45,7 @@ impl Server {
         let find = |text: &str| {
             let id = self.0.store.find(text)?;
             let (_, finished) = self.standing(&id)?;
-            Ok::<_, Problem>((Concluded::new(&id, &finished.controller), finished))
+            Ok::<_, Problem>((Concluded::new(&id, &finished.machine), finished))
         };
         let (first, a) = find(&arguments.first)?;
         let (second, b) = find(&arguments.second)?;
@@ -145,7 +146,7 @@ impl Server {
 /// Evaluated entities that may be meant.
 fn meant(finished: &eog::Finished, entity: &EntityId) -> Vec<String> {
     let evaluated: Vec<&str> =
-        finished.controller.beliefs().map(|(entity, _)| entity.as_str()).collect();
+        finished.machine.beliefs().map(|(entity, _)| entity.as_str()).collect();
     let wanted = entity.as_str().to_lowercase();
     let alike = |other: &&&str| {
         let other = other.to_lowercase();

@@ -1,6 +1,6 @@
 //! Ledger, report and graph of each investigation, as resources.
 
-use eog::Journal;
+use eog::{EntryBody, Journal};
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -134,7 +134,7 @@ impl Server {
             return Ok(text);
         }
         if part == Part::Ledger {
-            return Ok(Journal::read(store.journal(id))?.ledger.to_json_lines());
+            return Ok(Journal::read::<EntryBody>(store.journal(id))?.ledger.to_json_lines());
         }
         let (began, finished) = self.standing(id)?;
         let reports = &self.0.reports;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use eog::{Config, EntityId, Journal, JournalError, Window};
+use eog::{Config, EntityId, EntryBody, Journal, JournalError, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -193,7 +193,7 @@ impl Store {
     fn remove(&self, id: &InvestigationId) -> bool {
         // Held until it is gone. One that cannot be read is of no use to anybody; one that has no
         // journal may be about to get it.
-        let journal = match Journal::open(self.journal(id)) {
+        let journal = match Journal::open::<EntryBody>(self.journal(id)) {
             Err(JournalError::Locked { .. }) => return false,
             Err(_) if !self.journal(id).exists() => return false,
             journal => journal,

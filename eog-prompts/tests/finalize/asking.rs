@@ -155,7 +155,7 @@ fn what_was_recorded_stands_in_data_blocks_alone() {
         _ => origin(packet).claiming(eog_testkit::claim("db", "web", &packet.context.findings)),
     });
     let run = eog_testkit::run(eog::Config::default(), case, &contract, &policy);
-    let material = Material::of(&run.controller);
+    let material = Material::of(&run.machine);
     assert!(!material.conclusion.frontier[0].doubts.is_empty(), "a doubt names the alert");
     let models = vec![Arc::new(MockModel::new("mock/teller")) as _];
     let finalizer = Finalizer::new(Prompter::new(Arc::new(Pack::sre()), models));

@@ -22,7 +22,7 @@ pub(crate) fn flash_sale() -> Material {
     let case = open_case(&bundle.incident(), None).unwrap();
     let contract = BundleContext::new(bundle);
     let finished = run(Config::default(), case, &contract, &EvidencePolicy::default());
-    Material::of(&finished.controller)
+    Material::of(&finished.machine)
 }
 
 /// The partial recording that lies beside the checkout, or nothing with a message.
@@ -40,7 +40,7 @@ pub(crate) fn recording() -> Option<Material> {
     let case = open_case(&snapshot.incident(&graph), None).unwrap();
     let contract = SnapshotContext::new(snapshot, graph);
     let finished = run(Config::default(), case, &contract, &EvidencePolicy::default());
-    Some(Material::of(&finished.controller))
+    Some(Material::of(&finished.machine))
 }
 
 /// A frontend fails, its database was changed, and nobody calls that an origin. An idle cache was
@@ -59,7 +59,7 @@ pub(crate) fn undiagnosed() -> Material {
         }
     });
     let finished = run(Config::default(), case, &contract, &policy);
-    let material = Material::of(&finished.controller);
+    let material = Material::of(&finished.machine);
     assert!(!material.is_diagnosed());
     material
 }
@@ -73,7 +73,7 @@ pub(crate) fn unexplained_origin(evidence: &[eog_testkit::FindingBuilder]) -> Ma
         "web" => symptom_of(packet, "db"),
         _ => origin(packet).claiming(claim("db", "web", &packet.context.findings)),
     });
-    Material::of(&run(Config::default(), case, &contract, &policy).controller)
+    Material::of(&run(Config::default(), case, &contract, &policy).machine)
 }
 
 /// What a model that has read the flash sale says.

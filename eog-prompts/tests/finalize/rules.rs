@@ -93,7 +93,7 @@ fn what_an_entity_was_judged_with_is_its_own() {
         _ => origin(packet).claiming(claim("db", "web", &packet.context.findings)),
     });
     let run = run(Config::default(), case, &contract, &policy);
-    let narrative = narrate(&Material::of(&run.controller));
+    let narrative = narrate(&Material::of(&run.machine));
     assert_eq!(factors(&narrative), ["db"]);
     let what = entity(&narrative, "db").what_changed.as_deref();
     assert_eq!(what, Some("pool.size changed from 50 to 5"));
@@ -113,7 +113,7 @@ fn claims_on_the_causal_paths_are_shown_first() {
         "aa" => healthy(packet),
         _ => origin(packet),
     });
-    let material = Material::of(&run(Config::default(), case, &contract, &policy).controller);
+    let material = Material::of(&run(Config::default(), case, &contract, &policy).machine);
     let claims: Vec<String> = shown(&material)
         .claims
         .iter()

@@ -35,10 +35,10 @@
 //! world.recover();
 //! for (entity, _) in world.truth().entities() {
 //!     let news = Observation::NewEvidence(entity.clone());
-//!     run.controller.handle(Input::Observe(news))?;
+//!     run.machine.handle(Input::Observe(news))?;
 //! }
-//! drive(&mut run.controller, &world, &policy)?;
-//! let found = run.controller.conclusion().frontier.into_iter().flat_map(|group| group.origins);
+//! drive(&mut run.machine, &world, &policy)?;
+//! let found = run.machine.conclusion().frontier.into_iter().flat_map(|group| group.origins);
 //! assert_eq!(found.collect::<Vec<_>>(), Vec::from_iter(world.truth().linked_origins()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -64,7 +64,7 @@ impl Explained {
         finished: &Finished,
         explanation: &Explanation,
     ) -> Self {
-        let findings = findings(&finished.controller);
+        let findings = findings(&finished.machine);
         let belief = explanation.belief.as_ref();
         let evaluations = explanation.steps.iter().map(|step| Evaluated {
             entry: step.entry,

@@ -125,7 +125,7 @@ impl Resources {
 
 impl Investigated {
     pub(in crate::server) fn new(id: &InvestigationId, name: &str, finished: &Finished) -> Self {
-        let controller = &finished.controller;
+        let controller = &finished.machine;
         let conclusion = controller.conclusion();
         let (spent, window) = (finished.spent(), window(controller));
         let findings = findings(controller);

@@ -143,7 +143,7 @@ fn report_literal(incident: &Incident) -> Result<Cost, Failed> {
     let steps: Vec<Step<'_>> = (ended.ledger().evaluations())
         .map(|evaluation| Step { entity: &evaluation.entity, answer: &evaluation.answer })
         .collect();
-    let controller = &ended.controller;
+    let controller = &ended.machine;
     let beliefs: Vec<Value> = (controller.beliefs())
         .map(|(entity, belief)| json!({ "entity": entity, "belief": belief }))
         .collect();
@@ -166,7 +166,7 @@ fn report_ours(incident: &Incident) -> Result<Cost, Failed> {
     let ended = finished(incident, Config::default())?;
     let chain = vec![Arc::new(MockModel::new("mock/teller")) as Arc<dyn ChatModel>];
     let prompter = Prompter::new(Arc::new(incident.pack.clone()), chain);
-    let request = Finalizer::new(prompter).prompt(&Material::of(&ended.controller))?;
+    let request = Finalizer::new(prompter).prompt(&Material::of(&ended.machine))?;
     Ok(counted(&[request]))
 }
 

@@ -184,7 +184,7 @@ async fn run(
 }
 
 async fn finish(finished: Finished, answering: &Answering<'_>, recorder: &CallRecorder) -> End {
-    let Finished { stop, controller, journal_error, .. } = finished;
+    let Finished { stop, machine: controller, journal_error, .. } = finished;
     let ended = matches!(stop, StopReason::Converged { .. } | StopReason::BudgetExhausted { .. });
     if ended && journal_error.is_none() {
         for _ in 0..3 {
