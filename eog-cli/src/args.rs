@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
+use eog_session::judge::PolicyChoice;
 
 pub(crate) use eval::{Controllers, Eval, EvalFormat, Evaluated, OfJudge};
-pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
+pub(crate) use judging::{By, Judging};
 pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
@@ -241,8 +242,8 @@ pub(crate) struct Running {
 
 impl Running {
     /// How long things may take, how many may be under way, how often they are tried.
-    pub(crate) fn limits(&self, policy: &PolicyChoice, deadline: Option<Duration>) -> Limits {
-        Limits { deadline, ..self.pace.calls.limits(policy, self.policy_timeout) }
+    pub(crate) fn limits(&self, policy: &PolicyChoice) -> Limits {
+        self.pace.calls.limits(policy, self.policy_timeout)
     }
 
     /// When to begin nothing more, counted from when the input was read.
@@ -287,6 +288,13 @@ pub(crate) struct Calls {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     context_calls: Option<NonZeroU32>,
 
+    #[command(flatten)]
+    attempts: Attempts,
+}
+
+/// How often a policy call is tried.
+#[derive(Debug, Args)]
+pub(crate) struct Attempts {
     /// Further attempts after a failure that may pass, such as exit code 75 of a program, with
     /// growing waits in between. A time-out and other failures are not tried again. For a language
     /// model see llm.retries in eog.toml.
@@ -294,14 +302,17 @@ pub(crate) struct Calls {
     retries: u32,
 }
 
-/// What holds where nothing is said.
-impl Default for Calls {
-    fn default() -> Self {
-        Self { policy_calls: None, context_calls: None, retries: 2 }
+impl Calls {
+    pub(crate) fn limits(&self, policy: &PolicyChoice, policy_timeout: Option<Duration>) -> Limits {
+        Limits {
+            context_calls: self.context_calls,
+            policy_calls: self.policy_calls,
+            ..self.attempts.limits(policy, policy_timeout)
+        }
     }
 }
 
-impl Calls {
+impl Attempts {
     pub(crate) fn limits(&self, policy: &PolicyChoice, policy_timeout: Option<Duration>) -> Limits {
         // Requests to models are tried again one by one, where it is known what may be.
         let (retries, timeout) = match policy {
@@ -310,8 +321,6 @@ impl Calls {
         };
         let attempts = NonZeroU32::MIN.saturating_add(retries);
         Limits {
-            context_calls: self.context_calls,
-            policy_calls: self.policy_calls,
             policy_timeout: policy_timeout.unwrap_or(timeout),
             retry: Retry { attempts, ..Retry::default() },
             ..Limits::default()
@@ -489,6 +498,14 @@ pub(crate) struct Explain {
     // Who judges the last packet again, whole and without each finding and message in turn.
     #[command(flatten)]
     pub(crate) judging: Judging,
+
+    /// Longest time for one attempt of a policy call, in seconds: 120, or 900 for a language model,
+    /// whose requests have a time-out of their own (llm.timeout_s in eog.toml).
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) policy_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) attempts: Attempts,
 }
 
 #[derive(Debug, Args)]

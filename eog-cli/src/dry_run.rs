@@ -2,22 +2,24 @@
 
 use std::fmt::Write as _;
 
-use eog::{Case, ContextPacket, ContextRequest, LocalContext, Neighbour};
+use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, LocalContext, Neighbour};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
+use eog_session::judge::{By, Chosen, PolicyChoice};
+use eog_session::source::Opened;
 
-use crate::args::{By, PolicyChoice, Start};
+use crate::args::Start;
 use crate::error::{CliError, Exit};
-use crate::judge::Judge;
-use crate::source::Source;
-use crate::{files, investigate};
+use crate::files;
+use crate::investigate::config;
+use crate::runtime::runtime;
 
 /// A model is shown its answer once, to mend it.
 const TRIES: u64 = 2;
 
 /// Prints packets and the first prompt. Nobody is asked.
 pub(crate) fn run(
-    judge: &Judge,
-    source: &Source,
+    judge: &Chosen,
+    source: &Opened,
     case: &Case,
     start: &Start,
 ) -> Result<Exit, CliError> {
@@ -50,8 +52,8 @@ pub(crate) fn run(
 }
 
 /// The packets of the entities to start from, as they are before anybody was judged.
-fn packets(source: &Source, case: &Case) -> Result<Vec<ContextPacket>, CliError> {
-    let runtime = investigate::runtime()?;
+fn packets(source: &Opened, case: &Case) -> Result<Vec<ContextPacket>, CliError> {
+    let runtime = runtime()?;
     let packet = |seed: &eog::Seed| {
         let request = ContextRequest {
             entity: seed.entity.clone(),
@@ -61,7 +63,7 @@ fn packets(source: &Source, case: &Case) -> Result<Vec<ContextPacket>, CliError>
             changed_neighbours: std::collections::BTreeSet::new(),
         };
         // A context that cannot be had is a recorded failure in a run, too.
-        let context = runtime.block_on(source.contract.get_context(&request));
+        let context = runtime.block_on(source.get_context(&request));
         ContextPacket {
             entity: seed.entity.clone(),
             window: case.window,
@@ -115,14 +117,14 @@ fn write_request(text: &mut String, request: &ChatRequest) {
 
 /// What everything may take at most, whatever the models answer.
 fn bound(
-    judge: &Judge,
+    judge: &Chosen,
     explore: &Prompter,
     finalize: &Prompter,
     start: &Start,
     case: &Case,
 ) -> String {
     let chain = |prompter: &Prompter| prompter.models().len() as u64;
-    let visits = u64::from(investigate::config(start).max_visits.unwrap_or(u32::MAX));
+    let visits = u64::from(config(start).max_visits.unwrap_or(u32::MAX));
     let entities = case.topology.entities().count() as u64;
     let judged = match judge.settings.policy {
         PolicyChoice::Llm => start.budget.min(visits.saturating_mul(entities)),

@@ -1,6 +1,6 @@
 //! `eog mcp serve`: agents as the users of eog.
 
-mod judged;
+mod rendered;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,9 +12,9 @@ use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
-use crate::judge::Judge;
+use crate::investigate::choose;
 use crate::report::clean_line;
-use judged::{Judged, Rendered};
+use rendered::Rendered;
 
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
@@ -27,10 +27,10 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let McpCommand::Serve(serve) = &arguments.command;
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.map(|address| http(serve, address)).transpose()?;
-    let judge = Judge::choose(&serve.judging)?;
-    let limits = serve.calls.limits(&judge.settings.policy, serve.policy_timeout);
-    let judged = Arc::new(Judged::new(judge, limits));
-    let server = Server::open(settings(serve), judged, Arc::new(Rendered::default()))?;
+    let chosen = choose(&serve.judging)?;
+    let limits = serve.calls.limits(&chosen.settings.policy, serve.policy_timeout);
+    let chosen = Arc::new(chosen.with_limits(limits));
+    let server = Server::open(settings(serve), chosen, Arc::new(Rendered))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

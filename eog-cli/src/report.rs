@@ -17,7 +17,7 @@ mod words;
 
 pub(crate) use agent_output::agent_output;
 pub(crate) use clean::{clean, clean_line, escape_json};
-pub(crate) use course::{config_at, forks, judge_at};
+pub(crate) use course::forks;
 pub(crate) use entries::entries;
 pub(crate) use explanation::{explanation, in_one_line, not_judged};
 pub(crate) use graph::{dot, mermaid};

@@ -103,7 +103,7 @@ pub use evidence::{
 pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
 pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
-pub use ledger::{Entry, Ledger, LedgerError};
+pub use ledger::{Entry, Ledger, LedgerError, opening_tag};
 pub use machine::{
     AnswerOf, Input, InputError, Machine, OfMachine, Output, Question, QuestionKind, Ticket,
 };

@@ -26,9 +26,7 @@ mod error;
 mod handler;
 mod http;
 mod investigations;
-mod library;
 mod message;
-mod policies;
 mod queries;
 mod reports;
 mod resources;
@@ -38,10 +36,15 @@ mod settings;
 mod stdio;
 mod store;
 mod tasks;
+mod voice;
 mod words;
+mod work;
 
 use std::sync::Arc;
 
+pub use eog_session::judge::{Alone, Evidence, ForRun, Judge, JudgeError, Policies};
+use eog_session::source::{Library, ReadOptions};
+use eog_sre::CacheAt;
 use rmcp::ServerHandler as _;
 use rmcp::model::Tool;
 use tokio::sync::Semaphore;
@@ -51,8 +54,6 @@ use tokio_util::task::TaskTracker;
 use catalogue::Catalogue;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};
-use library::Library;
-pub use policies::{Alone, Evidence, Judge, Policies, Run};
 pub use reports::Reports;
 use roots::Roots;
 use runner::Runner;
@@ -110,7 +111,7 @@ impl Server {
         let store = Store::open(&settings.state, roots.folders())?;
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Ok(Self(Arc::new(Shared {
-            library: Library::new(&settings),
+            library: library(&settings),
             catalogue: Catalogue::new(&roots),
             runner: Runner::new(settings.max_running.get(), settings.max_waiting),
             queries: Semaphore::new(cores.max(2)),
@@ -148,4 +149,15 @@ impl Server {
         self.0.tracker.close();
         self.0.tracker.wait().await;
     }
+}
+
+/// The folders in memory, within the bounds that are set.
+fn library(settings: &Settings) -> Library {
+    let options = ReadOptions {
+        architecture: settings.architecture.clone(),
+        cache: settings.cache.clone().map(CacheAt::Folder),
+        max_memory: settings.max_memory,
+        ..ReadOptions::default()
+    };
+    Library::new(options, settings.max_loaded_bytes)
 }

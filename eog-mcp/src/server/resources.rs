@@ -1,6 +1,6 @@
 //! Ledger, report and graph of each investigation, as resources.
 
-use eog::{EntryBody, Journal};
+use eog_session::travel;
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -9,6 +9,7 @@ use rmcp::model::{
 
 use super::Server;
 use super::error::Problem;
+use super::investigations::Standing;
 use super::store::{InvestigationId, Part};
 
 /// Investigations of one page of the list.
@@ -134,13 +135,13 @@ impl Server {
             return Ok(text);
         }
         if part == Part::Ledger {
-            return Ok(Journal::read::<EntryBody>(store.journal(id))?.ledger.to_json_lines());
+            return Ok(travel::read_journal(&store.journal(id))?.ledger.to_json_lines());
         }
-        let (began, finished) = self.standing(id)?;
+        let Standing { began, finished, .. } = self.standing(id)?;
         let reports = &self.0.reports;
         Ok(match part {
-            Part::Ledger => finished.ledger().to_json_lines(),
-            Part::Report => reports.markdown(&began.name, &finished),
+            Part::Ledger => finished.to_json_lines(),
+            Part::Report => reports.markdown(&began.name, &finished, None),
             Part::Dot => reports.dot(&began.name, &finished),
             Part::Mermaid => reports.mermaid(&began.name, &finished),
         })

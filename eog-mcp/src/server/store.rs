@@ -5,7 +5,8 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use eog::{Config, EntityId, EntryBody, Journal, JournalError, Window};
+use eog::{Config, EntityId, JournalError, Window};
+use eog_session::controllers::{AnyLedger, AnySettings};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -50,14 +51,14 @@ pub(super) struct Began {
     /// The architecture that goes with it.
     pub(super) architecture: Option<PathBuf>,
     /// By which rules, and who judges.
-    pub(super) config: Config,
+    pub(super) config: AnySettings,
     /// The window that was asked for.
     pub(super) window: Option<Window>,
 }
 
 impl Began {
     pub(super) fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
-        let (config, window) = (Config::default(), None);
+        let (config, window) = (Config::default().into(), None);
         Self { version: VERSION, name, folder, architecture, config, window }
     }
 }
@@ -193,7 +194,7 @@ impl Store {
     fn remove(&self, id: &InvestigationId) -> bool {
         // Held until it is gone. One that cannot be read is of no use to anybody; one that has no
         // journal may be about to get it.
-        let journal = match Journal::open::<EntryBody>(self.journal(id)) {
+        let journal = match AnyLedger::open_journal(&self.journal(id)) {
             Err(JournalError::Locked { .. }) => return false,
             Err(_) if !self.journal(id).exists() => return false,
             journal => journal,

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eog::travel::Explanation;
-use eog::{ContextContract, ContextRequest, EntityId, Finished, Timestamp, Window};
+use eog::{ContextContract, ContextRequest, EntityId, Timestamp, Window};
 use eog_evidence::{Bundle, BundleContext};
 use eog_mcp::server::{Evidence, HttpSettings, Reports, Server, Settings};
+use eog_prompts::Narrative;
+use eog_session::controllers::AnyFinished;
 use eog_sre::{ReadOptions, Snapshot, tools::Toolbox};
 use rmcp::ServiceExt;
 use rmcp::handler::server::ServerHandler;
@@ -145,23 +147,23 @@ fn internal(error: impl ToString) -> ErrorData {
 struct Silent;
 
 impl Reports for Silent {
-    fn text(&self, name: &str, _: &Finished) -> String {
+    fn text(&self, name: &str, _: &AnyFinished, _: Option<&Narrative>) -> String {
         name.to_owned()
     }
 
-    fn markdown(&self, name: &str, _: &Finished) -> String {
+    fn markdown(&self, name: &str, _: &AnyFinished, _: Option<&Narrative>) -> String {
         name.to_owned()
     }
 
-    fn dot(&self, name: &str, _: &Finished) -> String {
+    fn dot(&self, name: &str, _: &AnyFinished) -> String {
         name.to_owned()
     }
 
-    fn mermaid(&self, name: &str, _: &Finished) -> String {
+    fn mermaid(&self, name: &str, _: &AnyFinished) -> String {
         name.to_owned()
     }
 
-    fn explanation(&self, name: &str, _: &Finished, _: &Explanation) -> String {
+    fn explanation(&self, name: &str, _: &AnyFinished, _: &Explanation) -> String {
         name.to_owned()
     }
 }

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eog::travel::Explanation;
-use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Finished, Label};
-use eog_mcp::server::{Alone, Judge, Policies, Reports, Run, Server, Settings};
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
+use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Reports, Server, Settings};
+use eog_prompts::Narrative;
+use eog_session::controllers::AnyFinished;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
@@ -112,7 +114,7 @@ impl Policies for Held {
         "held".to_owned()
     }
 
-    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
         Ok(Box::new(Alone(self.clone())))
     }
 }
@@ -150,23 +152,23 @@ impl AbductivePolicy for Held {
 struct Plain;
 
 impl Reports for Plain {
-    fn text(&self, name: &str, finished: &Finished) -> String {
-        format!("{name}: {} entries", finished.ledger().entries().len())
+    fn text(&self, name: &str, finished: &AnyFinished, _: Option<&Narrative>) -> String {
+        format!("{name}: {} entries", finished.entries())
     }
 
-    fn markdown(&self, name: &str, finished: &Finished) -> String {
-        format!("# {}", self.text(name, finished))
+    fn markdown(&self, name: &str, finished: &AnyFinished, told: Option<&Narrative>) -> String {
+        format!("# {}", self.text(name, finished, told))
     }
 
-    fn dot(&self, name: &str, _: &Finished) -> String {
+    fn dot(&self, name: &str, _: &AnyFinished) -> String {
         format!("digraph {{ label={name:?} }}")
     }
 
-    fn mermaid(&self, _: &str, _: &Finished) -> String {
+    fn mermaid(&self, _: &str, _: &AnyFinished) -> String {
         "flowchart LR".to_owned()
     }
 
-    fn explanation(&self, name: &str, _: &Finished, explanation: &Explanation) -> String {
+    fn explanation(&self, name: &str, _: &AnyFinished, explanation: &Explanation) -> String {
         format!("{name}: {}", explanation.entity)
     }
 }

@@ -3,25 +3,21 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use eog::{CallRecorder, Digest, Usage};
+use eog::{CallRecorder, Digest, Journal, Usage};
 use serde::{Deserialize, Serialize};
-
-use crate::error::CliError;
-use crate::investigate::runtime;
-use crate::report;
 
 /// How much of the beginning and of the end of a file is compared, beside its size.
 const COMPARED: u64 = 256 << 10;
 /// A folder with more files than these is not compared.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 /// Most files that are named.
 const NAMED: usize = 3;
 
 /// The files of a folder by name, as far as it takes to see that one was changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Files(BTreeMap<String, Seen>);
+pub struct Files(BTreeMap<String, Seen>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
@@ -33,49 +29,42 @@ impl Files {
     /// What it is called beside the journal.
     const NAME: &'static str = "input";
 
-    /// Those of a folder, without what eog itself writes: files whose names begin like that of the
-    /// journal, and the folder of `--out`. Nothing for what is no folder, or cannot be read.
-    pub(crate) fn of(folder: &Path, journal: &Path, out: Option<&Path>) -> Option<Self> {
-        let written = journal.file_name()?.to_str()?;
-        let out = out.and_then(|out| out.canonicalize().ok());
+    /// Those of a folder, without what eog itself writes there: the files of the journal, and the
+    /// folder of results. Nothing for what is no folder, or cannot be read.
+    pub fn of(folder: &Path, journal: &Path, results: Option<&Path>) -> Option<Self> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let written: Vec<PathBuf> = match journal.parent().map(in_full).and_then(real) {
+            Some(beside) => Journal::files(beside.join(journal.file_name()?)).into(),
+            None => Vec::new(),
+        };
+        let results = results.and_then(real);
         let mut found = BTreeMap::new();
-        let mut open = vec![folder.to_owned()];
+        let mut open = vec![real(folder)?];
+        let root = open.first()?.clone();
         while let Some(next) = open.pop() {
             for entry in std::fs::read_dir(&next).ok()? {
                 let entry = entry.ok()?;
                 let (path, kind) = (entry.path(), entry.file_type().ok()?);
-                if kind.is_dir() && (out.is_none() || path.canonicalize().ok() != out) {
+                if kind.is_dir() && (results.is_none() || real(&path) != results) {
                     open.push(path);
-                } else if kind.is_file() && !entry.file_name().to_str()?.starts_with(written) {
-                    let name = path.strip_prefix(folder).ok()?.to_str()?.to_owned();
+                } else if kind.is_file() && !written.contains(&path) {
+                    let name = path.strip_prefix(&root).ok()?.to_str()?.to_owned();
                     found.insert(name, Seen::of(&path)?);
                 }
             }
-            if found.len() > MOST_FILES {
+            if found.len() > MAX_FILES {
                 return None;
             }
         }
         Some(Self(found))
     }
 
-    /// Stores them beside a new journal, or says what is other than it was when one was begun.
-    ///
-    /// # Errors
-    /// When there is no runtime. What cannot be stored is said by those whose figures are missing.
-    pub(crate) fn keep(self, recorder: &CallRecorder, folder: &Path) -> Result<(), CliError> {
+    /// Stores them beside a new journal, or says what is other than it was when that was begun.
+    pub async fn keep(self, recorder: &CallRecorder) -> Option<String> {
         let now = async || Ok((self.clone(), Usage::default()));
-        let Ok(then) = runtime()?.block_on(recorder.call::<Self, _>(Self::NAME, &(), now)) else {
-            return Ok(());
-        };
-        if let Some(changed) = then.changed(&self) {
-            let line = format!(
-                "eog: note: {} is not as it was when the journal was begun: {changed}. What was \
-                 judged stays as it was; what follows rests on the files as they are now",
-                folder.display()
-            );
-            eprintln!("{}", report::clean_line(&line));
-        }
-        Ok(())
+        // What cannot be stored is said by those whose figures are missing.
+        let then = recorder.call::<Self, _>(Self::NAME, &(), now).await.ok()?;
+        then.changed(&self)
     }
 
     /// The names of files that are other than they were, and how; the first ones of many.
@@ -93,6 +82,11 @@ impl Files {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!all.is_empty()).then_some(named + &more)
     }
+}
+
+/// The folder of a file that is named without one.
+fn in_full(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
 impl Seen {
@@ -148,5 +142,29 @@ mod tests {
             Some("a.csv was changed, c.csv is new, large.csv was changed and 1 more")
         );
         assert_eq!(Files::of(&folder.path().join("a.csv"), &journal, None), None);
+    }
+
+    #[test]
+    fn evidence_whose_name_begins_like_that_of_the_journal_is_compared() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = folder.path().join("m");
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).expect("a file");
+        };
+        let files = || Files::of(folder.path(), &journal, None).expect("they are read");
+        std::fs::create_dir(folder.path().join("sub")).expect("a folder");
+        write("metrics.csv", "1");
+        write("sub/m", "1");
+        let then = files();
+        for name in ["m", "m.side.jsonl", "m.checkpoint", "m.checkpoint.tmp"] {
+            write(name, "of eog");
+        }
+        assert_eq!(then.changed(&files()), None);
+        write("metrics.csv", "2");
+        write("sub/m", "2");
+        assert_eq!(
+            then.changed(&files()).as_deref(),
+            Some("metrics.csv was changed, sub/m was changed")
+        );
     }
 }

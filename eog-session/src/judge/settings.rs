@@ -1,31 +1,103 @@
 //! `eog.toml` and the environment: settings that the command line does not give.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use eog_llm::LlmConfig;
 use serde::Deserialize;
 
-use crate::args::{By, Judging, PolicyChoice, parse_policy};
-use crate::error::CliError;
+use super::JudgeError;
 
 /// Requests to models in one investigation, if nobody sets a limit.
 const DEFAULT_MODEL_CALLS: u64 = 500;
 /// The most bytes of a file with settings.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// What is asked for, before settings and variables: each choice is theirs where it is absent.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Who judges.
+    pub policy: Option<PolicyChoice>,
+    /// Arguments of the program that judges.
+    pub policy_args: Vec<OsString>,
+    /// The file with settings.
+    pub config: Option<PathBuf>,
+    /// The language model, which then judges unless a policy is named.
+    pub model: Option<String>,
+    /// Where the model is.
+    pub base_url: Option<String>,
+    /// Who chooses where to start.
+    pub bootstrap: Option<By>,
+    /// Who tells the result.
+    pub finalize: Option<By>,
+    /// The model that tells the result.
+    pub finalize_model: Option<String>,
+    /// The name of a pack of prompts, or a folder.
+    pub prompts: Option<PathBuf>,
+    /// Most requests to models.
+    pub max_model_calls: Option<u64>,
+    /// Most tokens.
+    pub max_tokens: Option<u64>,
+    /// Most money, in US dollars.
+    pub max_usd: Option<f64>,
+    /// File with recorded traffic of models.
+    pub cassette: Option<PathBuf>,
+}
+
+/// Who does a part of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The built-in rules: no call, no cost.
+    Rules,
+    /// The language model.
+    Model,
+}
+
+/// Who judges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PolicyChoice {
+    /// The built-in rules.
+    #[default]
+    Evidence,
+    /// A language model.
+    Llm,
+    /// A program.
+    Command(OsString),
+}
+
+/// Reads `evidence`, `llm` or `command:PROGRAM`.
+///
+/// # Errors
+/// What is expected.
+pub fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
+    match text.split_once(':') {
+        None if text == "evidence" => Ok(PolicyChoice::Evidence),
+        None if text == "llm" => Ok(PolicyChoice::Llm),
+        Some(("command", "")) => Err("name a program after `command:`".to_owned()),
+        Some(("command", program)) => Ok(PolicyChoice::Command(program.into())),
+        Some(("llm", model)) => Err(format!("write --policy llm --model {model}")),
+        _ => Err("expected `evidence`, `llm` or `command:PROGRAM`".to_owned()),
+    }
+}
+
 /// What is set, by whoever comes first: options, variables, the file.
-#[derive(Debug)]
-pub(crate) struct Settings {
+#[derive(Clone, Debug)]
+pub struct Settings {
     /// The file that was read, if there was one.
-    pub(crate) file: Option<PathBuf>,
-    pub(crate) policy: PolicyChoice,
+    pub file: Option<PathBuf>,
+    /// Who judges.
+    pub policy: PolicyChoice,
     /// Whether anybody but the built-in default says who judges.
-    pub(crate) names_policy: bool,
-    pub(crate) bootstrap: By,
-    pub(crate) finalize: By,
+    pub names_policy: bool,
+    /// Who chooses where to start.
+    pub bootstrap: By,
+    /// Who tells the result.
+    pub finalize: By,
     /// The name of a pack, or a folder.
-    pub(crate) prompts: Option<PathBuf>,
-    pub(crate) llm: LlmConfig,
+    pub prompts: Option<PathBuf>,
+    /// The language models.
+    pub llm: LlmConfig,
 }
 
 /// The file, as it is written.
@@ -41,15 +113,18 @@ struct File {
 
 impl Settings {
     /// Reads the file and the variables, and puts the options before them.
-    pub(crate) fn load(options: &Judging) -> Result<Self, CliError> {
+    ///
+    /// # Errors
+    /// [`JudgeError`] when the file or a variable cannot be used.
+    pub fn load(options: &Options) -> Result<Self, JudgeError> {
         Self::with(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    fn with(options: &Judging, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, CliError> {
+    fn with(options: &Options, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, JudgeError> {
         let path = find(options, env)?;
         let file = path.as_deref().map(read).transpose()?.unwrap_or_default();
         let named = |policy: String, place: &str| {
-            parse_policy(&policy).map_err(|reason| CliError::Usage(format!("{place}: {reason}")))
+            parse_policy(&policy).map_err(|reason| JudgeError::Choice(format!("{place}: {reason}")))
         };
         let policy = match (&options.policy, &options.model) {
             (Some(policy), _) => Some(policy.clone()),
@@ -78,14 +153,14 @@ impl Settings {
     }
 
     /// What a ledger calls the models that judge.
-    pub(crate) fn llm_name(&self) -> String {
+    pub fn llm_name(&self) -> String {
         let chain = self.llm.explore_chain().unwrap_or_default();
         format!("llm:{}", chain.join(","))
     }
 
     /// What is wrong with options for language models where none is asked: they would be left out
     /// silently.
-    pub(crate) fn idle_options(&self, options: &Judging) -> Option<String> {
+    pub fn idle_options(&self, options: &Options) -> Option<String> {
         let given = [
             ("--model", options.model.is_some()),
             ("--base-url", options.base_url.is_some()),
@@ -114,7 +189,7 @@ impl Settings {
     }
 
     /// Whether any model may be asked.
-    pub(crate) fn asks_models(&self) -> bool {
+    pub fn asks_models(&self) -> bool {
         self.policy == PolicyChoice::Llm
             || self.bootstrap == By::Model
             || self.finalize == By::Model
@@ -123,7 +198,7 @@ impl Settings {
 
 /// The section `[llm]`, with what options and variables say put before it.
 fn models(
-    options: &Judging,
+    options: &Options,
     env: &dyn Fn(&str) -> Option<String>,
     mut llm: LlmConfig,
 ) -> LlmConfig {
@@ -150,9 +225,9 @@ fn models(
 
 /// The file to read, if there is one. One that is named must be there.
 fn find(
-    options: &Judging,
+    options: &Options,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<PathBuf>, CliError> {
+) -> Result<Option<PathBuf>, JudgeError> {
     if let Some(path) = options.config.clone().or_else(|| env("EOG_CONFIG").map(PathBuf::from)) {
         return Ok(Some(path));
     }
@@ -164,8 +239,8 @@ fn find(
     Ok(places.into_iter().find(|path| path.is_file()))
 }
 
-fn read(path: &Path) -> Result<File, CliError> {
-    let unusable = |reason: String| CliError::Input { path: path.to_owned(), reason };
+fn read(path: &Path) -> Result<File, JudgeError> {
+    let unusable = |reason: String| JudgeError::Settings { path: path.to_owned(), reason };
     let size = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
     if size > MAX_BYTES {
         return Err(unusable(format!("it has {size} bytes, which are too many for settings")));
@@ -206,11 +281,11 @@ fn names_a_key(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn settings(options: Judging, variables: &[(&str, &str)], file: &str) -> Settings {
+    fn settings(options: Options, variables: &[(&str, &str)], file: &str) -> Settings {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("eog.toml");
         std::fs::write(&path, file).expect("a file");
-        let options = Judging { config: options.config.clone().or(Some(path)), ..options };
+        let options = Options { config: options.config.clone().or(Some(path)), ..options };
         let env = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
@@ -222,21 +297,21 @@ mod tests {
 
     #[test]
     fn options_come_before_variables_and_those_before_the_file() {
-        let of_file = settings(Judging::default(), &[], FILE);
+        let of_file = settings(Options::default(), &[], FILE);
         assert_eq!(of_file.llm.model.as_deref(), Some("openai/of-file"));
         assert_eq!((of_file.policy, of_file.bootstrap), (PolicyChoice::Llm, By::Model));
         assert_eq!(of_file.llm.budget.calls, Some(7));
 
         let variables = [("EOG_MODEL", "ollama/of-env"), ("EOG_POLICY", "evidence")];
-        let of_env = settings(Judging::default(), &variables, FILE);
+        let of_env = settings(Options::default(), &variables, FILE);
         assert_eq!(of_env.llm.model.as_deref(), Some("ollama/of-env"));
         assert_eq!((of_env.policy, of_env.bootstrap), (PolicyChoice::Evidence, By::Rules));
 
-        let options = Judging {
+        let options = Options {
             model: Some("gemini/of-option".to_owned()),
             max_model_calls: Some(3),
             base_url: Some("http://localhost:1/v1".to_owned()),
-            ..Judging::default()
+            ..Options::default()
         };
         let of_option = settings(options, &variables, FILE);
         assert_eq!(of_option.policy, PolicyChoice::Llm, "--model means a model");
@@ -247,21 +322,21 @@ mod tests {
 
     #[test]
     fn limits_of_models_that_nobody_asks_are_refused() {
-        let limited = Judging { max_model_calls: Some(3), ..Judging::default() };
+        let limited = Options { max_model_calls: Some(3), ..Options::default() };
         let reason = settings(limited.clone(), &[], "").idle_options(&limited);
         let said = reason.expect("no model is asked");
         assert!(said.starts_with("--max-model-calls has no effect, for the built-in rules judge"));
         assert_eq!(settings(limited.clone(), &[], FILE).idle_options(&limited), None);
-        let telling = Judging { finalize: Some(By::Model), ..limited };
+        let telling = Options { finalize: Some(By::Model), ..limited };
         assert_eq!(settings(telling.clone(), &[], "").idle_options(&telling), None);
         // What the file says of models may wait there until one is asked.
         let file = "[llm]\nmodel = \"openai/of-file\"\nbudget = { calls = 7 }\n";
-        let none = Judging::default();
+        let none = Options::default();
         assert_eq!(settings(none.clone(), &[], file).idle_options(&none), None);
-        let other = Judging {
+        let other = Options {
             policy: Some(PolicyChoice::Evidence),
             model: Some("openai/x".to_owned()),
-            ..Judging::default()
+            ..Options::default()
         };
         assert!(settings(other.clone(), &[], "").idle_options(&other).is_some());
     }
@@ -269,7 +344,7 @@ mod tests {
     #[test]
     fn a_model_of_its_own_tells_the_result_and_calls_are_always_limited() {
         let settings = settings(
-            Judging { finalize_model: Some("openai/large".to_owned()), ..Judging::default() },
+            Options { finalize_model: Some("openai/large".to_owned()), ..Options::default() },
             &[],
             "",
         );

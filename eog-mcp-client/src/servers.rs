@@ -229,13 +229,13 @@ impl ServerConfig {
 /// [`SourceError::Config`] when it is no such JSON, or a server has no usable form.
 ///
 /// ```
-/// let (servers, warnings) = eog_mcp::client::pasted_servers(
+/// let (servers, warnings) = eog_mcp_client::pasted_servers(
 ///     r#"{"mcpServers": {"db": {"command": "db-server", "args": ["--ro"], "disabled": false}}}"#,
 ///     "mcp.json",
 /// )?;
 /// assert_eq!(servers["db"].args, ["--ro"]);
 /// assert!(warnings.is_empty());
-/// # Ok::<(), eog_mcp::client::SourceError>(())
+/// # Ok::<(), eog_mcp_client::SourceError>(())
 /// ```
 pub fn pasted_servers(
     text: &str,

@@ -8,7 +8,7 @@ use eog_prompts::{ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse
 /// Remembers what ends a run: the first miss in recorded traffic, a key that is refused where no other
 /// model can be asked, and the first budget that did not allow a call.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watch(Arc<Mutex<Seen>>);
+pub(super) struct Watch(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -18,17 +18,17 @@ struct Seen {
 
 impl Watch {
     /// The same model, watched. `alone`: no other is asked when it has no answer.
-    pub(crate) fn over(&self, model: Arc<dyn ChatModel>, alone: bool) -> Arc<dyn ChatModel> {
+    pub(super) fn over(&self, model: Arc<dyn ChatModel>, alone: bool) -> Arc<dyn ChatModel> {
         Arc::new(Watched { model, alone, watch: self.clone() })
     }
 
     /// The first answer that a cassette did not give or keep, or a refused key, in words.
-    pub(crate) fn missed(&self) -> Option<String> {
+    pub(super) fn missed(&self) -> Option<String> {
         self.seen().missed.clone()
     }
 
     /// The first budget that did not allow a call.
-    pub(crate) fn over_budget(&self) -> Option<BudgetKind> {
+    pub(super) fn over_budget(&self) -> Option<BudgetKind> {
         self.seen().over_budget
     }
 

@@ -22,7 +22,7 @@ const MAX_CONFIG: u64 = 1 << 20;
 /// become evidence. The fields are described in `docs/mcp-client.md`.
 ///
 /// ```
-/// use eog_mcp::client::McpConfig;
+/// use eog_mcp_client::McpConfig;
 /// let config = McpConfig::parse(
 ///     r#"
 ///     [servers.inventory]
@@ -35,7 +35,7 @@ const MAX_CONFIG: u64 = 1 << 20;
 ///     "source.toml".as_ref(),
 /// )?;
 /// # let _ = config;
-/// # Ok::<(), eog_mcp::client::SourceError>(())
+/// # Ok::<(), eog_mcp_client::SourceError>(())
 /// ```
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -4,13 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use eog::{BoxFuture, ContextContract, ContextRequest, Failure, LocalContext};
-use eog_evidence::{Bundle, BundleContext, Incident};
-use eog_sre::tools::Toolbox;
-use eog_sre::{CacheAt, ReadOptions, Snapshot};
-
-use super::Settings;
-use super::error::Problem;
+use super::{Kind, OpenError, Opened, ReadOptions, open_folder};
 
 /// Files whose size and time are looked at to see whether a folder has changed; of more the rest
 /// is not noticed.
@@ -19,81 +13,18 @@ const MAX_STAMPED: usize = 10_000;
 /// How deep files may lie in a folder.
 const MAX_DEPTH: usize = 3;
 
-/// What a folder holds, ready for questions.
-pub(super) struct Loaded {
-    pub(super) incident: Incident,
-    kind: Kind,
-}
-
-enum Kind {
-    Snapshot(Toolbox),
-    Bundle(Box<BundleContext>),
-}
-
-impl Loaded {
-    /// The toolbox, if it is a snapshot.
-    pub(super) fn toolbox(&self) -> Option<&Toolbox> {
-        match &self.kind {
-            Kind::Snapshot(toolbox) => Some(toolbox),
-            Kind::Bundle(_) => None,
-        }
-    }
-
-    fn open(key: &Key, settings: &Settings, called: &str) -> Result<Self, Problem> {
-        let folder = &key.folder;
-        if folder.join("bundle.json").is_file() {
-            if key.is_architecture_asked {
-                return Err(Problem::Input {
-                    folder: called.to_owned(),
-                    reason:
-                        "`architecture` goes with a snapshot, but this is a bundle, which holds \
-                             its own topology; leave the argument out"
-                            .to_owned(),
-                });
-            }
-            let bundle = Bundle::read(folder).map_err(|error| Problem::bundle(called, &error))?;
-            let incident = bundle.incident();
-            let bundle = Box::new(BundleContext::new(bundle));
-            return Ok(Self { incident, kind: Kind::Bundle(bundle) });
-        }
-        let options = ReadOptions {
-            architecture: key.architecture.clone(),
-            cache: settings.cache.clone().map(CacheAt::Folder),
-            max_memory: settings.max_memory,
-            ..ReadOptions::default()
-        };
-        let snapshot =
-            Snapshot::open(folder, &options).map_err(|error| Problem::snapshot(called, &error))?;
-        let toolbox = Toolbox::new(Arc::new(snapshot));
-        let incident = toolbox.snapshot().incident(toolbox.graph());
-        Ok(Self { incident, kind: Kind::Snapshot(toolbox) })
-    }
-}
-
-impl ContextContract for Loaded {
-    fn get_context<'a>(
-        &'a self,
-        request: &'a ContextRequest,
-    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        match &self.kind {
-            Kind::Snapshot(toolbox) => toolbox.context().get_context(request),
-            Kind::Bundle(bundle) => bundle.get_context(request),
-        }
-    }
-}
-
 /// What is loaded: a folder, its architecture, and the state of their files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
     folder: PathBuf,
     architecture: Option<PathBuf>,
-    is_architecture_asked: bool,
     stamp: blake3::Hash,
 }
 
 /// Filled by whoever comes first; the others wait for it.
-type Slot = Arc<Mutex<Option<Arc<Loaded>>>>;
+type Slot = Arc<Mutex<Option<Opened>>>;
 
+#[derive(Debug)]
 struct Shelf {
     key: Key,
     bytes: u64,
@@ -101,43 +32,43 @@ struct Shelf {
 }
 
 /// Folders in memory, the last used ones, within a bound of bytes.
-pub(super) struct Library {
-    settings: Settings,
+#[derive(Debug)]
+pub struct Library {
+    /// The architecture is that of snapshots for which none is named.
+    options: ReadOptions,
+    max_bytes: u64,
     /// The last used one is last.
     shelves: Mutex<Vec<Shelf>>,
 }
 
 impl Library {
-    pub(super) fn new(settings: &Settings) -> Self {
-        Self { settings: settings.clone(), shelves: Mutex::default() }
+    /// An empty library that keeps about so many bytes of folders, by the size of their files. The
+    /// architecture of the options goes with snapshots for which no other is named.
+    pub fn new(options: ReadOptions, max_bytes: u64) -> Self {
+        Self { options, max_bytes, shelves: Mutex::default() }
     }
 
     /// The content of a folder, read if it is not there yet or has changed since. Blocks.
-    pub(super) fn load(
-        &self,
-        folder: &Path,
-        architecture: Option<&Path>,
-        called: &str,
-    ) -> Result<Arc<Loaded>, Problem> {
-        let is_bundle = folder.join("bundle.json").is_file();
-        let usual = self.settings.architecture.as_deref().filter(|_| !is_bundle);
-        let (stamp, bytes) = stamp(folder, architecture.or(usual));
-        let key = Key {
-            folder: folder.to_owned(),
-            architecture: architecture.or(usual).map(Path::to_owned),
-            is_architecture_asked: architecture.is_some(),
-            stamp,
-        };
+    ///
+    /// # Errors
+    /// [`OpenError`] when the folder cannot be used. What cannot be read is not kept.
+    pub fn load(&self, folder: &Path, architecture: Option<&Path>) -> Result<Opened, OpenError> {
+        let is_snapshot = Kind::of(folder)? == Kind::Snapshot;
+        let usual = self.options.architecture.as_deref().filter(|_| is_snapshot);
+        let architecture = architecture.or(usual).map(Path::to_owned);
+        let (stamp, bytes) = stamp(folder, architecture.as_deref());
+        let key = Key { folder: folder.to_owned(), architecture, stamp };
         let slot = self.shelf(&key, bytes);
         let mut content = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*content {
             return Ok(loaded.clone());
         }
-        match Loaded::open(&key, &self.settings, called) {
-            Ok(loaded) => Ok(content.insert(Arc::new(loaded)).clone()),
-            Err(problem) => {
+        let architecture = key.architecture.clone();
+        match open_folder(folder, &ReadOptions { architecture, ..self.options.clone() }) {
+            Ok(loaded) => Ok(content.insert(loaded).clone()),
+            Err(error) => {
                 self.shelves().retain(|shelf| shelf.key != key);
-                Err(problem)
+                Err(error)
             }
         }
     }
@@ -156,7 +87,7 @@ impl Library {
         });
         shelves.push(shelf);
         let mut total: u64 = shelves.iter().map(|shelf| shelf.bytes).sum();
-        while total > self.settings.max_loaded_bytes && shelves.len() > 1 {
+        while total > self.max_bytes && shelves.len() > 1 {
             total -= shelves.remove(0).bytes;
         }
         slot
@@ -221,13 +152,13 @@ mod tests {
         let all = tempfile::tempdir().expect("a folder");
         let folder = all.path().join("one");
         snapshot(&folder, "HighErrorRate");
-        let library = Library::new(&Settings::new(vec![], "state".into()));
-        let first = library.load(&folder, None, "one").expect("reads");
-        let again = library.load(&folder, None, "one").expect("reads");
-        assert!(Arc::ptr_eq(&first, &again));
+        let library = Library::new(ReadOptions::default(), 1 << 30);
+        let first = library.load(&folder, None).expect("reads");
+        let again = library.load(&folder, None).expect("reads");
+        assert!(first.is_same(&again));
         snapshot(&folder, "HighErrorRateOnCart");
-        let changed = library.load(&folder, None, "one").expect("reads");
-        assert_eq!(changed.incident.anomalies[0].name, "HighErrorRateOnCart");
+        let changed = library.load(&folder, None).expect("reads");
+        assert_eq!(changed.incident().anomalies[0].name, "HighErrorRateOnCart");
         assert_eq!(library.shelves().len(), 1, "the older state is gone");
     }
 
@@ -239,11 +170,10 @@ mod tests {
             snapshot(&all.path().join(name), "HighErrorRate");
         }
         let one = stamp(&all.path().join("one"), None).1;
-        let settings = Settings { max_loaded_bytes: one * 2, ..Settings::new(vec![], "s".into()) };
-        let library = Library::new(&settings);
-        let load = |name: &str| library.load(&all.path().join(name), None, name).expect("reads");
+        let library = Library::new(ReadOptions::default(), one * 2);
+        let load = |name: &str| library.load(&all.path().join(name), None).expect("reads");
         let (first, _, again, _) = (load("one"), load("two"), load("one"), load("three"));
-        assert!(Arc::ptr_eq(&first, &again));
+        assert!(first.is_same(&again));
         let kept: Vec<_> = library.shelves().iter().map(|s| s.key.folder.clone()).collect();
         assert_eq!(kept, [all.path().join("one"), all.path().join("three")]);
     }
@@ -251,9 +181,9 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_not_kept() {
         let all = tempfile::tempdir().expect("a folder");
-        let library = Library::new(&Settings::new(vec![], "state".into()));
-        let Err(problem) = library.load(all.path(), None, "empty") else { panic!("it is empty") };
-        assert!(problem.to_string().starts_with("empty: neither a bundle"), "{problem}");
+        let library = Library::new(ReadOptions::default(), 1 << 30);
+        let Err(error) = library.load(all.path(), None) else { panic!("it is empty") };
+        assert!(matches!(error, OpenError::NothingKnown { .. }), "{error}");
         assert!(library.shelves().is_empty());
     }
 }

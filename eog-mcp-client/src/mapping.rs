@@ -370,8 +370,8 @@ impl Unread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::connection::ToolAnswer;
-    use crate::client::rows::Rows;
+    use crate::connection::ToolAnswer;
+    use crate::rows::Rows;
     use serde_json::{Value, json};
 
     fn row(fields: Value) -> Row {

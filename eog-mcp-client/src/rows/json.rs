@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 64 << 20;
 /// Where the rows of an answer are, and where their fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(try_from = "Given")]
-pub(in crate::client) struct JsonRows {
+pub(crate) struct JsonRows {
     /// The steps to the rows, in which `*` is every element.
     at: Vec<String>,
     fields: BTreeMap<String, Field>,
@@ -99,7 +99,7 @@ impl Field {
 
 /// The JSON of an answer: its structured content, else its text. Objects are sorted, so that rows
 /// and texts hang neither on a server's order nor on how `serde_json` was built.
-pub(in crate::client) fn json_of(answer: &ToolAnswer) -> Result<Value, String> {
+pub(crate) fn json_of(answer: &ToolAnswer) -> Result<Value, String> {
     let mut value = match &answer.structured {
         Some(structured) => structured.clone(),
         None => serde_json::from_str(&answer.text).map_err(|error| {
