@@ -58,11 +58,14 @@ mod contract;
 mod controller;
 mod diagnosis;
 mod digest;
+mod emission;
 mod entry_body;
 mod evidence;
 mod ids;
 mod inquiry;
+mod judgements;
 mod ledger;
+mod linear;
 mod live_claims;
 mod machine;
 mod packet;
@@ -92,9 +95,10 @@ pub use contract::{
 pub use controller::{Checkpoint, Controller, ReadMessage};
 pub use diagnosis::{ChangedSetting, Diagnosis, FailedLook, ForkTaken};
 pub use digest::Digest;
+pub use emission::Emission;
 pub use entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, HaltCause,
-    LEDGER_FORMAT, Observed, Opened, Outcome,
+    LEDGER_FORMAT, Observed, Outcome,
 };
 pub use evidence::{
     ChangeDetail, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
@@ -103,13 +107,15 @@ pub use evidence::{
 pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
 pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
+pub use judgements::{Judged, Judgements};
 pub use ledger::{Entry, Ledger, LedgerError};
+pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, Step};
 pub use machine::{
     AnswerOf, Input, InputError, Machine, OfMachine, Output, Question, QuestionKind, Ticket,
 };
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
 pub use record::{
-    ContextRecord, ForkChanges, Forked, Observation, RecordedAnswer, Refusal, Warning,
+    ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
 };
 pub use replay::{ForkError, Replay, RestoreError, fork, restore};
 pub use responder::{Responder, Response};

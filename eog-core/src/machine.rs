@@ -43,8 +43,8 @@ use crate::stop::StopReason;
 ///
 /// ```
 /// use eog_core::{
-///     Case, Config, Controller, EntityId, Input, LinearConfig, Linear, LocalContext, Machine, Output,
-///     Decision, Inquiry, Label, Reply, Seed, StopReason, Topology, Usage, Window,
+///     Case, Config, Controller, Decision, EntityId, Inquiry, Input, Label, Linear, LinearConfig,
+///     LocalContext, Machine, Output, Reply, Seed, StopReason, Topology, Usage, Window,
 /// };
 ///
 /// /// Every entity is well.

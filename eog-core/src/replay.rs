@@ -1,5 +1,6 @@
 //! Replaying: a machine rebuilt from its ledger, entry by entry, without a single question.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::body::Body;
@@ -192,4 +193,28 @@ pub enum RestoreError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl RestoreError {
+    /// An entry is not what follows.
+    pub fn differs(seq: u64, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
+        Self::Differs { seq, expected: expected.to_string(), found: found.to_string() }
+    }
+}
+
+impl<B: Body> Ledger<B> {
+    /// Whether the last entry is this recorded one: what a machine that repeats a ledger ends each
+    /// step with.
+    ///
+    /// # Errors
+    /// [`RestoreError::Differs`] names both hashes.
+    pub fn must_end_with(&self, recorded: &Entry<B>) -> Result<(), RestoreError> {
+        let derived = self.entries().last();
+        if derived.is_some_and(|derived| **derived == *recorded) {
+            return Ok(());
+        }
+        let expected = derived.map_or("nothing".to_owned(), |derived| derived.hash.to_string());
+        let expected = format!("hash {expected}");
+        Err(RestoreError::differs(recorded.seq, expected, format!("hash {}", recorded.hash)))
+    }
 }
