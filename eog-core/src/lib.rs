@@ -61,6 +61,8 @@ mod digest;
 mod emission;
 mod entry_body;
 mod evidence;
+mod evidence_kind;
+mod exchange;
 mod ids;
 mod inquiry;
 mod judgements;
@@ -72,9 +74,11 @@ mod packet;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
+mod question;
 mod record;
 mod replay;
 mod responder;
+mod restore_error;
 #[cfg(feature = "schema")]
 mod schema;
 mod state;
@@ -101,24 +105,25 @@ pub use entry_body::{
     LEDGER_FORMAT, Observed, Outcome,
 };
 pub use evidence::{
-    ChangeDetail, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
-    Signal, Trend,
+    ChangeDetail, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
 };
+pub use evidence_kind::EvidenceKind;
+pub use exchange::{Input, InputError, Output, Ticket};
 pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
 pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
 pub use judgements::{Judged, Judgements};
 pub use ledger::{Entry, Ledger, LedgerError};
 pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, Step};
-pub use machine::{
-    AnswerOf, Input, InputError, Machine, OfMachine, Output, Question, QuestionKind, Ticket,
-};
+pub use machine::{AnswerOf, Machine, OfMachine};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use question::{Question, QuestionKind};
 pub use record::{
     ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
 };
-pub use replay::{ForkError, Replay, RestoreError, fork, restore};
+pub use replay::{Replay, fork, restore};
 pub use responder::{Responder, Response};
+pub use restore_error::{ForkError, RestoreError};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
 pub use stop::StopReason;

@@ -12,12 +12,13 @@ use crate::config::Config;
 use crate::diagnosis::Diagnosis;
 use crate::emission::Emission;
 use crate::entry_body::EntryBody;
+use crate::exchange::{Input, InputError, Output};
 use crate::ids::EntityId;
 use crate::inquiry::{Inquiry, Reply};
 use crate::ledger::{Entry, Ledger};
-use crate::machine::{Input, InputError, Machine, OfMachine, Output};
+use crate::machine::{Machine, OfMachine};
 use crate::record::Forked;
-use crate::replay::RestoreError;
+use crate::restore_error::RestoreError;
 use crate::stop::StopReason;
 
 impl OfMachine for EntryBody {

@@ -7,10 +7,11 @@ use super::dispatch::Stage;
 use crate::budget::Usage;
 use crate::emission::Emission;
 use crate::entry_body::{EntryBody, Evaluation, HaltCause, LEDGER_FORMAT};
+use crate::exchange::{InputError, Ticket};
 use crate::ledger::{Entry, Ledger};
-use crate::machine::{InputError, Ticket};
 use crate::record::{Opened, RecordedAnswer};
-use crate::replay::{RestoreError, restore};
+use crate::replay::restore;
+use crate::restore_error::RestoreError;
 
 impl Controller {
     /// Rebuilds the controller that wrote a ledger. Every entry is derived again from the recorded
