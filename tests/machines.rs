@@ -39,12 +39,7 @@ fn linear_configs() -> Vec<LinearConfig> {
         usual.clone(),
         LinearConfig { commits: false, ..usual.clone() },
         // What it forgets it looks at again, until the budget ends it.
-        LinearConfig {
-            memory: Some(2),
-            commits: false,
-            budget: Budget::hops(12),
-            ..usual.clone()
-        },
+        LinearConfig { memory: Some(2), commits: false, budget: Budget::hops(12), ..usual.clone() },
         LinearConfig { repeats: [1, 2, 4].into(), ..usual.clone() },
         LinearConfig { order: LeadOrder::Permuted { seed: 3 }, commits: false, ..usual },
     ]

@@ -1,6 +1,5 @@
 //! The kinds of evidence.
 
-
 use serde::{Deserialize, Serialize};
 
 /// What kind of record a finding is.

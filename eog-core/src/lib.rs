@@ -64,6 +64,7 @@ mod evidence;
 mod evidence_kind;
 mod exchange;
 mod ids;
+mod in_memory;
 mod inquiry;
 mod judgements;
 mod ledger;
@@ -74,6 +75,7 @@ mod packet;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
+mod policy_fn;
 mod question;
 mod record;
 mod replay;
@@ -110,6 +112,7 @@ pub use evidence::{
 pub use evidence_kind::EvidenceKind;
 pub use exchange::{Input, InputError, Output, Ticket};
 pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
+pub use in_memory::InMemoryContext;
 pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
 pub use judgements::{Judged, Judgements};
@@ -117,6 +120,7 @@ pub use ledger::{Entry, Ledger, LedgerError};
 pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, Step};
 pub use machine::{AnswerOf, Machine, OfMachine};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use policy_fn::{policy_fn, try_policy_fn};
 pub use question::{Question, QuestionKind};
 pub use record::{
     ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,

@@ -8,7 +8,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::belief::Message;
 use crate::body::{Body, Settings};
