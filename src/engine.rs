@@ -29,14 +29,13 @@ use run::{Records, Run};
 /// [`Controller`], [`LinearConfig`](crate::LinearConfig) that of the [`Linear`](crate::Linear) loop.
 ///
 /// ```
-/// use eog::{Config, Engine, Label, StopReason};
+/// use eog::{Config, Engine, InMemoryContext, Label, StopReason, policy_fn};
 /// # use eog::{Case, Decision, EntityId, Seed, Topology, Window};
-/// # use eog_testkit::{MemoryContext, policy_fn};
 /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
 /// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });
-/// # let contract = MemoryContext::default();
-/// # let policy = policy_fn(|_| Decision::new(Label::Healthy, "nothing unusual"));
+/// let contract = InMemoryContext::default();
+/// let policy = policy_fn(|_| Decision::new(Label::Healthy, "nothing unusual"));
 /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// # runtime.block_on(async {
 /// let finished = Engine::new(contract, policy).investigate(Config::default(), case).await;

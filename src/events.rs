@@ -69,15 +69,16 @@ impl<B: Clone> EventStream<B> {
 /// is told how many, and never stops the engine.
 ///
 /// ```
-/// use eog::{Case, Config, Engine, Event, StopReason, Topology, Window};
-/// # use eog_testkit::{MemoryContext, healthy, policy_fn};
+/// use eog::{Config, Decision, Engine, Event, InMemoryContext, Label, StopReason, policy_fn};
+/// # use eog::{Case, Topology, Window};
 /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// # let case = Case::from_anomalies(Topology::default(), window, vec![]);
 /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// # runtime.block_on(async {
+/// let policy = policy_fn(|_| Decision::new(Label::Healthy, "nothing unusual"));
 /// let (sender, mut terminal) = eog::events();
 /// let mut page = sender.subscribe();
-/// let engine = Engine::new(MemoryContext::default(), policy_fn(healthy)).with_events(sender);
+/// let engine = Engine::new(InMemoryContext::default(), policy).with_events(sender);
 /// engine.investigate(Config::default(), case).await;
 /// for listener in [&mut terminal, &mut page] {
 ///     assert!(matches!(listener.next().await, Some(Event::Appended(entry)) if entry.seq == 0));

@@ -82,14 +82,21 @@ async fn nobody_has_to_listen() {
     let deaf = Engine::new(MemoryContext::default(), all_healthy()).with_events(sender);
     assert_that(&deaf.investigate(config(), apart(&["a"])).await).converged();
 
-    // A listener that reads nothing until the end loses nothing.
+    // Nor does one that reads nothing until the end keep more than the buffer: it is told how many
+    // events it missed, and hears the latest. Another that keeps up hears all of them.
     let names: Vec<String> = (0..500).map(|number| format!("e{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let (sender, events) = eog::events();
+    let (sender, mut slow) = eog::events();
+    let quick = tokio::spawn(told(sender.subscribe()));
     let unread = Engine::new(MemoryContext::default(), all_healthy()).with_events(sender);
     let ended = unread.investigate(config(), apart(&names)).await;
     assert_that(&ended).evaluated(names);
-    assert_eq!(told(events).await.len(), 1 + 500 * 3 + 1);
+    let all = 1 + 500 * 3 + 1;
+    let heard = quick.await.expect("it does not panic");
+    assert_eq!(heard.len(), all);
+    let missed = all - eog::EVENT_BUFFER;
+    assert!(matches!(slow.next().await, Some(Event::Missed(count)) if count == missed as u64));
+    assert_eq!(told(slow).await, heard[missed..]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,7 +11,9 @@ use crate::belief::Belief;
 use crate::case::Case;
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::record::{ContextRecord, ForkChanges, Forked, Observation, RecordedAnswer, Refusal};
+use crate::record::{
+    ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal,
+};
 
 /// What the entries of one machine record.
 ///
@@ -97,36 +99,25 @@ pub trait Settings: fmt::Debug + Send + Sync + 'static {
     fn to_json(&self) -> Value;
 }
 
-impl<'b> Opening<'b> {
-    /// The input that a body holds.
-    pub fn new(
-        format: u32,
-        case: &'b Case,
-        policy: Option<&'b str>,
-        settings: &'b dyn Settings,
-    ) -> Self {
-        Self { format, case, policy, settings }
-    }
-
+impl Opening<'_> {
     /// Every choice of the machine, as JSON.
     pub fn settings(&self) -> Value {
         self.settings.to_json()
     }
 }
 
-impl<'b> Departure<'b> {
-    /// The fork that a body holds.
-    pub fn new(
-        parent: Digest,
-        policy: Option<&'b str>,
-        settings: Option<&'b dyn Settings>,
-    ) -> Self {
-        Self { parent, policy, settings }
-    }
-
+impl Departure<'_> {
     /// Every choice of the machine from here on as JSON, if another than before.
     pub fn settings(&self) -> Option<Value> {
         self.settings.map(Settings::to_json)
+    }
+}
+
+impl<S: Settings> Opened<S> {
+    /// The input as every machine tells it.
+    pub fn opening(&self) -> Opening<'_> {
+        let Self { format, config, case } = self;
+        Opening { format: *format, case, policy: config.policy(), settings: config }
     }
 }
 
@@ -136,6 +127,6 @@ impl<S: Settings> Forked<S> {
         let ForkChanges { policy, config } = &self.changes;
         let settings = config.as_ref().map(|config| config as &dyn Settings);
         let named = config.as_ref().and_then(Settings::policy);
-        Departure::new(self.parent, policy.as_deref().or(named), settings)
+        Departure { parent: self.parent, policy: policy.as_deref().or(named), settings }
     }
 }

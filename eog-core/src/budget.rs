@@ -22,6 +22,20 @@ impl Budget {
     pub fn hops(hops: u64) -> Self {
         Self { hops: Some(hops), ..Self::default() }
     }
+
+    /// What leaves no room for one more policy call, after so many calls and this usage.
+    pub fn exhausted(&self, hops: u64, usage: Usage) -> Option<BudgetKind> {
+        let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
+        let limits = [
+            (self.hops, hops, BudgetKind::Hops),
+            (self.model_calls, usage.model_calls, BudgetKind::ModelCalls),
+            (self.tokens, tokens, BudgetKind::Tokens),
+            (self.cost_micro_usd, usage.cost_micro_usd, BudgetKind::Cost),
+        ];
+        let used_up =
+            limits.iter().find(|(limit, used, _)| limit.is_some_and(|most| *used >= most));
+        used_up.map(|(_, _, which)| *which)
+    }
 }
 
 /// What ran out.

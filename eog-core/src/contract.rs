@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::belief::{Belief, Label};
 use crate::budget::{BudgetKind, Usage};
 use crate::ids::EntityId;
 use crate::packet::{ContextPacket, Decision, LocalContext};
@@ -190,6 +191,13 @@ impl Failure {
     /// What belongs into the ledger: what failed and why, and nothing operational.
     pub(crate) fn as_recorded(&self) -> Self {
         Self::new(self.kind, self.message.clone())
+    }
+
+    /// What is believed of an entity that nothing else is known of: nothing.
+    pub(crate) fn as_belief(&self) -> Belief {
+        let what = if self.kind.is_context() { "context" } else { "decision" };
+        let summary = format!("not evaluated: no {what} could be had");
+        Belief { label: Label::Defer, summary, evidence: Vec::new(), claims: Vec::new() }
     }
 
     /// A failure of the context source.

@@ -12,7 +12,6 @@ mod restore;
 mod upcoming;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use crate::active::{Activation, ActiveSet, Reason};
 use crate::belief::{Belief, ClaimEdge, Message};
@@ -22,13 +21,13 @@ use crate::conclude::{Conclusion, conclude};
 use crate::config::Config;
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::digest::Digest;
-use crate::entry_body::{
-    ActivationRecord, ActivationRefusal, EntryBody, HaltCause, LEDGER_FORMAT, Opened,
-};
+use crate::emission::Emission;
+use crate::entry_body::{ActivationRecord, ActivationRefusal, EntryBody, HaltCause, LEDGER_FORMAT};
+use crate::exchange::{Input, InputError, Output, Ticket};
 use crate::ids::EntityId;
 use crate::inquiry::{Inquiry, Reply};
 use crate::ledger::Ledger;
-use crate::machine::{Input, InputError, Output, Ticket};
+use crate::record::Opened;
 use crate::state::State;
 use crate::stop::StopReason;
 use crate::topology::Topology;
@@ -96,10 +95,8 @@ pub struct Controller {
     requests: VecDeque<(u64, Ticket, Inquiry)>,
     /// Searched when the order asks for them, and again after an edge was removed.
     distances: Option<Distances>,
-    /// Entries handed out by `poll`.
-    emitted: u64,
-    /// Entries known to be stored.
-    stored: u64,
+    /// Entries handed out by `poll`, and those known to be stored.
+    emission: Emission,
     /// Evaluations dispatched; gives numbers and tickets.
     dispatched: u64,
     next_ticket: u64,
@@ -139,8 +136,7 @@ impl Controller {
             memory: BTreeMap::new(),
             requests: VecDeque::new(),
             distances: None,
-            emitted: 0,
-            stored: 0,
+            emission: Emission::default(),
             dispatched: 0,
             next_ticket: 0,
             refused_wakes: 0,
@@ -152,11 +148,11 @@ impl Controller {
     /// What to do next. Entries come first, in order; then requests; then `Idle` or `Done`.
     #[must_use]
     pub fn poll(&mut self) -> Output {
-        if let Some(entry) = self.ledger.entries().get(index(self.emitted)) {
-            self.emitted += 1;
-            return Output::Append(Arc::clone(entry));
+        if let Some(entry) = self.emission.next(&self.ledger) {
+            return Output::Append(entry);
         }
-        let released = self.requests.front().is_some_and(|(after, ..)| *after <= self.stored);
+        let stored = self.emission.stored();
+        let released = self.requests.front().is_some_and(|(after, ..)| *after <= stored);
         if released && let Some((_, ticket, question)) = self.requests.pop_front() {
             return Output::Ask { ticket, question };
         }
@@ -166,7 +162,7 @@ impl Controller {
     /// Why the investigation has ended; nothing while something is under way, to be stored or to be
     /// asked.
     pub fn stop(&self) -> Option<StopReason> {
-        let settled = self.in_flight.is_empty() && self.stored == self.ledger.next_seq();
+        let settled = self.in_flight.is_empty() && self.emission.is_settled(&self.ledger);
         self.stop_reason().filter(|_| settled)
     }
 
@@ -176,12 +172,7 @@ impl Controller {
     /// [`InputError`] when the input does not fit; nothing has changed then.
     pub fn handle(&mut self, input: Input) -> Result<(), InputError> {
         match input {
-            Input::Appended(seq) => {
-                if seq != self.stored || seq >= self.emitted {
-                    return Err(InputError::NotNext { expected: self.stored, given: seq });
-                }
-                self.stored += 1;
-            }
+            Input::Appended(seq) => self.emission.acknowledge(seq)?,
             Input::Answer(ticket, Reply::Context(context), usage) => {
                 self.take_context(ticket, context)?;
                 self.spent.usage += usage;
@@ -344,9 +335,4 @@ impl Controller {
 
 fn message(sender: &EntityId, belief: &Belief) -> Message {
     Message { sender: sender.clone(), belief: belief.clone() }
-}
-
-/// Ledger positions are `u64` in the format and `usize` in memory.
-fn index(seq: u64) -> usize {
-    usize::try_from(seq).unwrap_or(usize::MAX)
 }

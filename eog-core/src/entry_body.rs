@@ -6,11 +6,10 @@ use serde_json::Value;
 use crate::active::Reason;
 use crate::belief::Belief;
 use crate::body::{Body, Departure, Look, Opening, Settings};
-use crate::case::Case;
 use crate::config::Config;
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::record::{ContextRecord, Forked, Observation, RecordedAnswer, Refusal, Warning};
+use crate::record::{ContextRecord, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning};
 
 /// The version of the ledger's format, recorded in its first entry.
 pub const LEDGER_FORMAT: u32 = 1;
@@ -51,18 +50,6 @@ pub enum HaltCause {
     Cost,
     /// Somebody cancelled; what was under way was discarded.
     Cancelled,
-}
-
-/// The whole input of an investigation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Opened {
-    /// [`LEDGER_FORMAT`] of the writer.
-    pub format: u32,
-    /// Every choice of the controller.
-    pub config: Config,
-    /// Topology, seeds, window, anomalies and how they were chosen.
-    pub case: Case,
 }
 
 /// One evaluation: what was seen, what was answered, what followed.
@@ -178,8 +165,7 @@ impl Body for EntryBody {
 
     fn opening(&self) -> Option<Opening<'_>> {
         let Self::Opened(opened) = self else { return None };
-        let Opened { format, config, case } = opened.as_ref();
-        Some(Opening::new(*format, case, config.policy.as_deref(), config))
+        Some(opened.opening())
     }
 
     fn look(&self) -> Option<Look<'_>> {

@@ -3,49 +3,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::evidence_kind::EvidenceKind;
 use crate::ids::{EntityId, EvidenceId};
 use crate::time::Window;
-
-/// What kind of record a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum EvidenceKind {
-    /// Something was changed: configuration, deployment, resources, planned demand.
-    Change,
-    /// Something happened: a failure, a restart, a scheduling decision.
-    Event,
-    /// A shift or level of a measured series.
-    Metric,
-    /// A log line or a pattern of log lines.
-    Log,
-    /// A shift in traced requests.
-    Span,
-    /// An alert that fired.
-    Alert,
-    /// What the source knows beside measurements, such as a path in the topology.
-    Note,
-}
-
-impl EvidenceKind {
-    pub(crate) const fn code(self) -> &'static str {
-        match self {
-            Self::Change => "chg",
-            Self::Event => "evt",
-            Self::Metric => "met",
-            Self::Log => "log",
-            Self::Span => "spn",
-            Self::Alert => "alr",
-            Self::Note => "nte",
-        }
-    }
-
-    pub(crate) fn from_code(code: &str) -> Option<Self> {
-        [Self::Change, Self::Event, Self::Metric, Self::Log, Self::Span, Self::Alert, Self::Note]
-            .into_iter()
-            .find(|kind| kind.code() == code)
-    }
-}
 
 /// What a finding speaks of, independent of any domain.
 ///

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::budget::Usage;
 use crate::contract::{AbductivePolicy, BoxFuture, ContextContract, ContextRequest, Failure};
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::machine::{Input, Question, QuestionKind, Ticket};
 use crate::packet::{ContextPacket, Decision, LocalContext};
+use crate::question::{Question, QuestionKind};
 use crate::responder::{Responder, Response};
 
 /// A question about one entity. [`ContextAndPolicy`] answers it.
@@ -50,18 +49,6 @@ impl Question for Inquiry {
             Self::Context(request) => Digest::of(request),
             Self::Decision(packet) => Digest::of(&**packet),
         }
-    }
-}
-
-impl Input {
-    /// A local context has come.
-    pub fn context(ticket: Ticket, context: LocalContext) -> Self {
-        Self::Answer(ticket, Reply::Context(context), Usage::default())
-    }
-
-    /// A decision has come, and this is what it cost.
-    pub fn decision(ticket: Ticket, decision: Decision, usage: Usage) -> Self {
-        Self::Answer(ticket, Reply::Decision(decision), usage)
     }
 }
 

@@ -58,20 +58,29 @@ mod contract;
 mod controller;
 mod diagnosis;
 mod digest;
+mod emission;
 mod entry_body;
 mod evidence;
+mod evidence_kind;
+mod exchange;
 mod ids;
+mod in_memory;
 mod inquiry;
+mod judgements;
 mod ledger;
+mod linear;
 mod live_claims;
 mod machine;
 mod packet;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
+mod policy_fn;
+mod question;
 mod record;
 mod replay;
 mod responder;
+mod restore_error;
 #[cfg(feature = "schema")]
 mod schema;
 mod state;
@@ -92,27 +101,33 @@ pub use contract::{
 pub use controller::{Checkpoint, Controller, ReadMessage};
 pub use diagnosis::{ChangedSetting, Diagnosis, FailedLook, ForkTaken};
 pub use digest::Digest;
+pub use emission::Emission;
 pub use entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, HaltCause,
-    LEDGER_FORMAT, Observed, Opened, Outcome,
+    LEDGER_FORMAT, Observed, Outcome,
 };
 pub use evidence::{
-    ChangeDetail, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
-    Signal, Trend,
+    ChangeDetail, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
 };
+pub use evidence_kind::EvidenceKind;
+pub use exchange::{Input, InputError, Output, Ticket};
 pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
+pub use in_memory::InMemoryContext;
 pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
+pub use judgements::{Judged, Judgements};
 pub use ledger::{Entry, Ledger, LedgerError, opening_tag};
-pub use machine::{
-    AnswerOf, Input, InputError, Machine, OfMachine, Output, Question, QuestionKind, Ticket,
-};
+pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, Step};
+pub use machine::{AnswerOf, Machine, OfMachine};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use policy_fn::{policy_fn, try_policy_fn};
+pub use question::{Question, QuestionKind};
 pub use record::{
-    ContextRecord, ForkChanges, Forked, Observation, RecordedAnswer, Refusal, Warning,
+    ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
 };
-pub use replay::{ForkError, Replay, RestoreError, fork, restore};
+pub use replay::{Replay, fork, restore};
 pub use responder::{Responder, Response};
+pub use restore_error::{ForkError, RestoreError};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
 pub use stop::StopReason;

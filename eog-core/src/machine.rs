@@ -8,22 +8,20 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::belief::Message;
 use crate::body::{Body, Settings};
-use crate::budget::{Spent, Usage};
+use crate::budget::Spent;
 use crate::case::Case;
 use crate::conclude::Conclusion;
-use crate::contract::Failure;
 use crate::diagnosis::Diagnosis;
-use crate::digest::Digest;
-use crate::entry_body::EntryBody;
+use crate::exchange::{Input, InputError, Output};
 use crate::ids::EntityId;
-use crate::inquiry::{Inquiry, Reply};
 use crate::ledger::{Entry, Ledger};
-use crate::record::{Forked, Observation};
-use crate::replay::RestoreError;
+use crate::question::Question;
+use crate::record::Forked;
+use crate::restore_error::RestoreError;
 use crate::stop::StopReason;
 
 /// A deterministic controller: [`Controller`](crate::Controller) is the one of *Explanations over
@@ -43,8 +41,8 @@ use crate::stop::StopReason;
 ///
 /// ```
 /// use eog_core::{
-///     Case, Config, Controller, EntityId, Input, LinearConfig, Linear, LocalContext, Machine, Output,
-///     Decision, Inquiry, Label, Reply, Seed, StopReason, Topology, Usage, Window,
+///     Case, Config, Controller, Decision, EntityId, Inquiry, Input, Label, Linear, LinearConfig,
+///     LocalContext, Machine, Output, Reply, Seed, StopReason, Topology, Usage, Window,
 /// };
 ///
 /// /// Every entity is well.
@@ -191,115 +189,3 @@ pub trait OfMachine {
 
 /// What the questions of a machine are answered with.
 pub type AnswerOf<M> = <<M as Machine>::Question as Question>::Answer;
-
-/// What a machine asks.
-pub trait Question: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
-    /// What it is answered with.
-    type Answer: Clone + fmt::Debug + Send + Sync + 'static;
-
-    /// What it is about: an entity, or whatever else the machine gives a name. At most one question
-    /// of a kind is open for each key.
-    fn key(&self) -> &EntityId;
-
-    /// Whom it is for.
-    fn kind(&self) -> QuestionKind;
-
-    /// A digest of the whole question: equal questions have equal ones.
-    fn digest(&self) -> Digest;
-}
-
-/// Whom a question is for: limits, time-outs and failures go by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QuestionKind {
-    /// A source of evidence.
-    Context,
-    /// Whoever judges.
-    Policy,
-}
-
-/// Names one question while it is open. Never part of the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(u64);
-
-impl Ticket {
-    /// The ticket of this number; a machine gives each number once.
-    pub fn new(number: u64) -> Self {
-        Self(number)
-    }
-}
-
-/// What a machine wants next.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output<B = EntryBody, Q = Inquiry> {
-    /// Store this entry, then say [`Input::Appended`]. Nothing that follows from it is released
-    /// before.
-    Append(Arc<Entry<B>>),
-    /// Ask this question, then say [`Input::Answer`] or [`Input::Failed`].
-    Ask {
-        /// To be given back with the answer.
-        ticket: Ticket,
-        /// What to ask.
-        question: Q,
-    },
-    /// Nothing to do until an input comes.
-    Idle,
-    /// The investigation has ended. An observation can re-open it.
-    Done(StopReason),
-}
-
-/// What a machine is told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input<A = Reply> {
-    /// The entry of this number is stored.
-    Appended(u64),
-    /// An answer has come, and this is what it cost.
-    Answer(Ticket, A, Usage),
-    /// An answer could not be had.
-    Failed(Ticket, Failure),
-    /// The world went on. Takes effect between two commits.
-    Observe(Observation),
-    /// Stop now: what is under way is discarded, and asked again when the investigation goes on.
-    Cancel,
-    /// Time is up: nothing more is dispatched, what is under way is committed.
-    Deadline,
-    /// This was spent outside the loop. Counts against the budgets of tokens and money, never
-    /// against hops.
-    Spent(Usage),
-    /// Go on after a cancellation, a deadline or a restore.
-    Resume,
-}
-
-/// An input that does not fit the machine's state. The state is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InputError {
-    /// Nothing under way has this ticket: it was answered already, or discarded.
-    #[error("no question under way has ticket {0:?}; was it answered already, or cancelled?")]
-    UnknownTicket(Ticket),
-    /// The question waits for something else.
-    #[error("the evaluation of {entity} is not waiting for a {given}")]
-    NotExpected {
-        /// What the question is about.
-        entity: EntityId,
-        /// What was given.
-        given: &'static str,
-    },
-    /// Entries are acknowledged in order, after they were handed out.
-    #[error("entry {given} was acknowledged, but entry {expected} is next")]
-    NotNext {
-        /// The entry that is next.
-        expected: u64,
-        /// The entry that was given.
-        given: u64,
-    },
-    /// A removed edge was never declared, or is removed already.
-    #[error("there is no edge \"{0}\" to remove")]
-    NoSuchEdge(String),
-    /// This machine cannot take in what is new while it runs.
-    #[error("the controller {machine:?} takes no observations; start a new investigation")]
-    TakesNoObservations {
-        /// [`Machine::NAME`].
-        machine: &'static str,
-    },
-}

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::belief::ClaimEdge;
-use crate::case::Anomaly;
+use crate::case::{Anomaly, Case};
 use crate::config::Config;
 use crate::contract::Failure;
 use crate::digest::Digest;
@@ -95,6 +95,19 @@ pub enum Observation {
     EdgeRemoved(Edge),
     /// An entity has new local evidence.
     NewEvidence(EntityId),
+}
+
+/// The whole input of an investigation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[serde(bound(serialize = "S: Serialize", deserialize = "S: DeserializeOwned"))]
+pub struct Opened<S = Config> {
+    /// The version of the ledger's format that its writer knew.
+    pub format: u32,
+    /// Every choice of the machine.
+    pub config: S,
+    /// Topology, seeds, window, anomalies and how they were chosen.
+    pub case: Case,
 }
 
 /// A fork: what stands before it was copied from another ledger.

@@ -2,7 +2,7 @@
 
 use crate::budget::Usage;
 use crate::contract::{BoxFuture, Failure};
-use crate::machine::Question;
+use crate::question::Question;
 
 /// Answers the questions of a machine. [`ContextAndPolicy`](crate::ContextAndPolicy) is the one for
 /// machines that look at entities; a machine with questions of its own comes with a responder.

@@ -28,13 +28,13 @@ const SECTOR: u64 = 512;
 /// let entries = ended.machine.ledger().entries();
 ///
 /// let disk = SimDisk::new();
-/// let (mut journal, _) = Journal::on(disk.clone())?;
+/// let (mut journal, _) = Journal::on::<eog::EntryBody>(disk.clone())?;
 /// journal.append(&entries[..1])?;
 /// disk.fail_sync();
 /// assert!(journal.append(&entries[1..]).is_err());
 ///
 /// disk.crash(7);
-/// let (_, recovered) = Journal::on(disk)?;
+/// let (_, recovered) = Journal::on::<eog::EntryBody>(disk)?;
 /// assert_eq!(recovered.ledger.entries(), &entries[..1], "what was acknowledged is there");
 /// # Ok::<(), eog::JournalError>(())
 /// ```

@@ -46,7 +46,6 @@
 
 mod assert;
 mod calls;
-mod closure;
 mod decisions;
 mod disk;
 mod fault;
@@ -73,9 +72,9 @@ struct Guide;
 
 pub use assert::{Asserted, Assertion, Concluded, assert_that};
 pub use calls::Call;
-pub use closure::{policy_fn, try_policy_fn};
 pub use decisions::{claim, deferred, healthy, origin, symptom_of};
 pub use disk::SimDisk;
+pub use eog::{policy_fn, try_policy_fn};
 pub use faulty::Faulty;
 pub use findings::{FindingBuilder, finding};
 pub use memory::MemoryContext;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::claims::ClaimGraph;
 use super::{CitedChange, Confidence, OriginGroup};
 use crate::belief::Belief;
-use crate::evidence::EvidenceKind;
+use crate::evidence_kind::EvidenceKind;
 use crate::ids::EntityId;
 use crate::state::State;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::ClaimGraph;
 use crate::belief::Label;
-use crate::evidence::EvidenceKind;
+use crate::evidence_kind::EvidenceKind;
 use crate::ids::EntityId;
 use crate::state::{Node, State};
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Controller;
 use crate::digest::Digest;
 use crate::ledger::Ledger;
-use crate::replay::RestoreError;
+use crate::restore_error::RestoreError;
 use stored::StoredState;
 
 /// The version of the checkpoint's format.

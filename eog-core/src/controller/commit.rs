@@ -71,11 +71,7 @@ impl Controller {
         node.unread_inbox(&slot.cleared);
         node.last_commit = Some(commits);
         node.stale = node.belief.is_some();
-        let belief = node.belief.get_or_insert_with(|| {
-            let what = if failure.kind.is_context() { "context" } else { "decision" };
-            let summary = format!("not evaluated: no {what} could be had");
-            Belief { label: Label::Defer, summary, evidence: Vec::new(), claims: Vec::new() }
-        });
+        let belief = node.belief.get_or_insert_with(|| failure.as_belief());
         let outcome = Outcome {
             belief: belief.clone(),
             change: None,

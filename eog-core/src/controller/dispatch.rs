@@ -13,9 +13,9 @@ use crate::config::{Concurrency, Order};
 use crate::contract::{ContextRequest, Failure};
 use crate::digest::Digest;
 use crate::entry_body::HaltCause;
+use crate::exchange::{InputError, Ticket};
 use crate::ids::EntityId;
 use crate::inquiry::Inquiry;
-use crate::machine::{InputError, Ticket};
 use crate::packet::{ContextPacket, Decision, LocalContext};
 use crate::state::{Broadcast, Node, Received};
 use crate::time::Window;
@@ -150,20 +150,7 @@ impl Controller {
     /// The budget that leaves no room for one more evaluation. Hops are reserved at dispatch.
     pub(super) fn exhausted_budget(&self) -> Option<BudgetKind> {
         let reserved = self.spent.hops + self.in_flight.len() as u64;
-        let usage = self.spent.usage;
-        let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
-        let budget = &self.config.budget;
-        if budget.hops.is_some_and(|limit| reserved >= limit) {
-            Some(BudgetKind::Hops)
-        } else if budget.model_calls.is_some_and(|limit| usage.model_calls >= limit) {
-            Some(BudgetKind::ModelCalls)
-        } else if budget.tokens.is_some_and(|limit| tokens >= limit) {
-            Some(BudgetKind::Tokens)
-        } else if budget.cost_micro_usd.is_some_and(|limit| usage.cost_micro_usd >= limit) {
-            Some(BudgetKind::Cost)
-        } else {
-            None
-        }
+        self.config.budget.exhausted(reserved, self.spent.usage)
     }
 
     /// The position in the active set of the entity to dispatch next.

@@ -4,7 +4,8 @@ use super::Controller;
 use crate::entry_body::EntryBody;
 use crate::ledger::Ledger;
 use crate::record::{ForkChanges, Forked};
-use crate::replay::{ForkError, fork};
+use crate::replay::fork;
+use crate::restore_error::ForkError;
 
 impl Controller {
     /// A new investigation that shares the first entries of another, entry `at` included, and takes

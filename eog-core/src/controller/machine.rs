@@ -10,13 +10,15 @@ use crate::case::Case;
 use crate::conclude::Conclusion;
 use crate::config::Config;
 use crate::diagnosis::Diagnosis;
+use crate::emission::Emission;
 use crate::entry_body::EntryBody;
+use crate::exchange::{Input, InputError, Output};
 use crate::ids::EntityId;
 use crate::inquiry::{Inquiry, Reply};
 use crate::ledger::{Entry, Ledger};
-use crate::machine::{Input, InputError, Machine, OfMachine, Output};
+use crate::machine::{Machine, OfMachine};
 use crate::record::Forked;
-use crate::replay::RestoreError;
+use crate::restore_error::RestoreError;
 use crate::stop::StopReason;
 
 impl OfMachine for EntryBody {
@@ -100,15 +102,14 @@ impl Machine for Controller {
         next: Option<&Arc<Entry>>,
     ) -> Result<(), RestoreError> {
         self.derive(entry, next)?;
-        self.count_as_stored();
+        self.emission = Emission::settled(&self.ledger);
         Ok(())
     }
 
     fn depart(&mut self, forked: Forked) {
         self.take_course(forked);
         self.commit_ready();
-        self.emitted = 0;
-        self.stored = 0;
+        self.emission = Emission::default();
     }
 
     fn to_checkpoint(&self) -> Option<Vec<u8>> {

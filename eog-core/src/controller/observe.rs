@@ -4,8 +4,8 @@ use super::Controller;
 use super::halt::Halt;
 use crate::active::Reason;
 use crate::entry_body::{EntryBody, Observed};
+use crate::exchange::InputError;
 use crate::ids::EntityId;
-use crate::machine::InputError;
 use crate::record::Observation;
 
 impl Controller {

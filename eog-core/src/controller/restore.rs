@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::Controller;
 use super::dispatch::Stage;
 use crate::budget::Usage;
-use crate::entry_body::{EntryBody, Evaluation, HaltCause, LEDGER_FORMAT, Opened};
+use crate::emission::Emission;
+use crate::entry_body::{EntryBody, Evaluation, HaltCause, LEDGER_FORMAT};
+use crate::exchange::{InputError, Ticket};
 use crate::ledger::{Entry, Ledger};
-use crate::machine::{InputError, Ticket};
-use crate::record::RecordedAnswer;
-use crate::replay::{RestoreError, restore};
+use crate::record::{Opened, RecordedAnswer};
+use crate::replay::restore;
+use crate::restore_error::RestoreError;
 
 impl Controller {
     /// Rebuilds the controller that wrote a ledger. Every entry is derived again from the recorded
@@ -44,8 +46,8 @@ impl Controller {
         let mut empty = Ledger::default();
         empty.expect(first);
         let mut controller = Self::opened(opened.config.clone(), opened.case.clone(), empty);
-        controller.compare(first)?;
-        controller.count_as_stored();
+        controller.ledger.must_end_with(first)?;
+        controller.emission = Emission::settled(&controller.ledger);
         Ok(controller)
     }
 
@@ -55,7 +57,7 @@ impl Controller {
         while let Some(entry) = entries.next() {
             self.derive(entry, entries.peek().copied())?;
         }
-        self.count_as_stored();
+        self.emission = Emission::settled(&self.ledger);
         Ok(())
     }
 
@@ -82,13 +84,7 @@ impl Controller {
             EntryBody::Forked(forked) => self.take_course(forked.as_ref().clone()),
         }
         self.advance(next);
-        self.compare(entry)
-    }
-
-    /// Every entry there is was handed out and stored.
-    pub(super) fn count_as_stored(&mut self) {
-        self.emitted = self.ledger.next_seq();
-        self.stored = self.emitted;
+        self.ledger.must_end_with(entry)
     }
 
     /// Does what follows from the last entry, as far as the recorded entry after it allows.
@@ -155,16 +151,6 @@ impl Controller {
     fn take_request(&mut self, ticket: Ticket) {
         self.requests.retain(|(_, asked, _)| *asked != ticket);
     }
-
-    /// Compares a recorded entry with what was derived in its place.
-    fn compare(&self, recorded: &Entry) -> Result<(), RestoreError> {
-        let derived = self.ledger.entries().last();
-        if derived.is_some_and(|derived| **derived == *recorded) {
-            return Ok(());
-        }
-        let expected = derived.map_or("nothing".to_owned(), |derived| derived.hash.to_string());
-        Err(differs(recorded, &format!("hash {expected}"), &format!("hash {}", recorded.hash)))
-    }
 }
 
 /// The input of the investigation that an entry opens.
@@ -177,9 +163,9 @@ pub(super) fn opening(first: &Entry) -> Result<&Opened, RestoreError> {
 }
 
 fn differs(entry: &Entry, expected: &str, found: &str) -> RestoreError {
-    RestoreError::Differs { seq: entry.seq, expected: expected.to_owned(), found: found.to_owned() }
+    RestoreError::differs(entry.seq, expected, found)
 }
 
 fn unfit(entry: &Entry, error: &InputError) -> RestoreError {
-    differs(entry, "an answer that fits", &error.to_string())
+    RestoreError::differs(entry.seq, "an answer that fits", error)
 }

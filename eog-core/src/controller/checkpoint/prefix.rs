@@ -10,7 +10,7 @@ use crate::controller::restore::opening;
 use crate::entry_body::{ActivationRecord, EntryBody};
 use crate::ledger::Entry;
 use crate::record::{Observation, RecordedAnswer};
-use crate::replay::RestoreError;
+use crate::restore_error::RestoreError;
 use crate::state::State;
 
 /// Some first entries, read in one pass.

@@ -15,7 +15,7 @@ use crate::controller::halt::Halt;
 use crate::entry_body::Evaluation;
 use crate::ids::EntityId;
 use crate::ledger::Ledger;
-use crate::replay::RestoreError;
+use crate::restore_error::RestoreError;
 use crate::state::{Broadcast, Node, Received};
 
 /// What is wrong with a checkpoint.

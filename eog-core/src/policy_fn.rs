@@ -1,15 +1,15 @@
 //! Policies from closures.
 
-use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure};
+use crate::contract::{AbductivePolicy, Answer, BoxFuture, Failure};
+use crate::packet::{ContextPacket, Decision};
 
 /// A policy from a closure that always decides.
 ///
 /// ```
-/// use eog::{Decision, Label};
-/// use eog_testkit::{ask, packet, policy_fn};
-/// let policy = policy_fn(|_packet| Decision::new(Label::Healthy, "all is well"));
-/// assert_eq!(ask(&policy, &packet("S1").build())?.decision.label, Label::Healthy);
-/// # Ok::<(), eog::Failure>(())
+/// use eog_core::{AbductivePolicy, Decision, Label, policy_fn};
+/// fn optimist() -> impl AbductivePolicy {
+///     policy_fn(|_packet| Decision::new(Label::Healthy, "all is well"))
+/// }
 /// ```
 pub fn policy_fn(
     decide: impl Fn(&ContextPacket) -> Decision + Send + Sync,
@@ -21,10 +21,10 @@ pub fn policy_fn(
 /// [`Answer`].
 ///
 /// ```
-/// use eog::{Decision, Failure};
-/// use eog_testkit::{ask, packet, try_policy_fn};
-/// let policy = try_policy_fn(|_packet| Err::<Decision, _>(Failure::policy("out of ideas")));
-/// assert!(ask(&policy, &packet("S1").build()).is_err());
+/// use eog_core::{AbductivePolicy, Decision, Failure, try_policy_fn};
+/// fn clueless() -> impl AbductivePolicy {
+///     try_policy_fn(|_packet| Err::<Decision, _>(Failure::policy("out of ideas")))
+/// }
 /// ```
 pub fn try_policy_fn<T: Into<Answer>>(
     decide: impl Fn(&ContextPacket) -> Result<T, Failure> + Send + Sync,

@@ -1,0 +1,177 @@
+//! Judgements: beliefs on entities by the same checks, and with the same conclusion, as those of
+//! [`Controller`](crate::Controller). For machines that choose for themselves where to look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::belief::{Belief, Claim, Label, Message};
+use crate::body::Body;
+use crate::budget::Spent;
+use crate::case::Case;
+use crate::checks::check;
+use crate::conclude::{Conclusion, conclude};
+use crate::config::{Checks, Config};
+use crate::contract::Failure;
+use crate::diagnosis::{Diagnosis, Standing};
+use crate::ids::{EntityId, EvidenceId};
+use crate::ledger::Ledger;
+use crate::packet::{Decision, LocalContext};
+use crate::record::{Refusal, Warning};
+use crate::state::State;
+use crate::stop::StopReason;
+use crate::topology::Neighbour;
+
+/// What is believed of each entity that was judged, and what follows from it.
+///
+/// ```
+/// use eog_core::{Case, Checks, Decision, EntityId, Judgements, Label, Topology, Window};
+/// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// let mut judgements = Judgements::new(&case, Checks::Full);
+/// let cart = EntityId::new("cart")?;
+/// judgements.learn(&cart, &Default::default(), 1);
+/// // An origin must cite local evidence: the checks are those of every controller.
+/// let judged = judgements.judge(&cart, &[], &Decision::new(Label::Origin, "a guess"));
+/// assert_eq!((judged.belief.label, judged.refusals.len()), (Label::Defer, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Judgements {
+    state: State,
+    /// Of which the checks alone count.
+    config: Config,
+}
+
+/// What was taken over from a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What is believed from now on.
+    pub belief: Belief,
+    /// What was taken out of the decision, and why.
+    pub refusals: Vec<Refusal>,
+    /// What was accepted with a doubt.
+    pub warnings: Vec<Warning>,
+}
+
+impl From<Belief> for Judged {
+    fn from(belief: Belief) -> Self {
+        Self { belief, refusals: Vec::new(), warnings: Vec::new() }
+    }
+}
+
+impl Judgements {
+    /// Nothing is believed of any entity of a case yet.
+    pub fn new(case: &Case, checks: Checks) -> Self {
+        Self { state: State::new(case), config: Config { checks, ..Config::default() } }
+    }
+
+    /// Takes note of what the context of an entity holds and names. `entry` is the number of the
+    /// ledger entry that records it.
+    pub fn learn(&mut self, entity: &EntityId, context: &LocalContext, entry: u64) {
+        self.state.named.extend(context.named());
+        self.state.node(entity).remember_evidence(context, entry);
+    }
+
+    /// Checks a decision on an entity whose context was [learnt](Self::learn), given the messages that
+    /// it was made with. What is left of it takes the place of what was believed before.
+    pub fn judge(&mut self, entity: &EntityId, inbox: &[Message], decision: &Decision) -> Judged {
+        let ids: BTreeSet<EvidenceId> =
+            inbox.iter().flat_map(|message| message.belief.cited()).collect();
+        let checked = check(&self.config, &self.state, entity, &ids, decision);
+        let belief = Belief {
+            label: checked.label,
+            summary: checked.summary,
+            evidence: checked.evidence,
+            claims: checked.claims,
+        };
+        for edge in belief.claims.iter().map(Claim::edge) {
+            self.state.admitted.extend([edge.cause.clone(), edge.effect.clone()]);
+            self.state.join(&edge);
+        }
+        let node = self.state.node(entity);
+        node.visited = true;
+        node.settled = true;
+        node.stale = false;
+        node.scores.clone_from(&decision.scores);
+        self.believe(entity, Some(belief.clone()));
+        Judged { belief, refusals: checked.refusals, warnings: checked.warnings }
+    }
+
+    /// Takes note that no decision on an entity could be had: it is `Defer` unless something is
+    /// believed of it already.
+    pub fn fail(&mut self, entity: &EntityId, failure: &Failure) -> Judged {
+        let node = self.state.node(entity);
+        node.visited = true;
+        node.stale = node.belief.is_some();
+        let belief = node.belief.clone().unwrap_or_else(|| failure.as_belief());
+        self.believe(entity, Some(belief.clone()));
+        belief.into()
+    }
+
+    /// Forgets what is believed of an entity, with its claims.
+    pub fn forget(&mut self, entity: &EntityId) {
+        self.believe(entity, None);
+    }
+
+    fn believe(&mut self, entity: &EntityId, belief: Option<Belief>) {
+        let claims = belief.as_ref().map(|belief| belief.claims.clone()).unwrap_or_default();
+        let before = std::mem::replace(&mut self.state.node(entity).belief, belief);
+        let before = before.map(|belief| belief.claims).unwrap_or_default();
+        self.state.supersede(entity, &before, &claims);
+    }
+
+    /// Whether an entity is in the topology, a start, or named by any context so far.
+    pub fn is_known(&self, entity: &EntityId) -> bool {
+        self.state.is_known(entity)
+    }
+
+    /// The neighbours of an entity as a packet shows them, by name: declared ones, and those that a
+    /// claim joined it with.
+    pub fn neighbours(&self, entity: &EntityId) -> Vec<Neighbour> {
+        self.state.neighbours(entity)
+    }
+
+    /// The belief about one entity, if there is one.
+    pub fn belief(&self, entity: &EntityId) -> Option<&Belief> {
+        self.state.get(entity)?.belief.as_ref()
+    }
+
+    /// All beliefs, by entity name.
+    pub fn beliefs(&self) -> impl Iterator<Item = (&EntityId, &Belief)> {
+        self.state.nodes.iter().filter_map(|(entity, node)| Some((entity, node.belief.as_ref()?)))
+    }
+
+    /// Whether anything is believed an origin.
+    pub fn has_origin(&self) -> bool {
+        self.beliefs().any(|(_, belief)| belief.label == Label::Origin)
+    }
+
+    /// What follows from the beliefs held now: frontier, coverage, cover, ranking.
+    pub fn conclusion(&self) -> Conclusion {
+        conclude(&self.state)
+    }
+
+    /// Everything that reports and scores read, with what the ledger of a machine holds. `waiting` is
+    /// how many entities are still to be looked at.
+    pub fn diagnosis<B: Body>(
+        &self,
+        ledger: &Ledger<B>,
+        waiting: usize,
+        spent: Spent,
+        stop: Option<StopReason>,
+    ) -> Diagnosis {
+        let beliefs: BTreeMap<EntityId, Belief> =
+            self.beliefs().map(|(entity, belief)| (entity.clone(), belief.clone())).collect();
+        Diagnosis::gather(
+            ledger,
+            Standing {
+                topology: &self.state.topology,
+                anomalies: &self.state.anomalies,
+                beliefs,
+                conclusion: self.conclusion(),
+                waiting,
+                spent,
+                stop,
+            },
+        )
+    }
+}

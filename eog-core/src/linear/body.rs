@@ -1,0 +1,67 @@
+//! What the entries of the linear loop record.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::LinearConfig;
+use crate::belief::Belief;
+use crate::body::{Body, Departure, Look, Opening};
+use crate::digest::Digest;
+use crate::ids::EntityId;
+use crate::record::{ContextRecord, Forked, Opened, RecordedAnswer, Refusal, Warning};
+
+/// What an entry of the linear loop records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LinearBody {
+    /// The whole input. Always entry 0, and only there.
+    LinearOpened(Box<Opened<LinearConfig>>),
+    /// One step.
+    Stepped(Box<Step>),
+    /// From here on the investigation takes another course than the one it was copied from.
+    Forked(Box<Forked<LinearConfig>>),
+}
+
+/// One step: an entity was looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The entity.
+    pub entity: EntityId,
+    /// The local context, unless it could not be had or the step repeats another.
+    pub context: Option<ContextRecord>,
+    /// The digest of the packet, unless there was none.
+    pub packet: Option<Digest>,
+    /// What came back.
+    pub answer: RecordedAnswer,
+    /// What was taken out of the decision, and why.
+    pub refusals: Vec<Refusal>,
+    /// What was accepted with a doubt.
+    pub warnings: Vec<Warning>,
+    /// What is believed of the entity from now on.
+    pub belief: Belief,
+    /// Whose answers are forgotten from now on, oldest first.
+    pub forgotten: Vec<EntityId>,
+}
+
+impl Body for LinearBody {
+    const FORMAT: u32 = 1;
+    const OPENING: &'static str = "linear_opened";
+
+    fn opening(&self) -> Option<Opening<'_>> {
+        let Self::LinearOpened(opened) = self else { return None };
+        Some(opened.opening())
+    }
+
+    fn look(&self) -> Option<Look<'_>> {
+        let Self::Stepped(step) = self else { return None };
+        let Step { entity, context, answer, refusals, belief, .. } = step.as_ref();
+        let context = context.as_ref();
+        Some(Look { key: entity, entity, context, answer, refusals, belief, told: &[] })
+    }
+
+    fn fork(&self) -> Option<Departure<'_>> {
+        let Self::Forked(forked) = self else { return None };
+        Some(forked.departure())
+    }
+}

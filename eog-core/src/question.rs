@@ -1,0 +1,34 @@
+//! What a machine asks.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::ids::EntityId;
+
+/// What a machine asks.
+pub trait Question: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// What it is answered with.
+    type Answer: Clone + fmt::Debug + Send + Sync + 'static;
+
+    /// What it is about: an entity, or whatever else the machine gives a name. At most one question
+    /// of a kind is open for each key.
+    fn key(&self) -> &EntityId;
+
+    /// Whom it is for.
+    fn kind(&self) -> QuestionKind;
+
+    /// A digest of the whole question: equal questions have equal ones.
+    fn digest(&self) -> Digest;
+}
+
+/// Whom a question is for: limits, time-outs and failures go by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// A source of evidence.
+    Context,
+    /// Whoever judges.
+    Policy,
+}
