@@ -410,6 +410,14 @@ impl AnyFinished {
         each!(self, AnyFinished, finished => finished.ledger().to_json_lines())
     }
 
+    /// Everything that was looked at, oldest first.
+    pub fn looks(&self) -> impl Iterator<Item = eog::Look<'_>> {
+        let looks: Box<dyn Iterator<Item = eog::Look<'_>>> = each!(self, AnyFinished, finished => {
+            Box::new(finished.ledger().entries().iter().filter_map(|entry| entry.body.look()))
+        });
+        looks
+    }
+
     /// What was used.
     pub fn spent(&self) -> Spent {
         each!(self, AnyFinished, finished => finished.spent())

@@ -1,9 +1,10 @@
 //! Scores of one case.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use eog::{Confidence, EntityId};
-use eog_evidence::BundleContext;
+use eog_session::source::{OfBundle, Opened};
 use serde::Serialize;
 
 use super::SuiteCase;
@@ -11,7 +12,7 @@ use crate::baselines::baselines;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::{Investigation, config_of_run, investigate_bundle};
+use crate::investigation::{Investigation, config_of_run, investigate_source};
 use crate::near::nearest;
 use crate::ranking::Ranking;
 
@@ -101,18 +102,20 @@ pub fn score_case(case: SuiteCase) -> Result<CaseScore, EvalError> {
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn score_runs(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> {
     let SuiteCase { name, bundle, truth } = case;
-    let contract = BundleContext::new(bundle.clone());
     let failed =
         |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
-    let ended = investigate_bundle(bundle.clone(), config_of_run(1)).map_err(failed)?;
+    let begun = Instant::now();
+    let source = Opened::new("", OfBundle::new(bundle));
+    let ended = investigate_source(&source, config_of_run(1)).map_err(failed)?;
+    let took = begun.elapsed();
     let mut all_named = vec![ended.named()];
     for run in 2..=runs {
-        let other = investigate_bundle(bundle.clone(), config_of_run(run)).map_err(failed)?;
+        let other = investigate_source(&source, config_of_run(run)).map_err(failed)?;
         all_named.push(other.named());
     }
     let suspects = ended.suspects();
     let known = !truth.causes.is_empty();
-    let trivial = if known { baselines(&ended.case, &contract) } else { Vec::new() };
+    let trivial = if known { baselines(&ended.case, &source) } else { Vec::new() };
     let trivial = trivial
         .into_iter()
         .map(|(name, ranking)| BaselineScore {
@@ -131,11 +134,11 @@ pub fn score_runs(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> 
         funnel: truth.causes.iter().map(|cause| (cause.clone(), funnel(&ended, cause))).collect(),
         causes: truth.causes,
         named: ended.named(),
-        confidence: ended.conclusion.confidence,
+        confidence: ended.diagnosis.conclusion.confidence,
         suspects: suspects.entities().take(5).cloned().collect(),
         baselines: trivial,
-        evaluations: ended.controller.ledger().evaluations().count(),
-        millis: ended.took.as_secs_f64() * 1e3,
+        evaluations: ended.diagnosis.spent.evaluations as usize,
+        millis: took.as_secs_f64() * 1e3,
     })
 }
 
@@ -168,7 +171,7 @@ impl CaseScore {
 /// slip of the pen.
 fn unknown_causes(ended: &Investigation, causes: &BTreeSet<EntityId>) -> Vec<String> {
     let alerting = ended.case.anomalies.iter().map(|alert| &alert.entity);
-    let judged = ended.controller.beliefs().map(|(entity, _)| entity);
+    let judged = ended.diagnosis.beliefs.keys();
     let known: BTreeSet<&EntityId> =
         ended.case.topology.entities().chain(alerting).chain(judged).collect();
     let unknown = causes.iter().filter(|cause| !known.contains(cause));
