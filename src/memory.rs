@@ -7,10 +7,16 @@ mod store;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::Future;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, Failure, Usage};
+use eog_core::{
+    AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, EntityId, Failure, QuestionKind,
+    Responder, Response, Usage,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pub use error::MemoryError;
 pub use identity::command_identity;
@@ -48,8 +54,8 @@ struct Shared {
     turns: Mutex<BTreeMap<Digest, Weak<Turn>>>,
 }
 
-/// Held by who is asking; holds the answer for those who waited.
-type Turn = tokio::sync::Mutex<Option<Answer>>;
+/// Held by who is asking; holds the record of the answer for those who waited.
+type Turn = tokio::sync::Mutex<Option<Vec<u8>>>;
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -118,8 +124,43 @@ impl DecisionMemory {
         turn
     }
 
+    /// The answer to a question: the one that is known, or else the one that `ask` gives, which is
+    /// kept. For whoever answers questions of a kind of their own; [`Remembering`] does the same for
+    /// policies and responders.
+    ///
+    /// # Errors
+    /// The failure of `ask`, which is never kept.
+    pub async fn answer<A: Clone + Serialize + DeserializeOwned>(
+        &self,
+        identity: &str,
+        about: &EntityId,
+        asked: &impl Serialize,
+        ask: impl Future<Output = Result<Response<A>, Failure>>,
+    ) -> Result<Response<A>, Failure> {
+        let question = Question::new(identity, about, asked);
+        let turn = self.turn(&question);
+        let mut answered = turn.lock().await;
+        let just_now = answered.as_ref().and_then(|bytes| Record::read(bytes, &question));
+        let known = just_now.map(Record::into_response).or_else(|| self.recall(&question));
+        if let Some(known) = known {
+            let figures = &mut self.tally().figures;
+            figures.hits += 1;
+            figures.saved += known.usage;
+            return Ok(Response { usage: Usage::default(), remembered: true, ..known });
+        }
+        self.tally().figures.misses += 1;
+        let response = ask.await?;
+        let bytes = Record::new(&question, &response).to_bytes();
+        self.keep(&question, &bytes);
+        *answered = Some(bytes);
+        Ok(response)
+    }
+
     /// The stored answer to a question, with what it had cost.
-    fn recall(&self, question: &Question<'_>) -> Option<Answer> {
+    fn recall<A: Clone + Serialize + DeserializeOwned>(
+        &self,
+        question: &Question<'_>,
+    ) -> Option<Response<A>> {
         let record = match self.0.store.read(question) {
             Read::Absent => return None,
             Read::Unreadable => None,
@@ -128,13 +169,12 @@ impl DecisionMemory {
         if record.is_none() {
             self.tally().figures.damaged += 1;
         }
-        record.map(Record::into_answer)
+        record.map(Record::into_response)
     }
 
     /// Stores an answer. One that cannot be stored is still an answer.
-    fn keep(&self, question: &Question<'_>, answer: &Answer) {
-        let bytes = Record::new(question, answer).to_bytes();
-        if let Err(error) = self.0.store.write(question, &bytes) {
+    fn keep(&self, question: &Question<'_>, bytes: &[u8]) {
+        if let Err(error) = self.0.store.write(question, bytes) {
             let mut tally = self.tally();
             tally.figures.unstored += 1;
             tally.first_write_error.get_or_insert_with(|| error.to_string());
@@ -168,28 +208,39 @@ impl<P> Remembering<P> {
     }
 }
 
-impl<P: AbductivePolicy> Remembering<P> {
-    async fn answer(&self, packet: &ContextPacket) -> Result<Answer, Failure> {
-        let question = Question::new(&self.identity, packet);
-        let turn = self.memory.turn(&question);
-        let mut answered = turn.lock().await;
-        if let Some(known) = answered.clone().or_else(|| self.memory.recall(&question)) {
-            let figures = &mut self.memory.tally().figures;
-            figures.hits += 1;
-            figures.saved += known.usage;
-            return Ok(Answer { usage: Usage::default(), remembered: true, ..known });
-        }
-        self.memory.tally().figures.misses += 1;
-        let answer = self.policy.decide(packet).await?;
-        self.memory.keep(&question, &answer);
-        *answered = Some(answer.clone());
-        Ok(answer)
+impl<P: AbductivePolicy> AbductivePolicy for Remembering<P> {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        let ask = async {
+            let Answer { decision: answer, usage, model, remembered } =
+                self.policy.decide(packet).await?;
+            Ok(Response { answer, usage, model, remembered })
+        };
+        Box::pin(async {
+            let response = self.memory.answer(&self.identity, &packet.entity, packet, ask).await?;
+            let Response { answer: decision, usage, model, remembered } = response;
+            Ok(Answer { decision, usage, model, remembered })
+        })
     }
 }
 
-impl<P: AbductivePolicy> AbductivePolicy for Remembering<P> {
-    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(self.answer(packet))
+/// Questions of machines with questions of their own: those for whoever judges are remembered, those
+/// for sources of evidence are always asked.
+impl<Q, R> Responder<Q> for Remembering<R>
+where
+    Q: eog_core::Question<Answer: Serialize + DeserializeOwned> + Serialize,
+    R: Responder<Q>,
+{
+    fn respond<'a>(
+        &'a self,
+        question: &'a Q,
+    ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>> {
+        let ask = self.policy.respond(question);
+        match question.kind() {
+            QuestionKind::Context => ask,
+            QuestionKind::Policy => {
+                Box::pin(self.memory.answer(&self.identity, question.key(), question, ask))
+            }
+        }
     }
 }
 

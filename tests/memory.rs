@@ -2,16 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Config, ContextPacket, Decision, DecisionMemory, Engine,
-    Failure, Finished, Label, MemoryError, Remembering, Usage, command_identity,
+    EntityId, Failure, Finished, Label, MemoryError, Question, QuestionKind, Remembering,
+    Responder, Response, Usage, command_identity,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{
-    Call, Faulty, Recorder, ask, finding, healthy, origin, packet, policy_fn, try_policy_fn,
+    Call, Faulty, Recorder, ask, entity, finding, healthy, origin, packet, policy_fn, try_policy_fn,
 };
 use tempfile::TempDir;
 
@@ -403,4 +404,57 @@ fn a_program_is_known_by_its_content_and_that_of_named_files() {
     assert!(matches!(&error, MemoryError::Program { path, .. } if *path == missing), "{error}");
     assert!(command_identity("no-such-program".as_ref(), &[]).is_err());
     assert!(command_identity(folder.path().as_os_str(), &[]).is_err());
+}
+
+/// A question of a machine of one's own.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+struct Riddle {
+    about: EntityId,
+    kind: QuestionKind,
+    words: String,
+}
+
+impl Question for Riddle {
+    type Answer = u64;
+
+    fn key(&self) -> &EntityId {
+        &self.about
+    }
+
+    fn kind(&self) -> QuestionKind {
+        self.kind
+    }
+
+    fn digest(&self) -> eog::Digest {
+        eog::Digest::of(self)
+    }
+}
+
+/// Answers with how often it was asked.
+struct Counting(AtomicU64);
+
+impl Responder<Riddle> for Counting {
+    fn respond<'a>(&'a self, _: &'a Riddle) -> BoxFuture<'a, Result<Response<u64>, Failure>> {
+        Box::pin(async { Ok((self.0.fetch_add(1, Ordering::Relaxed) + 1).into()) })
+    }
+}
+
+#[tokio::test]
+async fn questions_of_any_machine_are_remembered_but_not_those_for_evidence() {
+    let folder = folder();
+    let riddle = |kind, words: &str| Riddle { about: entity("db"), kind, words: words.to_owned() };
+    let asked = |kind, words| {
+        let memory = open(&folder);
+        async move {
+            // Each in a run of its own: what is known, the folder knows.
+            let counting = Remembering::new(Counting(AtomicU64::new(40)), memory, "sphinx");
+            let first = counting.respond(&riddle(kind, words)).await.expect("it answers");
+            let second = counting.respond(&riddle(kind, words)).await.expect("it answers");
+            [(first.answer, first.remembered), (second.answer, second.remembered)]
+        }
+    };
+    assert_eq!(asked(QuestionKind::Policy, "legs").await, [(41, false), (41, true)]);
+    assert_eq!(asked(QuestionKind::Policy, "legs").await, [(41, true), (41, true)]);
+    assert_eq!(asked(QuestionKind::Policy, "wings").await, [(41, false), (41, true)]);
+    assert_eq!(asked(QuestionKind::Context, "legs").await, [(41, false), (42, false)]);
 }

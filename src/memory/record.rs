@@ -1,6 +1,7 @@
 //! One remembered decision: what its file says, and when that is believed.
 
-use eog_core::{Answer, ContextPacket, Decision, Digest, EntityId, Usage};
+use eog_core::{Digest, EntityId, Response, Usage};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The version of the files. It is part of every question's digest, so that versions do not meet.
@@ -17,11 +18,11 @@ pub(super) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    pub(super) fn new(identity: &'a str, packet: &'a ContextPacket) -> Self {
+    pub(super) fn new(identity: &'a str, entity: &'a EntityId, asked: &impl Serialize) -> Self {
         Self {
             identity,
-            entity: &packet.entity,
-            digest: Digest::of(&(FORMAT, identity, packet)),
+            entity,
+            digest: Digest::of(&(FORMAT, identity, asked)),
             identity_digest: Digest::of(&identity),
         }
     }
@@ -30,29 +31,30 @@ impl<'a> Question<'a> {
 /// The content of a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Record {
+#[serde(bound(serialize = "A: Serialize", deserialize = "A: DeserializeOwned"))]
+pub(super) struct Record<A> {
     format: u32,
     identity: String,
     question: Digest,
     /// For people: the question's digest covers it.
     entity: EntityId,
-    decision: Decision,
+    decision: A,
     usage: Usage,
     model: Option<String>,
     /// Of everything above: a decision that was changed afterwards is nobody's decision.
     check: Digest,
 }
 
-impl Record {
-    pub(super) fn new(question: &Question<'_>, answer: &Answer) -> Self {
+impl<A: Clone + Serialize + DeserializeOwned> Record<A> {
+    pub(super) fn new(question: &Question<'_>, response: &Response<A>) -> Self {
         let mut record = Self {
             format: FORMAT,
             identity: question.identity.to_owned(),
             question: question.digest,
             entity: question.entity.clone(),
-            decision: answer.decision.clone(),
-            usage: answer.usage,
-            model: answer.model.clone(),
+            decision: response.answer.clone(),
+            usage: response.usage,
+            model: response.model.clone(),
             check: Digest::ZERO,
         };
         record.check = record.checksum();
@@ -78,8 +80,9 @@ impl Record {
     }
 
     /// The answer as it was given.
-    pub(super) fn into_answer(self) -> Answer {
-        Answer { decision: self.decision, usage: self.usage, model: self.model, remembered: false }
+    pub(super) fn into_response(self) -> Response<A> {
+        let Self { decision: answer, usage, model, .. } = self;
+        Response { answer, usage, model, remembered: false }
     }
 
     fn checksum(&self) -> Digest {
