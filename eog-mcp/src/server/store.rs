@@ -345,6 +345,8 @@ fn tempfile_in(folder: &Path) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use eog::Journal;
+
     use super::*;
 
     #[test]
