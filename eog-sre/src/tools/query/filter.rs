@@ -3,14 +3,12 @@
 //! A condition is written `COLUMN OP VALUE`, such as `reason=Killing,Unhealthy`. `=` takes one or
 //! more values with commas between, in which `*` stands for any text and `?` for any character.
 
-use std::fmt;
-
 use eog_core::Timestamp;
 use regex::{Regex, RegexBuilder};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Cell, Kind};
+use super::{Cell, Kind, described, texts, unexpected};
 use crate::time;
 use crate::tools::ToolError;
 
@@ -124,7 +122,8 @@ impl std::str::FromStr for Filter {
 ///
 /// As JSON either a map, `{"reason": "Killing", "times": ">=5", "namespace": ["a", "b"]}`, or a
 /// list, `["reason=Killing", "times>=5"]`, or one such text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Filters(pub Vec<Filter>);
 
 impl Filters {
@@ -133,97 +132,66 @@ impl Filters {
     }
 }
 
-impl<'de> Deserialize<'de> for Filters {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FiltersVisitor)
+impl TryFrom<Value> for Filters {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        let filters: Result<Vec<Filter>, String> = match given {
+            Value::Null => Ok(Vec::new()),
+            Value::String(text) => text.parse().map(|filter| vec![filter]),
+            Value::Array(list) => {
+                texts(list, MAX_FILTERS, "conditions")?.iter().map(|text| text.parse()).collect()
+            }
+            Value::Object(map) if map.len() > MAX_FILTERS => {
+                Err(format!("more than {MAX_FILTERS} conditions"))
+            }
+            Value::Object(map) => map.iter().map(|(column, value)| on(column, value)).collect(),
+            other => {
+                let expected = "conditions: {\"column\": \"value\"} or [\"column=value\"]";
+                Err(unexpected(&other, expected))
+            }
+        };
+        filters.map(Self)
     }
 }
 
-struct FiltersVisitor;
-
-impl<'de> Visitor<'de> for FiltersVisitor {
-    type Value = Filters;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("conditions: {\"column\": \"value\"} or [\"column=value\"]")
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Filters, E> {
-        Ok(Filters::default())
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Filters, E> {
-        Ok(Filters(vec![text.parse().map_err(E::custom)?]))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Filters, A::Error> {
-        let mut filters = Vec::new();
-        while let Some(text) = seq.next_element::<String>()? {
-            bounded::<A::Error>(filters.len(), MAX_FILTERS, "conditions")?;
-            filters.push(text.parse().map_err(serde::de::Error::custom)?);
-        }
-        Ok(Filters(filters))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Filters, A::Error> {
-        let mut filters = Vec::new();
-        while let Some((column, value)) = map.next_entry::<String, serde_json::Value>()? {
-            bounded::<A::Error>(filters.len(), MAX_FILTERS, "conditions")?;
-            filters.push(match value {
-                serde_json::Value::String(text) => Filter::on(&column, &text),
-                serde_json::Value::Array(values) => {
-                    bounded::<A::Error>(values.len(), MAX_VALUES + 1, "values of a condition")?;
-                    let values = values.iter().map(plain).collect();
-                    Filter { column, operator: Operator::Is, values }
-                }
-                other => Filter { column, operator: Operator::Is, values: vec![plain(&other)] },
-            });
-        }
-        Ok(Filters(filters))
-    }
-}
-
-fn plain(value: &serde_json::Value) -> String {
+/// The condition that a map gives for a column.
+fn on(column: &str, value: &Value) -> Result<Filter, String> {
+    let is = |values| Filter { column: column.to_owned(), operator: Operator::Is, values };
     match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => String::new(),
+        Value::String(text) => Ok(Filter::on(column, text)),
+        Value::Array(values) if values.len() > MAX_VALUES => {
+            Err(format!("more than {MAX_VALUES} values of a condition"))
+        }
+        Value::Array(values) => Ok(is(values.iter().map(plain).collect())),
+        other => Ok(is(vec![plain(other)])),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
         other => other.to_string(),
     }
 }
 
-fn bounded<E: serde::de::Error>(count: usize, most: usize, what: &str) -> Result<(), E> {
-    if count < most { Ok(()) } else { Err(E::custom(format!("more than {most} {what}"))) }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Filters {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Filters".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "Conditions that all must hold.",
-            "anyOf": [
-                {
-                    "type": "object",
-                    "additionalProperties": {
-                        "anyOf": [
-                            { "type": ["string", "number", "boolean", "null"] },
-                            { "type": "array", "items": { "type": ["string", "number", "boolean"] } }
-                        ]
-                    }
-                },
-                { "type": "array", "items": { "type": "string" } },
-                { "type": "string" }
-            ]
-        })
-    }
-}
+described!(Filters, {
+    "description": "Conditions that all must hold.",
+    "anyOf": [
+        {
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [
+                    { "type": ["string", "number", "boolean", "null"] },
+                    { "type": "array", "items": { "type": ["string", "number", "boolean"] } }
+                ]
+            }
+        },
+        { "type": "array", "items": { "type": "string" } },
+        { "type": "string" }
+    ]
+});
 
 /// Text with `*` for any text and `?` for any character, compared as a whole.
 #[derive(Debug)]

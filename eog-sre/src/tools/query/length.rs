@@ -1,10 +1,10 @@
 //! A length of time as an argument.
 
-use std::fmt;
-
 use jiff::SignedDuration;
-use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{described, unexpected};
 
 /// A length of time, never negative. As JSON a text such as `"5m"`, `"90s"`, `"1h 30m"`, or a
 /// number of seconds.
@@ -15,7 +15,8 @@ use serde::{Deserialize, Deserializer};
 /// assert_eq!(length.seconds(), 300.0);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Length(SignedDuration);
 
 impl Length {
@@ -63,55 +64,25 @@ fn from_seconds(seconds: f64) -> Result<Length, String> {
     Length::new(duration.map_err(|_| format!("{seconds} is no number of seconds"))?)
 }
 
-impl<'de> Deserialize<'de> for Length {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LengthVisitor)
+impl TryFrom<Value> for Length {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        match given {
+            Value::String(text) => text.parse(),
+            Value::Number(seconds) => from_seconds(seconds.as_f64().unwrap_or(f64::NAN)),
+            other => {
+                let expected = "a length of time such as \"5m\", or a number of seconds";
+                Err(unexpected(&other, expected))
+            }
+        }
     }
 }
 
-struct LengthVisitor;
-
-impl Visitor<'_> for LengthVisitor {
-    type Value = Length;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a length of time such as \"5m\", or a number of seconds")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Length, E> {
-        text.parse().map_err(E::custom)
-    }
-
-    fn visit_f64<E: Error>(self, seconds: f64) -> Result<Length, E> {
-        from_seconds(seconds).map_err(E::custom)
-    }
-
-    fn visit_u64<E: Error>(self, seconds: u64) -> Result<Length, E> {
-        self.visit_f64(seconds as f64)
-    }
-
-    fn visit_i64<E: Error>(self, seconds: i64) -> Result<Length, E> {
-        self.visit_f64(seconds as f64)
-    }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Length {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Length".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "A length of time: a text such as 5m or 1h 30m, or seconds.",
-            "type": ["string", "number"]
-        })
-    }
-}
+described!(Length, {
+    "description": "A length of time: a text such as 5m or 1h 30m, or seconds.",
+    "type": ["string", "number"]
+});
 
 #[cfg(test)]
 mod tests {

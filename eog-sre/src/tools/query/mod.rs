@@ -6,6 +6,7 @@
 mod aggregate;
 mod cell;
 mod filter;
+mod given;
 mod length;
 mod names;
 mod near;
@@ -21,6 +22,7 @@ pub use range::TimeRange;
 
 pub(crate) use aggregate::quantile;
 pub(crate) use filter::{Condition, Pattern};
+pub(crate) use given::{described, texts, unexpected};
 pub(crate) use near::{listed, near};
 
 use std::borrow::Cow;
