@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::{Edge, EffectDirection, EntityId};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
+use super::entities::{self, Chosen};
 use super::query::{Names, Page, Pattern, near};
-use super::{ToolError, Toolbox, entities};
-use crate::graph::{OperationalGraph, relation};
+use super::tool::Tool;
+use super::{ToolError, Toolbox};
+use crate::graph::relation;
 use crate::names;
-use crate::snapshot::Snapshot;
 
-/// Arguments of [`build_topology()`].
+/// The graph, or the part of it that was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -84,7 +84,7 @@ pub struct NamedCount {
     pub count: usize,
 }
 
-/// The answer of [`build_topology()`].
+/// The answer of [`BuildTopology`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyPage {
@@ -102,50 +102,6 @@ pub struct TopologyPage {
     pub warnings: Vec<String>,
 }
 
-/// The graph, or the part of it that was asked for.
-///
-/// # Errors
-/// [`ToolError::Argument`] for unknown entities, namespaces, kinds and relations.
-pub fn build_topology(
-    snapshot: &Snapshot,
-    graph: &OperationalGraph,
-    arguments: &BuildTopology,
-) -> Result<TopologyPage, ToolError> {
-    let topology = graph.topology();
-    let entity = match &arguments.entity {
-        Some(text) => Some(entities::chosen(&entities::known(snapshot, graph), "entity", text)?),
-        None => None,
-    };
-    let spaces = topology.entities().filter_map(names::namespace_of).collect();
-    let namespaces = Choice::new("namespaces", &arguments.namespaces, &spaces)?;
-    let kinds =
-        Choice::new("kinds", &arguments.kinds, &topology.entities().map(names::kind_of).collect())?;
-    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
-    let is_chosen = |id: &&EntityId| {
-        entity.as_ref().is_none_or(|entity| entity.fits(id.as_str()))
-            && namespaces.fits(names::namespace_of(id).unwrap_or_default())
-            && kinds.fits(names::kind_of(id))
-    };
-    let nodes: BTreeSet<&EntityId> = topology.entities().filter(is_chosen).collect();
-    let is_chosen = |edge: &&Edge| {
-        nodes.contains(&edge.source)
-            && nodes.contains(&edge.target)
-            && relations.fits(&edge.relation)
-    };
-    let edges: Vec<&Edge> = topology.edges().filter(is_chosen).collect();
-    let (limit, offset) = (arguments.limit, arguments.offset);
-    let (total_nodes, total_edges) = (nodes.len(), edges.len());
-    Ok(TopologyPage {
-        kinds: counted(nodes.iter().map(|id| names::kind_of(id))),
-        relations: counted(edges.iter().map(|edge| edge.relation.as_str())),
-        nodes: (!arguments.counts_only)
-            .then(|| Page::cut(nodes.into_iter(), total_nodes, offset, limit, node)),
-        edges: (!arguments.counts_only)
-            .then(|| Page::cut(edges.into_iter(), total_edges, offset, limit, TopologyEdge::from)),
-        warnings: graph.warnings().to_vec(),
-    })
-}
-
 impl Tool for BuildTopology {
     const NAME: &'static str = "build_topology";
     const SUMMARY: &'static str = "The operational graph: entities, and what joins them";
@@ -161,7 +117,34 @@ topology_analysis is shorter.";
     type Answer = TopologyPage;
 
     fn run(&self, toolbox: &Toolbox) -> Result<TopologyPage, ToolError> {
-        build_topology(toolbox.snapshot(), toolbox.graph(), self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let topology = graph.topology();
+        let entity = Chosen::new(|| entities::known(snapshot, graph), self.entity.as_deref())?;
+        let spaces = topology.entities().filter_map(names::namespace_of).collect();
+        let namespaces = Choice::new("namespaces", &self.namespaces, &spaces)?;
+        let kinds =
+            Choice::new("kinds", &self.kinds, &topology.entities().map(names::kind_of).collect())?;
+        let relations = Choice::new("relations", &self.relations, &relation::ALL.into())?;
+        let is_chosen = |id: &&EntityId| {
+            entity.fits(id)
+                && namespaces.fits(names::namespace_of(id).unwrap_or_default())
+                && kinds.fits(names::kind_of(id))
+        };
+        let nodes: BTreeSet<&EntityId> = topology.entities().filter(is_chosen).collect();
+        let is_chosen = |edge: &&Edge| {
+            nodes.contains(&edge.source)
+                && nodes.contains(&edge.target)
+                && relations.fits(&edge.relation)
+        };
+        let edges: Vec<&Edge> = topology.edges().filter(is_chosen).collect();
+        let (limit, offset, shown) = (self.limit, self.offset, !self.counts_only);
+        Ok(TopologyPage {
+            kinds: counted(nodes.iter().map(|id| names::kind_of(id))),
+            relations: counted(edges.iter().map(|edge| edge.relation.as_str())),
+            nodes: shown.then(|| Page::cut(nodes.into_iter(), offset, limit, node)),
+            edges: shown.then(|| Page::cut(edges.into_iter(), offset, limit, TopologyEdge::from)),
+            warnings: graph.warnings().to_vec(),
+        })
     }
 }
 

@@ -3,12 +3,28 @@
 use eog_core::{LocalContext, Window};
 use serde::Deserialize;
 
-use super::info::Tool;
 use super::query::TimeRange;
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::context::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS, SnapshotContext};
 
-/// Arguments of [`get_context_contract()`].
+/// One page of the local evidence on an entity. It is what the context contract gives to the
+/// controller: both are [`SnapshotContext::read`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use eog_sre::{ReadOptions, Snapshot, tools::Toolbox};
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir(directory.path().join("alerts"))?;
+/// let alert = r#"[{"labels": {"alertname": "HighErrorRate", "service_name": "cart",
+///     "namespace": "shop"}, "state": "firing", "activeAt": "2026-01-01T10:00:00Z"}]"#;
+/// std::fs::write(directory.path().join("alerts/alerts_at_2026-01-01T10-01-00.json"), alert)?;
+/// let snapshot = Snapshot::open(directory.path(), &ReadOptions::default())?;
+/// let toolbox = Toolbox::new(Arc::new(snapshot));
+/// let page = toolbox.call("get_context_contract", serde_json::json!({"entity": "cart"}))?;
+/// assert_eq!(page["findings"][0]["content"]["kind"], "alert");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -38,52 +54,6 @@ impl Default for GetContextContract {
             max_tokens: MAX_TOKENS,
         }
     }
-}
-
-/// One page of the local evidence on an entity. It is what the context contract gives to the
-/// controller: both are [`SnapshotContext::read`].
-///
-/// # Errors
-/// [`ToolError::Argument`] for an entity that is not known, a window that is none, and a number of
-/// dependencies or tokens that is 0.
-///
-/// ```
-/// use std::sync::Arc;
-/// use eog_sre::{ReadOptions, Snapshot, tools::Toolbox};
-/// # let directory = tempfile::tempdir()?;
-/// # std::fs::create_dir(directory.path().join("alerts"))?;
-/// let alert = r#"[{"labels": {"alertname": "HighErrorRate", "service_name": "cart",
-///     "namespace": "shop"}, "state": "firing", "activeAt": "2026-01-01T10:00:00Z"}]"#;
-/// std::fs::write(directory.path().join("alerts/alerts_at_2026-01-01T10-01-00.json"), alert)?;
-/// let snapshot = Snapshot::open(directory.path(), &ReadOptions::default())?;
-/// let toolbox = Toolbox::new(Arc::new(snapshot));
-/// let page = toolbox.call("get_context_contract", serde_json::json!({"entity": "cart"}))?;
-/// assert_eq!(page["findings"][0]["content"]["kind"], "alert");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn get_context_contract(
-    context: &SnapshotContext,
-    arguments: &GetContextContract,
-) -> Result<LocalContext, ToolError> {
-    if arguments.entity.trim().is_empty() {
-        let hint = "give one such as shop/Service/cart; build_topology lists all";
-        return Err(ToolError::argument("entity", "an entity is needed", hint));
-    }
-    for (name, value) in
-        [("deps_per_page", arguments.deps_per_page), ("max_tokens", arguments.max_tokens)]
-    {
-        if value == 0 {
-            return Err(ToolError::argument(name, "0 is too few", "leave it out or give more"));
-        }
-    }
-    let known = entities::known(context.snapshot(), context.graph());
-    let entity = entities::one(&known, "entity", &arguments.entity)?;
-    Ok(context.read(&ContextQuery {
-        page: arguments.page,
-        deps_per_page: arguments.deps_per_page,
-        max_tokens: arguments.max_tokens,
-        ..ContextQuery::new(entity.clone(), window(context, arguments.window)?)
-    }))
 }
 
 /// The window of the arguments, its missing ends taken from the window of the investigation.
@@ -117,6 +87,25 @@ other pages.";
     type Answer = LocalContext;
 
     fn run(&self, toolbox: &Toolbox) -> Result<LocalContext, ToolError> {
-        get_context_contract(toolbox.context(), self)
+        let context = toolbox.context();
+        if self.entity.trim().is_empty() {
+            let hint = "give one such as shop/Service/cart; build_topology lists all";
+            return Err(ToolError::argument("entity", "an entity is needed", hint));
+        }
+        for (name, value) in
+            [("deps_per_page", self.deps_per_page), ("max_tokens", self.max_tokens)]
+        {
+            if value == 0 {
+                return Err(ToolError::argument(name, "0 is too few", "leave it out or give more"));
+            }
+        }
+        let known = entities::known(context.snapshot(), context.graph());
+        let entity = entities::one(&known, &self.entity)?;
+        Ok(context.read(&ContextQuery {
+            page: self.page,
+            deps_per_page: self.deps_per_page,
+            max_tokens: self.max_tokens,
+            ..ContextQuery::new(entity.clone(), window(context, self.window)?)
+        }))
     }
 }

@@ -7,17 +7,20 @@ use eog_core::{EntityId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::info::Tool;
 use super::query::{Page, near};
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::evidence::ITEM_KEYS;
-use crate::snapshot::Snapshot;
 use crate::unfold::UNFOLDED;
 
 /// States of a page unless a limit is given: whole objects are large.
 const DEFAULT_STATES: usize = 10;
 
-/// Arguments of [`get_k8_spec()`].
+/// The states of one object.
+///
+/// An object is shown as it is kept: without `resourceVersion`, the field lists of managers and
+/// the last applied copy, with secrets masked, and with JSON and YAML inside a ConfigMap as
+/// structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -50,7 +53,7 @@ pub struct SpecObservation {
     pub spec: Arc<Value>,
 }
 
-/// The answer of [`get_k8_spec()`].
+/// The answer of [`GetK8Spec`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpecHistory {
@@ -69,86 +72,6 @@ pub struct SpecHistory {
     pub observations: Page<SpecObservation>,
 }
 
-/// The states of one object.
-///
-/// An object is shown as it is kept: without `resourceVersion`, the field lists of managers and
-/// the last applied copy, with secrets masked, and with JSON and YAML inside a ConfigMap as
-/// structure.
-///
-/// # Errors
-/// [`ToolError::Argument`] for an object that no dump shows, a time before its first dump, and a
-/// path that no state has.
-pub fn get_k8_spec(snapshot: &Snapshot, arguments: &GetK8Spec) -> Result<SpecHistory, ToolError> {
-    if arguments.entity.trim().is_empty() {
-        let hint = "name one, such as namespace/Deployment/name";
-        return Err(ToolError::argument("entity", "is missing", hint));
-    }
-    let dumped: BTreeSet<&EntityId> = snapshot.objects.histories.keys().collect();
-    let entity = entities::one(&dumped, "entity", &arguments.entity)?;
-    let history = snapshot.objects.histories.get(entity);
-    let Some((history, (first, last))) = history
-        .and_then(|history| Some((history, (history.states.first()?, history.states.last()?))))
-    else {
-        return Err(ToolError::argument("entity", "no dump shows it", ""));
-    };
-    let chosen: Vec<_> = match (arguments.at, arguments.all_observations) {
-        (Some(at), false) => {
-            let state = history.states.iter().rev().find(|state| state.first_seen <= at);
-            let state = state.ok_or_else(|| {
-                let reason = format!("the first dump that shows it is of {}", first.first_seen);
-                ToolError::argument("at", reason, "give a later time, or all_observations")
-            })?;
-            vec![state]
-        }
-        (Some(_), true) => {
-            let hint = "leave one of them out";
-            return Err(ToolError::argument("at", "does not go with all_observations", hint));
-        }
-        (None, true) => history.states.iter().collect(),
-        (None, false) => vec![last],
-    };
-    let mut observations = Vec::new();
-    let mut missing = None;
-    for state in &chosen {
-        let spec = match arguments.path.as_deref().map(str::trim).filter(|path| !path.is_empty()) {
-            None => Some(folded(&state.object)),
-            Some(path) => match part(&state.object, path) {
-                Ok(found) => Some(folded(found)),
-                Err(hint) => {
-                    missing = Some((path, hint));
-                    None
-                }
-            },
-        };
-        observations.push((state, spec));
-    }
-    if let (Some((path, hint)), true) =
-        (missing, observations.iter().all(|(_, spec)| spec.is_none()))
-    {
-        return Err(ToolError::argument("path", format!("{path:?} is not there"), hint));
-    }
-    let total = observations.len();
-    let limit = arguments.limit.or(Some(DEFAULT_STATES));
-    Ok(SpecHistory {
-        entity: entity.clone(),
-        states: history.states.len(),
-        first_seen: first.first_seen,
-        last_seen: last.last_seen,
-        deleted: history.deleted,
-        observations: Page::cut(
-            observations.into_iter(),
-            total,
-            arguments.offset,
-            limit,
-            |(state, spec)| SpecObservation {
-                first_seen: state.first_seen,
-                last_seen: state.last_seen,
-                spec: Arc::new(spec.unwrap_or(Value::Null)),
-            },
-        ),
-    })
-}
-
 impl Tool for GetK8Spec {
     const NAME: &'static str = "get_k8_spec";
     const SUMMARY: &'static str =
@@ -165,7 +88,73 @@ k8s_spec_change_analysis.";
     type Answer = SpecHistory;
 
     fn run(&self, toolbox: &Toolbox) -> Result<SpecHistory, ToolError> {
-        get_k8_spec(toolbox.snapshot(), self)
+        let snapshot = toolbox.snapshot();
+        if self.entity.trim().is_empty() {
+            let hint = "name one, such as namespace/Deployment/name";
+            return Err(ToolError::argument("entity", "is missing", hint));
+        }
+        let dumped: BTreeSet<&EntityId> = snapshot.objects.histories.keys().collect();
+        let entity = entities::one(&dumped, &self.entity)?;
+        let history = snapshot.objects.histories.get(entity);
+        let Some((history, (first, last))) = history
+            .and_then(|history| Some((history, (history.states.first()?, history.states.last()?))))
+        else {
+            return Err(ToolError::argument("entity", "no dump shows it", ""));
+        };
+        let chosen: Vec<_> = match (self.at, self.all_observations) {
+            (Some(at), false) => {
+                let state = history.states.iter().rev().find(|state| state.first_seen <= at);
+                let state = state.ok_or_else(|| {
+                    let reason = format!("the first dump that shows it is of {}", first.first_seen);
+                    ToolError::argument("at", reason, "give a later time, or all_observations")
+                })?;
+                vec![state]
+            }
+            (Some(_), true) => {
+                let hint = "leave one of them out";
+                return Err(ToolError::argument("at", "does not go with all_observations", hint));
+            }
+            (None, true) => history.states.iter().collect(),
+            (None, false) => vec![last],
+        };
+        let mut observations = Vec::new();
+        let mut missing = None;
+        for state in &chosen {
+            let spec = match self.path.as_deref().map(str::trim).filter(|path| !path.is_empty()) {
+                None => Some(folded(&state.object)),
+                Some(path) => match part(&state.object, path) {
+                    Ok(found) => Some(folded(found)),
+                    Err(hint) => {
+                        missing = Some((path, hint));
+                        None
+                    }
+                },
+            };
+            observations.push((state, spec));
+        }
+        if let (Some((path, hint)), true) =
+            (missing, observations.iter().all(|(_, spec)| spec.is_none()))
+        {
+            return Err(ToolError::argument("path", format!("{path:?} is not there"), hint));
+        }
+        let limit = self.limit.or(Some(DEFAULT_STATES));
+        Ok(SpecHistory {
+            entity: entity.clone(),
+            states: history.states.len(),
+            first_seen: first.first_seen,
+            last_seen: last.last_seen,
+            deleted: history.deleted,
+            observations: Page::cut(
+                observations.into_iter(),
+                self.offset,
+                limit,
+                |(state, spec)| SpecObservation {
+                    first_seen: state.first_seen,
+                    last_seen: state.last_seen,
+                    spec: Arc::new(spec.unwrap_or(Value::Null)),
+                },
+            ),
+        })
     }
 }
 

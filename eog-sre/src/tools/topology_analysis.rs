@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use eog_core::{Edge, EntityId};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
 use super::query::{Names, Page};
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::graph::{OperationalGraph, relation};
 use crate::names;
-use crate::snapshot::Snapshot;
 
 use super::build_topology::Choice;
 
@@ -52,7 +51,9 @@ pub enum EffectSide {
     Downstream,
 }
 
-/// Arguments of [`topology_analysis()`].
+/// What stands around one entity in the operational graph.
+///
+/// A workload or pod calls and is called as the services that it stands behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -89,7 +90,7 @@ pub struct Reached {
     pub edge: String,
 }
 
-/// The answer of [`topology_analysis()`]. Sections that were not asked for are absent.
+/// The answer of [`TopologyAnalysis`]. Sections that were not asked for are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyView {
@@ -112,55 +113,6 @@ pub struct TopologyView {
     pub infrastructure: Option<Page<Reached>>,
 }
 
-/// What stands around one entity in the operational graph.
-///
-/// A workload or pod calls and is called as the services that it stands behind.
-///
-/// # Errors
-/// [`ToolError::Argument`] for an unknown entity or relation.
-pub fn topology_analysis(
-    snapshot: &Snapshot,
-    graph: &OperationalGraph,
-    arguments: &TopologyAnalysis,
-) -> Result<TopologyView, ToolError> {
-    if arguments.entity.trim().is_empty() {
-        let hint = "name one, such as namespace/Service/name; build_topology lists them";
-        return Err(ToolError::argument("entity", "is missing", hint));
-    }
-    let known = entities::known(snapshot, graph);
-    let entity = entities::one(&known, "entity", &arguments.entity)?;
-    if arguments.hops.is_some_and(|hops| hops > MAX_HOPS) {
-        let reason = format!("no more than {MAX_HOPS} steps are made");
-        return Err(ToolError::argument("hops", reason, ""));
-    }
-    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
-    let walk = Walk { graph, relations, hops: arguments.hops.unwrap_or(DEFAULT_HOPS) };
-    let page = |reached: Vec<Reached>| {
-        let total = reached.len();
-        Page::cut(reached.into_iter(), total, arguments.offset, arguments.limit, |one| one)
-    };
-    let (mode, side) = (arguments.mode, arguments.direction);
-    let wants = |one: TopologyMode| mode == TopologyMode::All || mode == one;
-    let wants_side = |one: EffectSide| {
-        wants(TopologyMode::Dependencies) && matches!(side, EffectSide::Both)
-            || wants(TopologyMode::Dependencies) && side == one
-    };
-    let start = BTreeSet::from([entity]);
-    Ok(TopologyView {
-        entity: entity.clone(),
-        dependencies: wants_side(EffectSide::Upstream)
-            .then(|| page(walk.follow(&start, |at, edge| upstream(at, edge)))),
-        dependents: wants_side(EffectSide::Downstream)
-            .then(|| page(walk.follow(&start, |at, edge| downstream(at, edge)))),
-        callers: wants(TopologyMode::Callers)
-            .then(|| page(walk.follow(&faces(graph, entity), |at, edge| caller(at, edge)))),
-        callees: wants(TopologyMode::Callees)
-            .then(|| page(walk.follow(&faces(graph, entity), |at, edge| callee(at, edge)))),
-        infrastructure: wants(TopologyMode::Infrastructure)
-            .then(|| page(walk.hierarchy(entity, arguments.hops.unwrap_or(MAX_HOPS)))),
-    })
-}
-
 impl Tool for TopologyAnalysis {
     const NAME: &'static str = "topology_analysis";
     const SUMMARY: &'static str =
@@ -177,7 +129,42 @@ row says in how many steps it was reached, from where, and over which edge.";
     type Answer = TopologyView;
 
     fn run(&self, toolbox: &Toolbox) -> Result<TopologyView, ToolError> {
-        topology_analysis(toolbox.snapshot(), toolbox.graph(), self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        if self.entity.trim().is_empty() {
+            let hint = "name one, such as namespace/Service/name; build_topology lists them";
+            return Err(ToolError::argument("entity", "is missing", hint));
+        }
+        let known = entities::known(snapshot, graph);
+        let entity = entities::one(&known, &self.entity)?;
+        if self.hops.is_some_and(|hops| hops > MAX_HOPS) {
+            let reason = format!("no more than {MAX_HOPS} steps are made");
+            return Err(ToolError::argument("hops", reason, ""));
+        }
+        let relations = Choice::new("relations", &self.relations, &relation::ALL.into())?;
+        let walk = Walk { graph, relations, hops: self.hops.unwrap_or(DEFAULT_HOPS) };
+        let page = |reached: Vec<Reached>| {
+            Page::cut(reached.into_iter(), self.offset, self.limit, |one| one)
+        };
+        let (mode, side) = (self.mode, self.direction);
+        let wants = |one: TopologyMode| mode == TopologyMode::All || mode == one;
+        let wants_side = |one: EffectSide| {
+            wants(TopologyMode::Dependencies) && matches!(side, EffectSide::Both)
+                || wants(TopologyMode::Dependencies) && side == one
+        };
+        let start = BTreeSet::from([entity]);
+        Ok(TopologyView {
+            entity: entity.clone(),
+            dependencies: wants_side(EffectSide::Upstream)
+                .then(|| page(walk.follow(&start, |at, edge| upstream(at, edge)))),
+            dependents: wants_side(EffectSide::Downstream)
+                .then(|| page(walk.follow(&start, |at, edge| downstream(at, edge)))),
+            callers: wants(TopologyMode::Callers)
+                .then(|| page(walk.follow(&faces(graph, entity), |at, edge| caller(at, edge)))),
+            callees: wants(TopologyMode::Callees)
+                .then(|| page(walk.follow(&faces(graph, entity), |at, edge| callee(at, edge)))),
+            infrastructure: wants(TopologyMode::Infrastructure)
+                .then(|| page(walk.hierarchy(entity, self.hops.unwrap_or(MAX_HOPS)))),
+        })
     }
 }
 

@@ -6,10 +6,10 @@ use eog_core::{Timestamp, Trend, Window};
 use eog_evidence::{Periods, Shift, find_shift};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
-use super::query::{Cell, Column, Filters, Kind, Names, Page, Query, Row, TimeRange, Worked};
+use super::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Row, Table, TimeRange};
 use super::series::choose;
 use super::signals::{Pivot, readable, short};
+use super::tool::Tool;
 use super::{ToolError, Toolbox};
 use crate::evidence::{Compare, factor};
 use crate::read::MetricSeries;
@@ -18,7 +18,8 @@ pub use measures::MeasureKind;
 
 use measures::{Measure, measures};
 
-/// Arguments of [`get_metric_anomalies()`].
+/// The series that shifted against their own baseline, by median and median absolute deviation, as
+/// [`find_shift`] tells it for findings. Each series is judged by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -46,7 +47,7 @@ pub struct GetMetricAnomalies {
     pub offset: usize,
 }
 
-/// Answer of [`get_metric_anomalies()`].
+/// Answer of [`GetMetricAnomalies`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricAnomalies {
@@ -78,72 +79,6 @@ pub struct MetricAnomalies {
     pub left_out: Option<String>,
 }
 
-/// The series that shifted against their own baseline, by median and median absolute deviation, as
-/// [`find_shift`] tells it for findings. Each series is judged by itself.
-///
-/// # Errors
-/// [`ToolError::Argument`] for unknown entities, metrics and columns.
-pub fn get_metric_anomalies(
-    toolbox: &Toolbox,
-    arguments: &GetMetricAnomalies,
-) -> Result<MetricAnomalies, ToolError> {
-    let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
-    let entity = arguments.entity.as_deref();
-    let chosen = choose(snapshot, graph, entity, &arguments.metrics, &arguments.filters)?;
-    let given = arguments.window.unwrap_or_default();
-    let epoch = || Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX).ok();
-    let extent = extent(&snapshot.metrics);
-    let measured = extent.or_else(epoch).ok_or_else(|| bad_window("there is no time"))?;
-    let start = given.start.unwrap_or(measured.start());
-    let end = given.end.unwrap_or(measured.end());
-    let window = Window::new(start, end).map_err(|error| bad_window(&error.to_string()))?;
-    let pivot = toolbox.signals().pivot(snapshot, graph, arguments.pivot, window);
-    let compare = Compare::at(pivot.at, window, extent);
-
-    let mut rows: Vec<(f64, Vec<Cell<'static>>)> = Vec::new();
-    let (mut compared, mut too_short) = (0, 0);
-    for measure in measures(&chosen) {
-        let Some(compare) = compare.filter(|compare| can_compare(&measure, compare)) else {
-            too_short += 1;
-            continue;
-        };
-        compared += 1;
-        let periods = Periods { baseline: Some(compare.before), ..Periods::new(compare.after) };
-        if let Some(shift) = find_shift(&measure.points, measure.unit, &periods) {
-            let factor = factor(shift.observed, shift.baseline, measure.unit);
-            rows.push((factor, cells(&measure, &shift, factor)));
-        }
-    }
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let rows = rows.into_iter().map(|(_, cells)| cells).collect();
-    let nothing = Names::default();
-    let query = Query {
-        window: None,
-        filters: &Filters::default(),
-        group_by: &nothing,
-        aggregates: &nothing,
-        columns: &arguments.columns,
-        sort: &arguments.sort,
-        limit: arguments.limit,
-        offset: arguments.offset,
-    };
-    let Page { rows, total, offset, limit, left_out } =
-        query.run(&Worked { columns: &COLUMNS, rows })?;
-    let (before, after) = (compare.map(|one| one.before), compare.map(|one| one.after));
-    Ok(MetricAnomalies {
-        pivot,
-        before,
-        after,
-        compared,
-        too_short,
-        rows,
-        total,
-        offset,
-        limit,
-        left_out,
-    })
-}
-
 fn bad_window(reason: &str) -> ToolError {
     ToolError::argument("window", reason, "give a window within the recording")
 }
@@ -166,7 +101,7 @@ fn can_compare(measure: &Measure, compare: &Compare) -> bool {
         && within(compare.after).next().is_some()
 }
 
-fn cells(measure: &Measure, shift: &Shift, factor: f64) -> Vec<Cell<'static>> {
+fn cells(measure: &Measure, shift: &Shift, factor: f64) -> Cells<'static> {
     let text = |text: &str| Cell::text(text).into_owned();
     let number = |number: f64| Cell::Number(readable(number));
     let sigmas = (shift.observed - shift.baseline).abs() / shift.spread;
@@ -189,21 +124,21 @@ fn cells(measure: &Measure, shift: &Shift, factor: f64) -> Vec<Cell<'static>> {
     ]
 }
 
-static COLUMNS: [Column; 14] = [
-    Column::new("entity", Kind::Text),
-    Column::new("metric", Kind::Text),
-    Column::new("measure", Kind::Text),
-    Column::new("labels", Kind::Text),
-    Column::new("trend", Kind::Text),
-    Column::new("onset", Kind::Time),
-    Column::new("last", Kind::Time),
-    Column::new("baseline", Kind::Number),
-    Column::new("observed", Kind::Number),
-    Column::new("unit", Kind::Text),
-    Column::new("factor", Kind::Number),
-    Column::new("sigmas", Kind::Number),
-    Column::new("points", Kind::Number),
-    Column::new("deviating", Kind::Number),
+const COLUMNS: [(&str, Kind); 14] = [
+    ("entity", Kind::Text),
+    ("metric", Kind::Text),
+    ("measure", Kind::Text),
+    ("labels", Kind::Text),
+    ("trend", Kind::Text),
+    ("onset", Kind::Time),
+    ("last", Kind::Time),
+    ("baseline", Kind::Number),
+    ("observed", Kind::Number),
+    ("unit", Kind::Text),
+    ("factor", Kind::Number),
+    ("sigmas", Kind::Number),
+    ("points", Kind::Number),
+    ("deviating", Kind::Number),
 ];
 
 impl Tool for GetMetricAnomalies {
@@ -221,6 +156,56 @@ that failed, histograms by their 95th percentile. Sort by onset to see what came
     type Answer = MetricAnomalies;
 
     fn run(&self, toolbox: &Toolbox) -> Result<MetricAnomalies, ToolError> {
-        get_metric_anomalies(toolbox, self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let entity = self.entity.as_deref();
+        let chosen = choose(snapshot, graph, entity, &self.metrics, &self.filters)?;
+        let given = self.window.unwrap_or_default();
+        let epoch = || Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX).ok();
+        let extent = extent(&snapshot.metrics);
+        let measured = extent.or_else(epoch).ok_or_else(|| bad_window("there is no time"))?;
+        let start = given.start.unwrap_or(measured.start());
+        let end = given.end.unwrap_or(measured.end());
+        let window = Window::new(start, end).map_err(|error| bad_window(&error.to_string()))?;
+        let pivot = toolbox.signals().pivot(snapshot, graph, self.pivot, window);
+        let compare = Compare::at(pivot.at, window, extent);
+
+        let mut rows: Vec<(f64, Cells<'static>)> = Vec::new();
+        let (mut compared, mut too_short) = (0, 0);
+        for measure in measures(&chosen) {
+            let Some(compare) = compare.filter(|compare| can_compare(&measure, compare)) else {
+                too_short += 1;
+                continue;
+            };
+            compared += 1;
+            let periods = Periods { baseline: Some(compare.before), ..Periods::new(compare.after) };
+            if let Some(shift) = find_shift(&measure.points, measure.unit, &periods) {
+                let factor = factor(shift.observed, shift.baseline, measure.unit);
+                rows.push((factor, cells(&measure, &shift, factor)));
+            }
+        }
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let rows = rows.into_iter().map(|(_, cells)| cells).collect();
+        let shown = Query {
+            columns: self.columns.clone(),
+            sort: self.sort.clone(),
+            limit: self.limit,
+            offset: self.offset,
+            ..Query::default()
+        };
+        let Page { rows, total, offset, limit, left_out } =
+            shown.run(&Table::worked_out(COLUMNS, rows))?;
+        let (before, after) = (compare.map(|one| one.before), compare.map(|one| one.after));
+        Ok(MetricAnomalies {
+            pivot,
+            before,
+            after,
+            compared,
+            too_short,
+            rows,
+            total,
+            offset,
+            limit,
+            left_out,
+        })
     }
 }

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use eog_core::{EntityId, Timestamp, Window};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
 use super::query::{Length, Page};
-use super::signals::{Pivot, page, short};
+use super::signals::{Pivot, short};
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::evidence::{Compare, View, recorded_seconds};
 use crate::graph::relation;
@@ -27,10 +27,11 @@ use tree::{MAX_HOPS, MAX_NODES, PathTree};
 /// How long before and after the pivot is looked at, unless it is given.
 const DELTA: Length = Length::from_secs(300);
 
-/// By how much errors and latency must rise, in percent, unless it is given.
-const THRESHOLD: f64 = 10.0;
-
-/// Arguments of [`get_trace_error_tree()`].
+/// Compares the traces before and after a pivot: each service, each call, each path, and the paths
+/// that end where something shifted.
+///
+/// Errors and latency are told at the *last* service of a path that shows them, since failures
+/// travel from there to the callers; requests that stopped, at the first.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -54,7 +55,7 @@ pub struct GetTraceErrorTree {
     pub offset: usize,
 }
 
-/// Answer of [`get_trace_error_tree()`].
+/// Answer of [`GetTraceErrorTree`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceErrorTree {
@@ -178,104 +179,6 @@ pub struct CriticalPath {
     pub sample_errors: Vec<SampleError>,
 }
 
-/// Compares the traces before and after a pivot: each service, each call, each path, and the paths
-/// that end where something shifted.
-///
-/// Errors and latency are told at the *last* service of a path that shows them, since failures
-/// travel from there to the callers; requests that stopped, at the first.
-///
-/// # Errors
-/// [`ToolError::Argument`] for an unknown service and for thresholds that are no percentages.
-pub fn get_trace_error_tree(
-    toolbox: &Toolbox,
-    arguments: &GetTraceErrorTree,
-) -> Result<TraceErrorTree, ToolError> {
-    let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
-    let index = toolbox.signals().spans(snapshot, graph);
-    let spans = &snapshot.spans;
-    let judge = Judge::new(arguments.error_threshold, arguments.latency_threshold)?;
-    let asked = arguments.entity.as_deref();
-    let asked = asked.map(|text| services(toolbox, text)).transpose()?.unwrap_or_default();
-    let wanted = |service: &EntityId| asked.is_empty() || asked.contains(service);
-
-    let measured = spans.at.extent().and_then(|(first, last)| Window::new(first, last).ok());
-    let unmeasured = Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX);
-    let measured = measured.or(unmeasured.ok()).ok_or_else(|| too_far("pivot"))?;
-    let pivot = toolbox.signals().pivot(snapshot, graph, arguments.pivot, measured);
-    let compare = around(pivot.at, arguments.delta.unwrap_or(DELTA))?;
-    let view = |list| Some(judge.view(spans, &View::of(spans, list, &compare)?));
-
-    let tree = PathTree::new(spans, &graph.index, &compare);
-    let seconds = recorded_seconds(spans, &compare);
-    let compared = |node: usize| judge.node(spans, tree.nodes.get(node), seconds);
-    let on_path = |node: usize| {
-        let path = tree.path(node);
-        path.iter()
-            .any(|at| tree.nodes.get(*at).and_then(|n| n.entity.as_ref()).is_some_and(wanted))
-    };
-
-    let served = index.services().filter(|(service, _)| wanted(service));
-    let mut served: Vec<(&EntityId, Compared)> =
-        served.filter_map(|(service, list)| Some((service, view(list)?))).collect();
-    served.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
-    let calls = index.calls().filter(|(caller, callee, _)| wanted(caller) || wanted(callee));
-    let mut calls: Vec<((&EntityId, &EntityId), Compared)> =
-        calls.filter_map(|(caller, callee, list)| Some(((caller, callee), view(list)?))).collect();
-    calls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
-    let mut paths: Vec<TracePath> = tree
-        .leaves()
-        .filter(|leaf| on_path(*leaf))
-        .filter_map(|leaf| {
-            let node = tree.nodes.get(leaf)?;
-            let (before, after) = (node.before.requests.len(), node.after.requests.len());
-            Some(TracePath { path: path_name(&tree, leaf), before, after })
-        })
-        .collect();
-    paths.sort_by(|a, b| {
-        (b.before + b.after).cmp(&(a.before + a.after)).then_with(|| a.path.cmp(&b.path))
-    });
-    let critical: Vec<(usize, Vec<ShiftKind>)> =
-        critical_nodes(&tree, compared).into_iter().filter(|(node, _)| on_path(*node)).collect();
-
-    let (limit, offset) = (arguments.limit, arguments.offset);
-    let critical_path = |(node, shifts): (usize, Vec<ShiftKind>)| CriticalPath {
-        path: path_name(&tree, node),
-        shifts,
-        hops: tree
-            .path(node)
-            .into_iter()
-            .filter_map(|at| {
-                let service = tree.nodes.get(at)?.entity.as_ref()?;
-                Some(ServiceRequests::new(service, compared(at)?))
-            })
-            .collect(),
-        sample_errors: tree
-            .nodes
-            .get(node)
-            .map(|node| sample_errors(spans, &node.after.failed))
-            .unwrap_or_default(),
-    };
-    Ok(TraceErrorTree {
-        service: asked.first().cloned(),
-        pivot,
-        before: compare.before,
-        after: compare.after,
-        error_threshold: judge.error_points,
-        latency_threshold: judge.latency_percent,
-        notes: notes(&tree, seconds, spans.is_empty()),
-        summary: TraceSummary {
-            before: counts(spans, compare.before),
-            after: counts(spans, compare.after),
-        },
-        critical_paths: page(critical, offset, limit, critical_path),
-        services: page(served, offset, limit, |(service, found)| {
-            ServiceRequests::new(service, found)
-        }),
-        calls: page(calls, offset, limit, |(ends, found)| CallRequests::new(ends, found)),
-        paths: page(paths, offset, limit, |path| path),
-    })
-}
-
 /// The services that an argument names: a service, or those that a workload stands behind.
 fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolError> {
     let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
@@ -284,7 +187,7 @@ fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolErr
         let callees = index.calls().map(|(_, callee, _)| callee);
         index.services().map(|(service, _)| service).chain(callees).collect()
     };
-    let found = entities::one(&traced, "entity", text).cloned();
+    let found = entities::one(&traced, text).cloned();
     if let Ok(service) = found {
         return Ok(BTreeSet::from([service]));
     }
@@ -296,7 +199,7 @@ fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolErr
         return Ok(BTreeSet::from([service]));
     }
     let known = entities::known(snapshot, graph);
-    let backed: BTreeSet<EntityId> = entities::one(&known, "entity", text)
+    let backed: BTreeSet<EntityId> = entities::one(&known, text)
         .ok()
         .into_iter()
         .flat_map(|workload| graph.topology().edges_at(workload).map(move |edge| (workload, edge)))
@@ -378,6 +281,94 @@ or where requests stopped, with every hop and what failed spans say.";
     type Answer = TraceErrorTree;
 
     fn run(&self, toolbox: &Toolbox) -> Result<TraceErrorTree, ToolError> {
-        get_trace_error_tree(toolbox, self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let index = toolbox.signals().spans(snapshot, graph);
+        let spans = &snapshot.spans;
+        let judge = Judge::new(self.error_threshold, self.latency_threshold)?;
+        let asked = self.entity.as_deref();
+        let asked = asked.map(|text| services(toolbox, text)).transpose()?.unwrap_or_default();
+        let wanted = |service: &EntityId| asked.is_empty() || asked.contains(service);
+
+        let measured = spans.at.extent().and_then(|(first, last)| Window::new(first, last).ok());
+        let unmeasured = Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX);
+        let measured = measured.or(unmeasured.ok()).ok_or_else(|| too_far("pivot"))?;
+        let pivot = toolbox.signals().pivot(snapshot, graph, self.pivot, measured);
+        let compare = around(pivot.at, self.delta.unwrap_or(DELTA))?;
+        let view = |list| Some(judge.view(spans, &View::of(spans, list, &compare)?));
+
+        let tree = PathTree::new(spans, &graph.index, &compare);
+        let seconds = recorded_seconds(spans, &compare);
+        let compared = |node: usize| judge.node(spans, tree.nodes.get(node), seconds);
+        let on_path = |node: usize| {
+            let path = tree.path(node);
+            path.iter()
+                .any(|at| tree.nodes.get(*at).and_then(|n| n.entity.as_ref()).is_some_and(wanted))
+        };
+
+        let served = index.services().filter(|(service, _)| wanted(service));
+        let mut served: Vec<(&EntityId, Compared)> =
+            served.filter_map(|(service, list)| Some((service, view(list)?))).collect();
+        served.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
+        let calls = index.calls().filter(|(caller, callee, _)| wanted(caller) || wanted(callee));
+        let mut calls: Vec<((&EntityId, &EntityId), Compared)> = calls
+            .filter_map(|(caller, callee, list)| Some(((caller, callee), view(list)?)))
+            .collect();
+        calls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
+        let mut paths: Vec<TracePath> = tree
+            .leaves()
+            .filter(|leaf| on_path(*leaf))
+            .filter_map(|leaf| {
+                let node = tree.nodes.get(leaf)?;
+                let (before, after) = (node.before.requests.len(), node.after.requests.len());
+                Some(TracePath { path: path_name(&tree, leaf), before, after })
+            })
+            .collect();
+        paths.sort_by(|a, b| {
+            (b.before + b.after).cmp(&(a.before + a.after)).then_with(|| a.path.cmp(&b.path))
+        });
+        let critical: Vec<(usize, Vec<ShiftKind>)> = critical_nodes(&tree, compared)
+            .into_iter()
+            .filter(|(node, _)| on_path(*node))
+            .collect();
+
+        let (limit, offset) = (self.limit, self.offset);
+        let critical_path = |(node, shifts): (usize, Vec<ShiftKind>)| CriticalPath {
+            path: path_name(&tree, node),
+            shifts,
+            hops: tree
+                .path(node)
+                .into_iter()
+                .filter_map(|at| {
+                    let service = tree.nodes.get(at)?.entity.as_ref()?;
+                    Some(ServiceRequests::new(service, compared(at)?))
+                })
+                .collect(),
+            sample_errors: tree
+                .nodes
+                .get(node)
+                .map(|node| sample_errors(spans, &node.after.failed))
+                .unwrap_or_default(),
+        };
+        Ok(TraceErrorTree {
+            service: asked.first().cloned(),
+            pivot,
+            before: compare.before,
+            after: compare.after,
+            error_threshold: judge.error_points,
+            latency_threshold: judge.latency_percent,
+            notes: notes(&tree, seconds, spans.is_empty()),
+            summary: TraceSummary {
+                before: counts(spans, compare.before),
+                after: counts(spans, compare.after),
+            },
+            critical_paths: Page::cut(critical.into_iter(), offset, limit, critical_path),
+            services: Page::cut(served.into_iter(), offset, limit, |(service, found)| {
+                ServiceRequests::new(service, found)
+            }),
+            calls: Page::cut(calls.into_iter(), offset, limit, |(ends, found)| {
+                CallRequests::new(ends, found)
+            }),
+            paths: Page::cut(paths.into_iter(), offset, limit, |path| path),
+        })
     }
 }

@@ -18,6 +18,9 @@ const MIN_RISE_MS: f64 = 1.0;
 /// Requests that would have been expected before it means something that none came.
 const MIN_EXPECTED: f64 = 10.0;
 
+/// By how much errors and latency must rise, in percent, unless it is given.
+const THRESHOLD: f64 = 10.0;
+
 /// Most kinds of errors that are quoted.
 const MAX_SAMPLES: usize = 3;
 
@@ -112,7 +115,7 @@ pub(super) struct Judge {
 impl Judge {
     pub(super) fn new(errors: Option<f64>, latency: Option<f64>) -> Result<Self, ToolError> {
         let checked = |argument: &str, given: Option<f64>, most: f64| match given {
-            None => Ok(super::THRESHOLD),
+            None => Ok(THRESHOLD),
             Some(percent) if (0.0..=most).contains(&percent) => Ok(percent),
             Some(other) => {
                 let hint = format!("give percent from 0 to {most}");

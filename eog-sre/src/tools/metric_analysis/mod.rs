@@ -9,15 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::{Timestamp, Window};
 use serde::Deserialize;
 
-use super::info::Tool;
 use super::query::{
-    Cell, Column, Filters, Kind, Length, Names, Page, Pattern, Query, TimeRange, Worked, near,
+    Cell, Cells, Filters, Kind, Length, Names, Page, Pattern, Query, Table, TimeRange, near,
 };
-use super::series::{Chosen, check_column, choose, metric_patterns};
+use super::series::{Measured, check_column, choose, metric_patterns};
 use super::signals::readable;
+use super::tool::Tool;
 use super::{ToolError, Toolbox};
 use crate::evidence::is_counter;
-use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
 pub use derived::Derived;
@@ -32,7 +31,10 @@ const FROM: &str = "from";
 /// The column with all labels of a series.
 const LABELS: &str = "labels";
 
-/// Arguments of [`metric_analysis()`].
+/// Statistics of the series that fit, by series or by group, over the whole window or by bucket.
+///
+/// The buckets of a histogram are taken together (unless `le` is a group): then `count`,
+/// `increase` and `rate` tell how often something was observed, and percentiles how large it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -69,42 +71,6 @@ pub struct MetricAnalysis {
     pub limit: Option<usize>,
     /// How many rows to pass over.
     pub offset: usize,
-}
-
-/// Statistics of the series that fit, by series or by group, over the whole window or by bucket.
-///
-/// The buckets of a histogram are taken together (unless `le` is a group): then `count`,
-/// `increase` and `rate` tell how often something was observed, and percentiles how large it was.
-///
-/// # Errors
-/// [`ToolError::Argument`] for unknown entities, metrics, columns and statistics, and for
-/// expressions that cannot be read, with the place.
-pub fn metric_analysis(
-    snapshot: &Snapshot,
-    graph: &OperationalGraph,
-    arguments: &MetricAnalysis,
-) -> Result<Page, ToolError> {
-    let mut question = Question::new(snapshot, arguments)?;
-    let entity = arguments.entity.as_deref();
-    let chosen = choose(snapshot, graph, entity, &question.metrics, &arguments.filters)?;
-    if question.values.is_empty() {
-        let histograms = !chosen.is_empty() && question.takes_histograms(chosen.iter());
-        let defaults = if histograms { HISTOGRAM_DEFAULTS } else { DEFAULTS };
-        question.values = defaults.iter().copied().map(Value::Statistic).collect();
-    }
-    let rows = question.rows(&chosen);
-    let nothing = Names::default();
-    let query = Query {
-        window: None,
-        filters: &Filters::default(),
-        group_by: &nothing,
-        aggregates: &nothing,
-        columns: &arguments.columns,
-        sort: &arguments.sort,
-        limit: arguments.limit,
-        offset: arguments.offset,
-    };
-    query.run(&Worked { columns: &question.columns(), rows })
 }
 
 /// A question that can be answered.
@@ -186,7 +152,7 @@ impl Question {
                 return Err(ToolError::argument("aggregates", "one is enough here", hint));
             }
         };
-        if name == FROM || self.columns().iter().any(|column| column.name == name) {
+        if name == FROM || self.columns().iter().any(|(known, _)| known == name) {
             return Err(wrong(format!("there is already a column {name:?}"), "give another name"));
         }
         let expression = Expression::parse(text)
@@ -208,20 +174,18 @@ impl Question {
         Ok(())
     }
 
-    fn columns(&self) -> Vec<Column> {
-        let column = |name: &str, kind| Column { name: name.to_owned().into(), kind, shown: true };
-        let mut columns: Vec<Column> =
-            self.keys.iter().map(|key| column(key, Kind::Text)).collect();
-        columns.extend(self.bucket.map(|_| column(FROM, Kind::Time)));
-        columns.extend(self.values.iter().map(|value| match value {
-            Value::Statistic(statistic) => column(statistic.name(), Kind::Number),
-            Value::Derived { name, .. } => column(name, Kind::Number),
-        }));
-        columns
+    fn columns(&self) -> Vec<(String, Kind)> {
+        let keys = self.keys.iter().map(|key| (key.clone(), Kind::Text));
+        let from = self.bucket.map(|_| (FROM.to_owned(), Kind::Time));
+        let values = self.values.iter().map(|value| match value {
+            Value::Statistic(statistic) => (statistic.name().to_owned(), Kind::Number),
+            Value::Derived { name, .. } => (name.clone(), Kind::Number),
+        });
+        keys.chain(from).chain(values).collect()
     }
 
-    fn rows(&self, chosen: &[Chosen<'_>]) -> Vec<Vec<Cell<'static>>> {
-        let mut groups: BTreeMap<Vec<Cell<'static>>, Vec<&Chosen<'_>>> = BTreeMap::new();
+    fn rows(&self, chosen: &[Measured<'_>]) -> Vec<Cells<'static>> {
+        let mut groups: BTreeMap<Cells<'static>, Vec<&Measured<'_>>> = BTreeMap::new();
         for one in chosen {
             let key = self.keys.iter().map(|column| match column.as_str() {
                 LABELS => Cell::Text(one.labels(&[]).into()),
@@ -250,7 +214,7 @@ impl Question {
     }
 
     /// The windows in which some series has points.
-    fn windows(&self, members: &[&Chosen<'_>]) -> Vec<Window> {
+    fn windows(&self, members: &[&Measured<'_>]) -> Vec<Window> {
         let points = members.iter().flat_map(|one| one.series.points.within(self.range));
         let mut inside = points.map(|(at, _)| at);
         let Some(length) = self.bucket else {
@@ -267,7 +231,7 @@ impl Question {
         windows.collect()
     }
 
-    fn value(&self, value: &Value, members: &[&Chosen<'_>], window: Window) -> Option<f64> {
+    fn value(&self, value: &Value, members: &[&Measured<'_>], window: Window) -> Option<f64> {
         match value {
             Value::Statistic(statistic) => {
                 self.points(members.iter().copied(), window).get(*statistic)
@@ -282,7 +246,7 @@ impl Question {
                             .copied()
                             .filter(|one| matcher.metric.fits(&one.series.metric))
                     };
-                    let fitting: Vec<&Chosen<'_>> =
+                    let fitting: Vec<&Measured<'_>> =
                         of_metric().filter(|one| matcher.fits(one)).collect();
                     if fitting.is_empty() && statistic.counts() {
                         return of_metric().next().map(|_| 0.0);
@@ -294,14 +258,14 @@ impl Question {
     }
 
     /// Whether series are the buckets of histograms and are taken together.
-    fn takes_histograms<'a>(&self, mut members: impl Iterator<Item = &'a Chosen<'a>>) -> bool {
+    fn takes_histograms<'a>(&self, mut members: impl Iterator<Item = &'a Measured<'a>>) -> bool {
         let by_bound = self.keys.iter().any(|key| key == "le");
         !by_bound && members.all(|one| one.series.bucket.is_some())
     }
 
     fn points<'a>(
         &self,
-        members: impl Iterator<Item = &'a Chosen<'a>> + Clone,
+        members: impl Iterator<Item = &'a Measured<'a>> + Clone,
         window: Window,
     ) -> Points<'a> {
         let histogram = self.takes_histograms(members.clone());
@@ -324,7 +288,7 @@ const HISTOGRAM_DEFAULTS: &[Statistic] =
     &[Statistic::Count, Statistic::Rate, Statistic::P50, Statistic::P95, Statistic::P99];
 
 impl Matcher {
-    fn fits(&self, one: &Chosen<'_>) -> bool {
+    fn fits(&self, one: &Measured<'_>) -> bool {
         self.labels.iter().all(|(label, pattern, negated)| {
             let fits = match one.cell(label) {
                 Cell::Text(text) => pattern.fits(&text),
@@ -382,6 +346,23 @@ Exact repeats of a row count once. Without arguments it lists every series.";
     type Answer = Page;
 
     fn run(&self, toolbox: &Toolbox) -> Result<Page, ToolError> {
-        metric_analysis(toolbox.snapshot(), toolbox.graph(), self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let mut question = Question::new(snapshot, self)?;
+        let entity = self.entity.as_deref();
+        let chosen = choose(snapshot, graph, entity, &question.metrics, &self.filters)?;
+        if question.values.is_empty() {
+            let histograms = !chosen.is_empty() && question.takes_histograms(chosen.iter());
+            let defaults = if histograms { HISTOGRAM_DEFAULTS } else { DEFAULTS };
+            question.values = defaults.iter().copied().map(Value::Statistic).collect();
+        }
+        let table = Table::worked_out(question.columns(), question.rows(&chosen));
+        let shown = Query {
+            columns: self.columns.clone(),
+            sort: self.sort.clone(),
+            limit: self.limit,
+            offset: self.offset,
+            ..Query::default()
+        };
+        shown.run(&table)
     }
 }

@@ -81,6 +81,25 @@ impl<'a> Cell<'a> {
     }
 }
 
+impl From<Option<f64>> for Cell<'_> {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Self::Nothing, Self::Number)
+    }
+}
+
+impl From<Option<Timestamp>> for Cell<'_> {
+    fn from(at: Option<Timestamp>) -> Self {
+        at.map_or(Self::Nothing, Self::Time)
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Cell<'a> {
+    /// Empty text is nothing.
+    fn from(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Nothing, Self::text)
+    }
+}
+
 impl Ord for Cell<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {

@@ -81,8 +81,7 @@ pub struct Page<R = Row> {
 impl<R> Page<R> {
     /// Cuts one page out of rows. A limit of 0 is the largest one.
     pub(crate) fn cut<T>(
-        rows: impl Iterator<Item = T>,
-        total: usize,
+        rows: impl ExactSizeIterator<Item = T>,
         offset: usize,
         limit: Option<usize>,
         row: impl FnMut(T) -> R,
@@ -92,6 +91,7 @@ impl<R> Page<R> {
             Some(0) => MAX_LIMIT,
             Some(limit) => limit.min(MAX_LIMIT),
         };
+        let total = rows.len();
         let rows: Vec<R> = rows.skip(offset).take(limit).map(row).collect();
         let next = offset.saturating_add(rows.len());
         let left_out = match (rows.is_empty(), total.saturating_sub(next)) {
