@@ -12,18 +12,12 @@ use eog_core::{
 use eog_evidence::{EffectMap, open_case};
 
 use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
-use crate::graph::{OperationalGraph, WORKLOAD_KINDS};
+use crate::graph::OperationalGraph;
 use crate::incident::Records;
-use crate::names;
+use crate::names::{self, WORKLOAD_KINDS};
 use crate::snapshot::Snapshot;
 
-pub use pages::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS};
-
-/// Most findings on one page; the notes about effects come on top of the first page.
-pub const PAGE_FINDINGS: usize = 24;
-
-/// Most findings when all pages are asked for at once.
-pub const MAX_FINDINGS_AT_ONCE: usize = 240;
+pub use pages::{ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS};
 
 /// Most pods of a workload whose evidence is part of the workload's context.
 const MAX_PODS: usize = 20;

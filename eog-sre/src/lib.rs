@@ -36,7 +36,6 @@ pub mod tools;
 mod unfold;
 mod warnings;
 
-pub use cache::CacheAt;
 pub use context::{
     ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS, Recorded,
     SnapshotContext,
@@ -44,8 +43,8 @@ pub use context::{
 pub use graph::{OperationalGraph, relation};
 pub use names::EntityName;
 pub use read::{
-    MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES, MAX_ROWS_PER_FILE,
-    MAX_SERIES, MAX_TEXT, Progress, ReadOptions, Reading, SnapshotError,
+    CacheAt, MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES,
+    MAX_ROWS_PER_FILE, MAX_SERIES, MAX_TEXT, Progress, ReadOptions, Reading, SnapshotError,
 };
 pub use snapshot::Snapshot;
 pub use warnings::MAX_LINES_NAMED;

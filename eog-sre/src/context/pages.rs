@@ -5,7 +5,11 @@ use std::ops::Range;
 
 use eog_core::{EntityId, Finding, LocalContext, Window};
 
-use super::{MAX_FINDINGS_AT_ONCE, PAGE_FINDINGS};
+/// Most findings on one page; the notes about effects come on top of the first page.
+pub const PAGE_FINDINGS: usize = 24;
+
+/// Most findings when all pages are asked for at once.
+pub const MAX_FINDINGS_AT_ONCE: usize = 240;
 
 /// How many dependencies share a page unless told otherwise.
 pub const DEPS_PER_PAGE: usize = 3;
