@@ -69,7 +69,7 @@ fn the_answer_is_json_in_the_documented_order() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let expected = "{\n  \"rows\": [\n    {\n      \"name\": \"cart-1\",\n      \"count\": 1\n    }\n  ],\n  \
         \"total\": 2,\n  \"offset\": 0,\n  \"limit\": 1,\n  \
-        \"left_out\": \"1 more row: ask again with offset 1\"\n}\n";
+        \"left_out\": \"1 more row; continue with offset 1\"\n}\n";
     assert_eq!(text(&output.stdout), expected);
     assert!(text(&output.stderr).contains("eog: note: the snapshot has no alerts"));
     let quiet = tool(folder.path(), "event_analysis", &["-q"]);

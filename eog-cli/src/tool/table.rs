@@ -264,7 +264,7 @@ mod tests {
         let json = r#"{"rows": [
             {"time": "2026-01-01T10:00:00.123456Z", "entity": "shop/Pod/a", "none": null, "note": "one two three four five six seven eight nine ten"},
             {"time": "2026-01-01T10:00:01Z", "entity": "shop/Pod/b", "none": null, "note": "x"}
-        ], "total": 5, "offset": 0, "limit": 2, "left_out": "3 more rows: ask again with offset 2"}"#;
+        ], "total": 5, "offset": 0, "limit": 2, "left_out": "3 more rows; continue with offset 2"}"#;
         let lines = lines(json, 60);
         assert_eq!(lines[0], "2 of 5 rows");
         assert!(lines[1].contains("time") && !lines[1].contains("none"), "{lines:#?}");
@@ -273,7 +273,7 @@ mod tests {
             "{lines:#?}"
         );
         assert!(lines.iter().all(|line| line.chars().count() <= 60), "{lines:#?}");
-        assert_eq!(lines.last().unwrap(), "3 more rows: ask again with offset 2");
+        assert_eq!(lines.last().unwrap(), "3 more rows; continue with offset 2");
     }
 
     #[test]

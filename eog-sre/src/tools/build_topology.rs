@@ -12,25 +12,25 @@ use super::{ToolError, Toolbox};
 use crate::graph::relation;
 use crate::names;
 
-/// The graph, or the part of it that was asked for.
+/// The operational graph, or the requested part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuildTopology {
-    /// Only these nodes: an entity, an end of its name that no other has, or a pattern such as
-    /// `shop/*`. An edge is shown when both its ends are.
+    /// Only these nodes: the full name of an entity, the end of its name if that is unique, or a
+    /// pattern such as `shop/*`. An edge is shown if both of its ends are.
     pub entity: Option<String>,
-    /// Only nodes of these namespaces; a pattern such as `shop*` fits several.
+    /// Only nodes in these namespaces; patterns such as `shop*` are allowed.
     pub namespaces: Names,
     /// Only nodes of these kinds, such as `Service`.
     pub kinds: Names,
-    /// Only edges of these relations, such as `calls`. Nodes without an edge stay.
+    /// Only edges of these relations, such as `calls`. Nodes without edges remain.
     pub relations: Names,
-    /// Give the counts alone, without nodes and edges.
+    /// Return only the counts, without nodes and edges.
     pub counts_only: bool,
-    /// Most nodes, and most edges: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of nodes, and of edges: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many nodes, and how many edges, to pass over.
+    /// Number of nodes, and of edges, to skip.
     pub offset: usize,
 }
 
@@ -53,13 +53,13 @@ pub struct TopologyNode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyEdge {
-    /// Where the relation starts.
+    /// The source of the relation.
     pub source: EntityId,
-    /// What joins the two; see [`relation`](crate::relation).
+    /// The relation; see [`relation`](crate::relation).
     pub relation: String,
-    /// Where it ends.
+    /// The target of the relation.
     pub target: EntityId,
-    /// Which way failures travel on it.
+    /// In which direction failures travel.
     pub effects: EffectDirection,
 }
 
@@ -74,41 +74,41 @@ impl From<&Edge> for TopologyEdge {
     }
 }
 
-/// How many there are of something.
+/// A name and how often it occurs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
-    /// Of what.
+    /// The name.
     pub name: String,
-    /// How many.
+    /// How often it occurs.
     pub count: usize,
 }
 
-/// The answer of [`BuildTopology`].
+/// The answer to [`BuildTopology`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyPage {
-    /// Nodes by kind, the most frequent first; over all pages.
+    /// Number of nodes of each kind on all pages, most frequent first.
     pub kinds: Vec<NamedCount>,
-    /// Edges by relation, the most frequent first; over all pages.
+    /// Number of edges of each relation on all pages, most frequent first.
     pub relations: Vec<NamedCount>,
-    /// The nodes by name.
+    /// The nodes, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Page<TopologyNode>>,
-    /// The edges by source, target and relation.
+    /// The edges, by source, target and relation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edges: Option<Page<TopologyEdge>>,
-    /// Names that could not be brought together.
+    /// Names that could not be resolved.
     pub warnings: Vec<String>,
 }
 
 impl Tool for BuildTopology {
     const NAME: &'static str = "build_topology";
-    const SUMMARY: &'static str = "The operational graph: entities, and what joins them";
+    const SUMMARY: &'static str = "The operational graph: entities and the relations between them";
     const DESCRIPTION: &'static str = "\
-Nodes and edges of the operational graph, joined from owner references, selectors, mounts,
-environment values that name a host, traced calls and the declared architecture. Each edge says
-which way failures travel on it. Begin with counts_only; to look around one entity,
+Nodes and edges of the operational graph, built from owner references, selectors, mounts,
+environment values that name a host, traced calls and the declared architecture. Each edge says in
+which direction failures travel. Begin with counts_only; to look around one entity,
 topology_analysis is shorter.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"counts_only": true}"#,

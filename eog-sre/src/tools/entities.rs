@@ -40,13 +40,13 @@ pub(crate) fn one<'s>(
     match found.as_slice() {
         [one] => Ok(one),
         [] => {
-            let reason = format!("the snapshot knows no entity {text:?}");
+            let reason = format!("the snapshot has no entity {text:?}");
             Err(ToolError::argument("entity", reason, near(text, names, "entities")))
         }
         several => {
             let several = listed(several.iter().map(|entity| entity.as_str()));
-            let reason = format!("{text:?} may be any of {several}");
-            Err(ToolError::argument("entity", reason, "give one of them in full"))
+            let reason = format!("{text:?} is ambiguous: {several}");
+            Err(ToolError::argument("entity", reason, "give one of these names in full"))
         }
     }
 }

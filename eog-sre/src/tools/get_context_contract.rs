@@ -1,4 +1,4 @@
-//! `get_context_contract`: the local evidence on one entity, as the controller sees it.
+//! `get_context_contract`: local evidence about one entity, as the controller sees it.
 
 use eog_core::{LocalContext, Window};
 use serde::Deserialize;
@@ -8,8 +8,8 @@ use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::context::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS, SnapshotContext};
 
-/// One page of the local evidence on an entity. It is what the context contract gives to the
-/// controller: both are [`SnapshotContext::read`].
+/// One page of local evidence about an entity: what the context contract gives to the controller,
+/// since both call [`SnapshotContext::read`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -29,18 +29,19 @@ use crate::context::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS, SnapshotContext};
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetContextContract {
-    /// The entity, such as `shop/Service/cart`, or an end of its name that no other has.
+    /// The full name of an entity such as `shop/Service/cart`, or the end of its name if that is
+    /// unique.
     pub entity: String,
-    /// The window under investigation. An end that is missing is that of the window which an
-    /// investigation would choose from the alerts.
+    /// The window under investigation. A missing end is taken from the window that an
+    /// investigation would derive from the alerts.
     pub window: Option<TimeRange>,
-    /// Which page, counted from 1; 0 is all pages at once. First come the findings on the entity,
-    /// strongest first, then changes and events of what it depends on.
+    /// Page number, starting at 1; 0 returns all pages at once. The findings about the entity come
+    /// first, strongest first, then changes and events of its dependencies.
     pub page: u32,
-    /// How many dependencies share a page: 3 unless given.
+    /// Number of dependencies on one page: 3 by default.
     pub deps_per_page: usize,
-    /// About how many tokens the findings of a page may have, estimated as three bytes of JSON for
-    /// each: 8000 unless given. Notes about effects come on top of page 1.
+    /// Approximate number of tokens for the findings of a page, estimated at three bytes of JSON
+    /// per token: 8000 by default. Notes on effects are added to page 1 beyond this limit.
     pub max_tokens: usize,
 }
 
@@ -63,7 +64,7 @@ fn window(context: &SnapshotContext, wanted: Option<TimeRange>) -> Result<Window
     let start = start.or_else(|| usual.map(|usual| usual.start()));
     let end = end.or_else(|| usual.map(|usual| usual.end()));
     let (Some(start), Some(end)) = (start, end) else {
-        let reason = "nothing was recorded that tells a window";
+        let reason = "the recording does not suggest a window";
         return Err(ToolError::argument("window", reason, "give START/END"));
     };
     Window::new(start, end).map_err(|error| {
@@ -74,11 +75,11 @@ fn window(context: &SnapshotContext, wanted: Option<TimeRange>) -> Result<Window
 
 impl Tool for GetContextContract {
     const NAME: &'static str = "get_context_contract";
-    const SUMMARY: &'static str = "The local evidence on one entity, strongest first";
+    const SUMMARY: &'static str = "Local evidence about one entity, strongest first";
     const DESCRIPTION: &'static str = "\
-Gives everything that bears on one entity in a window: its changes, failures, alerts, shifts in
-traces, metrics and logs, and notes which change elsewhere can have reached it. Further pages hold
-weaker findings, then changes and events of what it depends on. `omitted` says what is left for
+Returns everything that bears on one entity in a window: its changes, failures, alerts, shifts in
+traces, metrics and logs, and notes on which changes elsewhere can have affected it. Later pages
+hold weaker findings, then changes and events of its dependencies. `omitted` says what is left for
 other pages.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Service/cart"}"#,
@@ -89,14 +90,18 @@ other pages.";
     fn run(&self, toolbox: &Toolbox) -> Result<LocalContext, ToolError> {
         let context = toolbox.context();
         if self.entity.trim().is_empty() {
-            let hint = "give one such as shop/Service/cart; build_topology lists all";
-            return Err(ToolError::argument("entity", "an entity is needed", hint));
+            let hint = "give one such as shop/Service/cart; build_topology lists all of them";
+            return Err(ToolError::argument("entity", "is missing", hint));
         }
         for (name, value) in
             [("deps_per_page", self.deps_per_page), ("max_tokens", self.max_tokens)]
         {
             if value == 0 {
-                return Err(ToolError::argument(name, "0 is too few", "leave it out or give more"));
+                return Err(ToolError::argument(
+                    name,
+                    "must be at least 1",
+                    "leave it out for the default",
+                ));
             }
         }
         let known = entities::known(context.snapshot(), context.graph());

@@ -71,29 +71,29 @@ impl Beginnings {
     }
 }
 
-/// Where the time before and the time after meet, and why there.
+/// The boundary between before and after, and why it was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pivot {
-    /// The instant.
+    /// The time.
     pub at: Timestamp,
-    /// Why this one.
+    /// Why this time was chosen.
     pub basis: PivotBasis,
 }
 
-/// Why a pivot lies where it does.
+/// Why a pivot was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PivotBasis {
-    /// The arguments name it.
+    /// It was given as an argument.
     Given,
-    /// The strongest change that precedes an alert which it can have caused.
+    /// The strongest change that precedes an alert it can have caused.
     Change,
     /// The earliest onset of an alert.
     Alert,
-    /// Nothing tells when it began: the middle of what was measured.
+    /// The start is unknown: the middle of what was measured.
     Middle,
 }
 

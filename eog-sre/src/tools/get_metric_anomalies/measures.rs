@@ -21,11 +21,11 @@ const MIN_OBSERVED: f64 = 5.0;
 pub enum MeasureKind {
     /// The value itself.
     Level,
-    /// Growth a second of a counter.
+    /// Growth per second of a counter.
     Rate,
-    /// Of requests that are counted by their outcome, the share that failed.
+    /// For requests that are counted by outcome, the share that failed.
     ErrorRatio,
-    /// 95th percentile of what a histogram observed.
+    /// 95th percentile of the observations in a histogram.
     P95,
 }
 

@@ -18,63 +18,64 @@ pub use measures::MeasureKind;
 
 use measures::{Measure, measures};
 
-/// The series that shifted against their own baseline, by median and median absolute deviation, as
-/// [`find_shift`] tells it for findings. Each series is judged by itself.
+/// Series that shifted against their own baseline, by median and median absolute deviation, with
+/// the rules of [`find_shift`] that findings follow. Each series is judged by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetMetricAnomalies {
-    /// Measured on what: a pod, service or workload (its pods) such as `shop/Deployment/cart`, an
-    /// end of its name that no other has, or a pattern such as `pod/cart-*`. Without it everything.
+    /// Measured on which entity: a pod, a service or a workload (its pods) such as
+    /// `shop/Deployment/cart`, the end of a name if that is unique, or a pattern such as
+    /// `pod/cart-*`. By default everything.
     pub entity: Option<String>,
-    /// Which metrics, perhaps as patterns such as `container_memory_*`. Without it all.
+    /// Names of metrics, or patterns such as `container_memory_*`. By default all.
     pub metrics: Names,
     /// Conditions on entity, namespace, kind, name, workload, metric, le, metric_type, or a label.
     pub filters: Filters,
-    /// Where the usual ends and the incident may begin, RFC 3339. Without it the strongest change
-    /// that precedes an alert which it can have caused, else the earliest alert, else the middle.
+    /// When the usual behaviour ends and the incident may begin, RFC 3339. Default: the strongest
+    /// change that precedes an alert it can have caused, else the earliest alert, else the middle.
     pub pivot: Option<Timestamp>,
     /// Only points in this window, and in the 30 minutes before the pivot.
     pub window: Option<TimeRange>,
     /// Columns to show.
     pub columns: Names,
-    /// Columns to sort by, with a minus before those that fall; the largest `factor` is first
-    /// unless given. Sort by `onset` to see what came first.
+    /// Columns to sort by; a leading minus sorts in descending order. By default the largest
+    /// `factor` comes first; sort by `onset` to see what came first.
     pub sort: Names,
-    /// Most rows: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of rows: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many rows to pass over.
+    /// Number of rows to skip.
     pub offset: usize,
 }
 
-/// Answer of [`GetMetricAnomalies`].
+/// The answer to [`GetMetricAnomalies`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricAnomalies {
-    /// Where the usual ends, and why there.
+    /// When the usual behaviour ends, and why then.
     pub pivot: Pivot,
-    /// What counts as usual; absent when no time before the pivot was measured.
+    /// The period that counts as usual; absent when nothing was measured before the pivot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Window>,
-    /// What is compared with it.
+    /// The period that is compared with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Window>,
-    /// How many series were compared.
+    /// Number of series that were compared.
     pub compared: usize,
-    /// How many series have too few points before or none after the pivot.
+    /// Number of series with too few points before the pivot, or none after it.
     pub too_short: usize,
     /// One row for each series that shifted: `entity`, `metric`, `measure` (level, rate,
     /// error_ratio, p95), `labels`, `trend`, `onset`, `last`, `baseline` and `observed` (medians)
     /// with `unit`, `factor`, `sigmas` (distance in robust deviations; absent when the baseline
     /// has none), `points` of the shift, and all `deviating` points.
     pub rows: Vec<Row>,
-    /// How many rows there are on all pages.
+    /// Number of rows on all pages.
     pub total: usize,
-    /// How many rows come before this page.
+    /// Number of rows before this page.
     pub offset: usize,
-    /// The most rows that the page can hold.
+    /// Maximum number of rows on the page.
     pub limit: usize,
-    /// What further pages hold and how to get them; absent when there is nothing more.
+    /// What is on further pages and how to get it; absent when there is nothing more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
 }
@@ -145,10 +146,11 @@ impl Tool for GetMetricAnomalies {
     const NAME: &'static str = "get_metric_anomalies";
     const SUMMARY: &'static str = "Metrics that left their usual range, with the time of onset";
     const DESCRIPTION: &'static str = "\
-Compares each series of metrics with its own past before the pivot (by default the likely beginning
-of the incident), by median and median absolute deviation, and gives those that shifted with onset,
-usual and observed value. Counters are compared by their rate, counted requests also by the share
-that failed, histograms by their 95th percentile. Sort by onset to see what came first.";
+Compares each metric series with its own past before the pivot (by default the likely start of the
+incident), using the median and the median absolute deviation, and returns those that shifted,
+with onset, usual and observed value. Counters are compared by their rate, request counters also
+by the share that failed, histograms by their 95th percentile. Sort by onset to see what came
+first.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Deployment/cart"}"#,
         r#"{"metrics": "container_*", "pivot": "2026-01-01T10:00:00Z", "sort": "onset"}"#,

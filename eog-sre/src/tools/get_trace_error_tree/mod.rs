@@ -30,60 +30,60 @@ const DELTA: Length = Length::from_secs(300);
 /// Compares the traces before and after a pivot: each service, each call, each path, and the paths
 /// that end where something shifted.
 ///
-/// Errors and latency are told at the *last* service of a path that shows them, since failures
-/// travel from there to the callers; requests that stopped, at the first.
+/// Errors and latency are attributed to the *last* service of a path that shows them, since
+/// failures travel from there to the callers; requests that stopped, to the first.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetTraceErrorTree {
     /// Only paths through this service, and its own calls: an entity such as `shop/Service/cart`,
-    /// its bare name, or a workload that stands behind services.
+    /// its bare name, or a workload that backs services.
     #[serde(alias = "service")]
     pub entity: Option<String>,
-    /// Where before and after meet, RFC 3339. Without it the strongest change that precedes an
-    /// alert which it can have caused, else the earliest alert, else the middle of the traces.
+    /// Where before and after meet, RFC 3339. Default: the strongest change that precedes an alert
+    /// it can have caused, else the earliest alert, else the middle of the traces.
     pub pivot: Option<Timestamp>,
-    /// How long before and after the pivot is looked at, such as `10m`; 5 minutes unless given.
+    /// How much time before and after the pivot is compared, such as `10m`; 5 minutes by default.
     pub delta: Option<Length>,
-    /// By how many percentage points the share of failed requests must rise; 10 unless given.
+    /// Minimum rise in the share of failed requests, in percentage points; 10 by default.
     pub error_threshold: Option<f64>,
-    /// By how many percent the 95th percentile of the duration must rise; 10 unless given.
+    /// Minimum rise in the 95th percentile of the duration, in percent; 10 by default.
     pub latency_threshold: Option<f64>,
-    /// Most entries of each list: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of entries in each list: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many entries of each list to pass over.
+    /// Number of entries to skip in each list.
     pub offset: usize,
 }
 
-/// Answer of [`GetTraceErrorTree`].
+/// The answer to [`GetTraceErrorTree`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceErrorTree {
-    /// The service that was asked for.
+    /// The requested service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<EntityId>,
     /// Where before and after meet, and why there.
     pub pivot: Pivot,
-    /// The time before.
+    /// The period before the pivot.
     pub before: Window,
-    /// The time after.
+    /// The period from the pivot on.
     pub after: Window,
-    /// Percentage points by which the share of failed requests must rise.
+    /// Minimum rise in the share of failed requests, in percentage points.
     pub error_threshold: f64,
-    /// Percent by which the 95th percentile of the duration must rise.
+    /// Minimum rise in the 95th percentile of the duration, in percent.
     pub latency_threshold: f64,
-    /// What hinders the comparison, or was cut.
+    /// What limits the comparison, or was cut.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// All traces, whatever service was asked for.
+    /// All traces, regardless of the requested service.
     pub summary: TraceSummary,
-    /// The paths that end where errors or latency rose or requests stopped, worst first.
+    /// Paths that end where errors or latency rose or requests stopped, worst first.
     pub critical_paths: Page<CriticalPath>,
-    /// What each service serves, shifted ones first.
+    /// Requests to each service, shifted ones first.
     pub services: Page<ServiceRequests>,
-    /// What each service asks of another, shifted ones first.
+    /// Requests from each service to another, shifted ones first.
     pub calls: Page<CallRequests>,
-    /// All ways that requests took, the most frequent first.
+    /// All paths that requests took, most frequent first.
     pub paths: Page<TracePath>,
 }
 
@@ -97,7 +97,7 @@ pub struct TraceSummary {
     pub after: TraceCounts,
 }
 
-/// How much was traced in one period.
+/// How many traces and spans one period has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceCounts {
@@ -109,7 +109,7 @@ pub struct TraceCounts {
     pub failed_spans: usize,
 }
 
-/// What a service serves.
+/// Requests to a service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceRequests {
@@ -123,13 +123,13 @@ pub struct ServiceRequests {
     pub shifts: Vec<ShiftKind>,
 }
 
-/// What one service asks of another.
+/// Requests from one service to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRequests {
-    /// Who asks.
+    /// The calling service.
     pub caller: EntityId,
-    /// Who is asked.
+    /// The called service.
     pub callee: EntityId,
     /// Before the pivot.
     pub before: Requests,
@@ -153,15 +153,15 @@ impl CallRequests {
     }
 }
 
-/// One way that requests took.
+/// A path that requests took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracePath {
-    /// Names of services with arrows between, the first caller first.
+    /// Names of services joined by arrows, starting with the first caller.
     pub path: String,
-    /// Requests that came to its end before the pivot.
+    /// Requests that reached its end before the pivot.
     pub before: usize,
-    /// Requests that came to its end from the pivot on.
+    /// Requests that reached its end after the pivot.
     pub after: usize,
 }
 
@@ -169,13 +169,13 @@ pub struct TracePath {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalPath {
-    /// Names of services with arrows between, the first caller first.
+    /// Names of services joined by arrows, starting with the first caller.
     pub path: String,
     /// What shifted at its end.
     pub shifts: Vec<ShiftKind>,
-    /// Every service of the path, with the requests that came this way.
+    /// Every service on the path, with the requests that took it.
     pub hops: Vec<ServiceRequests>,
-    /// What failed spans at the end of the path say, the most frequent first.
+    /// Messages of failed spans at the end of the path, most frequent first.
     pub sample_errors: Vec<SampleError>,
 }
 
@@ -217,13 +217,13 @@ fn around(pivot: Timestamp, delta: Length) -> Result<Compare, ToolError> {
     let after = after.and_then(|end| Window::new(pivot, end).ok());
     let both = before.zip(after).map(|(before, after)| Compare { before, after });
     if delta.seconds() == 0.0 {
-        return Err(ToolError::argument("delta", "it is zero", "give a length such as 5m"));
+        return Err(ToolError::argument("delta", "must not be zero", "give a duration such as 5m"));
     }
     both.ok_or_else(|| too_far("pivot"))
 }
 
 fn too_far(argument: &str) -> ToolError {
-    ToolError::argument(argument, "the time is too far away", "give a time of the recording")
+    ToolError::argument(argument, "the time is out of range", "give a time within the recording")
 }
 
 fn path_name(tree: &PathTree, node: usize) -> String {
@@ -248,7 +248,9 @@ fn notes(tree: &PathTree, (before, after): (f64, f64), no_spans: bool) -> Vec<St
     }
     for (seconds, which) in [(before, "before"), (after, "after")] {
         if seconds == 0.0 {
-            notes.push(format!("no trace was recorded {which} the pivot: nothing can be compared"));
+            notes.push(format!(
+                "no traces were recorded {which} the pivot, so nothing can be compared"
+            ));
         }
     }
     let ratio = before.min(after) / before.max(after).max(f64::MIN_POSITIVE);
@@ -258,7 +260,7 @@ fn notes(tree: &PathTree, (before, after): (f64, f64), no_spans: bool) -> Vec<St
     }
     if tree.cut > 0 {
         notes.push(format!(
-            "{} times a path was cut: at most {MAX_HOPS} services and {MAX_NODES} places",
+            "paths were cut {} times: at most {MAX_HOPS} services per path and {MAX_NODES} nodes in all",
             tree.cut
         ));
     }
@@ -269,10 +271,10 @@ impl Tool for GetTraceErrorTree {
     const NAME: &'static str = "get_trace_error_tree";
     const SUMMARY: &'static str = "Traces before and after a pivot: errors, latency, paths";
     const DESCRIPTION: &'static str = "\
-Compares requests before and after a pivot (by default the likely beginning of the incident): for
-each service and each call how many requests, how many failed, and how long they took; the paths
-that requests took; and the critical paths, each ending at the service where errors or latency rose
-or where requests stopped, with every hop and what failed spans say.";
+Compares requests before and after a pivot (by default the likely start of the incident): for each
+service and each call, how many requests there were, how many failed, and how long they took; the
+paths that requests took; and the critical paths, each ending at the service where errors or
+latency rose or requests stopped, with every hop and the messages of failed spans.";
     const EXAMPLES: &'static [&'static str] = &[
         "{}",
         r#"{"entity": "cart", "pivot": "2026-01-01T10:00:00Z", "delta": "10m"}"#,

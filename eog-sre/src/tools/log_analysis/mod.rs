@@ -36,56 +36,58 @@ const SEVERITIES: [(&str, std::ops::RangeInclusive<u8>); 7] = [
     ("unknown", 0..=0),
 ];
 
-/// The patterns of the lines that fit, each with its counts and its first line.
+/// Patterns of the matching lines, each with its counts and its first line.
 ///
-/// The numbers, ids and quoted parts of a line are masked as for findings; what then differs in a
-/// word or two is merged. Lines of different gravity (errors, warnings, others) are never merged.
+/// The numbers, ids and quoted parts of a line are masked as they are for findings; lines that
+/// then differ in a word or two are merged. Lines of different gravity (errors, warnings, others)
+/// are never merged.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogAnalysis {
-    /// Whose lines: a service, pod or workload such as `shop/Service/cart`, an end of its name that
-    /// no other has, or a pattern such as `shop/Pod/cart-*`.
+    /// Logged by which entity: a service, pod or workload such as `shop/Service/cart`, the end of
+    /// a name if that is unique, or a pattern such as `shop/Pod/cart-*`.
     pub entity: Option<String>,
-    /// The service as the lines name it; may be a pattern such as `cart*`.
+    /// The service as the lines name it; can be a pattern such as `cart*`.
     pub service: Option<String>,
     /// Only lines of these severities: fatal, error, warning, info, debug, trace, unknown.
     pub severity: Names,
-    /// Only lines that hold this text, whatever its case.
+    /// Only lines that contain this text, ignoring case.
     pub text: Option<String>,
     /// Conditions on columns: time, service, namespace, pod, workload, severity, text.
     pub filters: Filters,
-    /// When the line was written.
+    /// Only lines written in this window.
     pub window: Option<TimeRange>,
-    /// The share of words, from 0 to 1, that two lines must have in common to be of one pattern;
-    /// 0.5 unless given. With 1 only what is masked (numbers, ids, quoted parts) may differ.
+    /// The share of words, from 0 to 1, that two lines must have in common to belong to one
+    /// pattern; 0.5 by default. With 1, only masked parts (numbers, ids, quoted text) may differ.
     pub similarity: Option<f64>,
     /// Columns to show: pattern, lines, percent, severities, services, first, last, example.
     pub columns: Names,
-    /// Columns to sort by, with a minus before those that fall. Without it the most frequent first.
+    /// Columns to sort by; a leading minus sorts in descending order. By default the most frequent
+    /// come first.
     pub sort: Names,
-    /// Most patterns: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of patterns: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many patterns to pass over.
+    /// Number of patterns to skip.
     pub offset: usize,
 }
 
-/// Answer of [`LogAnalysis`].
+/// The answer to [`LogAnalysis`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPatternPage {
-    /// How many lines fit.
+    /// Number of matching lines.
     pub lines: usize,
-    /// One row for each pattern: `pattern`, `lines`, `percent` of the lines that fit, `severities`
+    /// One row for each pattern: `pattern`, `lines`, `percent` of the matching lines, `severities`
     /// and `services` with counts, `first` and `last` time, and the first line as `example`.
     pub rows: Vec<Row>,
-    /// How many patterns there are on all pages.
+    /// Number of patterns on all pages.
     pub total: usize,
-    /// How many patterns come before this page.
+    /// Number of patterns before this page.
     pub offset: usize,
-    /// The most patterns that the page can hold.
+    /// Maximum number of patterns on the page.
     pub limit: usize,
-    /// What further pages hold and how to get them; absent when there is nothing more.
+    /// What is on further pages and how to get it; absent when there is nothing more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
 }
@@ -184,7 +186,7 @@ fn senders<'a>(logs: &'a Logs, graph: &OperationalGraph) -> BTreeMap<SenderKey<'
 fn service(logs: &Logs, text: &str) -> Result<Pattern, ToolError> {
     let services: BTreeSet<&str> = logs.senders.iter().map(|one| one.service.as_str()).collect();
     if !text.contains(['*', '?']) && !services.contains(text) {
-        let reason = format!("no line is from a service {text:?}");
+        let reason = format!("no line comes from a service {text:?}");
         let hint = near(text, services.iter().copied(), "services");
         return Err(ToolError::argument("service", reason, hint));
     }
@@ -291,11 +293,11 @@ const PATTERN_COLUMNS: [(&str, Kind); 8] = [
 
 impl Tool for LogAnalysis {
     const NAME: &'static str = "log_analysis";
-    const SUMMARY: &'static str = "Log lines as patterns with counts";
+    const SUMMARY: &'static str = "Log lines grouped into patterns, with counts";
     const DESCRIPTION: &'static str = "\
-Puts log lines together that say the same but for numbers, ids, quoted parts and single words, and
-gives each pattern with its number of lines, severities, services, first and last time, and first
-line. Sort by `first` falling to see what is new.";
+Groups log lines that differ only in numbers, ids, quoted parts and single words, and returns each
+pattern with its number of lines, severities, services, first and last time, and first line. Sort
+by `-first` to see what is new.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"service": "cart", "severity": "error,warning"}"#,
         r#"{"text": "timeout", "window": "2026-01-01T10:00:00Z/", "sort": "-first"}"#,
@@ -305,7 +307,7 @@ line. Sort by `first` falling to see what is new.";
     fn run(&self, toolbox: &Toolbox) -> Result<LogPatternPage, ToolError> {
         let similarity = self.similarity.unwrap_or(SIMILARITY);
         if !(0.0..=1.0).contains(&similarity) {
-            let reason = format!("{similarity} is no share");
+            let reason = format!("{similarity} is out of range");
             return Err(ToolError::argument("similarity", reason, "give a number from 0 to 1"));
         }
         let chosen = self.lines(toolbox)?;

@@ -68,11 +68,11 @@ impl TryFrom<Value> for Derived {
 
 fn checked(name: &str) -> Result<String, String> {
     let fits = is_name(name.trim()).then(|| name.trim().to_owned());
-    fits.ok_or_else(|| format!("{name:?} is no name; a name has letters, digits, _, -, . or %"))
+    fits.ok_or_else(|| format!("{name:?} is not a valid name; use letters, digits, _, -, . and %"))
 }
 
 described!(Derived, {
-    "description": "Expressions over metrics by name.",
+    "description": "Expressions over metrics, by name.",
     "anyOf": [
         { "type": "object", "additionalProperties": { "type": "string" } },
         { "type": "array", "items": { "type": "string" } },

@@ -56,9 +56,10 @@ impl Aggregate {
         }
         let wrong = |reason: String| ToolError::argument("aggregates", reason, HINT);
         let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
-        let (function, column) = parts.ok_or_else(|| wrong(format!("{text:?} is no aggregate")))?;
+        let (function, column) =
+            parts.ok_or_else(|| wrong(format!("{text:?} is not an aggregate")))?;
         let found = FUNCTIONS.iter().find(|(name, _)| *name == function.trim());
-        let (_, function) = found.ok_or_else(|| wrong(format!("there is no {function:?}")))?;
+        let (_, function) = found.ok_or_else(|| wrong(format!("unknown function {function:?}")))?;
         let at = table.position("aggregates", column.trim())?;
         let kind = table.columns[at].kind;
         let fits = match function {
@@ -67,7 +68,10 @@ impl Aggregate {
             Function::Mean | Function::Sum | Function::Quantile(_) => kind == Kind::Number,
         };
         if !fits {
-            return Err(wrong(format!("{column} holds {}, which has no {text}", kind.name())));
+            return Err(wrong(format!(
+                "{column} holds {}, so {text} cannot be computed",
+                kind.name()
+            )));
         }
         let name = text.split_whitespace().collect();
         Ok(Self { name, function: *function, column: Some((at, kind)) })

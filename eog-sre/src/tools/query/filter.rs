@@ -1,7 +1,7 @@
 //! Conditions on columns.
 //!
 //! A condition is written `COLUMN OP VALUE`, such as `reason=Killing,Unhealthy`. `=` takes one or
-//! more values with commas between, in which `*` stands for any text and `?` for any character.
+//! more values with commas between, in which `*` matches any text and `?` any character.
 
 use eog_core::Timestamp;
 use regex::{Regex, RegexBuilder};
@@ -27,13 +27,13 @@ const MAX_COMPILED: usize = 1 << 20;
 /// How a condition compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `=`: equal to one of the values; `*` and `?` stand for any text and any character.
+    /// `=`: equal to one of the values; `*` matches any text, `?` any character.
     Is,
     /// `!=`: equal to none of the values.
     IsNot,
-    /// `~`: holds the text, whatever its case.
+    /// `~`: contains the text, ignoring case.
     Contains,
-    /// `!~`: does not hold the text.
+    /// `!~`: does not contain the text.
     Lacks,
     /// `=~`: a regular expression matches somewhere.
     Matches,
@@ -107,12 +107,12 @@ impl std::str::FromStr for Filter {
     fn from_str(text: &str) -> Result<Self, String> {
         let at = text.find(['=', '!', '~', '<', '>']).filter(|at| *at > 0);
         let at = at.ok_or_else(|| {
-            format!("{text:?} is no condition; write COLUMN=VALUE, or with !=, ~, !~, =~, <, <=, >, >= in place of =")
+            format!("{text:?} is not a condition; write COLUMN=VALUE, or use !=, ~, !~, =~, <, <=, > or >= instead of =")
         })?;
         let (column, rest) = text.split_at(at);
         let found = OPERATORS.iter().find_map(|(sign, op)| Some((op, rest.strip_prefix(sign)?)));
         let (operator, value) = found.ok_or_else(|| {
-            format!("{text:?} has no operator behind the column; there are =, !=, ~, !~, =~, <, <=, >, >=")
+            format!("{text:?} has no valid operator after the column; use =, !=, ~, !~, =~, <, <=, > or >=")
         })?;
         Ok(Self::new(column, *operator, value))
     }
@@ -161,7 +161,7 @@ fn on(column: &str, value: &Value) -> Result<Filter, String> {
     match value {
         Value::String(text) => Ok(Filter::on(column, text)),
         Value::Array(values) if values.len() > MAX_VALUES => {
-            Err(format!("more than {MAX_VALUES} values of a condition"))
+            Err(format!("more than {MAX_VALUES} values in a condition"))
         }
         Value::Array(values) => Ok(is(values.iter().map(plain).collect())),
         other => Ok(is(vec![plain(other)])),
@@ -177,7 +177,7 @@ fn plain(value: &Value) -> String {
 }
 
 described!(Filters, {
-    "description": "Conditions that all must hold.",
+    "description": "Conditions, all of which must hold.",
     "anyOf": [
         {
             "type": "object",
@@ -236,7 +236,7 @@ fn compile(expression: &str, ignore_case: bool) -> Result<Regex, String> {
     }
     let mut builder = RegexBuilder::new(expression);
     builder.case_insensitive(ignore_case).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED);
-    builder.build().map_err(|error| format!("{expression:?} is no usable pattern: {error}"))
+    builder.build().map_err(|error| format!("{expression:?} is not a valid pattern: {error}"))
 }
 
 /// A condition that is ready to be checked against cells of one column.
@@ -284,7 +284,7 @@ impl Condition {
                     return Err(wrong(reason, ""));
                 }
                 let expression = compile(first, false)
-                    .map_err(|reason| wrong(reason, "use column~text to look for plain text"))?;
+                    .map_err(|reason| wrong(reason, "to search for plain text, use column~text"))?;
                 Ok(Self::Found { expression, negated: false })
             }
             (Operator::Contains | Operator::Lacks | Operator::Matches, kind) => {
@@ -292,7 +292,7 @@ impl Condition {
                 Err(wrong(reason, "use =, !=, <, <=, > or >="))
             }
             (_, Kind::Text) => {
-                let reason = format!("{column} holds text, which has no less and no more");
+                let reason = format!("{column} holds text, which has no order");
                 Err(wrong(reason, "use =, !=, ~, !~ or =~"))
             }
             (_, Kind::Flag) if !matches!(operator, Operator::Is | Operator::IsNot) => {

@@ -1,4 +1,4 @@
-//! A length of time as an argument.
+//! A duration as an argument.
 
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{described, unexpected};
 
-/// A length of time, never negative. As JSON a text such as `"5m"`, `"90s"`, `"1h 30m"`, or a
+/// A duration, never negative. As JSON, text such as `"5m"`, `"90s"`, `"1h 30m"`, or a
 /// number of seconds.
 ///
 /// ```
@@ -20,7 +20,7 @@ use super::{described, unexpected};
 pub struct Length(SignedDuration);
 
 impl Length {
-    /// A length of whole seconds.
+    /// A duration of whole seconds.
     pub const fn from_secs(seconds: u32) -> Self {
         Self(SignedDuration::from_secs(seconds as i64))
     }
@@ -39,7 +39,7 @@ impl Length {
         // A thousand years is further than any recording reaches, and safe to add to any time.
         let longest = SignedDuration::from_hours(24 * 366 * 1000);
         match duration.is_negative() || duration > longest {
-            true => Err("a length of time lies between 0 and 1000 years".to_owned()),
+            true => Err("a duration must be between 0 and 1000 years".to_owned()),
             false => Ok(Self(duration)),
         }
     }
@@ -53,15 +53,14 @@ impl std::str::FromStr for Length {
         }
         let duration = text.trim().parse::<SignedDuration>();
         Self::new(
-            duration
-                .map_err(|_| format!("{text:?} is no length of time; write 90s, 5m or 1h 30m"))?,
+            duration.map_err(|_| format!("{text:?} is not a duration; write 90s, 5m or 1h 30m"))?,
         )
     }
 }
 
 fn from_seconds(seconds: f64) -> Result<Length, String> {
     let duration = SignedDuration::try_from_secs_f64(seconds);
-    Length::new(duration.map_err(|_| format!("{seconds} is no number of seconds"))?)
+    Length::new(duration.map_err(|_| format!("{seconds} is not a valid number of seconds"))?)
 }
 
 impl TryFrom<Value> for Length {
@@ -72,7 +71,7 @@ impl TryFrom<Value> for Length {
             Value::String(text) => text.parse(),
             Value::Number(seconds) => from_seconds(seconds.as_f64().unwrap_or(f64::NAN)),
             other => {
-                let expected = "a length of time such as \"5m\", or a number of seconds";
+                let expected = "a duration such as \"5m\", or a number of seconds";
                 Err(unexpected(&other, expected))
             }
         }
@@ -80,7 +79,7 @@ impl TryFrom<Value> for Length {
 }
 
 described!(Length, {
-    "description": "A length of time: a text such as 5m or 1h 30m, or seconds.",
+    "description": "A duration: text such as 5m or 1h 30m, or a number of seconds.",
     "type": ["string", "number"]
 });
 

@@ -42,23 +42,26 @@ use aggregate::Aggregate;
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Query {
-    /// Which entities: one in full, an end of its name that no other has, or a pattern.
+    /// Only records about this entity: a full name such as `shop/Service/cart`, the end of a name
+    /// if that is unique, or a pattern such as `shop/*`.
     pub entity: Option<String>,
-    /// Which time.
+    /// Only records from this period.
     pub window: Option<TimeRange>,
     /// Conditions on columns.
     pub filters: Filters,
-    /// Columns by which rows are put together; each group has a count.
+    /// Columns to group by: one row for each combination of their values.
     pub group_by: Names,
-    /// Values of each group: `count`, or a function of a column such as `max(time)`.
+    /// Values to compute for each group: `count` (the default), or a function of a column such as
+    /// `max(time)`.
     pub aggregates: Names,
     /// Columns to show.
     pub columns: Names,
-    /// Columns to sort by, with a minus before those that fall.
+    /// Columns to sort by; a leading minus sorts in descending order. Groups are sorted by their
+    /// count unless this is given.
     pub sort: Names,
-    /// Most rows: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of rows: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many rows to pass over.
+    /// Number of rows to skip.
     pub offset: usize,
 }
 

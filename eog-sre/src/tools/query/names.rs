@@ -8,8 +8,8 @@ use super::{described, texts, unexpected};
 /// Most names in one list.
 const MAX_NAMES: usize = 64;
 
-/// Names: of columns, aggregates, metrics, … As JSON a list of texts, or one text with commas
-/// between the names.
+/// Names: of columns, aggregates, metrics, … As JSON, a list of strings, or one string with
+/// commas between the names.
 ///
 /// ```
 /// use eog_sre::tools::Names;
@@ -65,7 +65,7 @@ fn split(text: &str) -> Vec<String> {
 }
 
 described!(Names, {
-    "description": "Names, as a list or as one text with commas.",
+    "description": "Names, as a list or as one comma-separated string.",
     "anyOf": [
         { "type": "array", "items": { "type": "string" } },
         { "type": "string" }

@@ -58,7 +58,7 @@ impl std::str::FromStr for TimeRange {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let (start, end) = text.split_once('/').ok_or_else(|| {
-            format!("{text:?} is no window; write START/END, such as 2026-01-01T10:00:00Z/2026-01-01T11:00:00Z; one of them may be missing")
+            format!("{text:?} is not a window; write START/END, such as 2026-01-01T10:00:00Z/2026-01-01T11:00:00Z; either may be left out")
         })?;
         let instant = |text: &str| match text.trim() {
             "" => Ok(None),
@@ -96,7 +96,7 @@ impl TryFrom<Value> for TimeRange {
 }
 
 described!(TimeRange, {
-    "description": "A half-open window; either end may be missing. Times are RFC 3339.",
+    "description": "A period that includes its start but not its end; either may be missing. Times are RFC 3339.",
     "anyOf": [
         {
             "type": "object",

@@ -120,13 +120,13 @@ fn a_page_says_what_it_leaves_out() {
         json!({
             "rows": [{"note": null}, {"note": "Connection refused"}],
             "total": 5, "offset": 1, "limit": 2,
-            "left_out": "2 more rows: ask again with offset 3",
+            "left_out": "2 more rows; continue with offset 3",
         })
     );
     let all = ask(json!({"limit": 0})).unwrap();
     assert_eq!((&all["limit"], all.get("left_out")), (&json!(MAX_LIMIT), None));
     let behind = ask(json!({"offset": 9})).unwrap();
-    assert_eq!(behind["left_out"], "the offset is behind the last of 5 rows");
+    assert_eq!(behind["left_out"], "the offset is beyond the last of 5 rows");
 }
 
 #[test]
@@ -138,15 +138,15 @@ fn what_cannot_be_asked_is_told() {
         (json!({"filters": {"time": ">soon"}}), "write times as"),
         (json!({"filters": {"ms": "~5"}}), "ms holds a number, not text"),
         (json!({"filters": {"service": ">5"}}), "service holds text"),
-        (json!({"filters": {"note": "=~("}}), "is no usable pattern"),
-        (json!({"filters": {"note": "=~(a{1000}){1000}"}}), "is no usable pattern"),
-        (json!({"filters": ["service"]}), "is no condition"),
+        (json!({"filters": {"note": "=~("}}), "is not a valid pattern"),
+        (json!({"filters": {"note": "=~(a{1000}){1000}"}}), "is not a valid pattern"),
+        (json!({"filters": ["service"]}), "is not a condition"),
         (json!({"group_by": "servce"}), "group_by: there is no column \"servce\""),
         (json!({"aggregates": "p95"}), "write count, or FUNCTION(COLUMN)"),
-        (json!({"aggregates": "mode(ms)"}), "there is no \"mode\""),
+        (json!({"aggregates": "mode(ms)"}), "unknown function \"mode\""),
         (json!({"aggregates": "mean(service)"}), "service holds text"),
         (json!({"sort": "-secs"}), "sort: there is no column \"secs\""),
-        (json!({"window": "now"}), "is no window"),
+        (json!({"window": "now"}), "is not a window"),
         (json!({"window": "1970-01-01T00:00:01Z/1970-01-01T00:00:01Z"}), "must end after"),
     ];
     for (asked, expected) in cases {

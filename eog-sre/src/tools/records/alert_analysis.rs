@@ -15,7 +15,7 @@ use crate::tools::{ToolError, Toolbox};
 /// Most labels that become columns.
 const MAX_LABELS: usize = 200;
 
-/// The alerts of every dump, one row for each alert in each dump.
+/// Alerts, one row per alert and dump.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlertAnalysis {}
@@ -40,10 +40,11 @@ impl Seen<'_> {
 
 impl Records for AlertAnalysis {
     const NAME: &'static str = "alert_analysis";
-    const SUMMARY: &'static str = "Every alert in every dump: chosen, grouped, sorted";
+    const SUMMARY: &'static str = "Every alert in every dump: filter, group, sort";
     const DESCRIPTION: &'static str = "\
-One row for each alert in each dump: when it was seen, since when it is active, its value. Every
-label is a column `labels.NAME`. To learn which alerts there were, alert_summary is shorter.";
+One row per alert and dump: when it was seen, since when it had been active, and its value. Every
+label is a column `labels.NAME`. Rows are in the order of the dumps. To find out which alerts
+there were, use alert_summary, which is shorter.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"filters": {"alert": "*ErrorRate"}, "group_by": "entity", "aggregates": "count, max(value)"}"#,
         r#"{"entity": "shop/Service/cart", "sort": "-seen_at", "limit": 5}"#,

@@ -14,14 +14,14 @@ use crate::tools::entities::{self, Chosen};
 use crate::tools::query::{Cell, Kind, Length, Query, Table, near};
 use crate::tools::{ToolError, Toolbox};
 
-/// The alerts, one row for each alert, entity, severity and state.
+/// Alerts, one row per alert, entity, severity and state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlertSummary {
     /// Only alerts in this state: firing or pending.
     pub state: Option<String>,
-    /// Only alerts that were seen for at least so long, such as `5m`.
+    /// Only alerts that were seen for at least this long, such as `5m`.
     pub min_duration: Option<Length>,
 }
 
@@ -66,12 +66,12 @@ fn seen(record: &AlertRecord) -> Timestamp {
 
 impl Records for AlertSummary {
     const NAME: &'static str = "alert_summary";
-    const SUMMARY: &'static str = "Which alerts there were, on what, from when, until when";
+    const SUMMARY: &'static str = "Which alerts were active, on which entities, and when";
     const DESCRIPTION: &'static str = "\
-One row for each alert, entity, severity and state: since when it is active (the earliest start),
-from which dump to which it was seen, for how many minutes, in how many dumps (occurrences) and how
-often it started anew (activations). `ignored` says why an investigation passes over an alert, such
-as one of the platform about itself.";
+One row per alert, entity, severity and state: when it became active (the earliest start), the
+first and the last dump that show it, for how many minutes, in how many dumps (`occurrences`), and
+how often it was activated. `ignored` says why an investigation disregards an alert, for example
+because it is about the monitoring itself. Rows are sorted by `first_seen`.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"state": "firing", "filters": {"ignored": ""}}"#,
         r#"{"min_duration": "10m", "sort": "-minutes"}"#,

@@ -9,7 +9,7 @@ use crate::tools::entities::{self, Chosen};
 use crate::tools::query::{Cell, Kind, Query, Table};
 use crate::tools::{ToolError, Toolbox};
 
-/// The events of the cluster, each counted once although the cluster reports it in two API versions.
+/// Cluster events, each counted once although the cluster reports it in two API versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventAnalysis {}
@@ -21,11 +21,12 @@ pub(crate) struct Event<'s> {
 
 impl Records for EventAnalysis {
     const NAME: &'static str = "event_analysis";
-    const SUMMARY: &'static str = "Cluster events: chosen, grouped, sorted";
+    const SUMMARY: &'static str = "Cluster events: filter, group, sort";
     const DESCRIPTION: &'static str = "\
-Gives the events of the cluster (failed scheduling, probes, kills, scaling, …) that fit the
-conditions, or counts them by group. Each event counts once, although the cluster reports it in two
-API versions. `times` is how often the event had happened when it was reported.";
+Returns the cluster events (failed scheduling, probes, kills, scaling, …) that match the
+conditions, or counts them by group. Each event counts once, although the cluster reports it in
+two API versions. `time` is when it last occurred, `times` how often it had occurred when it was
+reported, `type` is Warning or Normal. Rows are in time order.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"filters": {"type": "Warning"}, "group_by": "reason"}"#,
         r#"{"entity": "shop/Pod/*", "filters": {"reason": "Killing,Unhealthy"}, "sort": "-time"}"#,

@@ -11,24 +11,26 @@ use crate::tools::entities::{self, Chosen};
 use crate::tools::query::{Cell, Kind, Query, Table};
 use crate::tools::{ToolError, Toolbox};
 
-/// By which time a change counts.
+/// Which time of a change counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TimeBasis {
-    /// When it was written, by the object's managed fields or creation time; else by the dump.
+    /// When it was written, according to the object's managed fields or creation time; if neither
+    /// says, when a dump first shows it.
     #[default]
     Written,
-    /// The first dump that shows it.
+    /// When a dump first shows it.
     Dump,
 }
 
-/// What changed in objects, one row for each changed leaf.
+/// Changes of objects, one row per changed field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpecChangeAnalysis {
-    /// By which time a change counts: written (managed fields) or dump.
+    /// Which time of a change counts: `written` (managed fields) or `dump` (the first dump that
+    /// shows it).
     pub time_basis: TimeBasis,
 }
 
@@ -52,13 +54,15 @@ impl Change<'_> {
 
 impl Records for SpecChangeAnalysis {
     const NAME: &'static str = "k8s_spec_change_analysis";
-    const SUMMARY: &'static str = "What changed in objects, leaf by leaf, and which came or went";
+    const SUMMARY: &'static str =
+        "Which objects changed, field by field, and which were created or deleted";
     const DESCRIPTION: &'static str = "\
-One row for each leaf that differs between two dumps of an object, and for each object that was
-created or deleted while the recording ran. The time is that at which the change was written, by
-managed fields, unless the time basis is dump. Status and bookkeeping do not count. `consequence`
-marks what the cluster itself does about something else (endpoints, replica sets, pods of a
-workload): causes are among the rest.";
+One row for each field that differs between two dumps of an object, and for each object that was
+created or deleted during the recording. `time` is when the change was written according to the
+managed fields or, with the time basis `dump`, the first dump that shows it. `type` is changed,
+added, removed, restarted, created or deleted. Status and bookkeeping fields do not count.
+`consequence` marks what the cluster itself changes in response to something else (endpoints,
+replica sets, pods of a workload); look for causes among the other rows. Rows are in time order.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"filters": {"consequence": false}}"#,
         r#"{"entity": "shop/*", "window": "2026-01-01T10:00:00Z/2026-01-01T11:00:00Z", "sort": "-time"}"#,

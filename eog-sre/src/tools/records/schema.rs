@@ -26,7 +26,7 @@ impl<T: Records> JsonSchema for TableQuery<T> {
             let (all, hidden) = (names(|_| true), names(|shown| !shown));
             arguments["filters"]["description"] = format!("Conditions on columns: {all}.").into();
             arguments["columns"]["description"] =
-                format!("Columns to show. Without it all but {hidden}.").into();
+                format!("Columns to show. By default all except {hidden}.").into();
             arguments.extend(own);
         }
         schema
