@@ -110,7 +110,7 @@ impl Cache {
         let bytes = writer.into_bytes();
         self.write(&bytes).map_err(|error| {
             format!(
-                "the cache {} cannot be written: {error}; reading does not need it",
+                "the cache {} cannot be written: {error}; the snapshot was read without it",
                 self.path.display()
             )
         })

@@ -51,7 +51,7 @@ impl Builder {
         if let Match::Ambiguous(several) = self.index.find(&namespace, name) {
             let several = several.join(", ");
             self.warn(format!(
-                "{name} in namespace {namespace} may be any of {several}; it is kept apart"
+                "{name} in namespace {namespace} is ambiguous ({several}); it is kept as a separate service"
             ));
         }
         let service = self.index.service(&namespace, name)?;

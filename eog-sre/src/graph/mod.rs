@@ -23,11 +23,11 @@ pub(crate) use telemetry::{egress_cluster, span_callee};
 
 use builder::Builder;
 
-/// The dependency graph of a snapshot, and what could not be told apart on the way.
+/// The dependency graph of a snapshot, and which names were ambiguous.
 ///
-/// Every edge rests on a statement of the recording: an owner reference, a selector, a mount, an
-/// environment value that names a host, a traced call, a declared dependency. Being in one
-/// namespace joins nothing.
+/// Every edge is backed by something in the recording: an owner reference, a selector, a mount, an
+/// environment value that names a host, a traced call, a declared dependency. Sharing a namespace
+/// creates no edge.
 ///
 /// ```
 /// # use eog_sre::{ReadOptions, Snapshot};
@@ -51,7 +51,7 @@ impl OperationalGraph {
         &self.topology
     }
 
-    /// Names that could not be brought together, for people.
+    /// Names that could not be resolved, as readable text.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -1,15 +1,15 @@
-//! The relations of the operational graph. All are read "source *relation* target".
+//! The relations of the operational graph, all read as "source *relation* target".
 
 /// A service calls another: failures travel from callee to caller.
 pub const CALLS: &str = "calls";
-/// A workload names a service as host: failures travel from the service to the workload.
+/// A workload names a service as a host: failures travel from the service to the workload.
 pub const USES: &str = "uses";
 /// A workload or pod serves a service: effects travel from the workload to the service.
 pub const BACKS: &str = "backs";
-/// An owner made an object: configuration travels from the owner down.
+/// An owner created an object: configuration travels from the owner down.
 pub const OWNS: &str = "owns";
-/// A workload mounts or reads a ConfigMap, Secret or volume claim, a claim its volume: effects
-/// travel to the one that mounts.
+/// A workload mounts or reads a ConfigMap, Secret or volume claim, or a claim mounts its volume:
+/// effects travel to the one that mounts.
 pub const MOUNTS: &str = "mounts";
 /// A pod runs on a node: effects travel from the node to the pod.
 pub const RUNS_ON: &str = "runs_on";
@@ -17,15 +17,15 @@ pub const RUNS_ON: &str = "runs_on";
 pub const SCALES: &str = "scales";
 /// An ingress routes to a service: failures travel from the service to the ingress.
 pub const ROUTES: &str = "routes";
-/// A policy restricts the traffic of pods, or a quota how many there can be: effects travel
-/// to the workload.
+/// A policy restricts the traffic of pods, or a quota limits their number: effects travel to the
+/// workload.
 pub const RESTRICTS: &str = "restricts";
-/// A fault experiment aims at a workload: effects travel to the workload.
+/// A fault experiment targets a workload: effects travel to the workload.
 pub const INJECTS: &str = "injects";
-/// A producer of messages feeds a consumer, or a workload makes the load of a service that
-/// serves nobody: load and effects travel to the target.
+/// A producer sends messages to a consumer, or a workload generates the load of a service that
+/// serves no requests: load and effects travel to the target.
 pub const SENDS_LOAD: &str = "sends_load";
 
-/// All of them.
+/// All relations.
 pub const ALL: [&str; 11] =
     [CALLS, USES, BACKS, OWNS, MOUNTS, RUNS_ON, SCALES, ROUTES, RESTRICTS, INJECTS, SENDS_LOAD];

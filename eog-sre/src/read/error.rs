@@ -12,25 +12,25 @@ pub enum SnapshotError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The directory holds none of the files of a snapshot.
+    /// The directory contains none of the files of a snapshot.
     #[error(
-        "{path:?} holds no file of a snapshot; expected alerts/, metrics/, k8s_events_raw.tsv, \
-         k8s_objects_raw.tsv, otel_logs_raw.tsv or otel_traces_raw.tsv, there or in raw/ or lite/"
+        "{path:?} contains no snapshot files; expected alerts/, metrics/, k8s_events_raw.tsv, \
+         k8s_objects_raw.tsv, otel_logs_raw.tsv or otel_traces_raw.tsv, directly or in raw/ or lite/"
     )]
     NothingKnown {
         /// The directory.
         path: String,
     },
     /// A table lacks columns.
-    #[error("{path} lacks the columns {missing}; wanted are {wanted}; the file has {found}")]
+    #[error("{path} lacks the columns {missing}; required: {wanted}; found: {found}")]
     MissingColumns {
         /// The file.
         path: String,
-        /// The columns that are not there.
+        /// The missing columns.
         missing: String,
-        /// All columns that are needed.
+        /// All required columns.
         wanted: String,
-        /// The columns that are there.
+        /// The columns that were found.
         found: String,
     },
     /// A file cannot be read at all.
@@ -43,8 +43,8 @@ pub enum SnapshotError {
     },
     /// The snapshot would not fit into memory.
     #[error(
-        "{path:?} may need {} MB of memory by an estimate from its rows, and {} MB \
-         are allowed or free; take parts of it away, free memory, or allow more (max_memory, \
+        "{path:?} may need about {} MB of memory, estimated from its rows, but only {} MB are \
+         allowed or free; remove parts of it, free memory, or raise the limit (max_memory, \
          --max-memory) if you know that it fits",
         needed / 1_000_000,
         allowed / 1_000_000
@@ -59,8 +59,8 @@ pub enum SnapshotError {
     },
     /// The snapshot turned out not to fit into memory.
     #[error(
-        "{path:?} needs more than the {} MB of memory that are allowed or free; the reading was \
-         stopped before they were used up; take parts of it away, free memory, or allow more \
+        "{path:?} needs more than the {} MB of memory that are allowed or free; reading stopped \
+         before they were used up; remove parts of it, free memory, or raise the limit \
          (max_memory, --max-memory)",
         allowed / 1_000_000
     )]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::progress::Progress;
 
-/// Most rows used of one file, unless [`ReadOptions::max_rows_per_file`] says otherwise.
+/// Maximum number of rows read from one file, unless [`ReadOptions::max_rows_per_file`] is set.
 pub const MAX_ROWS_PER_FILE: usize = 1_000_000;
 
 /// How a snapshot is read.
@@ -16,18 +16,18 @@ pub const MAX_ROWS_PER_FILE: usize = 1_000_000;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// The application's architecture, a JSON file beside the snapshot. Optional.
+    /// The application's architecture, a JSON file that belongs to the snapshot. Optional.
     pub architecture: Option<PathBuf>,
-    /// Most rows used of one file; more are left out with a warning.
+    /// Maximum number of rows read from one file; further rows are left out with a warning.
     pub max_rows_per_file: usize,
-    /// Where to keep what was read, so that the next reading is short. Nothing is kept unless this
-    /// is set.
+    /// Where to cache what was read, so that the snapshot opens faster next time. Without it nothing
+    /// is cached.
     pub cache: Option<CacheAt>,
-    /// Most memory that the snapshot may need, in bytes. Without it what the system says is free,
-    /// where it says so. A snapshot that would need more by an estimate from its files is refused
-    /// before it is read, and one that turns out to need more while it is read.
+    /// Memory limit for the snapshot, in bytes. Default: the memory that the system reports as
+    /// free, if it reports any. A snapshot that is estimated to exceed the limit is refused before
+    /// it is read; one that turns out to exceed it, while it is read.
     pub max_memory: Option<u64>,
-    /// Who wants to know how far the reading has come.
+    /// Receives progress updates while the snapshot is read.
     pub progress: Option<Progress>,
 }
 
@@ -52,9 +52,8 @@ impl Default for ReadOptions {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheAt {
-    /// In the directory that holds the snapshot's own, as `NAME.eog-cache`.
+    /// Beside the snapshot's directory, as `NAME.eog-cache`.
     BesideSnapshot,
-    /// In this directory, which is made when it is not there. Any number of snapshots may share
-    /// it.
+    /// In this directory, which is created if needed. Any number of snapshots can share it.
     Folder(PathBuf),
 }

@@ -10,7 +10,7 @@ use super::{
     TableQuery, ToolError, Toolbox, TopologyAnalysis,
 };
 
-/// Every tool, in the order in which an investigation would use them.
+/// All tools, in the order in which an investigation would use them.
 static TOOLS: &[ToolInfo] = &[
     ToolInfo::of::<GetContextContract>(),
     ToolInfo::of::<TableQuery<AlertSummary>>(),
@@ -26,7 +26,7 @@ static TOOLS: &[ToolInfo] = &[
     ToolInfo::of::<TopologyAnalysis>(),
 ];
 
-/// Every tool, in the order in which an investigation would use them.
+/// All tools, in the order in which an investigation would use them.
 ///
 /// ```
 /// assert!(eog_sre::tools::tools().iter().any(|tool| tool.name == "event_analysis"));
@@ -37,16 +37,16 @@ pub fn tools() -> &'static [ToolInfo] {
 
 /// Calls by name.
 impl Toolbox {
-    /// Runs a tool by name; null stands for no arguments.
+    /// Runs a tool by name; null means no arguments.
     ///
     /// # Errors
-    /// [`ToolError`] for an unknown tool, and for arguments that do not fit or cannot be used.
+    /// [`ToolError`] for an unknown tool, and for invalid arguments.
     pub fn call(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
         (find(name)?.to_value)(self, arguments)
     }
 
-    /// Runs a tool by name and gives its answer as indented JSON, the fields in the order in which
-    /// they are documented.
+    /// Runs a tool by name and returns its answer as indented JSON, with the fields in documented
+    /// order.
     ///
     /// # Errors
     /// As for [`Toolbox::call`].

@@ -32,8 +32,8 @@ pub enum ToolError {
         /// What would be right; may be empty.
         hint: String,
     },
-    /// The answer cannot be written as JSON. This is a fault of the tool.
-    #[error("the answer of {tool} cannot be written: {reason}")]
+    /// The answer cannot be written as JSON. This is a bug in the tool.
+    #[error("the answer to {tool} cannot be written: {reason}")]
     Answer {
         /// The tool.
         tool: String,

@@ -1,14 +1,14 @@
-//! The toolset: questions to a snapshot, each from typed arguments to a typed answer, and all of
-//! them by name from JSON to JSON.
+//! The tools: queries of a snapshot, each from typed arguments to a typed answer, or by name from
+//! JSON to JSON.
 //!
-//! - [`Toolbox`] keeps a snapshot with its graph and answers questions. A server needs nothing more
-//!   than [`tools`] and [`Toolbox::call`].
-//! - Each [`Tool`] is a struct of arguments, which [`Toolbox::ask`] answers.
-//! - Tools over tables of records are one: [`TableQuery`], with conditions, groups, aggregates,
+//! - [`Toolbox`] holds a snapshot with its graph and answers queries. A server needs only [`tools`]
+//!   and [`Toolbox::call`].
+//! - Each [`Tool`] is a struct of arguments; [`Toolbox::ask`] answers it.
+//! - All tools over tables of records are a [`TableQuery`], with conditions, groups, aggregates,
 //!   sorting and pages.
 //!
-//! No tool opens a file: all that can be asked is what [`Snapshot::open`] read, with its bounds
-//! and with secrets masked. The same call on the same snapshot gives the same bytes.
+//! No tool opens a file: tools see only what [`Snapshot::open`] read, within its limits and with
+//! secrets masked. The same call on the same snapshot returns the same bytes.
 //!
 //! [`Snapshot::open`]: crate::Snapshot::open
 

@@ -6,22 +6,22 @@ use serde_json::Value;
 
 use super::{ToolError, Toolbox};
 
-/// A question to a snapshot: arguments that know how they are answered.
+/// A query of a snapshot: arguments, and how they are answered.
 ///
-/// With the feature `schema` they and the answer also describe themselves as a JSON Schema.
+/// With the feature `schema`, arguments and answer also have a JSON Schema.
 pub trait Tool: DeserializeOwned + Described {
-    /// The name under which the tool is called.
+    /// The name by which the tool is called.
     const NAME: &'static str;
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     const SUMMARY: &'static str;
-    /// When to use it, what it gives, and what it leaves out.
+    /// When to use it, what it returns, and what it leaves out.
     const DESCRIPTION: &'static str;
-    /// Arguments as examples, each a JSON object.
+    /// Example arguments, each a JSON object.
     const EXAMPLES: &'static [&'static str];
-    /// What it answers.
+    /// The answer.
     type Answer: Serialize + Described;
 
-    /// Answers the question.
+    /// Answers the query.
     ///
     /// # Errors
     /// [`ToolError::Argument`] when an argument cannot be used.
@@ -29,7 +29,7 @@ pub trait Tool: DeserializeOwned + Described {
 }
 
 impl Toolbox {
-    /// Answers a question with typed arguments.
+    /// Answers a query with typed arguments.
     ///
     /// # Errors
     /// [`ToolError::Argument`] when an argument cannot be used.
@@ -62,16 +62,16 @@ pub trait Described {}
 #[cfg(not(feature = "schema"))]
 impl<T> Described for T {}
 
-/// One tool: its name, what it is for, and the arguments that it takes.
+/// One tool: its name, its purpose, and its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolInfo {
-    /// The name under which it is called.
+    /// The name by which it is called.
     pub name: &'static str,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub summary: &'static str,
-    /// When to use it, what it gives, and what it leaves out.
+    /// When to use it, what it returns, and what it leaves out.
     pub description: &'static str,
-    /// Arguments as examples, each a JSON object.
+    /// Example arguments, each a JSON object.
     pub examples: &'static [&'static str],
     #[cfg(feature = "schema")]
     schema: fn() -> Value,

@@ -9,8 +9,8 @@ use crate::snapshot::Snapshot;
 
 /// A snapshot and its graph, ready for calls.
 ///
-/// Three kinds of methods: what it holds ([`snapshot`](Self::snapshot), [`graph`](Self::graph)),
-/// questions with typed arguments ([`ask`](Self::ask)), and calls by name
+/// It gives access to what it holds ([`snapshot`](Self::snapshot), [`graph`](Self::graph)), answers
+/// queries with typed arguments ([`ask`](Self::ask)), and runs tools by name
 /// ([`call`](Self::call), [`call_text`](Self::call_text)).
 ///
 /// ```
@@ -37,7 +37,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Prepares a snapshot for calls. Work in proportion to the snapshot's size.
+    /// Prepares a snapshot for calls, in time proportional to its size.
     pub fn new(snapshot: Arc<Snapshot>) -> Self {
         let graph = Arc::new(snapshot.graph());
         Self { snapshot, graph, signals: Arc::default(), context: Arc::default() }

@@ -6,14 +6,14 @@ use std::cmp::Ordering;
 use eog_core::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// One value of a row. Borrowed while rows are chosen, owned in a page.
+/// One value of a row. Borrowed while rows are selected, owned in a page.
 ///
-/// As JSON: null, a truth value, a number, RFC 3339 for a time, or text. A number that is not
+/// In JSON: null, a Boolean, a number, RFC 3339 for a time, or text. A number that is not
 /// finite is null.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Cell<'a> {
-    /// Nothing is known.
+    /// No value.
     Nothing,
     /// True or false.
     Flag(bool),

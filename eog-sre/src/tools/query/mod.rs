@@ -37,7 +37,7 @@ use serde::Deserialize;
 use super::ToolError;
 use aggregate::Aggregate;
 
-/// What can be asked of every table of records.
+/// The arguments that every table of records has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

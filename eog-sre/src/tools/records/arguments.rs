@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use super::super::query::Query;
 use super::Records;
 
-/// A question to a table of records, such as [`EventAnalysis`](super::EventAnalysis).
+/// A query of a table of records, such as [`EventAnalysis`](super::EventAnalysis).
 ///
-/// As JSON the fields of both parts stand side by side.
+/// In JSON, the fields of both parts are in one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableQuery<T> {
-    /// What can be asked of this table alone.
+    /// The arguments that only this table has.
     pub table: T,
-    /// What can be asked of every table.
+    /// The arguments that every table has.
     pub query: Query,
 }
 
 impl<T> TableQuery<T> {
-    /// Puts a question together.
+    /// Combines a table with a query.
     pub const fn of(table: T, query: Query) -> Self {
         Self { table, query }
     }
