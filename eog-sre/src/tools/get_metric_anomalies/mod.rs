@@ -6,7 +6,7 @@ use eog_core::{Timestamp, Trend, Window};
 use eog_evidence::{Periods, Shift, find_shift};
 use serde::{Deserialize, Serialize};
 
-use super::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Row, Table, TimeRange};
+use super::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Table, TimeRange};
 use super::series::choose;
 use super::signals::{Pivot, readable, short};
 use super::tool::Tool;
@@ -48,7 +48,10 @@ pub struct GetMetricAnomalies {
     pub offset: usize,
 }
 
-/// The answer to [`GetMetricAnomalies`].
+/// The answer to [`GetMetricAnomalies`], with one row for each series that shifted: `entity`,
+/// `metric`, `measure` (level, rate, error_ratio, p95), `labels`, `trend`, `onset`, `last`,
+/// `baseline` and `observed` (medians) with `unit`, `factor`, `sigmas` (distance in robust
+/// deviations; null when the baseline has none), `points` of the shift, and all `deviating` points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricAnomalies {
@@ -64,20 +67,9 @@ pub struct MetricAnomalies {
     pub compared: usize,
     /// Number of series with too few points before the pivot, or none after it.
     pub too_short: usize,
-    /// One row for each series that shifted: `entity`, `metric`, `measure` (level, rate,
-    /// error_ratio, p95), `labels`, `trend`, `onset`, `last`, `baseline` and `observed` (medians)
-    /// with `unit`, `factor`, `sigmas` (distance in robust deviations; absent when the baseline
-    /// has none), `points` of the shift, and all `deviating` points.
-    pub rows: Vec<Row>,
-    /// Number of rows on all pages.
-    pub total: usize,
-    /// Number of rows before this page.
-    pub offset: usize,
-    /// Maximum number of rows on the page.
-    pub limit: usize,
-    /// What is on further pages and how to get it; absent when there is nothing more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
+    /// The series that shifted.
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 fn bad_window(reason: &str) -> ToolError {
@@ -187,27 +179,9 @@ first.";
         }
         rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let rows = rows.into_iter().map(|(_, cells)| cells).collect();
-        let shown = Query {
-            columns: self.columns.clone(),
-            sort: self.sort.clone(),
-            limit: self.limit,
-            offset: self.offset,
-            ..Query::default()
-        };
-        let Page { rows, total, offset, limit, left_out } =
-            shown.run(&Table::worked_out(COLUMNS, rows))?;
+        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
+        let page = shown.run(&Table::worked_out(COLUMNS, rows))?;
         let (before, after) = (compare.map(|one| one.before), compare.map(|one| one.after));
-        Ok(MetricAnomalies {
-            pivot,
-            before,
-            after,
-            compared,
-            too_short,
-            rows,
-            total,
-            offset,
-            limit,
-            left_out,
-        })
+        Ok(MetricAnomalies { pivot, before, after, compared, too_short, page })
     }
 }

@@ -8,7 +8,7 @@ use eog_core::{EntityId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::entities::Chosen;
-use super::query::{Cell, Filters, Kind, Names, Page, Pattern, Query, Row, Table, TimeRange, near};
+use super::query::{Cell, Filters, Kind, Names, Page, Pattern, Query, Table, TimeRange, near};
 use super::signals::short;
 use super::tool::Tool;
 use super::{ToolError, Toolbox};
@@ -72,24 +72,17 @@ pub struct LogAnalysis {
     pub offset: usize,
 }
 
-/// The answer to [`LogAnalysis`].
+/// The answer to [`LogAnalysis`], with one row for each pattern: `pattern`, `lines`, `percent` of the
+/// matching lines, `severities` and `services` with counts, `first` and `last` time, and the first
+/// line as `example`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPatternPage {
     /// Number of matching lines.
     pub lines: usize,
-    /// One row for each pattern: `pattern`, `lines`, `percent` of the matching lines, `severities`
-    /// and `services` with counts, `first` and `last` time, and the first line as `example`.
-    pub rows: Vec<Row>,
-    /// Number of patterns on all pages.
-    pub total: usize,
-    /// Number of patterns before this page.
-    pub offset: usize,
-    /// Maximum number of patterns on the page.
-    pub limit: usize,
-    /// What is on further pages and how to get it; absent when there is nothing more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
+    /// The patterns.
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 fn template_of(log: LogRef<'_>) -> Template<'_> {
@@ -325,15 +318,8 @@ by `-first` to see what is new.";
             found.into_iter().map(|((pattern, _), said)| (pattern, said)).collect();
         rows.sort_by(|a, b| b.1.lines.cmp(&a.1.lines).then(a.1.first().cmp(&b.1.first())));
         let rows = rows.iter().map(|(text, said)| said.cells(text, lines).to_vec()).collect();
-        let shown = Query {
-            columns: self.columns.clone(),
-            sort: self.sort.clone(),
-            limit: self.limit,
-            offset: self.offset,
-            ..Query::default()
-        };
-        let Page { rows, total, offset, limit, left_out } =
-            shown.run(&Table::worked_out(PATTERN_COLUMNS, rows))?;
-        Ok(LogPatternPage { lines, rows, total, offset, limit, left_out })
+        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
+        let page = shown.run(&Table::worked_out(PATTERN_COLUMNS, rows))?;
+        Ok(LogPatternPage { lines, page })
     }
 }

@@ -367,13 +367,6 @@ duplicates of a row count once. Without arguments it lists every series.";
             question.values = defaults.iter().copied().map(Value::Statistic).collect();
         }
         let table = Table::worked_out(question.columns(), question.rows(&chosen));
-        let shown = Query {
-            columns: self.columns.clone(),
-            sort: self.sort.clone(),
-            limit: self.limit,
-            offset: self.offset,
-            ..Query::default()
-        };
-        shown.run(&table)
+        Query::of_all(&self.columns, &self.sort, self.limit, self.offset).run(&table)
     }
 }

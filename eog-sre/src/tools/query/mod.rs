@@ -66,6 +66,17 @@ pub struct Query {
 }
 
 impl Query {
+    /// A query of all rows of a table that was worked out for it.
+    pub(crate) fn of_all(
+        columns: &Names,
+        sort: &Names,
+        limit: Option<usize>,
+        offset: usize,
+    ) -> Self {
+        let (columns, sort) = (columns.clone(), sort.clone());
+        Self { columns, sort, limit, offset, ..Self::default() }
+    }
+
     /// One page of the rows that were asked for. Rows of other entities and times were left out
     /// when the table was made.
     ///
