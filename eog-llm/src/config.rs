@@ -234,6 +234,7 @@ impl LlmConfig {
             context_tokens: capabilities.context_tokens,
             max_output_tokens: capabilities.max_output_tokens,
             tokenizer: capabilities.tokenizer,
+            timeout: Some(self.timeout()?),
         })
     }
 

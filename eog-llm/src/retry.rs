@@ -124,7 +124,13 @@ impl<M: ChatModel> Retrying<M> {
         Self { notice, ..self }
     }
 
+    /// Asks as often as the policy allows; whoever gets the error need not ask again.
     async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
+        let answer = self.try_often(request).await;
+        answer.map_err(|error| ChatError { transient: false, ..error })
+    }
+
+    async fn try_often(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
         if self.reach.is_given_up() {
             return Err(ChatError::new(
                 &self.inner.info().name,
@@ -148,7 +154,7 @@ impl<M: ChatModel> Retrying<M> {
             if matches!(error.kind, ChatErrorKind::RateLimited | ChatErrorKind::Unavailable) {
                 self.reach.reached();
             }
-            if !error.kind.is_transient() {
+            if !error.transient {
                 return Err(error);
             }
             let asked_for = error.retry_after.unwrap_or_default();

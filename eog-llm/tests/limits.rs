@@ -34,6 +34,7 @@ impl Scripted {
             context_tokens: 10_000,
             max_output_tokens: 100,
             tokenizer: "o200k_base".to_owned(),
+            timeout: None,
         };
         let asked: Arc<Mutex<Vec<Instant>>> = Arc::default();
         let answers = Mutex::new(answers.into_iter().collect());

@@ -4,7 +4,7 @@ mod checked;
 
 use std::sync::Arc;
 
-use eog_core::{BudgetKind, Failure};
+use eog_core::{BudgetKind, Failure, FailureKind};
 
 use crate::schema::{answer_form, whole_schema};
 use crate::{
@@ -242,6 +242,8 @@ struct Chain {
     /// Of the errors so far that waiting may mend, the longest wait.
     retry_after: Option<std::time::Duration>,
     lasting: bool,
+    /// How many models did not answer in time.
+    timed_out: usize,
     /// The budget that ended the chain, if one did.
     exhausted: Option<BudgetKind>,
 }
@@ -251,7 +253,8 @@ impl Chain {
     fn note(&mut self, model: &str, stop: Stop) -> bool {
         let (text, last) = match stop {
             Stop::Error(error) => {
-                self.lasting |= !error.kind.is_transient();
+                self.lasting |= !error.transient;
+                self.timed_out += usize::from(error.kind == ChatErrorKind::TimedOut);
                 self.retry_after = self.retry_after.max(error.retry_after);
                 self.exhausted = self.exhausted.or(error.kind.exhausted());
                 let ends =
@@ -272,7 +275,10 @@ impl Chain {
             true => "there is no model to ask; configure one".to_owned(),
             false => self.notes.join(" | "),
         };
-        let failure = Failure::policy(format!("{phase}: {what}"));
+        let all_timed_out = self.timed_out > 0 && self.timed_out == self.notes.len();
+        let kind =
+            if all_timed_out { FailureKind::PolicyTimedOut } else { FailureKind::PolicyFailed };
+        let failure = Failure::new(kind, format!("{phase}: {what}"));
         let transient = !self.lasting && !self.notes.is_empty();
         let retry_after = self.retry_after.filter(|_| transient);
         let exhausted = self.exhausted;

@@ -66,6 +66,7 @@ impl MockModel {
             context_tokens: 128_000,
             max_output_tokens: 8_192,
             tokenizer: "o200k_base".to_owned(),
+            timeout: None,
         })
     }
 

@@ -74,6 +74,8 @@ pub struct ModelInfo {
     /// The tokenizer to count with, by the name of an encoding or a model; unknown names count by
     /// a cautious default.
     pub tokenizer: String,
+    /// The longest time that one request may take, if the model enforces it by itself.
+    pub timeout: Option<Duration>,
 }
 
 /// One question to a model.
@@ -229,6 +231,9 @@ pub struct ChatError {
     pub kind: ChatErrorKind,
     /// What went wrong and what to do, for people. Holds no key.
     pub message: String,
+    /// Whether asking the same model again may help. Not after a model has tried again by itself
+    /// as often as it may, so that nobody above it multiplies the attempts.
+    pub transient: bool,
     /// What the failed attempts cost all the same.
     pub usage: TokenUsage,
     /// How long to wait before asking again, if the provider said so.
@@ -236,12 +241,13 @@ pub struct ChatError {
 }
 
 impl ChatError {
-    /// An error that cost nothing.
+    /// An error that cost nothing, transient if its kind is.
     pub fn new(model: impl Into<String>, kind: ChatErrorKind, message: impl Into<String>) -> Self {
         Self {
             model: model.into(),
             kind,
             message: message.into(),
+            transient: kind.is_transient(),
             usage: TokenUsage::default(),
             retry_after: None,
         }
@@ -273,7 +279,7 @@ pub enum ChatErrorKind {
 }
 
 impl ChatErrorKind {
-    /// Whether asking the same model again may help.
+    /// Whether an error of this kind may pass.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Unavailable | Self::Unreachable | Self::TimedOut)
     }
@@ -291,7 +297,7 @@ impl From<ChatError> for Failure {
     fn from(error: ChatError) -> Self {
         let failure = Failure::policy(error.to_string());
         let (usage, retry_after) = (error.usage.into(), error.retry_after);
-        let exhausted = error.kind.exhausted();
-        Failure { usage, retry_after, exhausted, transient: error.kind.is_transient(), ..failure }
+        let (transient, exhausted) = (error.transient, error.kind.exhausted());
+        Failure { usage, retry_after, exhausted, transient, ..failure }
     }
 }

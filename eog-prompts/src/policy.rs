@@ -1,6 +1,7 @@
 //! The abductive policy over a language model.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use eog_core::{AbductivePolicy, Answer, BoxFuture, Case, ContextPacket, Failure, Usage};
 
@@ -135,5 +136,12 @@ impl LlmPolicy {
 impl AbductivePolicy for LlmPolicy {
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(self.judge(packet))
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        // A decision takes several requests, with waits between them. If each has its time-out,
+        // one over them all would only cut off attempts that the models may still make.
+        let models = self.prompter.models();
+        models.iter().all(|model| model.info().timeout.is_some()).then_some(Duration::MAX)
     }
 }

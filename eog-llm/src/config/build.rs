@@ -115,7 +115,6 @@ impl LlmConfig {
         let of_all = self.reasoning_effort.filter(|_| capabilities.reasoning_effort);
         let of_model = self.models.get(name).and_then(|it| it.reasoning_effort);
         let connect_timeout = seconds("llm.connect_timeout_s", self.connect_timeout_s)?;
-        let timeout = seconds("llm.timeout_s", self.timeout_s)?;
         Ok(GenaiSettings {
             base_url: self.base_url(name),
             key,
@@ -123,9 +122,15 @@ impl LlmConfig {
             capabilities: Some(capabilities),
             seed: self.seed.unwrap_or(usual.seed),
             connect_timeout: connect_timeout.unwrap_or(usual.connect_timeout),
-            timeout: timeout.unwrap_or(usual.timeout),
+            timeout: self.timeout()?,
             max_response_bytes: self.max_response_bytes.unwrap_or(usual.max_response_bytes),
         })
+    }
+
+    /// The longest time of one request.
+    pub(super) fn timeout(&self) -> Result<Duration, ConfigError> {
+        let given = seconds("llm.timeout_s", self.timeout_s)?;
+        Ok(given.unwrap_or(GenaiSettings::default().timeout))
     }
 
     pub(super) fn base_url(&self, name: &str) -> Option<String> {

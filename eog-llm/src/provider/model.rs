@@ -111,6 +111,7 @@ impl GenaiModel {
             context_tokens: settings.capabilities.context_tokens,
             max_output_tokens: settings.capabilities.max_output_tokens,
             tokenizer: settings.capabilities.tokenizer.clone(),
+            timeout: Some(given.timeout),
         };
         Ok(Self {
             info,
