@@ -9,7 +9,7 @@ use eog::{
     command_identity,
 };
 use eog_evidence::EvidencePolicy;
-use eog_llm::{Amounts, ConfigError, Recorded};
+use eog_llm::{ConfigError, Recorded};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
     ModelInfo, Opening, Pack, PackError, Prompter,
@@ -129,11 +129,7 @@ impl Judge {
         let notice = progress.notice();
         let built = self.settings.llm.build_telling(&variables, notice.as_ref());
         let built = built.map_err(unusable)?;
-        built.meter.charge(Amounts {
-            calls: spent_before.model_calls,
-            tokens: spent_before.tokens_in.saturating_add(spent_before.tokens_out),
-            micro_usd: spent_before.cost_micro_usd,
-        });
+        built.meter.charge(spent_before);
         let watch = Watch::default();
         let prompter = |models: Vec<Arc<dyn ChatModel>>| {
             let alone = models.len() == 1;

@@ -10,6 +10,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use eog_core::Budget;
 use eog_prompts::{ChatModel, ModelInfo};
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +18,7 @@ pub use check::{Check, CheckStatus};
 pub use idle::IdleModel;
 
 use crate::provider::parse;
-use crate::{
-    Budget, Capabilities, CapabilityChanges, CassetteMode, Meter, Prices, ReasoningEffort,
-};
+use crate::{Capabilities, CapabilityChanges, CassetteMode, Meter, Prices, ReasoningEffort};
 
 /// The section `[llm]` of `eog.toml`: which models are asked, where they are, and what may be spent.
 /// `docs/models.md` explains it.
@@ -239,7 +238,7 @@ impl LlmConfig {
     }
 
     fn budget(&self) -> Result<Budget, ConfigError> {
-        let micro_usd = self.budget.usd.map(|usd| match usd {
+        let cost_micro_usd = self.budget.usd.map(|usd| match usd {
             0.0..=1e9 => Ok((usd * 1e6).floor() as u64),
             _ => Err(ConfigError::new(
                 "llm.budget.usd",
@@ -248,6 +247,7 @@ impl LlmConfig {
             )),
         });
         let BudgetConfig { calls, tokens, .. } = self.budget;
-        Ok(Budget { calls, tokens, micro_usd: micro_usd.transpose()? })
+        let cost_micro_usd = cost_micro_usd.transpose()?;
+        Ok(Budget { model_calls: calls, tokens, cost_micro_usd, ..Budget::default() })
     }
 }

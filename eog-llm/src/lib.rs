@@ -22,7 +22,7 @@ pub use config::{
     BudgetConfig, CassetteConfig, Check, CheckStatus, ConfigError, Env, IdleModel, LimitConfig,
     LlmConfig, ModelConfig, Models, ProviderConfig,
 };
-pub use meter::{Amounts, Budget, Meter, Metered};
+pub use meter::{Meter, Metered};
 pub use prices::{PriceError, Prices};
 pub use provider::{GenaiModel, GenaiSettings};
 pub use rate::{RateLimited, RateLimiter, RateLimits};

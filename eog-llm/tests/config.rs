@@ -65,7 +65,8 @@ async fn chains_budgets_and_addresses_come_from_the_configuration() {
     assert_eq!(seen[1].path, "/of-big/chat/completions");
     assert_eq!(seen[1].headers["authorization"], "Bearer none", "its own key or none");
     let spent = models.meter.spent();
-    assert_eq!((spent.calls, spent.tokens, spent.micro_usd), (2, 240, 148));
+    assert_eq!((spent.model_calls, spent.cost_micro_usd), (2, 148));
+    assert_eq!((spent.tokens_in, spent.tokens_out), (200, 40));
     let error = models.explore[0].chat(&request()).await.expect_err("two calls were allowed");
     assert_eq!(
         (error.kind, server.seen().len()),

@@ -138,9 +138,9 @@ impl LlmConfig {
             Err(error) => Check::wrong(&error),
             Ok(budget) => {
                 let limits: Vec<String> = [
-                    budget.calls.map(|n| format!("{n} calls")),
+                    budget.model_calls.map(|n| format!("{n} calls")),
                     budget.tokens.map(|n| format!("{n} tokens")),
-                    budget.micro_usd.map(|n| format!("{} US dollars", n as f64 / 1e6)),
+                    budget.cost_micro_usd.map(|n| format!("{} US dollars", n as f64 / 1e6)),
                 ]
                 .into_iter()
                 .flatten()
