@@ -87,14 +87,14 @@ pub(crate) enum Command {
     ///
     /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),
-    /// Show what language models are told: the templates of each phase, and their forms of answer.
+    /// Show the prompts for language models: the templates of each phase and its form of answer.
     #[command(subcommand)]
     Prompt(Prompt),
     /// Measure how good it is on incidents whose causes are known.
     Eval(Eval),
     /// Write the snapshot of an incident that its ground truth describes, with noise.
     Simulate(Simulate),
-    /// Say what is set and what is missing for language models, without asking any.
+    /// Check the configuration of policies and language models, without making any calls.
     Doctor(Doctor),
     /// Serve agents over MCP: investigations, and the tools of `eog tool`.
     Mcp(Mcp),
@@ -151,9 +151,9 @@ pub(crate) struct Investigate {
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Ask nobody and write nothing: print the packets of the entities it would start from, the
-    /// first prompt of a language model with its exact number of tokens, and an upper bound for
-    /// everything after it.
+    /// Make no calls; write no files. Print the packets of the entities to start from, the first
+    /// prompt for a language model with its exact number of tokens, and an upper bound for the
+    /// whole investigation.
     #[arg(long, conflicts_with = "journal")]
     pub(crate) dry_run: bool,
 

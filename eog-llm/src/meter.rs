@@ -1,4 +1,4 @@
-//! Hard budgets: what a call may cost at most is set aside before it is made.
+//! Hard budgets: the most that a call may cost is reserved before it is made.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,10 +9,10 @@ use eog_prompts::{
 
 use crate::{ConfigError, Prices, tokens};
 
-/// Counts what models spend together, and refuses what might exceed their budget. Clones count
-/// together.
+/// Counts what all models use, and refuses requests that might exceed the budget. Clones share
+/// their counts.
 ///
-/// Of the budget, it keeps the limits of model calls, tokens and money; hops are the controller's.
+/// It enforces the limits of model calls, tokens and cost. The controller enforces hops.
 ///
 /// ```
 /// use eog_core::Budget;
@@ -29,12 +29,12 @@ pub struct Meter {
 #[derive(Debug, Default)]
 struct Counts {
     spent: Usage,
-    /// Set aside for calls under way.
+    /// Reserved for calls in progress.
     reserved: Usage,
 }
 
 impl Meter {
-    /// A meter with this budget, and nothing spent.
+    /// A meter with this budget and nothing spent.
     pub fn new(budget: Budget) -> Self {
         Self { budget, counts: Arc::default() }
     }
@@ -44,17 +44,17 @@ impl Meter {
         self.budget
     }
 
-    /// What was spent, without calls under way. Requests that failed count as calls.
+    /// What was spent, without calls in progress. Failed requests count as calls.
     pub fn spent(&self) -> Usage {
         self.counts().spent
     }
 
-    /// Counts what was spent elsewhere, such as by the runs that this one resumes.
+    /// Adds what was spent elsewhere, such as by the runs that this one resumes.
     pub fn charge(&self, usage: Usage) {
         self.counts().spent += usage;
     }
 
-    /// Sets the most that a call can take aside, or says which limit it might exceed.
+    /// Reserves the most that a call can use, or says which limit it might exceed.
     fn reserve(&self, most: Usage) -> Result<Reservation<'_>, (BudgetKind, String)> {
         let mut counts = self.counts();
         let mut taken = counts.spent;
@@ -82,22 +82,22 @@ fn all_tokens(usage: Usage) -> u64 {
     usage.tokens_in.saturating_add(usage.tokens_out)
 }
 
-/// Why a call is not made that may take so much.
+/// Why a call that may use so much is not made.
 fn refusal(kind: BudgetKind, limit: u64, left: u64, most: u64) -> String {
     let us_dollars = |micro: u64| micro as f64 / 1e6;
     match kind {
         BudgetKind::Tokens => format!(
-            "the request may take {most} tokens, and of the budget of {limit} there are {left} left: \
+            "the request may use {most} tokens, but only {left} of the budget of {limit} are left: \
              raise llm.budget.tokens (--max-tokens), or lower max_output_tokens in the \
              capabilities of the model"
         ),
         BudgetKind::Cost => format!(
-            "the request may cost {} US dollars, and of the budget of {} there are {} left: \
-             raise llm.budget.usd (--max-usd), or lower max_output_tokens in the capabilities \
-             of the model",
+            "the request may cost {} US dollars, but only {} of the budget of {} are left: raise \
+             llm.budget.usd (--max-usd), or lower max_output_tokens in the capabilities of the \
+             model",
             us_dollars(most),
-            us_dollars(limit),
-            us_dollars(left)
+            us_dollars(left),
+            us_dollars(limit)
         ),
         _ => {
             let requests = if limit == 1 { "request" } else { "requests" };
@@ -109,8 +109,8 @@ fn refusal(kind: BudgetKind, limit: u64, left: u64, most: u64) -> String {
     }
 }
 
-/// What is set aside for one call. If nobody says what the call took (it was cancelled), it counts
-/// as taking all of it: the provider may have done the work.
+/// What is reserved for one call. If the call is cancelled, all of it counts as used: the provider
+/// may have done the work.
 struct Reservation<'a> {
     meter: &'a Meter,
     most: Usage,
@@ -129,12 +129,12 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// A model whose calls are counted by a [`Meter`], and are not made when they might not fit its
+/// A model whose calls are counted by a [`Meter`], and are not made if they might exceed its
 /// budget.
 ///
-/// Before a call, its upper bound is set aside: the tokens of the prompt and the longest answer.
-/// After it, what the provider says it took counts. If the provider does not say, or the answer
-/// did not come in time or was not readable, the upper bound counts.
+/// Before a call, its upper bound is reserved: the tokens of the prompt and of the longest answer.
+/// Afterwards the usage that the provider reports counts. If the provider reports none, or the
+/// answer did not arrive in time or could not be read, the upper bound counts.
 #[derive(Debug)]
 pub struct Metered<M> {
     inner: M,
@@ -146,14 +146,14 @@ impl<M: ChatModel> Metered<M> {
     /// Counts the calls of a model.
     ///
     /// # Errors
-    /// [`ConfigError`] when money is limited and the prices of the model are not known.
+    /// [`ConfigError`] if cost is limited and the prices of the model are unknown.
     pub fn new(inner: M, meter: Meter, prices: Option<Prices>) -> Result<Self, ConfigError> {
         if meter.budget.cost_micro_usd.is_some() && prices.is_none() {
             let name = &inner.info().name;
             return Err(ConfigError::new(
                 format!("llm.models.{name:?}.prices"),
-                "money is limited, and what this model costs is not known",
-                "write the provider's prices, in US dollars per million tokens: \
+                "cost is limited, but the prices of this model are unknown",
+                "set the provider's prices, in US dollars per million tokens: \
                  prices = { input = 1.0, output = 4.0 }",
             ));
         }
@@ -169,7 +169,7 @@ impl<M: ChatModel> Metered<M> {
         Usage { model_calls: 1, tokens_in, tokens_out, cost_micro_usd }
     }
 
-    /// What counts, if the provider says what it took.
+    /// What counts, if the provider reports usage.
     fn known(&self, usage: &TokenUsage) -> Option<Usage> {
         let counted = Usage::from(*usage);
         if all_tokens(counted) == 0 {
@@ -208,7 +208,7 @@ impl<M: ChatModel> Metered<M> {
         match error.kind {
             // Nothing was sent.
             ChatErrorKind::OverBudget(_) | ChatErrorKind::NotRecorded => Usage::default(),
-            // The provider said that it did nothing.
+            // The provider did no work.
             ChatErrorKind::RateLimited
             | ChatErrorKind::Unavailable
             | ChatErrorKind::Unreachable

@@ -100,7 +100,7 @@ async fn a_call_that_might_not_fit_is_not_made() {
     assert_eq!(spent(&meter), (1, 50));
     let error = model.chat(&request()).await.expect_err("99 are left");
     assert_eq!(error.kind, ChatErrorKind::OverBudget(BudgetKind::Tokens));
-    assert!(error.message.contains("100 tokens") && error.message.contains("99 left"), "{error}");
+    assert!(error.message.contains("100 tokens") && error.message.contains("only 99"), "{error}");
     assert_eq!((asked.lock().expect("whole").len(), spent(&meter)), (1, (1, 50)));
 }
 
@@ -157,8 +157,7 @@ async fn models_share_a_budget_of_money() {
     second.chat(&request()).await.expect("it fits exactly");
     assert_eq!(meter.spent().cost_micro_usd, 201);
     let error = second.chat(&request()).await.expect_err("818 are left");
-    let said =
-        "may cost 0.000919 US dollars, and of the budget of 0.001019 there are 0.000818 left";
+    let said = "may cost 0.000919 US dollars, but only 0.000818 of the budget of 0.001019 are left";
     assert!(error.message.contains(said), "{error}");
 }
 
@@ -262,7 +261,7 @@ async fn a_longer_wait_is_kept_if_the_provider_asks_for_it() {
     // Nobody waits that long.
     let (answer, times) = attempts(vec![limited(4000), answered(1, 1)]).await;
     let said = answer.expect_err("it is too long").message;
-    assert!(said.ends_with("a wait of 4000 s, and at most 120 s are waited"), "{said}");
+    assert!(said.ends_with("a delay of 4000 s, and the limit is 120 s"), "{said}");
     assert_eq!(times, [0]);
 }
 
@@ -280,7 +279,7 @@ async fn a_long_wait_is_told_and_a_short_one_is_not() {
     });
     let model = Retrying::new(model, RetryPolicy::default()).telling(Some(notice));
     model.chat(&request()).await.expect("the third");
-    assert_eq!(*told.lock().expect("whole"), ["test/model: too many; asking again in 40 s"]);
+    assert_eq!(*told.lock().expect("whole"), ["test/model: too many; retrying in 40 s"]);
 }
 
 #[tokio::test(start_paused = true)]

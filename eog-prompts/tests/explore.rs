@@ -345,7 +345,7 @@ fn a_packet_fits_any_model_that_has_room_for_the_instructions() {
     let tiny: Arc<dyn ChatModel> = Arc::new(MockModel::with_info(tiny));
     let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![tiny]));
     let error = policy.prompt(&packet).unwrap_err().to_string();
-    assert!(error.contains("mock/tiny takes 600"), "{error}");
+    assert!(error.contains("mock/tiny accepts only 600"), "{error}");
 }
 
 /// Claims of a neighbour about others are counted, not told.
