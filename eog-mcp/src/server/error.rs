@@ -7,7 +7,7 @@ use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
 
-use super::store::InvestigationId;
+use super::id::InvestigationId;
 
 /// Why a server cannot start or go on.
 #[derive(Debug, thiserror::Error)]

@@ -25,6 +25,7 @@ mod course;
 mod error;
 mod handler;
 mod http;
+mod id;
 mod investigations;
 mod library;
 mod message;

@@ -1,7 +1,6 @@
 //! The state folder: one folder for each investigation.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -10,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Problem, ServeError};
+pub(super) use super::id::InvestigationId;
 
 /// The version of the files of this module.
 const VERSION: u32 = 1;
@@ -19,24 +19,6 @@ const MAX_RECORD: u64 = 4 << 20;
 
 /// How the name of a folder begins that is being removed.
 const GONE: &str = ".gone-";
-
-/// What an investigation is called: counted, never named by a client.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct InvestigationId(u64);
-
-impl fmt::Display for InvestigationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "inv-{:06}", self.0)
-    }
-}
-
-impl InvestigationId {
-    /// Reads an id exactly as it is written.
-    fn parse(text: &str) -> Option<Self> {
-        let id = Self(text.strip_prefix("inv-")?.parse().ok()?);
-        (id.to_string() == text).then_some(id)
-    }
-}
 
 /// How an investigation began.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -141,10 +123,10 @@ impl Store {
     /// A new folder under the next number. Making it is what gives the number away, so servers that
     /// share the state folder never give the same.
     pub(super) fn create(&self, began: &Began) -> Result<InvestigationId, Problem> {
-        let mut number = self.ids().last().map_or(0, |id| id.0);
+        let mut number = self.ids().last().map_or(0, InvestigationId::number);
         loop {
             number += 1;
-            let id = InvestigationId(number);
+            let id = InvestigationId::numbered(number);
             match std::fs::create_dir(self.folder(&id)) {
                 Ok(()) => {
                     self.write_json(&id, "investigation.json", began)?;
@@ -372,14 +354,14 @@ mod tests {
                 Journal::create(store.journal(&id)).expect("a journal")
             })
             .collect();
-        let ids = || store.ids().iter().map(|id| id.0).collect::<Vec<_>>();
+        let ids = || store.ids().iter().map(InvestigationId::number).collect::<Vec<_>>();
         store.prune(1, |_| false);
         assert_eq!(ids(), [1, 2, 3, 4, 5], "other servers work on all of them");
         drop(journals);
-        store.prune(3, |id| id.0 == 1);
+        store.prune(3, |id| id.number() == 1);
         assert_eq!(ids(), [1, 4, 5], "the first one runs here");
-        std::fs::write(store.journal(&InvestigationId(1)), "damaged").expect("writes");
-        std::fs::remove_file(store.journal(&InvestigationId(4))).expect("removes");
+        std::fs::write(store.journal(&InvestigationId::numbered(1)), "damaged").expect("writes");
+        std::fs::remove_file(store.journal(&InvestigationId::numbered(4))).expect("removes");
         store.prune(1, |_| false);
         assert_eq!(ids(), [4], "one without a journal may be about to get it");
         assert_eq!(folder.path().read_dir().expect("reads").count(), 1, "nothing else is left");
@@ -387,7 +369,7 @@ mod tests {
         std::fs::create_dir(folder.path().join(".gone-inv-000009")).expect("a folder");
         Store::open(folder.path(), &[]).expect("opens");
         assert_eq!(folder.path().read_dir().expect("reads").count(), 1, "remains are cleared");
-        assert_eq!(store.create(&began).expect("stores").0, 5);
+        assert_eq!(store.create(&began).expect("stores").number(), 5);
     }
 
     #[test]
