@@ -22,10 +22,19 @@ pub(crate) enum McpCommand {
     ///
     /// Without --http one client is served on standard input and output, which is how clients start
     /// a server. docs/mcp.md has the configuration of the common ones, ready to paste.
+    ///
+    /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
+    /// are interrupted, and `resume` continues them. A second signal ends it at once.
     Serve(Box<Serve>),
 }
 
 const SERVE_HELP: &str = "\
+Exit codes:
+  0    the client disconnected, or a signal ended the server
+  2    wrong command line, or the server cannot start with these options
+  4    a file that an option names cannot be used
+  130  a second signal ended the server at once
+
 Environment:
   EOG_MCP_TOKEN  the token that clients must send, if --token-file names none: 16 to 1024
                  letters, digits and signs of ASCII

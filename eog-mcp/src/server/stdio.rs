@@ -8,9 +8,10 @@ use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 use super::message::{self, Refused, refused};
-use super::{ServeError, Server};
+use super::{LAST, ServeError, Server};
 
 /// Longest message of a client, in bytes.
 const MAX_LINE: usize = 1 << 20;
@@ -21,8 +22,9 @@ const MAX_UNREADABLE: u32 = 100;
 impl Server {
     /// Serves one client on standard input and output, until it goes or `stop` resolves.
     ///
-    /// The server ends with it: when this returns nothing works for anybody any more. What ran is
-    /// cancelled, and can be resumed from its journal.
+    /// The server ends with it, within 5 seconds: what ran is cancelled, and can be resumed from its
+    /// journal. When this returns nothing works for anybody any more, but for what takes longer than
+    /// that and cannot be cancelled, such as reading a large folder.
     ///
     /// # Errors
     /// [`ServeError::Handshake`] when the other end does not speak MCP.
@@ -59,14 +61,16 @@ impl Server {
             Ok(())
         };
         let mut served = std::pin::pin!(served);
-        let result = tokio::select! {
-            result = &mut served => result,
+        let (result, by) = tokio::select! {
+            result = &mut served => (result, Instant::now() + LAST),
             () = stop => {
+                let by = Instant::now() + LAST;
                 ended.cancel();
-                served.await
+                // A client that does not read is not waited for any longer.
+                (timeout_at(by, served).await.unwrap_or(Ok(())), by)
             }
         };
-        self.close().await;
+        self.close(by).await;
         result
     }
 }
@@ -197,7 +201,10 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.write.lock().await.take();
+        // Whoever has it writes to a client that does not read, and would be waited for in vain.
+        if let Ok(mut write) = self.write.try_lock() {
+            write.take();
+        }
         Ok(())
     }
 }

@@ -21,13 +21,14 @@ use rmcp::transport::streamable_http_server::session::local::{LocalSessionManage
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use gate::Gate;
 pub use token::Token;
 use watch::Watch;
 
 use super::message;
-use super::{ServeError, Server};
+use super::{LAST, ServeError, Server};
 
 /// Where the endpoint is.
 const PATH: &str = "/mcp";
@@ -40,9 +41,6 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// A session in which nothing happens for this long is closed.
 const IDLE: Duration = Duration::from_secs(1800);
-
-/// How long open requests may go on when the server ends.
-const LAST: Duration = Duration::from_secs(5);
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 
@@ -133,8 +131,9 @@ struct Entry {
 impl Server {
     /// Serves clients on a socket until `stop` resolves. The endpoint is `/mcp`.
     ///
-    /// When this returns nothing works for any client any more: what ran is cancelled, and can be
-    /// resumed from its journal.
+    /// It returns within 5 seconds then: what ran is cancelled, and can be resumed from its journal.
+    /// Nothing works for any client any more, but for what takes longer than that and cannot be
+    /// cancelled, such as reading a large folder.
     ///
     /// # Errors
     /// [`ServeError::Unprotected`] when others can reach the address and no token or no name is set.
@@ -169,10 +168,11 @@ impl Server {
                 let _ = connection.await;
             });
         }
+        let by = Instant::now() + LAST;
         self.0.stop.cancel();
         entry.watch.stop();
-        let _ = tokio::time::timeout(LAST, open.shutdown()).await;
-        self.close().await;
+        let _ = timeout_at(by, open.shutdown()).await;
+        self.close(by).await;
         Ok(())
     }
 
