@@ -51,6 +51,9 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+/// The library of [`HttpSettings::routes`].
+#[doc(no_inline)]
+pub use axum;
 use catalogue::Catalogue;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};

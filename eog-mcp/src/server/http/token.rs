@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ServeError;
+use crate::server::error::ServeError;
 
 /// Fewest characters of a token.
 const MIN: usize = 16;
