@@ -34,7 +34,9 @@ impl TryFrom<String> for Pattern {
     fn try_from(text: String) -> Result<Self, String> {
         let regex = Regex::new(&text).map_err(|error| error.to_string())?;
         if regex.capture_names().flatten().next().is_none() {
-            return Err("the expression has no named group, such as (?<at>[^ ]+)".to_owned());
+            return Err(
+                "the regular expression needs a named group, such as (?<at>[^ ]+)".to_owned()
+            );
         }
         Ok(Self(regex))
     }
@@ -95,7 +97,9 @@ impl TryFrom<String> for Delimiter {
             b"pipes" => Ok(Self::Pipes),
             b"," => Ok(Self::Comma),
             [byte] if byte.is_ascii() => Ok(Self::Byte(*byte)),
-            _ => Err(format!("{text:?} is no delimiter: give spaces, pipes, or one character")),
+            _ => {
+                Err(format!("invalid delimiter {text:?}; use spaces, pipes or one ASCII character"))
+            }
         }
     }
 }

@@ -110,7 +110,7 @@ impl Pipes {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     format!("it wrote a line far longer than {limit} bytes")
                 }
-                Err(error) => format!("its standard output broke: {error}"),
+                Err(error) => format!("reading its standard output failed: {error}"),
             };
             self.notes.ended(why);
             return None;
@@ -134,7 +134,9 @@ impl Pipes {
             .filter(|value| value.get("method").is_none())
             .and_then(|value| serde_json::from_value(value.get("id")?.clone()).ok());
         match answered {
-            Some(id) => Some(refusal(id, format!("its answer is no message of MCP: {error}"))),
+            Some(id) => {
+                Some(refusal(id, format!("its answer is not a valid MCP message: {error}")))
+            }
             None => {
                 self.notes.junk(line);
                 None
@@ -146,8 +148,8 @@ impl Pipes {
     async fn last_words(&mut self) {
         let ended = tokio::time::timeout(LAST_WORDS, self.child.wait()).await;
         self.notes.ended(match ended {
-            Ok(Ok(status)) => format!("it ended ({status})"),
-            Ok(Err(error)) => format!("it ended: {error}"),
+            Ok(Ok(status)) => format!("it exited ({status})"),
+            Ok(Err(error)) => format!("waiting for its exit failed: {error}"),
             Err(_) => "it closed its standard output".to_owned(),
         });
         self.notes.silence().await;
