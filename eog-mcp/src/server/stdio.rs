@@ -21,11 +21,12 @@ const MAX_LINE: usize = 1 << 20;
 const MAX_UNREADABLE: u32 = 100;
 
 impl Server {
-    /// Serves one client on standard input and output, until it goes or `stop` resolves.
+    /// Serves one client on standard input and output, until it disconnects or `stop` resolves.
     ///
-    /// The server ends with it, within 5 seconds: what ran is cancelled, and can be resumed from its
-    /// journal. When this returns nothing works for anybody any more, but for what takes longer than
-    /// that and cannot be cancelled, such as reading a large folder.
+    /// It returns within 5 seconds of `stop`; when the client disconnects, answers that are under way get
+    /// up to 5 seconds more. What was running is cancelled and can be resumed from its journal. Nothing
+    /// runs any more then, except work that takes longer and cannot be cancelled, such as reading a
+    /// large folder.
     ///
     /// # Errors
     /// [`ServeError::Handshake`] when the other end does not speak MCP.

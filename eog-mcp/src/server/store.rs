@@ -318,7 +318,7 @@ impl Store {
 }
 
 fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> Problem {
-    Problem::Store(format!("{id}: cannot store: {error}; look at the server's state folder"))
+    Problem::Store(format!("{id}: cannot write to the server's state folder: {error}"))
 }
 
 /// Where a folder is or would be, without the links that lead there.

@@ -158,7 +158,7 @@ async fn slow_clients_are_not_waited_for() {
     let request = format!("POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Length: 100\r\n\r\n{{");
     let (answer, took) = until_closed(address, &request).await;
     assert!(answer.starts_with("HTTP/1.1 408") && took >= MOMENT, "{took:?}: {answer}");
-    assert!(answer.contains("the body did not come in time"), "{answer}");
+    assert!(answer.contains("the request body did not arrive in time"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,7 +60,7 @@ pub(super) async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Reque
     if may_begin_session(&request) && !endpoint.has_room().await {
         return gate::refusal(
             StatusCode::SERVICE_UNAVAILABLE,
-            "there are as many sessions as this server takes; try again later",
+            "the server has reached its limit of sessions; try again later",
         );
     }
     let exchange = endpoint.watch.begin(&request);

@@ -85,8 +85,8 @@ impl Gate {
         }
         Err(Box::new(refusal(
             StatusCode::FORBIDDEN,
-            "the Host header is not a name of this server; call it by localhost or 127.0.0.1, or \
-             start it with --allow-host NAME",
+            "the Host header is not a name of this server; use localhost or 127.0.0.1, or start the \
+             server with --allow-host NAME",
         )))
     }
 
@@ -99,7 +99,8 @@ impl Gate {
         }
         Err(Box::new(refusal(
             StatusCode::FORBIDDEN,
-            "web pages may not call this server, unless it is started with --allow-origin ORIGIN",
+            "requests from web pages are refused, unless the server is started with --allow-origin \
+             ORIGIN",
         )))
     }
 
@@ -113,10 +114,12 @@ impl Gate {
         let message = match (given.next(), given.next()) {
             (Some(one), None) => match bearer(one) {
                 Some(text) if token.is(&text) => return Ok(()),
-                Some(_) => "the token is not that of this server",
+                Some(_) => "the token is wrong",
                 None => "the Authorization header must be `Bearer TOKEN`",
             },
-            (None, _) => "this server needs a token: send the header `Authorization: Bearer TOKEN`",
+            (None, _) => {
+                "this server requires a token: send the header `Authorization: Bearer TOKEN`"
+            }
             (Some(_), Some(_)) => "there is more than one Authorization header",
         };
         let mut answer = refusal(StatusCode::UNAUTHORIZED, message);
@@ -142,12 +145,13 @@ impl Gate {
         match tokio::time::timeout(self.body_time, body).await {
             Ok(Ok(body)) => Ok(Request::from_parts(head, Body::from(body.to_bytes()))),
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(self.too_long()),
-            Ok(Err(error)) => {
-                refuse(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}"))
-            }
+            Ok(Err(error)) => refuse(
+                StatusCode::BAD_REQUEST,
+                &format!("the request body cannot be read: {error}"),
+            ),
             Err(_) => refuse(
                 StatusCode::REQUEST_TIMEOUT,
-                "the body did not come in time; send it without waiting",
+                "the request body did not arrive in time; send it without pauses",
             ),
         }
     }
@@ -155,7 +159,7 @@ impl Gate {
     fn too_long(&self) -> Box<Response> {
         let max = self.max_body_bytes;
         let message = format!(
-            "the body is longer than the {max} bytes that this server takes; send less at once"
+            "the request body is longer than {max} bytes, the limit of this server; send less at once"
         );
         Box::new(refusal(StatusCode::PAYLOAD_TOO_LARGE, &message))
     }

@@ -36,9 +36,9 @@ const PATH: &str = "/mcp";
 impl Server {
     /// Serves clients on a socket until `stop` resolves. The endpoint is `/mcp`.
     ///
-    /// It returns within 5 seconds then: what ran is cancelled, and can be resumed from its journal.
-    /// Nothing works for any client any more, but for what takes longer than that and cannot be
-    /// cancelled, such as reading a large folder.
+    /// Then it returns within 5 seconds. What was running is cancelled and can be resumed from its
+    /// journal. Nothing runs any more, except work that takes longer than that and cannot be cancelled,
+    /// such as reading a large folder.
     ///
     /// # Errors
     /// [`ServeError::Unprotected`] when others can reach the address and no token or no name is set.

@@ -86,13 +86,12 @@ impl HttpSettings {
         let mut missing = Vec::new();
         if self.token.is_none() {
             missing.push(
-                "clients need a token: put one of at least 16 characters into the environment variable \
-                 EOG_MCP_TOKEN or a file (--token-file)",
+                "set a token of at least 16 characters in the environment variable EOG_MCP_TOKEN or in a \
+                 file (--token-file)",
             );
         }
         if self.hosts.is_empty() {
-            missing
-                .push("the names by which it is called must be known: give them with --allow-host");
+            missing.push("give the host names by which clients call the server (--allow-host)");
         }
         match missing.is_empty() {
             true => Ok(()),
