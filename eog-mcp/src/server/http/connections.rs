@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::HttpSettings;
+use super::settings::HttpSettings;
 
 /// Connections that were accepted.
 pub(super) struct Connections {

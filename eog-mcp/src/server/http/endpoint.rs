@@ -11,8 +11,9 @@ use http_body_util::Full;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
+use super::gate;
+use super::settings::HttpSettings;
 use super::watch::{Watch, may_begin_session};
-use super::{HttpSettings, gate};
 use crate::server::{Server, message};
 
 /// A session in which nothing happens for this long is closed.

@@ -15,7 +15,8 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::model::{ErrorData, ServerJsonRpcMessage};
 
-use super::{HttpSettings, Token};
+use super::settings::HttpSettings;
+use super::token::Token;
 use crate::server::message::refused;
 
 /// Names that mean this machine alone, and so cannot be those of a web page from elsewhere.

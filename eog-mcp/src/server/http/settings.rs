@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 
-use super::Token;
+use super::token::Token;
 use crate::server::error::ServeError;
 
 /// How a server is reached over HTTP, and by whom.
