@@ -1,0 +1,5 @@
+//! What the start of a large incident costs.
+mod shapes;
+fn main() {
+    divan::main();
+}
