@@ -21,7 +21,7 @@ pub(crate) fn choose_seeds(incident: &Incident, window: Window, anomalies: &[Ano
     if anomalies.is_empty() {
         start.seed_unlinked(incident, window);
     } else {
-        let ways = Ways::new(&incident.topology, anomalies.iter().map(|alert| &alert.entity));
+        let ways = Ways::of(&incident.topology, &[], anomalies);
         let alarms = Alarms::new(&ways, anomalies, false);
         let targets = Targets { incident, window, ways: &ways, alarms: &alarms };
         start.seed_changes(&targets);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use eog_core::{EffectDirection, EntityId, Topology};
+use eog_core::{Anomaly, EffectDirection, EntityId, Finding, Topology};
 
 use crate::paths::{DEMAND_RELATIONS, Travel};
 use crate::steps::took;
@@ -28,6 +28,12 @@ pub(crate) struct Lanes {
 }
 
 impl Ways {
+    /// Numbers the entities of a topology, and those that were changed or have an anomaly.
+    pub(crate) fn of(topology: &Topology, changes: &[Finding], anomalies: &[Anomaly]) -> Self {
+        let changed = changes.iter().map(|change| &change.entity);
+        Self::new(topology, changed.chain(anomalies.iter().map(|anomaly| &anomaly.entity)))
+    }
+
     /// Numbers the entities of a topology, and others that it may lack: nothing leads to or from
     /// those.
     pub(crate) fn new<'a>(
@@ -67,13 +73,17 @@ impl Ways {
         &self.names
     }
 
+    pub(crate) fn name(&self, number: Number) -> Option<&EntityId> {
+        self.names.get(number as usize)
+    }
+
     pub(crate) fn number(&self, name: &EntityId) -> Option<Number> {
         Number::try_from(self.names.binary_search(name).ok()?).ok()
     }
 
     /// The names on a path.
     pub(crate) fn named(&self, path: &[Number]) -> Vec<EntityId> {
-        path.iter().filter_map(|number| self.names.get(*number as usize)).cloned().collect()
+        path.iter().filter_map(|number| self.name(*number)).cloned().collect()
     }
 
     pub(crate) fn lanes(&self, travel: Travel) -> &Lanes {

@@ -7,7 +7,7 @@ use eog_core::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-#[path = "../benches/shapes.rs"]
+#[path = "../benches/shapes/mod.rs"]
 pub(crate) mod shapes;
 
 /// Names that share words, so that a change can speak of several.

@@ -80,7 +80,7 @@ pub struct EffectMap {
 /// The topology, and how the qualifying changes reach it.
 #[derive(Debug)]
 struct Net {
-    ways: Ways,
+    ways: Arc<Ways>,
     /// Searched when an entity is asked about.
     reached: OnceLock<Reached>,
 }
@@ -108,14 +108,20 @@ impl EffectMap {
     /// Finds the qualifying changes. `changes` may hold findings that are not changes and
     /// restarts; both are passed over.
     pub fn new(topology: &Topology, changes: &[Finding], anomalies: &[Anomaly]) -> Self {
+        if changes.is_empty() || anomalies.is_empty() {
+            return Self::default();
+        }
+        Self::over(Arc::new(Ways::of(topology, changes, anomalies)), changes, anomalies)
+    }
+
+    /// The same over the ways of a topology with these changes and anomalies.
+    pub(crate) fn over(ways: Arc<Ways>, changes: &[Finding], anomalies: &[Anomaly]) -> Self {
         let last = anomalies.iter().flat_map(Anomaly::onsets).max();
         let precedes = |change: &&Finding| last.is_some_and(|last| change.time.start() < last);
         let causes = || changes.iter().filter(|change| can_cause(change)).filter(precedes);
         if causes().next().is_none() {
             return Self::default();
         }
-        let changed = causes().map(|change| &change.entity);
-        let ways = Ways::new(topology, changed.chain(anomalies.iter().map(|one| &one.entity)));
         let is_demand = causes().any(|change| change.signal == Signal::Demand);
         let alarms = Alarms::new(&ways, anomalies, is_demand);
         let Chosen { changes, impacts } = choose(&ways, causes(), &alarms);
