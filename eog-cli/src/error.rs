@@ -173,9 +173,9 @@ impl CliError {
     /// Another judge than that of a ledger.
     pub(crate) fn other_judge(then: &str, now: &str) -> Self {
         Self::Usage(format!(
-            "in this ledger {} judges, but now {} would; name the same with --policy (and its \
-             --policy-arg, or its --model), or have another judge from an entry on with `eog fork` \
-             and its --policy",
+            "the policy of this ledger is {}, but now it would be {}; give the same --policy (and \
+             its --policy-arg, or its --model), or change the policy from an entry on with `eog \
+             fork` and its --policy",
             clean(then),
             clean(now)
         ))

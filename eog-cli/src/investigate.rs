@@ -105,7 +105,7 @@ impl<'a> Work<'a> {
     /// Makes sure of what the command line names before anything is spent.
     pub(crate) fn prepare(running: &'a Running) -> Result<Self, CliError> {
         let chosen = choose(&running.judging)?;
-        let limits = running.limits(&chosen.settings.policy);
+        let limits = running.limits();
         if let Some(folder) = &running.out {
             files::prepare(folder)?;
         }

@@ -11,7 +11,7 @@ use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
-use crate::interrupt::interrupted;
+use crate::interrupt::{end_at_once_on_second, interrupted};
 use crate::investigate::choose;
 use crate::report::clean_line;
 use rendered::Rendered;
@@ -28,13 +28,14 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.map(|address| http(serve, address)).transpose()?;
     let chosen = choose(&serve.judging)?;
-    let limits = serve.calls.limits(&chosen.settings.policy, serve.policy_timeout);
+    let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));
     let server = Server::open(settings(serve), chosen, Arc::new(Rendered))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(CliError::Runtime)?;
+    end_at_once_on_second();
     let served = runtime.block_on(async {
         match http {
             None => server.stdio(interrupted()).await,
@@ -47,6 +48,8 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
         }
     });
     runtime.shutdown_timeout(LAST);
+    // What threads that did not end in time have started.
+    eog::processes::end_all();
     served?;
     Ok(Exit::Diagnosed)
 }

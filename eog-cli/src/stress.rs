@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
         files::prepare(folder)?;
     }
     let chosen = investigate::choose(&arguments.judging)?;
-    let limits = arguments.calls.limits(&chosen.settings.policy, arguments.policy_timeout);
+    let limits = arguments.calls.limits(arguments.policy_timeout);
     let chosen = chosen.with_limits(limits);
     let kept = arguments.memory.as_deref().map(DecisionMemory::open).transpose()?;
     let progress = Progress::start(arguments.quiet);

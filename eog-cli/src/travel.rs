@@ -47,7 +47,7 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let chosen = choose(&arguments.judging)?;
-    let limits = arguments.attempts.limits(&chosen.settings.policy, arguments.policy_timeout);
+    let limits = arguments.attempts.limits(arguments.policy_timeout);
     let chosen = chosen.with_limits(limits);
     let listener = Progress::start(true).listener();
     let explained = travel::explain(&read, &entity, &chosen, listener, unknown_stop);

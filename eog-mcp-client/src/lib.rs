@@ -16,6 +16,9 @@ mod config;
 mod connection;
 mod context;
 mod error;
+/// For the server of this workspace.
+#[doc(hidden)]
+pub mod lines;
 mod mapping;
 mod notes;
 mod offered;

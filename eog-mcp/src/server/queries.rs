@@ -7,6 +7,7 @@ use eog_session::travel::{self, ExplainError};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use super::answers::{Compared, Concluded, Explained, Listed, Summary};
 use super::arguments::{self, Checked, Diff, Explain, GetContext, List};
@@ -18,14 +19,21 @@ use super::{Server, words};
 const PAGE: usize = 20;
 
 impl Server {
-    /// Why an entity has its label. Blocks.
-    pub(super) fn explain(&self, arguments: &Explain) -> Result<CallToolResult, Problem> {
+    /// Why an entity has its label. Blocks until it is known, the call is cancelled or the server ends.
+    pub(super) fn explain(
+        &self,
+        arguments: &Explain,
+        cancel: &CancellationToken,
+    ) -> Result<CallToolResult, Problem> {
         let shared = &self.0;
         let id = shared.store.find(&arguments.investigation)?;
         let entity = arguments::entity("explain", &arguments.entity)?;
         let (began, read) = self.recorded(&id)?;
         let explained = travel::explain(&read, &entity, &*shared.policies, Arc::new(()), |_| ());
+        // Dropped half-way, it takes the programs with it that the policy has started.
+        let explained = cancel.run_until_cancelled(shared.stop.run_until_cancelled(explained));
         let explained = tokio::runtime::Handle::current().block_on(explained);
+        let explained = explained.flatten().ok_or(Problem::Cancelled(None))?;
         let explained = explained.map_err(|error| match error {
             ExplainError::Run(error) => Problem::run(&id, &began.name, error),
             ExplainError::Restore(error) => Problem::unusable(&id, &error),

@@ -149,7 +149,7 @@ impl AbductivePolicy for Held {
 }
 
 /// Reports that say what they are.
-struct Plain;
+pub(crate) struct Plain;
 
 impl Reports for Plain {
     fn text(&self, name: &str, finished: &AnyFinished, _: Option<&Narrative>) -> String {

@@ -1,4 +1,4 @@
-//! Who judges, opens and tells: the built-in rules, a program, or a language model.
+//! Who judges, opens and writes the report: the built-in rules, a program, or a language model.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -9,7 +9,7 @@ use eog::{
     command_identity,
 };
 use eog_evidence::{EvidencePolicy, Incident};
-use eog_llm::{Amounts, ConfigError, Notice, Recorded};
+use eog_llm::{ConfigError, Notice, Recorded};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, Material,
     ModelInfo, Narrative, Opening, Pack, PackError, Prompter,
@@ -22,7 +22,7 @@ use crate::controllers::AnyFinished;
 use crate::listener::Listener;
 use crate::run::RunError;
 
-/// Who judges, as far as options and settings say. Nothing has been asked or started.
+/// Who judges, according to options and settings. Nothing has been called or started.
 #[derive(Clone, Debug)]
 pub struct Chosen {
     /// What is set.
@@ -33,7 +33,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Reads the settings and makes sure of what they name, before anything is spent.
+    /// Reads the settings and checks what they name, before anything is spent.
     ///
     /// # Errors
     /// [`JudgeError`] says what does not fit, and what to do.
@@ -45,7 +45,7 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// The same without keys: for what is shown and never sent.
+    /// Like [`Chosen::choose`] without keys: for prompts that are shown and never sent.
     ///
     /// # Errors
     /// As for [`Chosen::choose`].
@@ -83,25 +83,20 @@ impl Chosen {
         idle.map(|idle| format!("{}: {}", idle.section(), idle.words())).collect()
     }
 
-    /// Whether anybody has said who judges.
+    /// Whether the user has chosen a policy.
     pub fn is_named(&self) -> bool {
         self.settings.names_policy
     }
 
-    /// The models, if any may be asked. Every answer is stored by the recorder before it is used;
-    /// what earlier runs have spent counts.
+    /// The models, if any are used. The recorder stores every answer before it is used; what earlier
+    /// runs have spent counts.
     fn models(&self, run: &ForRun<'_>) -> Result<Option<Models>, JudgeError> {
         let Some(pack) = &self.pack else { return Ok(None) };
         let listener = Arc::clone(&run.listener);
         let notice = Notice::new(move |line| listener.notice(line));
         let built = self.settings.llm.build_telling(&variables, Some(&notice));
         let built = built.map_err(unusable)?;
-        let spent = run.spent_before;
-        built.meter.charge(Amounts {
-            calls: spent.model_calls,
-            tokens: spent.tokens_in.saturating_add(spent.tokens_out),
-            micro_usd: spent.cost_micro_usd,
-        });
+        built.meter.charge(run.spent_before);
         let watch = Watch::default();
         let prompter = |models: Vec<Arc<dyn ChatModel>>| {
             let alone = models.len() == 1;
@@ -116,7 +111,7 @@ impl Chosen {
         Ok(Some(Models { explore, finalize, watch }))
     }
 
-    /// Who would ask, for prompts alone: none of its models can be called. None if nobody would.
+    /// Prompters whose models cannot be called, to render prompts. `None` if no model is used.
     ///
     /// # Errors
     /// [`JudgeError`] when settings of models do not fit.
@@ -136,7 +131,7 @@ impl Chosen {
 }
 
 impl Policies for Chosen {
-    /// Arguments of a program may hold secrets, and a ledger is passed on: they are only counted.
+    /// Arguments of a program may contain secrets, and ledgers are shared: they are only counted.
     fn name(&self) -> String {
         match (&self.settings.policy, self.arguments.len()) {
             (PolicyChoice::Evidence, _) => Evidence::NAME.to_owned(),
@@ -168,7 +163,7 @@ impl Policies for Chosen {
     }
 }
 
-/// The models, ready to be asked.
+/// The models, ready for use.
 struct Models {
     explore: Prompter,
     finalize: Prompter,
@@ -284,7 +279,7 @@ impl ChatModel for Announced {
     }
 }
 
-/// Askers whose models cannot be called.
+/// Prompters whose models cannot be called.
 pub struct Unarmed {
     /// Who would judge, and choose where to start.
     pub explore: Prompter,
@@ -292,7 +287,7 @@ pub struct Unarmed {
     pub finalize: Prompter,
 }
 
-/// A model that is never asked.
+/// A model that is never called.
 struct Unasked(ModelInfo);
 
 impl ChatModel for Unasked {
@@ -304,12 +299,12 @@ impl ChatModel for Unasked {
         &'a self,
         _request: &'a ChatRequest,
     ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
-        let never = ChatError::new(&self.0.name, ChatErrorKind::NotRecorded, "nothing is sent");
+        let never = ChatError::new(&self.0.name, ChatErrorKind::NotRecorded, "no calls are made");
         Box::pin(std::future::ready(Err(never)))
     }
 }
 
-/// The words of the prompts: a shipped pack, or a folder.
+/// The templates of the prompts: a shipped pack, or a folder.
 ///
 /// # Errors
 /// [`JudgeError`] when there is no such pack, or its templates cannot be used.
@@ -323,27 +318,27 @@ pub fn pack(prompts: Option<&Path>) -> Result<Pack, JudgeError> {
     pack.map_err(|error| JudgeError::Choice(match error {
         PackError::UnknownPack { name, known } => format!(
             "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
-             {known}, and `eog prompt export {name}` makes such a folder"
+             {known}, and `eog prompt export {name}` creates such a folder"
         ),
         PackError::Unreadable { path, .. } if !path.exists() => format!(
-            "--prompts {}: there is no such folder; `eog prompt export FOLDER` makes one",
+            "--prompts {}: there is no such folder; `eog prompt export FOLDER` creates one",
             path.display()
         ),
         error => format!("--prompts: {error}"),
     }))
 }
 
-/// Variables of the environment. Those that are empty count as absent.
+/// Environment variables. Empty ones count as absent.
 pub fn variables(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
 fn unusable(error: ConfigError) -> JudgeError {
-    JudgeError::Choice(format!("{error}; `eog doctor` says what is set"))
+    JudgeError::Choice(format!("{error}; `eog doctor` checks the configuration"))
 }
 
-/// Why a program cannot be started, said at once rather than once for each entity. It is not run.
+/// Why a program cannot be started, reported once instead of for each entity. It is not run.
 pub fn no_program(program: &OsStr) -> Option<String> {
     let path = Path::new(program);
     let is_found = if path.components().count() > 1 {
