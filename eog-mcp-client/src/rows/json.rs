@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::row::{MAX_FIELD, MAX_ROWS, Read, Row};
-use crate::client::connection::ToolAnswer;
+use crate::connection::ToolAnswer;
 
 /// Longest texts of all rows of one answer together, in bytes: a field above the rows is told once for
 /// each of them.

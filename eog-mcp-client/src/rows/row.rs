@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 /// Most rows that are taken from one answer.
-pub(in crate::client) const MAX_ROWS: usize = 10_000;
+pub(crate) const MAX_ROWS: usize = 10_000;
 
 /// Longest text kept of one field, in bytes.
 pub(super) const MAX_FIELD: usize = 16 << 10;
 
 /// Named fields, each a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::client) struct Row(pub(super) BTreeMap<String, String>);
+pub(crate) struct Row(pub(super) BTreeMap<String, String>);
 
 impl Row {
-    pub(in crate::client) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
@@ -31,7 +31,7 @@ impl Row {
 
 /// Rows, and how many were too many.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::client) struct Read {
-    pub(in crate::client) rows: Vec<Row>,
-    pub(in crate::client) left_out: usize,
+pub(crate) struct Read {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) left_out: usize,
 }
