@@ -4,10 +4,10 @@ use std::fmt::Display;
 use std::path::Path;
 
 use eog::{CallRecorder, Journal, SideFile, SideRecord, StopReason, Usage};
+use eog_report::clean::clean_line;
 
 use crate::error::CliError;
 use crate::investigate::AnyEngine;
-use crate::report;
 
 /// Where a run leaves its traces, and what earlier runs have left.
 pub(crate) struct Beside {
@@ -75,7 +75,7 @@ pub(crate) fn last_stop(journal: &Path, entries: u64) -> Option<StopReason> {
         Ok(records) => records.records,
         Err(error) => {
             let line = format!("eog: it is not known why the last run ended: {error}");
-            eprintln!("{}", report::clean_line(&line));
+            eprintln!("{}", clean_line(&line));
             return None;
         }
     };
@@ -91,6 +91,6 @@ pub(crate) fn last_stop(journal: &Path, entries: u64) -> Option<StopReason> {
 /// Says what an interrupted write cost.
 pub(crate) fn say_cut(path: &Path, cut: Option<impl Display>) {
     if let Some(cut) = cut {
-        eprintln!("{}", report::clean_line(&format!("eog: {}: {cut}", path.display())));
+        eprintln!("{}", clean_line(&format!("eog: {}: {cut}", path.display())));
     }
 }

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use eog_llm::{Check, CheckStatus};
+use eog_report::clean::clean;
 
 use crate::args::{By, Doctor, PolicyChoice};
 use crate::error::{CliError, Exit};
+use crate::files;
 use crate::judge::{self, variables};
 use crate::settings::Settings;
-use crate::{files, report};
 
 /// Says what is set and what is missing. Asks nobody.
 pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
@@ -93,7 +94,7 @@ impl Lines {
             Mark::Wrong => "WRONG  ",
         };
         self.is_wrong |= mark == Mark::Wrong;
-        let (what, detail) = (report::clean(what), report::clean(detail));
+        let (what, detail) = (clean(what), clean(detail));
         let _ = writeln!(self.text, "{word}  {what}: {detail}");
     }
 }

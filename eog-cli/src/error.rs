@@ -6,10 +6,9 @@ use eog::{JournalError, MemoryError, RecordError, SideError};
 use eog_eval::EvalError;
 use eog_evidence::{BundleError, StartError};
 use eog_mcp::client::SourceError;
+use eog_report::clean::{clean, clean_line};
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
-
-use crate::report::{clean, clean_line};
 
 /// How the command ends. Documented in `eog investigate --help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::error::{CliError, Exit};
 use crate::investigate::{self, Work};
 use crate::judge::Judge;
 use crate::onward::Onward;
-use crate::{report, travel};
+use crate::{course, travel};
 
 /// `eog fork`.
 pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
@@ -47,8 +47,8 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
 /// What the command line changes, and nothing that it leaves as it was.
 fn changes(arguments: &Fork, judge: &Judge, ledger: &Ledger) -> ForkChanges {
     let policy = judge.is_named().then(|| judge.name());
-    let judge = || report::judge_at(ledger, arguments.at).map(str::to_owned);
-    let config = report::config_at(ledger, arguments.at)
+    let judge = || course::judge_at(ledger, arguments.at).map(str::to_owned);
+    let config = course::config_at(ledger, arguments.at)
         .map(|before| (before, changed(arguments, policy.as_ref(), before)))
         .filter(|(before, after)| *before != after)
         .map(|(_, after)| Config { policy: policy.clone().or_else(judge), ..after });

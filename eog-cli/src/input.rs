@@ -6,11 +6,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use eog::{CallRecorder, Digest, Usage};
+use eog_report::clean::clean_line;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CliError;
 use crate::investigate::runtime;
-use crate::report;
 
 /// How much of the beginning and of the end of a file is compared, beside its size.
 const COMPARED: u64 = 256 << 10;
@@ -73,7 +73,7 @@ impl Files {
                  judged stays as it was; what follows rests on the files as they are now",
                 folder.display()
             );
-            eprintln!("{}", report::clean_line(&line));
+            eprintln!("{}", clean_line(&line));
         }
         Ok(())
     }

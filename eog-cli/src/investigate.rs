@@ -9,7 +9,9 @@ use eog::{
     ContextContract, Engine, EntryBody, Finished, Journal, Ledger, RecordError, StopReason, Usage,
     Window,
 };
-use eog_prompts::{Finalizer, Material, Narrative, Opening};
+use eog_prompts::{Finalizer, Opening};
+use eog_report::clean::{clean, clean_line};
+use eog_report::{Narrative, Report, narrate};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
@@ -24,7 +26,6 @@ use crate::judge::{Judge, Models};
 use crate::memory::Memory;
 use crate::onward::{self, CutShort, Onward};
 use crate::progress::Progress;
-use crate::report::{self, Report};
 use crate::source::{self, Source};
 
 /// `eog investigate`.
@@ -226,8 +227,8 @@ impl Work<'_> {
             Some(then) if then != now => Err(CliError::Usage(format!(
                 "this investigation began with {} as the judge, but now it would be {}; name the \
                  same",
-                report::clean(then),
-                report::clean(&now)
+                clean(then),
+                clean(&now)
             ))),
             _ => Ok(()),
         }
@@ -285,12 +286,12 @@ impl Work<'_> {
         finalizer: &Finalizer,
         finished: &Finished,
     ) -> Result<(Narrative, bool), CliError> {
-        let material = Material::of(&finished.machine);
+        let diagnosis = finished.diagnosis();
         Ok(runtime()?.block_on(async {
             tokio::select! {
                 biased;
-                () = interrupted() => (eog_prompts::narrate(&material), true),
-                finalized = finalizer.finalize(&material) => (finalized.narrative, false),
+                () = interrupted() => (narrate(&diagnosis), true),
+                finalized = finalizer.finalize(&diagnosis) => (finalized.narrative, false),
             }
         }))
     }
@@ -375,8 +376,8 @@ pub(crate) fn tell(
     told: Told,
     onward: Onward<'_>,
 ) -> Result<Exit, CliError> {
-    let mut report = Report::of_run(name, &finished);
-    report.spent.usage += told.spent_after;
+    let mut report = crate::told::report_of_run(name, &finished);
+    report.diagnosis.spent.usage += told.spent_after;
     if let Some(narrative) = told.narrative {
         report.narrative = narrative;
     }
@@ -393,14 +394,14 @@ pub(crate) fn tell(
     if let Some(folder) = &running.out {
         let ledger = finished.ledger().to_json_lines();
         outputs.push(files::write(folder, "ledger.jsonl", &ledger));
-        outputs.push(files::write(folder, "agent_output.json", &report::agent_output(&report)));
-        outputs.push(files::write(folder, "graph.dot", &report::dot(&report)));
-        outputs.push(files::write(folder, "report.md", &report::markdown(&report)));
+        outputs.push(files::write(folder, "agent_output.json", &eog_report::agent_output(&report)));
+        outputs.push(files::write(folder, "graph.dot", &eog_report::dot(&report)));
+        outputs.push(files::write(folder, "report.md", &eog_report::markdown(&report)));
     }
     let outputs = files::all(outputs);
     if let Some(error) = &finished.side_error {
         let line = format!("eog: figures of this run are missing beside the journal: {error}");
-        eprintln!("{}", report::clean_line(&line));
+        eprintln!("{}", clean_line(&line));
     }
     if let (true, false, Some(command)) = (is_stored, running.quiet, next) {
         onward::say(&command);
@@ -410,7 +411,7 @@ pub(crate) fn tell(
         StopReason::Cancelled => Exit::Interrupted,
         _ if told.cut_short == Some(CutShort::Interrupted) => Exit::Interrupted,
         _ if report.nothing_was_decided() => Exit::Failed,
-        _ if report.is_diagnosed() => Exit::Diagnosed,
+        _ if report.diagnosis.is_diagnosed() => Exit::Diagnosed,
         _ => Exit::Inconclusive,
     })
 }
@@ -418,10 +419,10 @@ pub(crate) fn tell(
 /// The report in one of the formats.
 pub(crate) fn render(report: &Report, format: Format) -> String {
     match format {
-        Format::Text => report::text(report, files::terminal_width()),
-        Format::Json => report::json(report),
-        Format::Dot => report::dot(report),
-        Format::Mermaid => report::mermaid(report),
+        Format::Text => eog_report::text(report, files::terminal_width()),
+        Format::Json => eog_report::json(report),
+        Format::Dot => eog_report::dot(report),
+        Format::Mermaid => eog_report::mermaid(report),
     }
 }
 

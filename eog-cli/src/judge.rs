@@ -14,11 +14,12 @@ use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
     ModelInfo, Opening, Pack, PackError, Prompter,
 };
+use eog_report::clean::{clean, clean_line};
 
 use crate::args::{By, Judging, PolicyChoice};
+use crate::course;
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::report;
 use crate::settings::Settings;
 use crate::watch::Watch;
 
@@ -59,7 +60,7 @@ impl Judge {
             judge.settings.llm.build(&variables).map_err(unusable)?;
             for idle in judge.settings.llm.idle_models().iter().filter(|it| it.meant.is_some()) {
                 let line = format!("eog: note: {}: {}", idle.section(), idle.words());
-                eprintln!("{}", report::clean_line(&line));
+                eprintln!("{}", clean_line(&line));
             }
         }
         Ok(judge)
@@ -190,13 +191,13 @@ impl Judge {
     /// Refuses to let somebody else judge than the ledger names, if it names anybody.
     pub(crate) fn must_be_that_of(&self, ledger: &eog::Ledger, at: u64) -> Result<(), CliError> {
         let now = self.name();
-        match report::judge_at(ledger, at) {
+        match course::judge_at(ledger, at) {
             Some(judge) if judge != now => Err(CliError::Usage(format!(
                 "in this ledger {} judges, but now {} would; name the same with --policy (and its \
                  --policy-arg, or its --model), or have another judge from an entry on with \
                  `eog fork` and its --policy",
-                report::clean(judge),
-                report::clean(&now)
+                clean(judge),
+                clean(&now)
             ))),
             _ => Ok(()),
         }

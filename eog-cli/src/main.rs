@@ -2,6 +2,7 @@
 
 mod args;
 mod beside;
+mod course;
 mod doctor;
 mod dry_run;
 mod error;
@@ -18,12 +19,13 @@ mod onward;
 mod progress;
 mod prompt;
 mod reasoning;
-mod report;
 mod schema;
 mod settings;
+mod shell;
 mod simulate;
 mod source;
 mod stress;
+mod told;
 mod tool;
 mod travel;
 mod watch;

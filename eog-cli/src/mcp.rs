@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
+use eog_report::clean::clean_line;
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
 use crate::judge::Judge;
-use crate::report::clean_line;
-use judged::{Judged, Rendered};
+use judged::{InWords, Judged};
 
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let judge = Judge::choose(&serve.judging)?;
     let limits = serve.calls.limits(&judge.settings.policy, serve.policy_timeout);
     let judged = Arc::new(Judged::new(judge, limits));
-    let server = Server::open(settings(serve), judged, Arc::new(Rendered::default()))?;
+    let server = Server::open(settings(serve), judged, Arc::new(InWords))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

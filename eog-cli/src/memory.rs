@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use eog::{AbductivePolicy, DecisionMemory, MemoryFigures, Remembering, Usage};
+use eog_report::clean::clean_line;
 
 use crate::error::CliError;
-use crate::report;
 
 /// The memory of a run, if it has one.
 pub(crate) struct Memory(Option<DecisionMemory>);
@@ -39,7 +39,7 @@ impl Memory {
         if let Some(error) = memory.first_write_error() {
             let count = counted(figures.unstored, "decision");
             let line = format!("eog: {count} could not be kept in memory: {error}");
-            eprintln!("{}", report::clean_line(&line));
+            eprintln!("{}", clean_line(&line));
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use eog::{BudgetKind, Finished, StopReason};
+use eog_report::clean::clean_line;
 
 use crate::args::{By, PolicyChoice, Running};
 use crate::judge::Judge;
-use crate::report::{clean_line, quoted};
+use crate::shell::quoted;
 
 /// What an investigation was made from and is stored in.
 #[derive(Clone, Copy)]

@@ -6,9 +6,8 @@ use std::time::Duration;
 use eog::{BoxFuture, Event, EventStream, QuestionKind};
 use eog_llm::Notice;
 use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
+use eog_report::clean::{clean, clean_line};
 use indicatif::{ProgressBar, ProgressStyle};
-
-use crate::report::{clean, clean_line};
 
 /// A spinner that says what is going on; silent when standard error is no terminal.
 pub(crate) struct Progress {

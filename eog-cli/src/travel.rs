@@ -4,18 +4,18 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use eog::travel::{Parting, Unjudged};
+use eog::travel::Unjudged;
 use eog::{
-    CallRecorder, Controller, EntityId, Entry, EntryBody, Finished, Journal, Ledger, Output,
-    StopReason, Usage,
+    CallRecorder, Controller, EntityId, Finished, Journal, Ledger, Output, StopReason, Usage,
 };
+use eog_report::Report;
+use eog_report::page::paragraphs;
 
 use crate::args::{Calls, Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit};
 use crate::judge::{Judge, Models};
 use crate::progress::Progress;
-use crate::report::{self, Report};
-use crate::{beside, files, investigate};
+use crate::{beside, files, investigate, told};
 
 /// The most bytes of a ledger that are read.
 const MAX_LEDGER_BYTES: u64 = 4 << 30;
@@ -24,16 +24,16 @@ const MAX_LEDGER_BYTES: u64 = 4 << 30;
 pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
     let (path, ledger) = read(&arguments.ledger)?;
     let finished = restore(&path, &ledger)?;
-    let report = Report::new(name_of(&path), &finished);
+    let report = Report::new(name_of(&path), finished.diagnosis());
     let exit = if report.nothing_was_decided() {
         Exit::Failed
-    } else if report.is_diagnosed() {
+    } else if report.diagnosis.is_diagnosed() {
         Exit::Diagnosed
     } else {
         Exit::Inconclusive
     };
     if arguments.entries {
-        files::print(&report::entries(&ledger, files::terminal_width()))?;
+        files::print(&eog_report::entries(&ledger, files::terminal_width()))?;
         return Ok(exit);
     }
     if matches!(arguments.format, Format::Text) {
@@ -70,12 +70,12 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
         None => {}
         Some(Unjudged::Unknown) => return Err(unusable(unevaluated(&ledger, &entity))),
         Some(why) => {
-            files::print(&report::not_judged(&entity, &why, files::terminal_width()))?;
+            files::print(&told::not_judged(&entity, &why, files::terminal_width()))?;
             return Ok(Exit::Diagnosed);
         }
     }
-    let report = Report::new(name_of(&path), &restore(&path, &ledger)?);
-    files::print(&report::explanation(&report, &explanation, files::terminal_width()))?;
+    let diagnosis = restore(&path, &ledger)?.diagnosis();
+    files::print(&told::explanation(&diagnosis, &explanation, files::terminal_width()))?;
     Ok(Exit::Diagnosed)
 }
 
@@ -100,73 +100,16 @@ pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
     let (first_path, first) = read(&arguments.first)?;
     let (second_path, second) = read(&arguments.second)?;
     let difference = eog::travel::diff(&first, &second);
-    let mut lines: Vec<(&str, String)> = Vec::new();
-    for setting in &difference.settings {
-        lines.push(("", format!("{}: {} | {}", setting.name, setting.first, setting.second)));
-    }
-    if difference.other_case {
-        lines.push(("", "the cases differ: topology, window, alerts or seeds".to_owned()));
-    }
-    match &difference.parting {
-        Parting::Never if difference.is_none() => {
-            lines.push(("", "the ledgers are equal".to_owned()));
-        }
-        Parting::Never => lines.push(("", "what happened is the same".to_owned())),
-        Parting::OneGoesOn { shared, first: longer } => {
-            let longer = if *longer { "the first" } else { "the second" };
-            lines.push(("", format!("the same for {shared} entries; {longer} goes on")));
-            lines.extend(kinship(&first, &second, *shared).map(|words| ("", words)));
-        }
-        Parting::At { first: a, second: b } => {
-            lines.push(("", format!("they part at entry {}", a.seq)));
-            lines.push(("  first:  ", describe(a)));
-            lines.push(("  second: ", describe(b)));
-            lines.extend(kinship(&first, &second, a.seq).map(|words| ("", words)));
-        }
-    }
+    let mut lines = told::difference(&difference, &first, &second);
     let concluded = |path: &Path, ledger: &Ledger| {
-        let report = Report::new(name_of(path), &restore(path, ledger)?);
-        Ok::<_, CliError>(report::in_one_line(&report))
+        let report = Report::new(name_of(path), restore(path, ledger)?.diagnosis());
+        Ok::<_, CliError>(report.in_one_line())
     };
     let (a, b) = (concluded(&first_path, &first)?, concluded(&second_path, &second)?);
     lines.push(("first:  ", a));
     lines.push(("second: ", b));
-    files::print(&report::paragraphs(&lines, files::terminal_width()))?;
+    files::print(&paragraphs(&lines, files::terminal_width()))?;
     Ok(Exit::Diagnosed)
-}
-
-/// What each of two ledgers has to say of itself if it becomes a fork at this entry.
-fn kinship(first: &Ledger, second: &Ledger, seq: u64) -> impl Iterator<Item = String> {
-    let forked = |name: &str, ledger: &Ledger, other: &Ledger, others_name: &str| {
-        let fork = report::forks(ledger).into_iter().find(|fork| fork.at + 1 == seq)?;
-        // The parent may have gone on since.
-        let of_other = other.entries().iter().any(|entry| entry.hash == fork.parent);
-        let of = if of_other { format!(" of {others_name}") } else { String::new() };
-        let words = report::clean(&fork.in_words()).into_owned();
-        Some(format!("{name} is a fork{of} {words}"))
-    };
-    let a = forked("the first", first, second, "the second");
-    let b = forked("the second", second, first, "the first");
-    a.into_iter().chain(b)
-}
-
-fn describe(entry: &Entry) -> String {
-    match &entry.body {
-        EntryBody::Evaluated(evaluation) => {
-            let told = evaluation.outcome.broadcast_to.len();
-            format!(
-                "{} is {}, {told} told: {}",
-                report::clean(evaluation.entity.as_str()),
-                evaluation.outcome.belief.label,
-                report::clean(&evaluation.outcome.belief.summary)
-            )
-        }
-        EntryBody::Observed(_) => "an observation".to_owned(),
-        EntryBody::Halted(_) => "a stop from outside".to_owned(),
-        EntryBody::Resumed => "going on after a stop".to_owned(),
-        EntryBody::Forked(_) => "a fork".to_owned(),
-        _ => "something else".to_owned(),
-    }
 }
 
 /// Reads a ledger, or the one in a folder. What a journal lacks at its end is said.

@@ -7,7 +7,7 @@
 //! - A [`Prompter`] asks a phase's question: it renders the prompt with secrets masked and untrusted
 //!   text kept in its place, asks a chain of models, checks each answer, and has it mended once.
 //! - [`LlmPolicy`] is the abductive policy: it asks [`phases::Explore`] about each packet.
-//! - [`narrate`] tells the result by rules, a [`Finalizer`] over a model: `docs/reports.md`.
+//! - A [`Finalizer`] has a model tell the result, and checks every statement: `docs/reports.md`.
 //!
 //! Nothing here reads a clock, draws a random number, or touches the network; files are read by
 //! [`Pack::load`] alone. Writing a policy and testing it with mocks: `docs/writing-a-policy.md`.
@@ -43,15 +43,10 @@ mod schema;
 mod sift;
 mod times;
 mod tokens;
-pub mod words;
 
 pub use ask::{AskLimits, Asked, Prompter};
 pub use condense::{CHUNK_TOKENS, Condensed, condense_packet};
-pub use finalize::{
-    AgentAlert, AgentEntity, AgentOutput, AgentPropagation, AlertExplained, Author, Citation,
-    Deviation, Finalized, Finalizer, Material, Moment, NARRATIVE_VERSION, NarratedEntity,
-    Narrative, Propagation, Refused, narrate,
-};
+pub use finalize::{Finalized, Finalizer};
 pub use mock::{MockModel, Reply};
 pub use model::{
     AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse,

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use eog::travel::Explanation;
 use eog::{AbductivePolicy, BoxFuture, Case, Finished, Limits, Window};
+use eog_core::Diagnosis;
 use eog_evidence::{Incident, open_case};
 use eog_mcp::server::{self, Policies, Reports, Run};
-use eog_prompts::{Material, Narrative};
+use eog_report::Narrative;
+use eog_report::page::plain;
 
 use crate::judge::{Judge, Models};
 use crate::progress::Progress;
-use crate::report::{self, Report};
+use crate::told;
 
 /// Whoever judges by the command line.
 pub(super) struct Judged {
@@ -51,12 +53,12 @@ impl OfRun {
         models.map_or(Ok(()), Models::must_be_recorded).map_err(|error| error.to_string())
     }
 
-    async fn told(&self, finished: &Finished) -> Result<Option<Arc<dyn Reports>>, String> {
+    async fn told(&self, finished: &Finished) -> Result<Option<Narrative>, String> {
         self.must_be_recorded()?;
         let Some(finalizer) = self.judge.finalizer(self.models.as_ref()) else { return Ok(None) };
-        let narrative = finalizer.finalize(&Material::of(&finished.machine)).await.narrative;
+        let narrative = finalizer.finalize(&finished.diagnosis()).await.narrative;
         self.must_be_recorded()?;
-        Ok(Some(Arc::new(Rendered { narrative: Some(narrative) })))
+        Ok(Some(narrative))
     }
 }
 
@@ -87,50 +89,16 @@ impl server::Judge for OfRun {
     fn tell<'a>(
         &'a self,
         finished: &'a Finished,
-    ) -> BoxFuture<'a, Result<Option<Arc<dyn Reports>>, String>> {
+    ) -> BoxFuture<'a, Result<Option<Narrative>, String>> {
         Box::pin(self.told(finished))
     }
 }
 
-/// The reports of this program, in the words of a model if there are any.
-#[derive(Default)]
-pub(super) struct Rendered {
-    narrative: Option<Narrative>,
-}
+/// The words of this program.
+pub(super) struct InWords;
 
-impl Rendered {
-    fn report(&self, name: &str, finished: &Finished) -> Report {
-        let mut report = Report::new(name.to_owned(), finished);
-        if let Some(narrative) = &self.narrative {
-            report.narrative = narrative.clone();
-        }
-        report
+impl Reports for InWords {
+    fn explanation(&self, diagnosis: &Diagnosis, explanation: &Explanation) -> String {
+        plain(&told::explanation(diagnosis, explanation, None))
     }
-}
-
-impl Reports for Rendered {
-    fn text(&self, name: &str, finished: &Finished) -> String {
-        plain(&report::text(&self.report(name, finished), None))
-    }
-
-    fn markdown(&self, name: &str, finished: &Finished) -> String {
-        report::markdown(&self.report(name, finished))
-    }
-
-    fn dot(&self, name: &str, finished: &Finished) -> String {
-        report::dot(&self.report(name, finished))
-    }
-
-    fn mermaid(&self, name: &str, finished: &Finished) -> String {
-        report::mermaid(&self.report(name, finished))
-    }
-
-    fn explanation(&self, name: &str, finished: &Finished, explanation: &Explanation) -> String {
-        plain(&report::explanation(&self.report(name, finished), explanation, None))
-    }
-}
-
-/// Without colours, which are for terminals.
-fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog::{
-    BoxFuture, ContextContract, ContextRequest, Controller, EntityId, EvidenceKind, EvidenceTime,
+    BoxFuture, ContextContract, ContextRequest, Diagnosis, EntityId, EvidenceKind, EvidenceTime,
     Failure, Finding, FindingContent, Label, LocalContext, Signal, Trend, Window,
 };
 use rmcp::model::{ElicitRequest, ElicitResult, ElicitationAction};
@@ -31,9 +31,10 @@ pub(super) struct Gap {
 
 /// Entities that were put off with nothing to cite, by name, without those that somebody was asked
 /// about already.
-pub(super) fn gaps(controller: &Controller, asked: &BTreeSet<EntityId>) -> Vec<Gap> {
-    controller
-        .beliefs()
+pub(super) fn gaps(diagnosis: &Diagnosis, asked: &BTreeSet<EntityId>) -> Vec<Gap> {
+    diagnosis
+        .beliefs
+        .iter()
         .filter(|(entity, belief)| {
             belief.label == Label::Defer && belief.evidence.is_empty() && !asked.contains(*entity)
         })
@@ -42,9 +43,9 @@ pub(super) fn gaps(controller: &Controller, asked: &BTreeSet<EntityId>) -> Vec<G
 }
 
 /// The questions that may still be asked.
-pub(super) fn questions(controller: &Controller, people: &People) -> Vec<Gap> {
+pub(super) fn questions(diagnosis: &Diagnosis, people: &People) -> Vec<Gap> {
     let left = MAX_QUESTIONS.saturating_sub(people.asked.len());
-    gaps(controller, &people.asked).into_iter().take(left).collect()
+    gaps(diagnosis, &people.asked).into_iter().take(left).collect()
 }
 
 /// One question as a form with one field.

@@ -11,6 +11,8 @@ use eog::{
     Observation, Recovered, StopReason, Usage,
 };
 use eog_evidence::open_case;
+use eog_report::Report;
+use eog_report::page::plain;
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Investigated;
@@ -20,7 +22,7 @@ use super::error::Problem;
 use super::investigations::{Answers, Run, Work, unusable};
 use super::library::Loaded;
 use super::store::{Began, InvestigationId, Part};
-use super::{Judge, Reports, Run as Judged, Server};
+use super::{Judge, Run as Judged, Server};
 
 /// Policy calls of an investigation unless the caller says otherwise.
 const BUDGET: u64 = 200;
@@ -210,7 +212,7 @@ impl Server {
             return Ok(answers);
         }
         let controller = Controller::restore(ledger).map_err(|error| unusable(id, &error))?;
-        let open = ask::questions(&controller, &self.0.store.people(id));
+        let open = ask::questions(&controller.diagnosis(), &self.0.store.people(id));
         let is_open = |entity: &EntityId| open.iter().any(|gap| gap.entity == *entity);
         Ok(answers.into_iter().filter(|(entity, _)| is_open(entity)).collect())
     }
@@ -307,36 +309,31 @@ impl Course<'_> {
                 }
             })?,
         };
-        let reports = told.as_ref().unwrap_or(&self.server.0.reports);
-        self.server.end(self.id, &self.began.name, &finished, &**reports)
+        let mut report = Report::new(self.began.name.as_str(), finished.diagnosis());
+        report.narrative = told.unwrap_or(report.narrative);
+        self.server.end(self.id, &report, finished.ledger())
     }
 }
 
 impl Server {
     /// Stores the result. What cannot be stored is said beside it: the journal has it all.
-    fn end(
-        &self,
-        id: InvestigationId,
-        name: &str,
-        finished: &Finished,
-        reports: &dyn Reports,
-    ) -> Result<Run, Problem> {
+    fn end(&self, id: InvestigationId, report: &Report, ledger: &Ledger) -> Result<Run, Problem> {
         let store = &self.0.store;
-        let answer = Investigated::new(&id, name, finished);
+        let answer = Investigated::new(&id, report);
         let parts = [
-            (Part::Ledger, finished.ledger().to_json_lines()),
-            (Part::Report, reports.markdown(name, finished)),
-            (Part::Dot, reports.dot(name, finished)),
-            (Part::Mermaid, reports.mermaid(name, finished)),
+            (Part::Ledger, ledger.to_json_lines()),
+            (Part::Report, eog_report::markdown(report)),
+            (Part::Dot, eog_report::dot(report)),
+            (Part::Mermaid, eog_report::mermaid(report)),
         ];
         let stored: Result<(), Problem> = parts
             .iter()
             .try_for_each(|(part, text)| store.set_part(&id, *part, text))
             .and_then(|()| store.set_ended(&id, &answer.ended()));
-        if finished.stop == StopReason::Cancelled {
+        if report.stop == StopReason::Cancelled {
             return Err(Problem::Cancelled(Some(id)));
         }
-        let mut text = reports.text(name, finished);
+        let mut text = plain(&eog_report::text(report, None));
         text += &format!("\nInvestigation {id}: {}.", answer.stop);
         if answer.is_unfinished {
             text += " `resume` goes on with it.";
@@ -344,7 +341,7 @@ impl Server {
         if let Err(problem) = stored {
             text += &format!("\nThe result could not be stored: {problem}");
         }
-        let questions = ask::questions(&finished.machine, &store.people(&id));
+        let questions = ask::questions(&report.diagnosis, &store.people(&id));
         Ok(Run { id, answer, text, questions })
     }
 }

@@ -1,11 +1,8 @@
 //! Who opens, judges and tells the investigations of a server.
 
-use std::sync::Arc;
-
 use eog::{AbductivePolicy, BoxFuture, CallRecorder, Case, Finished, Limits, Usage, Window};
 use eog_evidence::{EvidencePolicy, Incident, open_case};
-
-use super::Reports;
+use eog_report::Narrative;
 
 /// Who judges the investigations of a server: makes one [`Judge`] for each run.
 ///
@@ -67,14 +64,14 @@ pub trait Judge: Send + Sync {
     }
 
     /// Looks at a run that has ended, and may tell its result in words of its own: then these take the
-    /// place of the server's [`Reports`]. Dropped when the call is cancelled.
+    /// place of those of the rules. Dropped when the call is cancelled.
     ///
     /// # Errors
     /// Why the result says nothing, in words for the caller, such as a key that was refused.
     fn tell<'a>(
         &'a self,
         finished: &'a Finished,
-    ) -> BoxFuture<'a, Result<Option<Arc<dyn Reports>>, String>> {
+    ) -> BoxFuture<'a, Result<Option<Narrative>, String>> {
         let _ = finished;
         Box::pin(std::future::ready(Ok(None)))
     }

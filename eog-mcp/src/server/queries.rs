@@ -21,7 +21,7 @@ impl Server {
         let shared = &self.0;
         let id = shared.store.find(&arguments.investigation)?;
         let entity = arguments::entity("explain", &arguments.entity)?;
-        let (began, finished) = self.standing(&id)?;
+        let (_, finished) = self.standing(&id)?;
         let case = self.same_judge(&id, finished.ledger())?;
         let recorder = CallRecorder::in_memory();
         let run = Run { recorder: &recorder, spent_before: Usage::default() };
@@ -36,8 +36,9 @@ impl Server {
             let others = meant(&finished, &entity);
             return Err(Problem::NeverEvaluated { id, entity, others });
         }
-        let text = shared.reports.explanation(&began.name, &finished, &explanation);
-        result(&Explained::new(&id, &finished, &explanation), text)
+        let diagnosis = finished.diagnosis();
+        let text = shared.reports.explanation(&diagnosis, &explanation);
+        result(&Explained::new(&id, &diagnosis, &explanation), text)
     }
 
     /// Where two investigations part. Blocks.
@@ -45,7 +46,7 @@ impl Server {
         let find = |text: &str| {
             let id = self.0.store.find(text)?;
             let (_, finished) = self.standing(&id)?;
-            Ok::<_, Problem>((Concluded::new(&id, &finished.machine), finished))
+            Ok::<_, Problem>((Concluded::new(&id, &finished.diagnosis()), finished))
         };
         let (first, a) = find(&arguments.first)?;
         let (second, b) = find(&arguments.second)?;

@@ -1,6 +1,7 @@
 //! Ledger, report and graph of each investigation, as resources.
 
 use eog::{EntryBody, Journal};
+use eog_report::Report;
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -137,12 +138,12 @@ impl Server {
             return Ok(Journal::read::<EntryBody>(store.journal(id))?.ledger.to_json_lines());
         }
         let (began, finished) = self.standing(id)?;
-        let reports = &self.0.reports;
+        let report = Report::new(began.name, finished.diagnosis());
         Ok(match part {
             Part::Ledger => finished.ledger().to_json_lines(),
-            Part::Report => reports.markdown(&began.name, &finished),
-            Part::Dot => reports.dot(&began.name, &finished),
-            Part::Mermaid => reports.mermaid(&began.name, &finished),
+            Part::Report => eog_report::markdown(&report),
+            Part::Dot => eog_report::dot(&report),
+            Part::Mermaid => eog_report::mermaid(&report),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! How two investigations compare.
 
 use eog::travel::Difference;
-use eog::{Controller, EntityId};
+use eog_core::{Diagnosis, EntityId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,13 +51,11 @@ pub(in crate::server) struct Concluded {
 }
 
 impl Concluded {
-    pub(in crate::server) fn new(id: &InvestigationId, controller: &Controller) -> Self {
-        let conclusion = controller.conclusion();
-        let explaining = conclusion.frontier.iter().filter(|group| !group.covers.is_empty());
+    pub(in crate::server) fn new(id: &InvestigationId, diagnosis: &Diagnosis) -> Self {
         Self {
             investigation: id.to_string(),
-            confidence: conclusion.confidence.to_string(),
-            origins: explaining.flat_map(|group| group.origins.clone()).collect(),
+            confidence: diagnosis.conclusion.confidence.to_string(),
+            origins: diagnosis.causes().flat_map(|group| group.origins.clone()).collect(),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Why an entity has its label.
 
 use eog::travel::{Again, Explanation, Part};
-use eog::{EntityId, Finished};
+use eog_core::{Diagnosis, EntityId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::store::InvestigationId;
-use super::evidence::{Cited, Step, cited, findings};
+use super::evidence::{Cited, Step, cited};
 use super::{MAX_LISTED, shorten, summary};
 
 /// Why an entity has its label.
@@ -61,10 +61,9 @@ struct HangsOn {
 impl Explained {
     pub(in crate::server) fn new(
         id: &InvestigationId,
-        finished: &Finished,
+        diagnosis: &Diagnosis,
         explanation: &Explanation,
     ) -> Self {
-        let findings = findings(&finished.machine);
         let belief = explanation.belief.as_ref();
         let evaluations = explanation.steps.iter().map(|step| Evaluated {
             entry: step.entry,
@@ -86,7 +85,7 @@ impl Explained {
             entity: explanation.entity.clone(),
             label: belief.map_or("never evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
-            evidence: belief.map(|belief| cited(&findings, belief)).unwrap_or_default(),
+            evidence: cited(diagnosis, belief),
             claims: belief
                 .iter()
                 .flat_map(|b| &b.claims)
