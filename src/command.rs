@@ -29,9 +29,9 @@ const EX_TEMPFAIL: i32 = 75;
 /// later may help, as when a service is busy: the failure is
 /// [transient](crate::Failure::transient), and the engine tries again as often as
 /// [`Limits::retry`](crate::Limits::retry) allows. The time-out is the engine's
-/// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and spans a question
-/// with its correction. When it strikes, or the investigation is cancelled, the program is killed, on Unix with every program
-/// that it started in its process group.
+/// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and covers a question with its
+/// correction. When it expires, or the investigation is cancelled, the program is killed, on Unix
+/// with every program that it started in its process group.
 ///
 /// ```
 /// use eog::CommandPolicy;

@@ -10,6 +10,7 @@ use std::fmt;
 use std::future::Future;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use eog_core::{
     AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, EntityId, Failure, QuestionKind,
@@ -221,6 +222,10 @@ impl<P: AbductivePolicy> AbductivePolicy for Remembering<P> {
             Ok(Answer { decision, usage, model, remembered })
         })
     }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.policy.timeout()
+    }
 }
 
 /// Questions of machines with questions of their own: those for whoever judges are remembered, those
@@ -241,6 +246,10 @@ where
                 Box::pin(self.memory.answer(&self.identity, question.key(), question, ask))
             }
         }
+    }
+
+    fn timeout(&self, question: &Q) -> Option<Duration> {
+        self.policy.timeout(question)
     }
 }
 

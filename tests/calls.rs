@@ -87,7 +87,7 @@ async fn a_call_that_waits_for_its_turn_does_not_time_out() {
     let policy = Busy::default();
     let limits = Limits {
         policy_calls: NonZeroU32::new(1),
-        policy_timeout: Duration::from_secs(2),
+        policy_timeout: Some(Duration::from_secs(2)),
         ..Limits::default()
     };
     let config = Config { concurrency: Concurrency::Window(number(8)), ..Config::default() };

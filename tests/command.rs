@@ -224,7 +224,7 @@ async fn endless_output_is_cut_off() {
 #[tokio::test]
 async fn a_program_that_never_ends_is_killed_at_the_time_out() {
     let script = Script::new("echo $$ > \"$1/pid\"; exec sleep 1000");
-    let limits = Limits { policy_timeout: Duration::from_secs(1), ..Limits::default() };
+    let limits = Limits { policy_timeout: Some(Duration::from_secs(1)), ..Limits::default() };
     let ended = Engine::new(MemoryContext::default(), script.policy())
         .with_limits(limits)
         .investigate(Config::default(), seeded(topology(""), ["db"]))
@@ -236,7 +236,7 @@ async fn a_program_that_never_ends_is_killed_at_the_time_out() {
 #[tokio::test]
 async fn what_the_program_started_is_killed_with_it() {
     let script = Script::new("sleep 1000 & echo $! > \"$1/pid\"; wait");
-    let limits = Limits { policy_timeout: Duration::from_secs(1), ..Limits::default() };
+    let limits = Limits { policy_timeout: Some(Duration::from_secs(1)), ..Limits::default() };
     let ended = Engine::new(MemoryContext::default(), script.policy())
         .with_limits(limits)
         .investigate(Config::default(), seeded(topology(""), ["db"]))

@@ -103,8 +103,11 @@ async fn nobody_has_to_listen() {
 async fn calls_that_take_too_long_are_failures() {
     let contract = Faulty::new(MemoryContext::default()).hang(Call::of("a"));
     let policy = Faulty::new(all_healthy()).hang(Call::of("b")).delay(Call::of("c"), seconds(2));
-    let limits =
-        Limits { context_timeout: seconds(7), policy_timeout: seconds(3), ..Limits::default() };
+    let limits = Limits {
+        context_timeout: seconds(7),
+        policy_timeout: Some(seconds(3)),
+        ..Limits::default()
+    };
     let started = tokio::time::Instant::now();
     let ended = Engine::new(contract, policy)
         .with_limits(limits)

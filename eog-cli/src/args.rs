@@ -87,14 +87,14 @@ pub(crate) enum Command {
     ///
     /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),
-    /// Show what language models are told: the templates of each phase, and their forms of answer.
+    /// Show the prompts for language models: the templates of each phase and its form of answer.
     #[command(subcommand)]
     Prompt(Prompt),
     /// Measure how good it is on incidents whose causes are known.
     Eval(Eval),
     /// Write the snapshot of an incident that its ground truth describes, with noise.
     Simulate(Simulate),
-    /// Say what is set and what is missing for language models, without asking any.
+    /// Check the configuration of policies and language models, without making any calls.
     Doctor(Doctor),
     /// Serve agents over MCP: investigations, and the tools of `eog tool`.
     Mcp(Mcp),
@@ -151,9 +151,9 @@ pub(crate) struct Investigate {
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Ask nobody and write nothing: print the packets of the entities it would start from, the
-    /// first prompt of a language model with its exact number of tokens, and an upper bound for
-    /// everything after it.
+    /// Make no calls; write no files. Print the packets of the entities to start from, the first
+    /// prompt for a language model with its exact number of tokens, and an upper bound for the
+    /// whole investigation.
     #[arg(long, conflicts_with = "journal")]
     pub(crate) dry_run: bool,
 
@@ -205,8 +205,8 @@ pub(crate) struct Running {
     #[command(flatten)]
     pub(crate) judging: Judging,
 
-    /// Longest time for one attempt of a policy call, in seconds: 120, or 900 for a language model,
-    /// whose requests have a time-out of their own (llm.timeout_s in eog.toml).
+    /// Time-out for one attempt at a policy call, in seconds. Default: 120; none for a language
+    /// model, since each request to it has its own time-out (llm.timeout_s in eog.toml).
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     policy_timeout: Option<Duration>,
 
@@ -220,8 +220,8 @@ pub(crate) struct Running {
     pub(crate) memory: Option<PathBuf>,
 
     /// Time after which no new evaluation is begun, in seconds from when the input is read,
-    /// the choice of where to start included. Those under way end first, which may take up to
-    /// --policy-timeout. Each run, resumed or forked, has a clock of its own.
+    /// the choice of where to start included. Those under way end first, which may take as long as
+    /// --policy-timeout and --retries allow. Each run, resumed or forked, has a clock of its own.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
 
@@ -241,8 +241,8 @@ pub(crate) struct Running {
 
 impl Running {
     /// How long things may take, how many may be under way, how often they are tried.
-    pub(crate) fn limits(&self, policy: &PolicyChoice, deadline: Option<Duration>) -> Limits {
-        Limits { deadline, ..self.pace.calls.limits(policy, self.policy_timeout) }
+    pub(crate) fn limits(&self, deadline: Option<Duration>) -> Limits {
+        Limits { deadline, ..self.pace.calls.limits(self.policy_timeout) }
     }
 
     /// When to begin nothing more, counted from when the input was read.
@@ -287,42 +287,25 @@ pub(crate) struct Calls {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     context_calls: Option<NonZeroU32>,
 
-    /// Further attempts after a failure that may pass, such as exit code 75 of a program, with
-    /// growing waits in between. A time-out and other failures are not tried again. For a language
-    /// model see llm.retries in eog.toml.
+    /// Retries after a transient failure, such as exit code 75 of a program, with growing delays in
+    /// between. Time-outs and other failures are not retried. For requests to a language model see
+    /// llm.retries in eog.toml.
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
 }
 
-/// What holds where nothing is said.
-impl Default for Calls {
-    fn default() -> Self {
-        Self { policy_calls: None, context_calls: None, retries: 2 }
-    }
-}
-
 impl Calls {
-    pub(crate) fn limits(&self, policy: &PolicyChoice, policy_timeout: Option<Duration>) -> Limits {
-        // Requests to models are tried again one by one, where it is known what may be.
-        let (retries, timeout) = match policy {
-            PolicyChoice::Llm => (0, LLM_TIMEOUT),
-            PolicyChoice::Evidence | PolicyChoice::Command(_) => (self.retries, POLICY_TIMEOUT),
-        };
-        let attempts = NonZeroU32::MIN.saturating_add(retries);
+    pub(crate) fn limits(&self, policy_timeout: Option<Duration>) -> Limits {
+        let attempts = NonZeroU32::MIN.saturating_add(self.retries);
         Limits {
             context_calls: self.context_calls,
             policy_calls: self.policy_calls,
-            policy_timeout: policy_timeout.unwrap_or(timeout),
+            policy_timeout,
             retry: Retry { attempts, ..Retry::default() },
             ..Limits::default()
         }
     }
 }
-
-/// Longest time for one attempt of a policy call.
-const POLICY_TIMEOUT: Duration = Duration::from_secs(120);
-/// The same with a language model: several requests, waits between them, a correction, fallbacks.
-const LLM_TIMEOUT: Duration = Duration::from_secs(900);
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]

@@ -1,4 +1,4 @@
-//! `eog doctor`: what is set, and what is missing.
+//! `eog doctor`: what is configured, and what is missing.
 
 use std::fmt::Write as _;
 
@@ -11,14 +11,14 @@ use crate::files;
 use crate::judge::{self, variables};
 use crate::settings::Settings;
 
-/// Says what is set and what is missing. Asks nobody.
+/// Says what is configured and what is missing. Makes no calls.
 pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     let settings = Settings::load(&arguments.judging)?;
     let mut lines = Lines::default();
     lines.good("version", concat!("eog ", env!("CARGO_PKG_VERSION")));
     match &settings.file {
         Some(path) => lines.good("settings", &path.display().to_string()),
-        None => lines.good("settings", "no eog.toml; options and variables alone"),
+        None => lines.good("settings", "no eog.toml; only options and variables"),
     }
     let who = |by| if by == By::Model { "the model" } else { "the built-in rules" };
     let policy = match &settings.policy {
@@ -47,9 +47,9 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
     } else {
         let models = match settings.llm.model {
             Some(_) => {
-                "one is named, and not asked: --policy llm, or policy = \"llm\", has it judge"
+                "one is set but not used: set --policy llm, or policy = \"llm\", to let it judge"
             }
-            None => "none is set, and none is needed: --model names one",
+            None => "none is set and none is needed; --model sets one",
         };
         lines.good("models", models);
         lines.checks(settings.llm.check_idle_names());
@@ -90,8 +90,8 @@ impl Lines {
     fn add(&mut self, mark: Mark, what: &str, detail: &str) {
         let word = match mark {
             Mark::Good => "ok     ",
-            Mark::Doubtful => "look at",
-            Mark::Wrong => "WRONG  ",
+            Mark::Doubtful => "warning",
+            Mark::Wrong => "ERROR  ",
         };
         self.is_wrong |= mark == Mark::Wrong;
         let (what, detail) = (clean(what), clean(detail));

@@ -1,4 +1,4 @@
-//! `--dry-run`: what would be asked, and what that may take at most.
+//! `--dry-run`: what would be asked, and the most that it could use.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use crate::judge::Judge;
 use crate::source::Source;
 use crate::{files, investigate};
 
-/// A model is shown its answer once, to mend it.
+/// A model may correct its answer once.
 const TRIES: u64 = 2;
 
-/// Prints packets and the first prompt. Nobody is asked.
+/// Prints packets and the first prompt. Makes no calls.
 pub(crate) fn run(
     judge: &Judge,
     source: &Source,
@@ -23,10 +23,10 @@ pub(crate) fn run(
     start: &Start,
 ) -> Result<Exit, CliError> {
     let packets = packets(source, case)?;
-    let mut text = String::from("Nothing is asked: this is a dry run.\n");
+    let mut text = String::from("Dry run: no calls are made.\n");
     let _ = writeln!(
         text,
-        "\nWindow {} to {}: {}\nWhere it would start by the built-in rules: {}.",
+        "\nWindow {} to {}: {}\nEntities to start from, by the built-in rules: {}.",
         case.window.start(),
         case.window.end(),
         clean(&case.bootstrap.window_reason),
@@ -49,7 +49,7 @@ pub(crate) fn run(
     Ok(Exit::Diagnosed)
 }
 
-/// The packets of the entities to start from, as they are before anybody was judged.
+/// The packets of the entities to start from, before any entity has been judged.
 fn packets(source: &Source, case: &Case) -> Result<Vec<ContextPacket>, CliError> {
     let runtime = investigate::runtime()?;
     let packet = |seed: &eog::Seed| {
@@ -60,7 +60,7 @@ fn packets(source: &Source, case: &Case) -> Result<Vec<ContextPacket>, CliError>
             visit: 1,
             changed_neighbours: std::collections::BTreeSet::new(),
         };
-        // A context that cannot be had is a recorded failure in a run, too.
+        // In a run, a context that cannot be fetched is a recorded failure.
         let context = runtime.block_on(source.contract.get_context(&request));
         ContextPacket {
             entity: seed.entity.clone(),
@@ -92,7 +92,7 @@ fn first_prompt(
     let tokens = counter.request(&request);
     let how = match counter.encoding() {
         Some(encoding) => format!("counted with {encoding}"),
-        None => "estimated, for the tokenizer of the model is not known".to_owned(),
+        None => "estimated, because the tokenizer of the model is unknown".to_owned(),
     };
     let mut text = format!("\nFIRST PROMPT to {}: {tokens} tokens, {how}\n", model.info().name);
     write_request(&mut text, &request);
@@ -113,7 +113,7 @@ fn write_request(text: &mut String, request: &ChatRequest) {
     }
 }
 
-/// What everything may take at most, whatever the models answer.
+/// The most that everything can use, whatever the models answer.
 fn bound(
     judge: &Judge,
     explore: &Prompter,
@@ -129,6 +129,7 @@ fn bound(
         PolicyChoice::Evidence | PolicyChoice::Command(_) => 0,
     };
     let finalized = u64::from(judge.settings.finalize == By::Model);
+    let reports = if finalized == 1 { "report" } else { "reports" };
     let questions = judged * chain(explore) + finalized * chain(finalize);
     let calls = questions.saturating_mul(TRIES);
     let most = [explore, finalize].map(|prompter| {
@@ -139,18 +140,19 @@ fn bound(
     let tokens = calls.saturating_mul(most[0].max(most[1]));
     let budget = &judge.settings.llm.budget;
     let mut text = format!(
-        "\nUPPER BOUND for all that follows: {judged} judgements of {entities} entities (--budget {}, \
-         at most {visits} visits each), {finalized} telling, {calls} requests with corrections and \
-         fallbacks, {tokens} tokens.\n",
+        "\nUPPER BOUND for the whole investigation: {judged} judgements of {entities} entities \
+         (--budget {}, at most {visits} visits each), {finalized} {reports}, {calls} requests \
+         including corrections and fallbacks, {tokens} tokens.\n",
         start.budget
     );
     if judge.settings.bootstrap == By::Model {
-        text += "The model also chooses where to start: window, events and changes page by page.\n";
+        text += "In addition, the model chooses where to start: the window, then events and changes \
+                 page by page.\n";
     }
     let mut limits = Vec::new();
     limits.extend(budget.calls.map(|calls| format!("{calls} requests")));
     limits.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
     limits.extend(budget.usd.map(|usd| format!("{usd} USD")));
-    let _ = writeln!(text, "The limits set end it before that: {}.", limits.join(", "));
+    let _ = writeln!(text, "Limits that end it earlier: {}.", limits.join(", "));
     text
 }

@@ -456,13 +456,11 @@ fn drive(
 ) -> Result<Finished, CliError> {
     let (events, mut stream) = eog::events();
     let (handle, controls) = eog::handle();
-    let Work { running, judge, progress, .. } = work;
+    let Work { running, progress, .. } = work;
     // Choosing where to start has taken its part.
     let left = running.deadline().map(|after| after.saturating_sub(work.since.elapsed()));
-    let engine = engine
-        .with_limits(running.limits(&judge.settings.policy, left))
-        .with_events(events)
-        .with_controls(controls);
+    let engine =
+        engine.with_limits(running.limits(left)).with_events(events).with_controls(controls);
     let engine = match running.speculation() {
         Some(speculation) => engine.with_speculation(speculation),
         None => engine,

@@ -1,4 +1,4 @@
-//! Who judges, opens and tells: the built-in rules, a program, or a language model.
+//! Who judges, opens and writes the report: the built-in rules, a program, or a language model.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -9,7 +9,7 @@ use eog::{
     command_identity,
 };
 use eog_evidence::EvidencePolicy;
-use eog_llm::{Amounts, ConfigError, Recorded};
+use eog_llm::{ConfigError, Recorded};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
     ModelInfo, Opening, Pack, PackError, Prompter,
@@ -26,14 +26,14 @@ use crate::watch::Watch;
 /// What a ledger calls the built-in rules.
 const EVIDENCE: &str = "evidence";
 
-/// Who judges, as far as the command line and the settings say. Nothing has been asked or started.
+/// Who judges, according to the command line and the settings. Nothing has been called or started.
 pub(crate) struct Judge {
     pub(crate) settings: Settings,
     arguments: Vec<OsString>,
     pack: Option<Arc<Pack>>,
 }
 
-/// The models, ready to be asked.
+/// The models, ready for use.
 pub(crate) struct Models {
     explore: Prompter,
     finalize: Prompter,
@@ -41,19 +41,19 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    /// The budget that did not allow a call, if one was not allowed.
+    /// The budget that prevented a call, if any did.
     pub(crate) fn over_budget(&self) -> Option<BudgetKind> {
         self.watch.over_budget()
     }
 
-    /// Refuses what came of recorded traffic that lacks an answer: it says nothing of the models.
+    /// Rejects the result if recorded traffic lacked an answer: it says nothing about the models.
     pub(crate) fn must_be_recorded(&self) -> Result<(), CliError> {
         self.watch.missed().map_or(Ok(()), |missed| Err(CliError::NotRecorded(missed)))
     }
 }
 
 impl Judge {
-    /// Reads the settings and makes sure of what they name, before anything is spent.
+    /// Reads the settings and checks what they name, before anything is spent.
     pub(crate) fn choose(judging: &Judging) -> Result<Self, CliError> {
         let judge = Self::outline(judging)?;
         if judge.settings.asks_models() {
@@ -66,7 +66,7 @@ impl Judge {
         Ok(judge)
     }
 
-    /// The same without keys: for what is shown and never sent.
+    /// Like [`Self::choose`] without keys: for prompts that are shown and never sent.
     pub(crate) fn outline(judging: &Judging) -> Result<Self, CliError> {
         let settings = Settings::load(judging)?;
         if let PolicyChoice::Command(program) = &settings.policy
@@ -84,7 +84,7 @@ impl Judge {
         Ok(Self { settings, arguments: judging.policy_arg.clone(), pack })
     }
 
-    /// What a ledger calls whoever judges. Arguments may hold secrets, and a ledger is passed on.
+    /// The name of the policy in a ledger. Arguments may contain secrets, and ledgers are shared.
     pub(crate) fn name(&self) -> String {
         match (&self.settings.policy, self.arguments.len()) {
             (PolicyChoice::Evidence, _) => EVIDENCE.to_owned(),
@@ -97,12 +97,12 @@ impl Judge {
         }
     }
 
-    /// Whether anybody has said who judges.
+    /// Whether the user has chosen a policy.
     pub(crate) fn is_named(&self) -> bool {
         self.settings.names_policy
     }
 
-    /// What decides the answers of the policy besides the packet.
+    /// What determines the answers of the policy besides the packet.
     pub(crate) fn identity(&self, case: &Case) -> Result<String, CliError> {
         Ok(match &self.settings.policy {
             // The version of all crates of this project.
@@ -118,8 +118,8 @@ impl Judge {
         })
     }
 
-    /// The models, if any may be asked. Every answer is stored by the recorder before it is used;
-    /// what earlier runs have spent counts.
+    /// The models, if any are used. The recorder stores every answer before it is used; what earlier
+    /// runs have spent counts.
     pub(crate) fn models(
         &self,
         recorder: &CallRecorder,
@@ -130,11 +130,7 @@ impl Judge {
         let notice = progress.notice();
         let built = self.settings.llm.build_telling(&variables, notice.as_ref());
         let built = built.map_err(unusable)?;
-        built.meter.charge(Amounts {
-            calls: spent_before.model_calls,
-            tokens: spent_before.tokens_in.saturating_add(spent_before.tokens_out),
-            micro_usd: spent_before.cost_micro_usd,
-        });
+        built.meter.charge(spent_before);
         let watch = Watch::default();
         let prompter = |models: Vec<Arc<dyn ChatModel>>| {
             let alone = models.len() == 1;
@@ -148,7 +144,7 @@ impl Judge {
         Ok(Some(Models { explore, finalize, watch }))
     }
 
-    /// Who would ask, for prompts alone: none of its models can be called. None if nobody would.
+    /// Prompters whose models cannot be called, to render prompts. `None` if no model is used.
     pub(crate) fn unarmed(&self) -> Result<Option<Unarmed>, CliError> {
         let Some(pack) = &self.pack else { return Ok(None) };
         let llm = &self.settings.llm;
@@ -176,25 +172,25 @@ impl Judge {
         }
     }
 
-    /// Who chooses where to start, if a model does.
+    /// What chooses where to start, if a model does.
     pub(crate) fn opening(&self, models: Option<&Models>) -> Option<Opening> {
         let models = models.filter(|_| self.settings.bootstrap == By::Model)?;
         Some(Opening::new(Arc::new(models.explore.clone())))
     }
 
-    /// Who tells the result, if a model does.
+    /// What writes the report, if a model does.
     pub(crate) fn finalizer(&self, models: Option<&Models>) -> Option<Finalizer> {
         let models = models.filter(|_| self.settings.finalize == By::Model)?;
         Some(Finalizer::new(models.finalize.clone()))
     }
 
-    /// Refuses to let somebody else judge than the ledger names, if it names anybody.
+    /// Rejects a policy other than the one that the ledger names, if it names one.
     pub(crate) fn must_be_that_of(&self, ledger: &eog::Ledger, at: u64) -> Result<(), CliError> {
         let now = self.name();
         match course::judge_at(ledger, at) {
             Some(judge) if judge != now => Err(CliError::Usage(format!(
-                "in this ledger {} judges, but now {} would; name the same with --policy (and its \
-                 --policy-arg, or its --model), or have another judge from an entry on with \
+                "the policy of this ledger is {}, but now it would be {}; give the same --policy (and \
+                 its --policy-arg, or its --model), or change the policy from an entry on with \
                  `eog fork` and its --policy",
                 clean(judge),
                 clean(&now)
@@ -204,13 +200,13 @@ impl Judge {
     }
 }
 
-/// Askers whose models cannot be called.
+/// Prompters whose models cannot be called.
 pub(crate) struct Unarmed {
     pub(crate) explore: Prompter,
     pub(crate) finalize: Prompter,
 }
 
-/// A model that is never asked.
+/// A model that is never called.
 struct Unasked(ModelInfo);
 
 impl ChatModel for Unasked {
@@ -222,12 +218,12 @@ impl ChatModel for Unasked {
         &'a self,
         _request: &'a ChatRequest,
     ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
-        let never = ChatError::new(&self.0.name, ChatErrorKind::NotRecorded, "nothing is sent");
+        let never = ChatError::new(&self.0.name, ChatErrorKind::NotRecorded, "no calls are made");
         Box::pin(std::future::ready(Err(never)))
     }
 }
 
-/// The words of the prompts: a shipped pack, or a folder.
+/// The templates of the prompts: a shipped pack, or a folder.
 pub(crate) fn pack(prompts: Option<&Path>) -> Result<Pack, CliError> {
     let Some(prompts) = prompts else { return Ok(Pack::sre()) };
     let name = prompts.to_str().filter(|name| !name.contains(['/', '\\']) && !prompts.is_dir());
@@ -238,27 +234,27 @@ pub(crate) fn pack(prompts: Option<&Path>) -> Result<Pack, CliError> {
     pack.map_err(|error| CliError::Usage(match error {
         PackError::UnknownPack { name, known } => format!(
             "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
-             {known}, and `eog prompt export {name}` makes such a folder"
+             {known}, and `eog prompt export {name}` creates such a folder"
         ),
         PackError::Unreadable { path, .. } if !path.exists() => format!(
-            "--prompts {}: there is no such folder; `eog prompt export FOLDER` makes one",
+            "--prompts {}: there is no such folder; `eog prompt export FOLDER` creates one",
             path.display()
         ),
         error => format!("--prompts: {error}"),
     }))
 }
 
-/// Variables of the environment. Those that are empty count as absent.
+/// Environment variables. Empty ones count as absent.
 pub(crate) fn variables(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
 pub(crate) fn unusable(error: ConfigError) -> CliError {
-    CliError::Usage(format!("{error}; `eog doctor` says what is set"))
+    CliError::Usage(format!("{error}; `eog doctor` checks the configuration"))
 }
 
-/// Why a program cannot be started, said at once rather than once for each entity. It is not run.
+/// Why a program cannot be started: reported once instead of for each entity. It is not run.
 pub(crate) fn no_program(program: &OsStr) -> Option<String> {
     let path = Path::new(program);
     let is_found = if path.components().count() > 1 {

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.map(|address| http(serve, address)).transpose()?;
     let judge = Judge::choose(&serve.judging)?;
-    let limits = serve.calls.limits(&judge.settings.policy, serve.policy_timeout);
+    let limits = serve.calls.limits(serve.policy_timeout);
     let judged = Arc::new(Judged::new(judge, limits));
     let server = Server::open(settings(serve), judged, Arc::new(InWords))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

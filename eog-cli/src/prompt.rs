@@ -1,4 +1,4 @@
-//! `eog prompt`: what language models are told.
+//! `eog prompt`: the prompts for language models.
 
 use std::fmt::Write as _;
 
@@ -80,8 +80,7 @@ fn export(arguments: &Export) -> Result<Exit, CliError> {
         if path.symlink_metadata().is_ok() {
             return Err(CliError::Input {
                 path,
-                reason: "it is there already, and nothing is replaced; name another folder"
-                    .to_owned(),
+                reason: "it exists already and is not replaced; choose another folder".to_owned(),
             });
         }
     }
@@ -91,7 +90,7 @@ fn export(arguments: &Export) -> Result<Exit, CliError> {
     let count = pack.texts().count();
     let folder = folder.display();
     files::print(&format!(
-        "{count} templates are in {folder}; use them with --prompts {folder}\n"
+        "{count} templates written to {folder}; use them with --prompts {folder}\n"
     ))?;
     Ok(Exit::Diagnosed)
 }

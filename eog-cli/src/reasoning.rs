@@ -1,4 +1,4 @@
-//! A language model that judges reasons, for `eog eval itbench --judge`.
+//! A language model that scores reasons, for `eog eval itbench --judge`.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ enum Score {
     Right,
 }
 
-/// A model that judges, ready to be asked.
+/// A model that scores, ready for use.
 pub(crate) struct ModelJudge {
     name: String,
     prompter: Prompter,
@@ -75,8 +75,8 @@ pub(crate) struct ModelJudge {
 }
 
 impl ModelJudge {
-    /// The model that the options name, if they name one. No other takes its place: scores of
-    /// different judges do not compare.
+    /// The model that the options name, if they name one. It has no fallbacks: scores of
+    /// different judges are not comparable.
     pub(crate) fn choose(options: &OfJudge, progress: &Progress) -> Result<Option<Self>, CliError> {
         let Some(name) = options.judge.clone() else { return Ok(None) };
         let judging = Judging {
@@ -99,7 +99,8 @@ impl ModelJudge {
     }
 }
 
-/// The words are no part of a pack that users change: a score must mean the same for everybody.
+/// The templates are not part of a pack, which users can change: a score must mean the same for
+/// everybody.
 fn pack() -> Result<Pack, CliError> {
     let system = include_str!("templates/judge_reasoning.system.hbs");
     let user = include_str!("templates/judge_reasoning.user.hbs");

@@ -1,4 +1,4 @@
-//! `eog.toml` and the environment: settings that the command line does not give.
+//! `eog.toml` and the environment: settings beside the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use serde::Deserialize;
 use crate::args::{By, Judging, PolicyChoice, parse_policy};
 use crate::error::CliError;
 
-/// Requests to models in one investigation, if nobody sets a limit.
+/// Maximum number of requests to models in one investigation, if no limit is set.
 const DEFAULT_MODEL_CALLS: u64 = 500;
-/// The most bytes of a file with settings.
+/// Maximum size of a settings file.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What is set, by whoever comes first: options, variables, the file.
+/// The settings, in order of precedence: options, variables, the file.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// The file that was read, if there was one.
     pub(crate) file: Option<PathBuf>,
     pub(crate) policy: PolicyChoice,
-    /// Whether anybody but the built-in default says who judges.
+    /// Whether the policy is set explicitly.
     pub(crate) names_policy: bool,
     pub(crate) bootstrap: By,
     pub(crate) finalize: By,
@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) llm: LlmConfig,
 }
 
-/// The file, as it is written.
+/// The file as written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -40,7 +40,7 @@ struct File {
 }
 
 impl Settings {
-    /// Reads the file and the variables, and puts the options before them.
+    /// Reads the file and the variables; the options take precedence.
     pub(crate) fn load(options: &Judging) -> Result<Self, CliError> {
         Self::with(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
@@ -77,13 +77,13 @@ impl Settings {
         })
     }
 
-    /// What a ledger calls the models that judge.
+    /// The name of the models that judge, in a ledger.
     pub(crate) fn llm_name(&self) -> String {
         let chain = self.llm.explore_chain().unwrap_or_default();
         format!("llm:{}", chain.join(","))
     }
 
-    /// What is wrong with options for language models where none is asked: they would be left out
+    /// What is wrong with options for language models if none is used: they would be ignored
     /// silently.
     pub(crate) fn idle_options(&self, options: &Judging) -> Option<String> {
         let given = [
@@ -106,14 +106,14 @@ impl Settings {
         };
         let (has, them) = if idle.len() == 1 { ("has", "it") } else { ("have", "them") };
         Some(format!(
-            "{} {has} no effect, for {judge} and no language model is asked: have one judge \
-             (--policy llm, --model), open (--bootstrap model) or tell (--finalize model), or leave \
-             {them} out",
+            "{} {has} no effect, because {judge} and no language model is used: let one judge \
+             (--policy llm, --model), choose the start (--bootstrap model) or write the report \
+             (--finalize model), or omit {them}",
             idle.join(", ")
         ))
     }
 
-    /// Whether any model may be asked.
+    /// Whether any model may be called.
     pub(crate) fn asks_models(&self) -> bool {
         self.policy == PolicyChoice::Llm
             || self.bootstrap == By::Model
@@ -121,7 +121,7 @@ impl Settings {
     }
 }
 
-/// The section `[llm]`, with what options and variables say put before it.
+/// The section `[llm]`, overridden by options and variables.
 fn models(
     options: &Judging,
     env: &dyn Fn(&str) -> Option<String>,
@@ -148,7 +148,7 @@ fn models(
     llm
 }
 
-/// The file to read, if there is one. One that is named must be there.
+/// The file to read, if there is one. A file that is named must exist.
 fn find(
     options: &Judging,
     env: &dyn Fn(&str) -> Option<String>,
@@ -168,18 +168,18 @@ fn read(path: &Path) -> Result<File, CliError> {
     let unusable = |reason: String| CliError::Input { path: path.to_owned(), reason };
     let size = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
     if size > MAX_BYTES {
-        return Err(unusable(format!("it has {size} bytes, which are too many for settings")));
+        return Err(unusable(format!("it has {size} bytes, which is too large for settings")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
     toml::from_str(&text).map_err(|error| {
-        // The line itself may hold a key that somebody wrote there by mistake.
+        // The line may contain a key that was written there by mistake.
         let start = error.span().map_or(0, |span| span.start);
         let number = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
         let line = text.lines().nth(number - 1).unwrap_or_default();
         let message = eog_evidence::mask_text(error.message());
         let advice = if names_a_key(line) || message != error.message() {
-            ". Keys of providers do not belong into this file: key_env names a variable, key_file a \
-             file with the key"
+            ". Do not write keys of providers into this file: use key_env to name a variable, or \
+             key_file to name a file with the key"
         } else {
             ""
         };
@@ -187,7 +187,7 @@ fn read(path: &Path) -> Result<File, CliError> {
     })
 }
 
-/// Whether a line of TOML sets a field that is, by its name, a key or the like.
+/// Whether a line of TOML sets a field whose name suggests a key or another secret.
 fn names_a_key(line: &str) -> bool {
     let before_values = line.split('=').rev().skip(1);
     let fields = before_values.map(|before| {
@@ -250,7 +250,7 @@ mod tests {
         let limited = Judging { max_model_calls: Some(3), ..Judging::default() };
         let reason = settings(limited.clone(), &[], "").idle_options(&limited);
         let said = reason.expect("no model is asked");
-        assert!(said.starts_with("--max-model-calls has no effect, for the built-in rules judge"));
+        assert!(said.starts_with("--max-model-calls has no effect, because the built-in rules"));
         assert_eq!(settings(limited.clone(), &[], FILE).idle_options(&limited), None);
         let telling = Judging { finalize: Some(By::Model), ..limited };
         assert_eq!(settings(telling.clone(), &[], "").idle_options(&telling), None);

@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
         policy: Some(judge.name()),
         ..investigate::config(&arguments.start)
     };
-    let how = how(arguments, &judge);
+    let how = how(arguments);
     let (handle, controls) = eog::handle();
     let world = ContextAndPolicy { contract: source.contract, policy };
     let mut told = |step| progress.say(&words(step));
@@ -67,15 +67,14 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     }
 }
 
-fn how(arguments: &args::Stress, judge: &Judge) -> Stress {
-    let policy = &judge.settings.policy;
+fn how(arguments: &args::Stress) -> Stress {
     Stress {
         runs: arguments.runs,
         seed: arguments.seed,
         widths: arguments.width.clone(),
         max_delay: arguments.max_delay,
         max_shrink_runs: arguments.shrink_runs,
-        limits: arguments.calls.limits(policy, arguments.policy_timeout),
+        limits: arguments.calls.limits(arguments.policy_timeout),
         ..Stress::default()
     }
 }

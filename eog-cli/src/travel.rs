@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use eog::travel::Unjudged;
 use eog::{
-    CallRecorder, Controller, EntityId, Finished, Journal, Ledger, Output, StopReason, Usage,
+    CallRecorder, Controller, EntityId, Finished, Journal, Ledger, Limits, Output, StopReason,
+    Usage,
 };
 use eog_report::Report;
 use eog_report::page::paragraphs;
 
-use crate::args::{Calls, Diff, Explain, Format, Replay};
+use crate::args::{Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit};
 use crate::judge::{Judge, Models};
 use crate::progress::Progress;
@@ -56,12 +57,11 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let recorder = CallRecorder::in_memory();
     let models = judge.models(&recorder, Usage::default(), &Progress::start(true))?;
     let policy = judge.policy(models.as_ref(), case);
-    let limits = Calls::default().limits(&judge.settings.policy, None);
     let explained = investigate::runtime()?.block_on(eog::travel::explain(
         &ledger,
         &entity,
         Some(&*policy),
-        limits,
+        Limits::default(),
     ));
     models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
     let explanation = explained.map_err(|error| unusable(error.to_string()))?;

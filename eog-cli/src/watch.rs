@@ -1,12 +1,12 @@
-//! What calls to models ran into, for those who must know and are not told by an answer.
+//! Errors of model calls that the run must know about, beyond what answers say.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use eog::{BoxFuture, BudgetKind};
 use eog_prompts::{ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 
-/// Remembers what ends a run: the first miss in recorded traffic, a key that is refused where no other
-/// model can be asked, and the first budget that did not allow a call.
+/// Remembers what ends a run: the first miss in recorded traffic, a rejected key if no other model can
+/// be asked, and the first budget that prevented a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch(Arc<Mutex<Seen>>);
 
@@ -17,17 +17,17 @@ struct Seen {
 }
 
 impl Watch {
-    /// The same model, watched. `alone`: no other is asked when it has no answer.
+    /// Watches a model. `alone`: there is no fallback.
     pub(crate) fn over(&self, model: Arc<dyn ChatModel>, alone: bool) -> Arc<dyn ChatModel> {
         Arc::new(Watched { model, alone, watch: self.clone() })
     }
 
-    /// The first answer that a cassette did not give or keep, or a refused key, in words.
+    /// The first failed replay or recording of a cassette, or a rejected key, in words.
     pub(crate) fn missed(&self) -> Option<String> {
         self.seen().missed.clone()
     }
 
-    /// The first budget that did not allow a call.
+    /// The first budget that prevented a call.
     pub(crate) fn over_budget(&self) -> Option<BudgetKind> {
         self.seen().over_budget
     }
@@ -36,13 +36,14 @@ impl Watch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of an error. A miss then ends the run like a budget does that is used up: nobody
-    /// else is asked, and what was missed leaves no entry.
+    /// Notes an error. A miss then ends the run like a used-up budget: no further calls are made,
+    /// and the unanswered question leaves no entry.
     fn note(&self, error: ChatError, alone: bool) -> ChatError {
         let mut seen = self.seen();
         match error.kind {
             ChatErrorKind::NotAllowed if alone => {
-                let ended = format!("{error}; mend that and go on, nothing of it was recorded");
+                let ended =
+                    format!("{error}; fix this and try again; the failure was not recorded");
                 seen.missed.get_or_insert(ended);
                 ChatError { kind: ChatErrorKind::OverBudget(BudgetKind::ModelCalls), ..error }
             }

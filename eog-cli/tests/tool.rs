@@ -69,7 +69,7 @@ fn the_answer_is_json_in_the_documented_order() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let expected = "{\n  \"rows\": [\n    {\n      \"name\": \"cart-1\",\n      \"count\": 1\n    }\n  ],\n  \
         \"total\": 2,\n  \"offset\": 0,\n  \"limit\": 1,\n  \
-        \"left_out\": \"1 more row: ask again with offset 1\"\n}\n";
+        \"left_out\": \"1 more row; continue with offset 1\"\n}\n";
     assert_eq!(text(&output.stdout), expected);
     assert!(text(&output.stderr).contains("eog: note: the snapshot has no alerts"));
     let quiet = tool(folder.path(), "event_analysis", &["-q"]);
@@ -142,12 +142,12 @@ fn wrong_calls_say_what_would_be_right_and_how_it_ended() {
 fn a_limit_beyond_the_largest_is_said() {
     let folder = snapshot();
     let output = tool(folder.path(), "event_analysis", &["--limit", "2000"]);
-    let said = "eog: note: limit 2000: 1000 is the most, and as many are given\n";
+    let said = "eog: note: limit 2000 is too large; 1000 is used\n";
     assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
     assert_eq!(output.status.code(), Some(0));
     for flags in [&["--limit", "1000"][..], &["--limit", "2000", "--quiet"]] {
         let output = tool(folder.path(), "event_analysis", flags);
-        assert!(!text(&output.stderr).contains("is the most"), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains("is too large"), "{}", text(&output.stderr));
     }
 }
 

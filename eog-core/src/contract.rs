@@ -86,6 +86,15 @@ pub trait AbductivePolicy: Send + Sync {
     /// # Errors
     /// A [`Failure`] is recorded in the ledger and the investigation goes on.
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>>;
+
+    /// How long one attempt at a decision may take, if the policy knows better than the engine's
+    /// default. A limit that the user sets takes precedence.
+    ///
+    /// A policy that sends several requests for one decision, each with its own time-out, returns
+    /// [`Duration::MAX`]. A policy that wraps another one returns that one's value.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
 }
 
 macro_rules! forward_to_inner {
@@ -105,6 +114,10 @@ macro_rules! forward_to_inner {
                 packet: &'a ContextPacket,
             ) -> BoxFuture<'a, Result<Answer, Failure>> {
                 (**self).decide(packet)
+            }
+
+            fn timeout(&self) -> Option<Duration> {
+                (**self).timeout()
             }
         }
     )*};

@@ -1,6 +1,7 @@
 //! What is asked about one entity: for its context, then for a decision on it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::contract::{AbductivePolicy, BoxFuture, ContextContract, ContextRequest, Failure};
 use crate::digest::Digest;
@@ -85,5 +86,12 @@ impl<C: ContextContract, P: AbductivePolicy> Responder<Inquiry> for ContextAndPo
                 }
             }
         })
+    }
+
+    fn timeout(&self, question: &Inquiry) -> Option<Duration> {
+        match question {
+            Inquiry::Context(_) => None,
+            Inquiry::Decision(_) => self.policy.timeout(),
+        }
     }
 }

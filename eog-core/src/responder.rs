@@ -1,5 +1,7 @@
 //! Who answers the questions of a machine.
 
+use std::time::Duration;
+
 use crate::budget::Usage;
 use crate::contract::{BoxFuture, Failure};
 use crate::question::Question;
@@ -15,6 +17,12 @@ pub trait Responder<Q: Question>: Send + Sync {
         &'a self,
         question: &'a Q,
     ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>>;
+
+    /// How long one attempt at a policy question may take, if the responder knows better than the
+    /// engine's default; see [`AbductivePolicy::timeout`](crate::AbductivePolicy::timeout).
+    fn timeout(&self, _question: &Q) -> Option<Duration> {
+        None
+    }
 }
 
 impl<Q: Question, R: Responder<Q> + ?Sized> Responder<Q> for &R {
@@ -23,6 +31,10 @@ impl<Q: Question, R: Responder<Q> + ?Sized> Responder<Q> for &R {
         question: &'a Q,
     ) -> BoxFuture<'a, Result<Response<Q::Answer>, Failure>> {
         (**self).respond(question)
+    }
+
+    fn timeout(&self, question: &Q) -> Option<Duration> {
+        (**self).timeout(question)
     }
 }
 

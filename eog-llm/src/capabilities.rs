@@ -1,4 +1,4 @@
-//! What models take, by a table that configuration can change.
+//! What models accept, according to a table that configuration can override.
 
 use std::sync::LazyLock;
 
@@ -6,57 +6,57 @@ use serde::{Deserialize, Serialize};
 
 use crate::Prices;
 
-/// What a model takes. What it does not take is not sent.
+/// What a model accepts. What it does not accept is not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// Tokens of prompt and answer together.
+    /// Maximum tokens of prompt and answer together.
     pub context_tokens: u32,
-    /// Tokens of the longest answer.
+    /// Maximum tokens of an answer.
     pub max_output_tokens: u32,
-    /// The encoding to count with; empty counts by a cautious default.
+    /// The encoding to count with. If empty, a cautious default is used.
     pub tokenizer: String,
     /// Whether a temperature is accepted.
     pub temperature: bool,
     /// Whether a seed is accepted.
     pub seed: bool,
-    /// How far answers can be held to a schema.
+    /// How far the provider enforces a schema.
     pub structured_output: StructuredOutput,
-    /// Whether an effort of the reasoning is accepted.
+    /// Whether a reasoning effort is accepted.
     pub reasoning_effort: bool,
-    /// What tokens cost, if it is known.
+    /// What tokens cost, if known.
     pub prices: Option<Prices>,
 }
 
-/// How far answers can be held to a schema.
+/// How far a provider enforces the schema of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StructuredOutput {
-    /// The provider holds the answer to the schema.
+    /// The provider enforces the schema.
     Strict,
-    /// The provider sees to it that the answer is JSON; the schema is told in the prompt.
+    /// The provider ensures that the answer is JSON; the prompt contains the schema.
     JsonObject,
-    /// The schema is told in the prompt.
+    /// The prompt contains the schema.
     None,
 }
 
-/// How long a model shall reason.
+/// How much a model should reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReasoningEffort {
-    /// Hardly.
+    /// As little as possible.
     Minimal,
     /// A little.
     Low,
     /// Some.
     Medium,
-    /// Long.
+    /// A lot.
     High,
 }
 
-/// Changes to what the table says of a model. What is not given stays.
+/// Overrides of the table for one model. What is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CapabilityChanges {
@@ -77,7 +77,7 @@ pub struct CapabilityChanges {
 }
 
 impl Capabilities {
-    /// What the table that comes with the crate says of a model, `provider/model`.
+    /// What the table of this crate says about a model, `provider/model`.
     ///
     /// ```
     /// use eog_llm::{Capabilities, StructuredOutput};
@@ -112,7 +112,7 @@ impl Capabilities {
         self
     }
 
-    /// Where not even the first rule of the table says anything.
+    /// What applies where no rule of the table says anything.
     fn unknown() -> Self {
         Self {
             context_tokens: 8192,

@@ -1,4 +1,4 @@
-//! The section `[llm]` of `eog.toml`, and what is built from it.
+//! The section `[llm]` of `eog.toml`, and the models built from it.
 
 mod build;
 mod check;
@@ -10,6 +10,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use eog_core::Budget;
 use eog_prompts::{ChatModel, ModelInfo};
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +18,10 @@ pub use check::{Check, CheckStatus};
 pub use idle::IdleModel;
 
 use crate::provider::parse;
-use crate::{
-    Budget, Capabilities, CapabilityChanges, CassetteMode, Meter, Prices, ReasoningEffort,
-};
+use crate::{Capabilities, CapabilityChanges, CassetteMode, Meter, Prices, ReasoningEffort};
 
-/// The section `[llm]` of `eog.toml`: which models are asked, where they are, and what may be spent.
-/// `docs/models.md` explains it.
+/// The section `[llm]` of `eog.toml`: which models to use, their addresses, and the budget. See
+/// `docs/models.md`.
 ///
 /// ```
 /// use eog_llm::LlmConfig;
@@ -39,41 +38,41 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlmConfig {
-    /// The model that explores, `provider/model`.
+    /// The model for everything but finalizing, `provider/model`.
     pub model: Option<String>,
-    /// The model that finalizes; the one that explores, if not given.
+    /// The model for finalizing; [`Self::model`] if not given.
     pub finalize_model: Option<String>,
-    /// Models that are asked, in this order, when the first has no answer.
+    /// Models to ask, in this order, when the first gives no usable answer.
     pub fallbacks: Vec<String>,
-    /// The seed, for models that take one; 0 if not given.
+    /// The seed, for models that accept one; 0 if not given.
     pub seed: Option<u64>,
-    /// How long models shall reason that take such a setting.
+    /// How much to reason, for models that accept such a setting.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// The longest time of one attempt, in seconds; 120 if not given.
+    /// Time-out of one attempt, in seconds; 120 if not given.
     pub timeout_s: Option<f64>,
-    /// The longest time to connect, in seconds; 10 if not given.
+    /// Time-out of one connection attempt, in seconds; 10 if not given.
     pub connect_timeout_s: Option<f64>,
-    /// Further attempts after failures that may pass; 2 if not given.
+    /// Retries after transient failures; 2 if not given.
     pub retries: Option<u32>,
-    /// The longest response, in bytes; 8 MiB if not given.
+    /// Maximum length of a response, in bytes; 8 MiB if not given.
     pub max_response_bytes: Option<usize>,
-    /// What is particular to a provider, by its name.
+    /// Settings of providers, by name.
     pub providers: BTreeMap<String, ProviderConfig>,
-    /// What is particular to a model, by `provider/model`.
+    /// Settings of models, by `provider/model`.
     pub models: BTreeMap<String, ModelConfig>,
     /// Limits for each provider that has none of its own.
     pub limits: LimitConfig,
-    /// What may be spent, all models together.
+    /// The budget of all models together.
     pub budget: BudgetConfig,
     /// A file with recorded traffic.
     pub cassette: Option<CassetteConfig>,
 }
 
-/// What is particular to a provider.
+/// Settings of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// Where it is, up to and without `chat/completions`.
+    /// Its address, up to but not including `chat/completions`.
     pub base_url: Option<String>,
     /// The environment variable with the key.
     pub key_env: Option<String>,
@@ -83,45 +82,45 @@ pub struct ProviderConfig {
     pub limits: Option<LimitConfig>,
 }
 
-/// What is particular to a model.
+/// Settings of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// Where it is, if not where its provider is.
+    /// Its address, if not that of its provider.
     pub base_url: Option<String>,
     /// The environment variable with the key, if not that of the provider.
     pub key_env: Option<String>,
     /// The file with the key, if not that of the provider.
     pub key_file: Option<PathBuf>,
-    /// How long it shall reason.
+    /// How much it should reason.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// Changes to what the table says of the model.
+    /// Overrides of the capabilities in the table.
     pub capabilities: CapabilityChanges,
     /// What tokens cost.
     pub prices: Option<Prices>,
 }
 
-/// How much is asked for in a minute, and at once.
+/// Rate limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitConfig {
     /// Requests in any minute.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// Tokens in any minute, those of the longest possible answers included.
+    /// Tokens in any minute, including those of the longest possible answers.
     pub tokens_per_minute: Option<NonZeroU64>,
-    /// Requests under way at once.
+    /// Concurrent requests.
     pub concurrent: Option<NonZeroU32>,
 }
 
-/// What may be spent.
+/// The section `budget`: what may be spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetConfig {
-    /// Requests, failed ones included.
+    /// Requests, including failed ones.
     pub calls: Option<u64>,
-    /// Tokens, read and written.
+    /// Tokens, input and output.
     pub tokens: Option<u64>,
-    /// US dollars. All models need prices then.
+    /// US dollars. Requires the prices of all models.
     pub usd: Option<f64>,
 }
 
@@ -131,18 +130,18 @@ pub struct BudgetConfig {
 pub struct CassetteConfig {
     /// The file.
     pub path: PathBuf,
-    /// What is done with it.
+    /// How it is used.
     pub mode: CassetteMode,
 }
 
-/// What is built from the configuration.
+/// The models of a configuration.
 #[derive(Clone)]
 pub struct Models {
-    /// The models for everything but finalizing: the first is asked first.
+    /// The models for everything but finalizing, in the order in which they are asked.
     pub explore: Vec<Arc<dyn ChatModel>>,
-    /// The models for finalizing.
+    /// The models for finalizing, likewise.
     pub finalize: Vec<Arc<dyn ChatModel>>,
-    /// What all of them spend. Charge it with what the runs have spent that are resumed.
+    /// Counts what all of them spend. Charge it with the usage of the runs that are resumed.
     pub meter: Meter,
 }
 
@@ -162,7 +161,7 @@ impl<F: Fn(&str) -> Option<String>> Env for F {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}; {advice}")]
 pub struct ConfigError {
-    /// What it is about: a model, or a key of the configuration.
+    /// The model or the key of the configuration that is wrong.
     pub place: String,
     /// What is wrong.
     pub reason: String,
@@ -181,19 +180,19 @@ impl ConfigError {
 }
 
 impl LlmConfig {
-    /// The models that explore, by name, in the order in which they are asked.
+    /// The names of the models for everything but finalizing, in the order in which they are asked.
     ///
     /// # Errors
     /// [`ConfigError`] if no model is configured.
     pub fn explore_chain(&self) -> Result<Vec<&str>, ConfigError> {
         let model = self.model.as_deref().ok_or_else(|| {
-            let advice = "set --model provider/name, or model in the section [llm]";
+            let advice = "set --model PROVIDER/NAME, or `model` in the section [llm]";
             ConfigError::new("llm.model", "no model is configured", advice)
         })?;
         Ok(self.chain(model))
     }
 
-    /// The models that finalize, by name, in the order in which they are asked.
+    /// The names of the models for finalizing, in the order in which they are asked.
     ///
     /// # Errors
     /// Those of [`Self::explore_chain`].
@@ -214,7 +213,7 @@ impl LlmConfig {
         chain
     }
 
-    /// What a model takes, by the table and the configuration.
+    /// What a model accepts, according to the table and the configuration.
     pub fn capabilities(&self, model: &str) -> Capabilities {
         let known = Capabilities::of(model);
         let Some(given) = self.models.get(model) else { return known };
@@ -222,10 +221,10 @@ impl LlmConfig {
         Capabilities { prices, ..known.with(&given.capabilities) }
     }
 
-    /// What must be known of a model to write a prompt for it. No key is needed for that.
+    /// The properties of a model that are needed to write a prompt for it. Needs no key.
     ///
     /// # Errors
-    /// [`ConfigError`] for a name that is none of a model.
+    /// [`ConfigError`] for an invalid name or time-out.
     pub fn info(&self, model: &str) -> Result<ModelInfo, ConfigError> {
         parse(model)?;
         let capabilities = self.capabilities(model);
@@ -234,19 +233,21 @@ impl LlmConfig {
             context_tokens: capabilities.context_tokens,
             max_output_tokens: capabilities.max_output_tokens,
             tokenizer: capabilities.tokenizer,
+            timeout: Some(self.timeout()?),
         })
     }
 
     fn budget(&self) -> Result<Budget, ConfigError> {
-        let micro_usd = self.budget.usd.map(|usd| match usd {
+        let cost_micro_usd = self.budget.usd.map(|usd| match usd {
             0.0..=1e9 => Ok((usd * 1e6).floor() as u64),
             _ => Err(ConfigError::new(
                 "llm.budget.usd",
-                format!("{usd} is no amount of money"),
+                format!("{usd} is not an amount of money"),
                 "write US dollars, such as 2.50",
             )),
         });
         let BudgetConfig { calls, tokens, .. } = self.budget;
-        Ok(Budget { calls, tokens, micro_usd: micro_usd.transpose()? })
+        let cost_micro_usd = cost_micro_usd.transpose()?;
+        Ok(Budget { model_calls: calls, tokens, cost_micro_usd, ..Budget::default() })
     }
 }

@@ -1,60 +1,24 @@
-//! Hard budgets: what a call may cost at most is set aside before it is made.
+//! Hard budgets: the most that a call may cost is reserved before it is made.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use eog_core::{BoxFuture, BudgetKind};
+use eog_core::{BoxFuture, Budget, BudgetKind, Usage};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo, TokenUsage,
 };
 
 use crate::{ConfigError, Prices, tokens};
 
-/// Amounts that are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Amounts {
-    /// Requests that were sent, failed ones included.
-    pub calls: u64,
-    /// Tokens read and written.
-    pub tokens: u64,
-    /// Millionths of a US dollar.
-    pub micro_usd: u64,
-}
-
-impl Amounts {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            calls: self.calls.saturating_add(other.calls),
-            tokens: self.tokens.saturating_add(other.tokens),
-            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
-        }
-    }
-
-    fn minus(self, other: Self) -> Self {
-        Self {
-            calls: self.calls.saturating_sub(other.calls),
-            tokens: self.tokens.saturating_sub(other.tokens),
-            micro_usd: self.micro_usd.saturating_sub(other.micro_usd),
-        }
-    }
-}
-
-/// How much may be spent at most. What is not limited is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Budget {
-    /// Requests.
-    pub calls: Option<u64>,
-    /// Tokens, read and written.
-    pub tokens: Option<u64>,
-    /// Millionths of a US dollar.
-    pub micro_usd: Option<u64>,
-}
-
-/// Counts what models spend together. Clones count together.
+/// Counts what all models use, and refuses requests that might exceed the budget. Clones share
+/// their counts.
+///
+/// It enforces the limits of model calls, tokens and cost. The controller enforces hops.
 ///
 /// ```
-/// use eog_llm::{Budget, Meter};
-/// let meter = Meter::new(Budget { calls: Some(100), ..Budget::default() });
-/// assert_eq!(meter.spent().calls, 0);
+/// use eog_core::Budget;
+/// use eog_llm::Meter;
+/// let meter = Meter::new(Budget { model_calls: Some(100), ..Budget::default() });
+/// assert_eq!(meter.spent().model_calls, 0);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
@@ -64,13 +28,13 @@ pub struct Meter {
 
 #[derive(Debug, Default)]
 struct Counts {
-    spent: Amounts,
-    /// Set aside for calls under way.
-    reserved: Amounts,
+    spent: Usage,
+    /// Reserved for calls in progress.
+    reserved: Usage,
 }
 
 impl Meter {
-    /// A meter with this budget, and nothing spent.
+    /// A meter with this budget and nothing spent.
     pub fn new(budget: Budget) -> Self {
         Self { budget, counts: Arc::default() }
     }
@@ -80,53 +44,32 @@ impl Meter {
         self.budget
     }
 
-    /// What was spent, without calls under way.
-    pub fn spent(&self) -> Amounts {
+    /// What was spent, without calls in progress. Failed requests count as calls.
+    pub fn spent(&self) -> Usage {
         self.counts().spent
     }
 
-    /// Counts what was spent elsewhere, such as by the runs that this one resumes.
-    pub fn charge(&self, amounts: Amounts) {
-        let mut counts = self.counts();
-        counts.spent = counts.spent.plus(amounts);
+    /// Adds what was spent elsewhere, such as by the runs that this one resumes.
+    pub fn charge(&self, usage: Usage) {
+        self.counts().spent += usage;
     }
 
-    /// Sets amounts aside, or says what they do not fit.
-    fn reserve(&self, most: Amounts) -> Result<Reservation<'_>, (BudgetKind, String)> {
+    /// Reserves the most that a call can use, or says which limit it might exceed.
+    fn reserve(&self, most: Usage) -> Result<Reservation<'_>, (BudgetKind, String)> {
         let mut counts = self.counts();
-        let taken = counts.spent.plus(counts.reserved);
-        let after = taken.plus(most);
-        let left = |limit: u64, taken: u64| limit.saturating_sub(taken);
-        if let Some(limit) = self.budget.calls.filter(|limit| after.calls > *limit) {
-            let requests = if limit == 1 { "request" } else { "requests" };
-            let reason = format!(
-                "the budget of {limit} {requests} is used up: raise llm.budget.calls \
-                 (--max-model-calls)"
-            );
-            return Err((BudgetKind::ModelCalls, reason));
+        let mut taken = counts.spent;
+        taken += counts.reserved;
+        let Budget { model_calls, tokens, cost_micro_usd, .. } = self.budget;
+        for (kind, limit, taken, most) in [
+            (BudgetKind::ModelCalls, model_calls, taken.model_calls, most.model_calls),
+            (BudgetKind::Tokens, tokens, all_tokens(taken), all_tokens(most)),
+            (BudgetKind::Cost, cost_micro_usd, taken.cost_micro_usd, most.cost_micro_usd),
+        ] {
+            if let Some(limit) = limit.filter(|limit| taken.saturating_add(most) > *limit) {
+                return Err((kind, refusal(kind, limit, limit.saturating_sub(taken), most)));
+            }
         }
-        if let Some(limit) = self.budget.tokens.filter(|limit| after.tokens > *limit) {
-            let reason = format!(
-                "the request may take {} tokens, and of the budget of {limit} there are {} left: \
-                 raise llm.budget.tokens (--max-tokens), or lower max_output_tokens in the \
-                 capabilities of the model",
-                most.tokens,
-                left(limit, taken.tokens)
-            );
-            return Err((BudgetKind::Tokens, reason));
-        }
-        if let Some(limit) = self.budget.micro_usd.filter(|limit| after.micro_usd > *limit) {
-            let reason = format!(
-                "the request may cost {} US dollars, and of the budget of {} there are {} left: \
-                 raise llm.budget.usd (--max-usd), or lower max_output_tokens in the capabilities \
-                 of the model",
-                us_dollars(most.micro_usd),
-                us_dollars(limit),
-                us_dollars(left(limit, taken.micro_usd))
-            );
-            return Err((BudgetKind::Cost, reason));
-        }
-        counts.reserved = counts.reserved.plus(most);
+        counts.reserved += most;
         Ok(Reservation { meter: self, most, actual: most })
     }
 
@@ -135,32 +78,63 @@ impl Meter {
     }
 }
 
-fn us_dollars(micro: u64) -> f64 {
-    micro as f64 / 1e6
+fn all_tokens(usage: Usage) -> u64 {
+    usage.tokens_in.saturating_add(usage.tokens_out)
 }
 
-/// What is set aside for one call. If nobody says what the call took (it was cancelled), it counts
-/// as taking all of it: the provider may have done the work.
+/// Why a call that may use so much is not made.
+fn refusal(kind: BudgetKind, limit: u64, left: u64, most: u64) -> String {
+    let us_dollars = |micro: u64| micro as f64 / 1e6;
+    match kind {
+        BudgetKind::Tokens => format!(
+            "the request may use {most} tokens, but only {left} of the budget of {limit} are left: \
+             raise llm.budget.tokens (--max-tokens), or lower max_output_tokens in the \
+             capabilities of the model"
+        ),
+        BudgetKind::Cost => format!(
+            "the request may cost {} US dollars, but only {} of the budget of {} are left: raise \
+             llm.budget.usd (--max-usd), or lower max_output_tokens in the capabilities of the \
+             model",
+            us_dollars(most),
+            us_dollars(left),
+            us_dollars(limit)
+        ),
+        _ => {
+            let requests = if limit == 1 { "request" } else { "requests" };
+            format!(
+                "the budget of {limit} {requests} is used up: raise llm.budget.calls \
+                 (--max-model-calls)"
+            )
+        }
+    }
+}
+
+/// What is reserved for one call. If the call is cancelled, all of it counts as used: the provider
+/// may have done the work.
 struct Reservation<'a> {
     meter: &'a Meter,
-    most: Amounts,
-    actual: Amounts,
+    most: Usage,
+    actual: Usage,
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut counts = self.meter.counts();
-        counts.reserved = counts.reserved.minus(self.most);
-        counts.spent = counts.spent.plus(self.actual);
+        let reserved = &mut counts.reserved;
+        reserved.model_calls = reserved.model_calls.saturating_sub(self.most.model_calls);
+        reserved.tokens_in = reserved.tokens_in.saturating_sub(self.most.tokens_in);
+        reserved.tokens_out = reserved.tokens_out.saturating_sub(self.most.tokens_out);
+        reserved.cost_micro_usd = reserved.cost_micro_usd.saturating_sub(self.most.cost_micro_usd);
+        counts.spent += self.actual;
     }
 }
 
-/// A model whose calls are counted by a [`Meter`], and are not made when they might not fit its
+/// A model whose calls are counted by a [`Meter`], and are not made if they might exceed its
 /// budget.
 ///
-/// Before a call, its upper bound is set aside: the tokens of the prompt and the longest answer.
-/// After it, what the provider says it took counts. If the provider does not say, or the answer
-/// did not come in time or was not readable, the upper bound counts.
+/// Before a call, its upper bound is reserved: the tokens of the prompt and of the longest answer.
+/// Afterwards the usage that the provider reports counts. If the provider reports none, or the
+/// answer did not arrive in time or could not be read, the upper bound counts.
 #[derive(Debug)]
 pub struct Metered<M> {
     inner: M,
@@ -172,37 +146,38 @@ impl<M: ChatModel> Metered<M> {
     /// Counts the calls of a model.
     ///
     /// # Errors
-    /// [`ConfigError`] when money is limited and the prices of the model are not known.
+    /// [`ConfigError`] if cost is limited and the prices of the model are unknown.
     pub fn new(inner: M, meter: Meter, prices: Option<Prices>) -> Result<Self, ConfigError> {
-        if meter.budget.micro_usd.is_some() && prices.is_none() {
+        if meter.budget.cost_micro_usd.is_some() && prices.is_none() {
             let name = &inner.info().name;
             return Err(ConfigError::new(
                 format!("llm.models.{name:?}.prices"),
-                "money is limited, and what this model costs is not known",
-                "write the provider's prices, in US dollars per million tokens: \
+                "cost is limited, but the prices of this model are unknown",
+                "set the provider's prices, in US dollars per million tokens: \
                  prices = { input = 1.0, output = 4.0 }",
             ));
         }
         Ok(Self { inner, meter, prices })
     }
 
-    fn most(&self, request: &ChatRequest) -> Amounts {
+    fn most(&self, request: &ChatRequest) -> Usage {
         let info = self.inner.info();
-        let input = tokens::prompt(info, request);
-        let output = u64::from(tokens::output(info, request));
-        let micro_usd = self.prices.map_or(0, |prices| prices.most_micro_usd(input, output));
-        Amounts { calls: 1, tokens: input + output, micro_usd }
+        let tokens_in = tokens::prompt(info, request);
+        let tokens_out = u64::from(tokens::output(info, request));
+        let most = |prices: Prices| prices.most_micro_usd(tokens_in, tokens_out);
+        let cost_micro_usd = self.prices.map_or(0, most);
+        Usage { model_calls: 1, tokens_in, tokens_out, cost_micro_usd }
     }
 
-    /// What usage comes to. None is not known usage.
-    fn amounts(&self, usage: &TokenUsage) -> Option<Amounts> {
-        let tokens = usage.input.saturating_add(usage.output);
-        if tokens == 0 {
+    /// What counts, if the provider reports usage.
+    fn known(&self, usage: &TokenUsage) -> Option<Usage> {
+        let counted = Usage::from(*usage);
+        if all_tokens(counted) == 0 {
             return None;
         }
         let priced = self.prices.map_or(0, |prices| prices.cost_micro_usd(usage));
-        let micro_usd = priced.max(usage.cost_micro_usd);
-        Some(Amounts { calls: usage.calls.max(1), tokens, micro_usd })
+        let cost_micro_usd = priced.max(counted.cost_micro_usd);
+        Some(Usage { model_calls: counted.model_calls.max(1), cost_micro_usd, ..counted })
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
@@ -213,32 +188,32 @@ impl<M: ChatModel> Metered<M> {
         let mut answer = self.inner.chat(request).await;
         match &mut answer {
             Ok(response) => {
-                if let Some(actual) = self.amounts(&response.usage) {
+                if let Some(actual) = self.known(&response.usage) {
                     reservation.actual = actual;
                 }
             }
             Err(error) => {
                 reservation.actual = self.wasted(error, reservation.most);
                 // Reports and resumed runs count what the budget counts.
-                error.usage.calls = error.usage.calls.max(reservation.actual.calls);
+                error.usage.calls = error.usage.calls.max(reservation.actual.model_calls);
             }
         }
         answer
     }
 
-    fn wasted(&self, error: &ChatError, most: Amounts) -> Amounts {
-        if let Some(actual) = self.amounts(&error.usage) {
+    fn wasted(&self, error: &ChatError, most: Usage) -> Usage {
+        if let Some(actual) = self.known(&error.usage) {
             return actual;
         }
         match error.kind {
             // Nothing was sent.
-            ChatErrorKind::OverBudget(_) | ChatErrorKind::NotRecorded => Amounts::default(),
-            // The provider said that it did nothing.
+            ChatErrorKind::OverBudget(_) | ChatErrorKind::NotRecorded => Usage::default(),
+            // The provider did no work.
             ChatErrorKind::RateLimited
             | ChatErrorKind::Unavailable
             | ChatErrorKind::Unreachable
             | ChatErrorKind::NotAllowed
-            | ChatErrorKind::NotAccepted => Amounts { calls: 1, ..Amounts::default() },
+            | ChatErrorKind::NotAccepted => Usage { model_calls: 1, ..Usage::default() },
             _ => most,
         }
     }

@@ -24,7 +24,7 @@ pub struct Prices {
     output: u64,
 }
 
-/// A price that is no amount of money.
+/// An invalid price.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the price {name} is {value}: write US dollars per million tokens, from 0 to 1000000")]
 pub struct PriceError {
@@ -42,16 +42,16 @@ struct PerMillion {
 }
 
 impl Prices {
-    /// Of tokens read, tokens read from the provider's cache (as much as others, if not given), and
-    /// tokens written. Tokens of the reasoning are written ones.
+    /// Prices of input tokens, input tokens from the provider's cache (the same as others, if
+    /// `None`), and output tokens, which include reasoning.
     ///
     /// # Errors
-    /// [`PriceError`] for what is no price.
+    /// [`PriceError`] for a price that is negative, too large or not a number.
     pub fn new(input: f64, cached_input: Option<f64>, output: f64) -> Result<Self, PriceError> {
         Self::try_from(PerMillion { input, cached_input, output })
     }
 
-    /// For models that cost nothing, such as those on one's own machine.
+    /// For models that cost nothing, such as local ones.
     pub const FREE: Self = Self { input: 0, cached: 0, output: 0 };
 
     /// What usage costs, in millionths of a US dollar, rounded up.
@@ -66,7 +66,7 @@ impl Prices {
         u64::try_from(sum.div_ceil(MILLION)).unwrap_or(u64::MAX)
     }
 
-    /// The most that so many tokens can cost: a cache may be dearer than none.
+    /// The most that so many tokens can cost. Cached tokens may be more expensive than others.
     pub(crate) fn most_micro_usd(&self, input: u64, output: u64) -> u64 {
         let dearest = Self { input: self.input.max(self.cached), cached: 0, ..*self };
         dearest.cost_micro_usd(&TokenUsage { input, output, ..TokenUsage::default() })

@@ -1,4 +1,4 @@
-//! How much a provider is asked for in a minute, and at once.
+//! Limits on requests and tokens per minute, and on concurrent requests.
 
 use std::collections::VecDeque;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -14,19 +14,19 @@ use crate::tokens;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Limits that a provider sets, or that one sets oneself. What is not limited is `None`.
+/// Limits set by a provider or by yourself. `None` is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateLimits {
     /// Requests in any minute.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// Tokens in any minute: those of prompts and of the longest possible answers.
+    /// Tokens in any minute, of prompts and of the longest possible answers.
     pub tokens_per_minute: Option<NonZeroU64>,
-    /// Requests under way at once.
+    /// Concurrent requests.
     pub concurrent: Option<NonZeroU32>,
 }
 
-/// Holds calls back until the limits allow them, in the order in which they came. Clones hold back
-/// together.
+/// Delays calls until the limits allow them, in the order in which they arrived. Clones share the
+/// limits.
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
     limits: RateLimits,
@@ -35,7 +35,7 @@ pub struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// One that keeps these limits.
+    /// A limiter with these limits.
     pub fn new(limits: RateLimits) -> Self {
         let at_once = limits.concurrent.map(|many| {
             let many = usize::try_from(many.get()).unwrap_or(usize::MAX);
@@ -44,8 +44,8 @@ impl RateLimiter {
         Self { limits, at_once, last_minute: Arc::default() }
     }
 
-    /// Waits for the turn of a call of so many tokens. A call of more tokens than a minute allows
-    /// has a minute of its own.
+    /// Waits until a call of so many tokens may be made. A call of more tokens than a minute allows
+    /// gets a minute of its own.
     async fn turn(&self, tokens: u64) {
         if self.limits.requests_per_minute.is_none() && self.limits.tokens_per_minute.is_none() {
             return;
@@ -75,7 +75,7 @@ impl RateLimiter {
     }
 }
 
-/// A model that is not asked for more than the limits allow.
+/// A model whose calls are delayed until the limits allow them.
 #[derive(Debug)]
 pub struct RateLimited<M> {
     inner: M,
@@ -83,7 +83,7 @@ pub struct RateLimited<M> {
 }
 
 impl<M: ChatModel> RateLimited<M> {
-    /// Holds back the calls of a model.
+    /// Delays the calls of a model.
     pub fn new(inner: M, limiter: RateLimiter) -> Self {
         Self { inner, limiter }
     }

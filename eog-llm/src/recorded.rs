@@ -8,12 +8,11 @@ use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo, TokenUsage,
 };
 
-/// A model whose answers are stored before they are used: a resumed run gets the stored answer to
-/// a request that was answered before. Failures are not stored.
+/// A model whose answers are stored before they are used: in a resumed run, a request that was
+/// answered before gets the stored answer. Failures are not stored.
 ///
-/// The recorder counts what calls cost ([`CallRecorder::take_usage`]). So that nobody counts it
-/// again, the usage of answers and errors that this model returns is zero; the stored record holds
-/// the answer with its usage.
+/// The recorder counts the cost of calls ([`CallRecorder::take_usage`]). So that it is not counted
+/// twice, answers and errors of this model have zero usage; the stored record has the usage.
 ///
 /// ```
 /// use eog::CallRecorder;
@@ -29,7 +28,7 @@ pub struct Recorded<M> {
 }
 
 impl<M: ChatModel> Recorded<M> {
-    /// Asks a model through a recorder.
+    /// A model behind a recorder.
     pub fn new(inner: M, recorder: CallRecorder) -> Self {
         Self { inner, recorder }
     }

@@ -1,4 +1,4 @@
-//! Further attempts after failures that may pass.
+//! Retries after transient failures.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -12,21 +12,21 @@ use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo, TokenUsage,
 };
 
-/// Of a wait that is as long as this, somebody is told.
+/// Delays of this length and more are reported.
 const LONG_WAIT: Duration = Duration::from_secs(5);
 
-/// How often a call is tried that fails in a way which may pass
-/// ([`ChatErrorKind::is_transient`](eog_prompts::ChatErrorKind::is_transient)), and how long is
-/// waited in between. The wait doubles with each attempt; there is no chance in it.
+/// How often a call that fails with a transient error
+/// ([`ChatError::transient`](eog_prompts::ChatError::transient)) is attempted, and the delays in
+/// between. The delay doubles with each attempt, without jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Attempts in all; 1 is never to try again.
+    /// Attempts in total; 1 means no retries.
     pub attempts: NonZeroU32,
-    /// The wait before the second attempt.
+    /// The delay before the second attempt.
     pub first_delay: Duration,
-    /// The longest wait, unless the provider asks for a longer one.
+    /// The longest delay, unless the provider asks for a longer one.
     pub max_delay: Duration,
-    /// The longest wait that a provider may ask for. If it asks for more, there is no other attempt.
+    /// The longest delay that a provider may ask for. If it asks for more, the call is not retried.
     pub longest_wait: Duration,
 }
 
@@ -51,11 +51,11 @@ impl RetryPolicy {
     }
 }
 
-/// Whether a host can be reached, as far as calls have shown. Clones know the same.
+/// Whether a host has proved reachable so far. Clones share what is known.
 ///
-/// A host that was never reached with all attempts of one call is not tried again: its address is
-/// wrong, or it is down, and every further question would wait for nothing. One that was reached
-/// before is always tried, for it may come back.
+/// If all attempts of a call fail to reach a host that was never reached before, the host is not
+/// tried again: its address is wrong or it is down, and every further request would wait in vain. A
+/// host that was reached before is always tried, since it may come back.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(Arc<AtomicU8>);
 
@@ -79,12 +79,12 @@ impl Reach {
     }
 }
 
-/// Who is told what goes on while a call is under way, such as a long wait.
+/// A callback for messages about calls in progress, such as long delays.
 #[derive(Clone)]
 pub struct Notice(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Notice {
-    /// Tells this function, in one line.
+    /// Calls this function with each message, a single line.
     pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
@@ -96,8 +96,11 @@ impl fmt::Debug for Notice {
     }
 }
 
-/// A model that is asked again after failures which may pass. What failed attempts cost is part of
-/// the usage of the answer.
+/// A model whose calls are retried after transient errors. The usage of an answer includes that of
+/// failed attempts.
+///
+/// The errors it returns are not transient: the retries are used up, and whoever gets the error need
+/// not retry.
 #[derive(Debug)]
 pub struct Retrying<M> {
     inner: M,
@@ -107,29 +110,34 @@ pub struct Retrying<M> {
 }
 
 impl<M: ChatModel> Retrying<M> {
-    /// Asks a model again as the policy says.
+    /// Retries the calls of a model.
     pub fn new(inner: M, policy: RetryPolicy) -> Self {
         Self { inner, policy, reach: Reach::default(), notice: None }
     }
 
-    /// The same, at a host of which others know, too, whether it can be reached.
+    /// Shares what is known about the host with other models.
     #[must_use]
     pub fn at(self, reach: Reach) -> Self {
         Self { reach, ..self }
     }
 
-    /// The same, with somebody who is told of waits of five seconds and more.
+    /// Reports delays of five seconds and more.
     #[must_use]
     pub fn telling(self, notice: Option<Notice>) -> Self {
         Self { notice, ..self }
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
+        let answer = self.try_often(request).await;
+        answer.map_err(|error| ChatError { transient: false, ..error })
+    }
+
+    async fn try_often(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
         if self.reach.is_given_up() {
             return Err(ChatError::new(
                 &self.inner.info().name,
                 ChatErrorKind::Unreachable,
-                "not asked, for its provider could not be reached before",
+                "not called, because its provider could not be reached before",
             ));
         }
         let mut delays = self.policy.delays();
@@ -148,14 +156,14 @@ impl<M: ChatModel> Retrying<M> {
             if matches!(error.kind, ChatErrorKind::RateLimited | ChatErrorKind::Unavailable) {
                 self.reach.reached();
             }
-            if !error.kind.is_transient() {
+            if !error.transient {
                 return Err(error);
             }
             let asked_for = error.retry_after.unwrap_or_default();
             let longest = self.policy.longest_wait;
             if asked_for > longest {
                 error.message = format!(
-                    "{}; it asks for a wait of {} s, and at most {} s are waited",
+                    "{}; the provider asks for a delay of {} s, and the limit is {} s",
                     error.message,
                     asked_for.as_secs(),
                     longest.as_secs()
@@ -174,10 +182,9 @@ impl<M: ChatModel> Retrying<M> {
         }
     }
 
-    /// Says why nothing happens for a while.
     fn tell_of(&self, wait: Duration, error: &ChatError) {
         if let Some(Notice(tell)) = self.notice.as_ref().filter(|_| wait >= LONG_WAIT) {
-            tell(&format!("{error}; asking again in {} s", wait.as_secs()));
+            tell(&format!("{error}; retrying in {} s", wait.as_secs()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keys, and how they are kept out of everything that is written.
+//! Keys, and how they are kept out of all output.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Secret(Arc<str>);
 
 impl Secret {
-    /// A secret of this text.
+    /// A secret with this text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
@@ -32,10 +32,10 @@ impl fmt::Debug for Secret {
 
 const MASK: &str = "[masked]";
 
-/// Shorter texts are no keys: to mask them would spoil what has nothing to do with them.
+/// Shorter texts are not keys: masking them would damage unrelated text.
 const SHORTEST_KEY: usize = 6;
 
-/// Masks known keys, and what looks like one, in text.
+/// Masks known keys, and what looks like a secret, in text.
 ///
 /// ```
 /// use eog_llm::{Masker, Secret};
@@ -44,12 +44,12 @@ const SHORTEST_KEY: usize = 6;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Masker {
-    /// The longest first: a key may begin with another.
+    /// The longest first, since one key may be a prefix of another.
     known: Arc<[Secret]>,
 }
 
 impl Masker {
-    /// One that knows these keys.
+    /// A masker that knows these keys.
     pub fn of(keys: impl IntoIterator<Item = Secret>) -> Self {
         let mut known: Vec<Secret> =
             keys.into_iter().filter(|key| key.expose().len() >= SHORTEST_KEY).collect();
@@ -65,7 +65,7 @@ impl Masker {
         eog_evidence::mask_text(&self.mask_known(text))
     }
 
-    /// The text without the known keys alone.
+    /// The text without known keys. Nothing else is masked.
     pub fn mask_known(&self, text: &str) -> String {
         self.known.iter().fold(text.to_owned(), |text, key| text.replace(key.expose(), MASK))
     }

@@ -1,13 +1,13 @@
-//! An upper bound of what a request takes.
+//! Upper bounds for the tokens of a request.
 
 use eog_prompts::{ChatRequest, ModelInfo};
 use tiktoken::CoreBpe;
 
-/// What providers put around each message, at most.
+/// The most that providers add around each message.
 const PER_MESSAGE: u64 = 8;
 
-/// How many tokens the prompt of a request has at most. Where the tokenizer is not known, another
-/// one counts and half as much is added.
+/// The maximum number of tokens in the prompt of a request. If the tokenizer is unknown, another
+/// one counts and half is added.
 pub(crate) fn prompt(info: &ModelInfo, request: &ChatRequest) -> u64 {
     let counter = Counter::of(&info.tokenizer);
     let messages: u64 =
@@ -18,7 +18,7 @@ pub(crate) fn prompt(info: &ModelInfo, request: &ChatRequest) -> u64 {
     messages + form
 }
 
-/// How many tokens the answer has at most.
+/// The maximum number of tokens in the answer.
 pub(crate) fn output(info: &ModelInfo, request: &ChatRequest) -> u32 {
     request.max_output_tokens.min(info.max_output_tokens).max(1)
 }

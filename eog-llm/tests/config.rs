@@ -65,7 +65,8 @@ async fn chains_budgets_and_addresses_come_from_the_configuration() {
     assert_eq!(seen[1].path, "/of-big/chat/completions");
     assert_eq!(seen[1].headers["authorization"], "Bearer none", "its own key or none");
     let spent = models.meter.spent();
-    assert_eq!((spent.calls, spent.tokens, spent.micro_usd), (2, 240, 148));
+    assert_eq!((spent.model_calls, spent.cost_micro_usd), (2, 148));
+    assert_eq!((spent.tokens_in, spent.tokens_out), (200, 40));
     let error = models.explore[0].chat(&request()).await.expect_err("two calls were allowed");
     assert_eq!(
         (error.kind, server.seen().len()),
@@ -102,7 +103,7 @@ fn errors_say_what_to_do() {
         ),
         (
             "model = \"openai/gpt-4o\"\ncassette = { path = \"no/such\", mode = \"auto\" }",
-            "its folder does not exist: make it",
+            "its folder does not exist: create it",
         ),
     ] {
         let error = refused(text);
@@ -212,16 +213,14 @@ fn sections_of_models_that_nobody_asks_are_told() {
     };
     assert_eq!(
         words("openai/gtp-5-mini"),
-        [
-            "llm.models.\"openai/gtp-5-mini\": no model has this name; perhaps \"openai/gpt-5-mini\" is \
-          meant"
-        ]
+        ["llm.models.\"openai/gtp-5-mini\": no configured model has this name; did you mean \
+             \"openai/gpt-5-mini\"?"]
     );
     let others = ["openai/gpt-4-mini", "ollama/qwen3", "vllm/smal"];
     for other in others {
         let told = words(other);
         assert_eq!(told.len(), 1, "{told:?}");
-        let said = "it has no effect, for none of the configured models has this name: \
+        let said = "it has no effect, because no configured model has this name; configured: \
                     openai/gpt-5-mini, vllm/small";
         assert!(told[0].ends_with(said), "{told:?}");
     }
@@ -242,13 +241,14 @@ fn names_of_models_that_nobody_asks_are_checked_without_a_key() {
     };
     assert_eq!(said("model = \"openai/gpt-5-mini\""), [""; 0]);
     assert_eq!(said(""), [""; 0]);
-    let slip = "opnai/gpt-5-mini: \"opnai\" is no provider; perhaps \"openai/gpt-5-mini\" is meant";
+    let slip = "opnai/gpt-5-mini: \"opnai\" is not a known provider; did you mean \
+                \"openai/gpt-5-mini\"?";
     assert_eq!(said("model = \"opnai/gpt-5-mini\"\nfinalize_model = \"opnai/gpt-5-mini\""), [slip]);
-    let bare = "gpt-5: no provider stands before the name of the model; write PROVIDER/NAME, such as \
+    let bare = "gpt-5: the provider is missing before the model; write PROVIDER/NAME, such as \
                 openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or ollama/qwen3";
     assert_eq!(said("fallbacks = [\"gpt-5\"]"), [bare]);
     let strange = &said("model = \"nobody/x\"")[0];
-    let expected = "nobody/x: \"nobody\" is no provider; write PROVIDER/NAME with one of: ";
+    let expected = "nobody/x: \"nobody\" is not a known provider; write PROVIDER/NAME with one of ";
     assert!(strange.starts_with(expected) && strange.contains(" openai, "), "{strange}");
     let section = &said("model = \"openai/x\"\nproviders.opnai.key_env = \"K\"")[0];
     assert!(section.starts_with("llm.providers.opnai: there is no such provider"), "{section}");

@@ -5,10 +5,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use eog_core::{BoxFuture, BudgetKind};
+use eog_core::{BoxFuture, Budget, BudgetKind, Usage};
 use eog_llm::{
-    Amounts, Budget, Meter, Metered, Notice, Prices, RateLimited, RateLimiter, RateLimits, Reach,
-    RetryPolicy, Retrying,
+    Meter, Metered, Notice, Prices, RateLimited, RateLimiter, RateLimits, Reach, RetryPolicy,
+    Retrying,
 };
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse, ModelInfo,
@@ -34,6 +34,7 @@ impl Scripted {
             context_tokens: 10_000,
             max_output_tokens: 100,
             tokenizer: "o200k_base".to_owned(),
+            timeout: None,
         };
         let asked: Arc<Mutex<Vec<Instant>>> = Arc::default();
         let answers = Mutex::new(answers.into_iter().collect());
@@ -83,17 +84,24 @@ fn tokens(most: u64) -> Meter {
     Meter::new(Budget { tokens: Some(most), ..Budget::default() })
 }
 
+/// Calls and tokens. Nothing here costs money.
+fn spent(meter: &Meter) -> (u64, u64) {
+    let Usage { model_calls, tokens_in, tokens_out, cost_micro_usd } = meter.spent();
+    assert_eq!(cost_micro_usd, 0);
+    (model_calls, tokens_in + tokens_out)
+}
+
 #[tokio::test]
 async fn a_call_that_might_not_fit_is_not_made() {
     let (model, asked) = Scripted::of([answered(9, 41), answered(9, 41)]);
     let meter = tokens(50 + MOST - 1);
     let model = Metered::new(model, meter.clone(), None).expect("no prices are needed");
     model.chat(&request()).await.expect("it fits");
-    assert_eq!(meter.spent(), Amounts { calls: 1, tokens: 50, micro_usd: 0 });
+    assert_eq!(spent(&meter), (1, 50));
     let error = model.chat(&request()).await.expect_err("99 are left");
     assert_eq!(error.kind, ChatErrorKind::OverBudget(BudgetKind::Tokens));
-    assert!(error.message.contains("100 tokens") && error.message.contains("99 left"), "{error}");
-    assert_eq!((asked.lock().expect("whole").len(), meter.spent().tokens), (1, 50));
+    assert!(error.message.contains("100 tokens") && error.message.contains("only 99"), "{error}");
+    assert_eq!((asked.lock().expect("whole").len(), spent(&meter)), (1, (1, 50)));
 }
 
 #[tokio::test]
@@ -115,22 +123,22 @@ async fn a_call_of_unknown_cost_counts_in_full() {
     let model = Metered::new(model, meter.clone(), None).expect("no prices are needed");
     model.chat(&request()).await.expect("an answer");
     model.chat(&request()).await.expect_err("a time-out");
-    assert_eq!(meter.spent(), Amounts { calls: 2, tokens: 2 * MOST, micro_usd: 0 });
+    assert_eq!(spent(&meter), (2, 2 * MOST));
     // Nobody knows what a cancelled call has cost.
     let asked = request();
     let mut cancelled = model.chat(&asked);
     assert!(futures_util::poll!(&mut cancelled).is_pending());
     drop(cancelled);
-    assert_eq!(meter.spent(), Amounts { calls: 3, tokens: 3 * MOST, micro_usd: 0 });
+    assert_eq!(spent(&meter), (3, 3 * MOST));
 }
 
 #[tokio::test]
 async fn a_failure_that_cost_nothing_counts_as_a_call() {
     let (model, _) = Scripted::of([failed(ChatErrorKind::Unavailable), answered(1, 1)]);
-    let meter = Meter::new(Budget { calls: Some(1), ..Budget::default() });
+    let meter = Meter::new(Budget { model_calls: Some(1), ..Budget::default() });
     let model = Metered::new(model, meter.clone(), None).expect("no prices are needed");
     model.chat(&request()).await.expect_err("it fails");
-    assert_eq!(meter.spent(), Amounts { calls: 1, tokens: 0, micro_usd: 0 });
+    assert_eq!(spent(&meter), (1, 0));
     let error = model.chat(&request()).await.expect_err("one call was allowed");
     assert_eq!(error.kind, ChatErrorKind::OverBudget(BudgetKind::ModelCalls));
 }
@@ -139,24 +147,23 @@ async fn a_failure_that_cost_nothing_counts_as_a_call() {
 async fn models_share_a_budget_of_money() {
     let prices = Some(Prices::new(1.0, None, 10.0).expect("prices"));
     // At most 9 + 91 * 10 millionths of a dollar for each call.
-    let meter = Meter::new(Budget { micro_usd: Some(919 + 100), ..Budget::default() });
+    let meter = Meter::new(Budget { cost_micro_usd: Some(919 + 100), ..Budget::default() });
     let of = |answers: Vec<Answer>| {
         Metered::new(Scripted::of(answers).0, meter.clone(), prices).expect("priced")
     };
     let (first, second) = (of(vec![answered(10, 9)]), of(vec![answered(11, 9), answered(1, 1)]));
     first.chat(&request()).await.expect("it fits");
-    assert_eq!(meter.spent().micro_usd, 100);
+    assert_eq!(meter.spent().cost_micro_usd, 100);
     second.chat(&request()).await.expect("it fits exactly");
-    assert_eq!(meter.spent().micro_usd, 201);
+    assert_eq!(meter.spent().cost_micro_usd, 201);
     let error = second.chat(&request()).await.expect_err("818 are left");
-    let said =
-        "may cost 0.000919 US dollars, and of the budget of 0.001019 there are 0.000818 left";
+    let said = "may cost 0.000919 US dollars, but only 0.000818 of the budget of 0.001019 are left";
     assert!(error.message.contains(said), "{error}");
 }
 
 #[tokio::test]
 async fn who_may_make_no_more_calls_is_not_told_of_shorter_answers() {
-    let meter = Meter::new(Budget { calls: Some(1), ..Budget::default() });
+    let meter = Meter::new(Budget { model_calls: Some(1), ..Budget::default() });
     let (model, _) = Scripted::of([answered(1, 1)]);
     let model = Metered::new(model, meter, None).expect("no prices are needed");
     model.chat(&request()).await.expect("it fits");
@@ -167,7 +174,7 @@ async fn who_may_make_no_more_calls_is_not_told_of_shorter_answers() {
 
 #[test]
 fn money_cannot_be_limited_without_prices() {
-    let meter = Meter::new(Budget { micro_usd: Some(1), ..Budget::default() });
+    let meter = Meter::new(Budget { cost_micro_usd: Some(1), ..Budget::default() });
     let error = Metered::new(Scripted::of([]).0, meter, None).err().expect("no prices");
     assert!(error.to_string().contains("prices = {"), "{error}");
 }
@@ -175,7 +182,7 @@ fn money_cannot_be_limited_without_prices() {
 #[tokio::test]
 async fn what_was_spent_before_counts() {
     let meter = tokens(MOST);
-    meter.charge(Amounts { tokens: 1, ..Amounts::default() });
+    meter.charge(Usage { tokens_in: 1, ..Usage::default() });
     let (model, _) = Scripted::of([answered(1, 1)]);
     let model = Metered::new(model, meter, None).expect("no prices are needed");
     assert_eq!(
@@ -254,7 +261,7 @@ async fn a_longer_wait_is_kept_if_the_provider_asks_for_it() {
     // Nobody waits that long.
     let (answer, times) = attempts(vec![limited(4000), answered(1, 1)]).await;
     let said = answer.expect_err("it is too long").message;
-    assert!(said.ends_with("a wait of 4000 s, and at most 120 s are waited"), "{said}");
+    assert!(said.ends_with("a delay of 4000 s, and the limit is 120 s"), "{said}");
     assert_eq!(times, [0]);
 }
 
@@ -272,7 +279,7 @@ async fn a_long_wait_is_told_and_a_short_one_is_not() {
     });
     let model = Retrying::new(model, RetryPolicy::default()).telling(Some(notice));
     model.chat(&request()).await.expect("the third");
-    assert_eq!(*told.lock().expect("whole"), ["test/model: too many; asking again in 40 s"]);
+    assert_eq!(*told.lock().expect("whole"), ["test/model: too many; retrying in 40 s"]);
 }
 
 #[tokio::test(start_paused = true)]

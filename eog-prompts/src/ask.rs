@@ -1,10 +1,10 @@
-//! Asking a phase's question: a chain of models, each with one correction.
+//! Asks a phase's question: a chain of models, each with one correction.
 
 mod checked;
 
 use std::sync::Arc;
 
-use eog_core::{BudgetKind, Failure};
+use eog_core::{BudgetKind, Failure, FailureKind};
 
 use crate::schema::{answer_form, whole_schema};
 use crate::{
@@ -15,12 +15,12 @@ use checked::{check, quoted};
 
 /// Asks the questions of all phases: a pack of templates, and a chain of models.
 ///
-/// The first model is asked; one that cannot answer is followed by the next. An answer must be
-/// JSON, have the form of the phase, and have no [problems](Phase::problems). A model whose answer
-/// is not so is shown it once, with everything that is wrong with it.
+/// The models are asked in turn until one gives a usable answer: it must be JSON, have the form of
+/// the phase, and have no [problems](Phase::problems). A model whose answer is not usable is shown
+/// the answer once, with everything that is wrong with it.
 ///
-/// Keeps no state between questions, and no clock: time-outs, retries, budgets and recording are
-/// those of the models.
+/// Keeps no state between questions and reads no clock: time-outs, retries, budgets and recording
+/// are up to the models.
 #[derive(Clone)]
 pub struct Prompter {
     pack: Arc<Pack>,
@@ -32,10 +32,10 @@ pub struct Prompter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AskLimits {
-    /// Most tokens of an answer, the reasoning before it included. A model that writes fewer is
-    /// asked for as many as it writes.
+    /// Maximum tokens of an answer, including reasoning. If the maximum of a model is lower, that
+    /// applies.
     pub max_output_tokens: u32,
-    /// Most tokens of a prompt, even where a model's window has room for more.
+    /// Maximum tokens of a prompt, even if a model's window has room for more.
     pub max_prompt_tokens: u32,
 }
 
@@ -45,21 +45,21 @@ impl Default for AskLimits {
     }
 }
 
-/// An answer that may be used, and what it took.
+/// A usable answer, and its usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked<T> {
     /// The answer.
     pub answer: T,
-    /// What all attempts took, those of models that failed included.
+    /// The usage of all attempts, including those of models that failed.
     pub usage: TokenUsage,
-    /// Who answered, `provider/model`.
+    /// The model that answered, `provider/model`.
     pub model: String,
-    /// Whether the model had to mend its first answer.
+    /// Whether the model had to correct its first answer.
     pub corrected: bool,
 }
 
 impl Prompter {
-    /// Asks these models in turn, with these templates.
+    /// A prompter with these templates and these models, in order.
     pub fn new(pack: Arc<Pack>, models: Vec<Arc<dyn ChatModel>>) -> Self {
         Self { pack, models, limits: AskLimits::default() }
     }
@@ -85,7 +85,7 @@ impl Prompter {
         self.limits
     }
 
-    /// The first request of a question, as the first model would get it. Calls nobody.
+    /// The first request of a question, as the first model would get it. Makes no calls.
     ///
     /// # Errors
     /// [`PromptError`] when the templates do not fit the input, or the prompt does not fit the
@@ -102,7 +102,7 @@ impl Prompter {
         }
     }
 
-    /// How many tokens a prompt may have, so that the first model takes it and can answer.
+    /// How many tokens a prompt may have, so that the first model accepts it and can answer.
     pub fn room(&self) -> u64 {
         let first = self.models.first().map(|model| self.room_of(model.info()));
         first.unwrap_or(u64::from(self.limits.max_prompt_tokens))
@@ -117,12 +117,12 @@ impl Prompter {
         Ok(TokenCounter::new(tokenizer).request(&self.request::<P>(input)?))
     }
 
-    /// Asks until a model gives an answer that may be used.
+    /// Asks until a model gives a usable answer.
     ///
     /// # Errors
-    /// A [`Failure`] that says what each model did, with the usage of all attempts. It is
-    /// transient when nothing but busy or absent providers stood in the way. A budget that is
-    /// used up, and a recording without an answer, end the chain at once.
+    /// A [`Failure`] that names the error of each model, with the usage of all attempts. It is
+    /// transient if the errors of all models are. A used-up budget, and a recording without an
+    /// answer, end the chain at once.
     pub async fn ask<P: Phase>(&self, input: &P::Input) -> Result<Asked<P::Answer>, Failure> {
         let request =
             self.request::<P>(input).map_err(|error| Failure::policy(error.to_string()))?;
@@ -142,8 +142,8 @@ impl Prompter {
         Err(chain.failure(P::NAME))
     }
 
-    /// Asks one model, and has it mend its answer once. Returns who answered, and whether it
-    /// mended.
+    /// Asks one model, with one correction. Returns the answer, the model that answered, and whether
+    /// it was corrected.
     async fn ask_one<P: Phase>(
         &self,
         model: &dyn ChatModel,
@@ -169,7 +169,7 @@ impl Prompter {
             };
             if corrected {
                 let what = problems.join("; ");
-                return Err(Stop::Invalid(format!("still invalid after its correction: {what}")));
+                return Err(Stop::Invalid(format!("still invalid after a correction: {what}")));
             }
             let correction = self.pack.correction(&problems);
             let correction = correction.map_err(|error| Stop::Invalid(error.to_string()))?;
@@ -192,7 +192,7 @@ impl Prompter {
         })
     }
 
-    /// The request with no more output than a model writes.
+    /// The request with the maximum output of a model.
     fn sized(&self, model: &dyn ChatModel, request: &ChatRequest) -> ChatRequest {
         let most = self.limits.max_output_tokens.min(model.info().max_output_tokens);
         ChatRequest { max_output_tokens: most, ..request.clone() }
@@ -228,7 +228,7 @@ impl std::fmt::Debug for Prompter {
     }
 }
 
-/// Why one model gave no answer that may be used.
+/// Why one model gave no usable answer.
 enum Stop {
     Error(ChatError),
     Invalid(String),
@@ -239,9 +239,11 @@ enum Stop {
 struct Chain {
     usage: TokenUsage,
     notes: Vec<String>,
-    /// Of the errors so far that waiting may mend, the longest wait.
+    /// The longest delay that the errors so far ask for.
     retry_after: Option<std::time::Duration>,
     lasting: bool,
+    /// How many models did not answer in time.
+    timed_out: usize,
     /// The budget that ended the chain, if one did.
     exhausted: Option<BudgetKind>,
 }
@@ -251,7 +253,8 @@ impl Chain {
     fn note(&mut self, model: &str, stop: Stop) -> bool {
         let (text, last) = match stop {
             Stop::Error(error) => {
-                self.lasting |= !error.kind.is_transient();
+                self.lasting |= !error.transient;
+                self.timed_out += usize::from(error.kind == ChatErrorKind::TimedOut);
                 self.retry_after = self.retry_after.max(error.retry_after);
                 self.exhausted = self.exhausted.or(error.kind.exhausted());
                 let ends =
@@ -269,10 +272,13 @@ impl Chain {
 
     fn failure(self, phase: &str) -> Failure {
         let what = match self.notes.is_empty() {
-            true => "there is no model to ask; configure one".to_owned(),
+            true => "no model is configured".to_owned(),
             false => self.notes.join(" | "),
         };
-        let failure = Failure::policy(format!("{phase}: {what}"));
+        let all_timed_out = self.timed_out > 0 && self.timed_out == self.notes.len();
+        let kind =
+            if all_timed_out { FailureKind::PolicyTimedOut } else { FailureKind::PolicyFailed };
+        let failure = Failure::new(kind, format!("{phase}: {what}"));
         let transient = !self.lasting && !self.notes.is_empty();
         let retry_after = self.retry_after.filter(|_| transient);
         let exhausted = self.exhausted;

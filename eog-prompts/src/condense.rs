@@ -1,4 +1,4 @@
-//! Contexts that are too long for one prompt, read in chunks.
+//! Reads contexts that are too long for one prompt in chunks.
 
 use eog_core::{ContextPacket, Usage};
 
@@ -6,35 +6,35 @@ use crate::Prompter;
 use crate::phases::{ClassifyEvidence, FilterInput, ItemLine, Scope};
 use crate::sift::{Sift, SiftBounds, counter};
 
-/// Contexts of more tokens than this are read in chunks, also by models that take more at once:
-/// beyond it models overlook what is in the middle.
+/// Contexts of more tokens than this are read in chunks, even by models that accept more: in longer
+/// prompts, models overlook what is in the middle.
 pub const CHUNK_TOKENS: u64 = 80_000;
 
-/// Neighbouring chunks share one part in so many.
+/// Consecutive chunks overlap by this fraction: one part in so many.
 const OVERLAP_PART: u64 = 20;
 
-/// At most so many findings of a chunk are kept.
+/// At most this many findings of a chunk are kept.
 const CHUNK_CAP: usize = 60;
 
-/// A packet whose findings were read in chunks, and what that took.
+/// A packet whose findings were read in chunks, and the usage.
 #[derive(Clone, Debug)]
 pub struct Condensed {
-    /// The packet with the findings that matter, in their order; `context.omitted` says what is
-    /// left out, with counts.
+    /// The packet with the findings that matter, in their original order. `context.omitted` says
+    /// what is left out, with counts.
     pub packet: ContextPacket,
-    /// What all calls took.
+    /// The usage of all calls.
     pub usage: Usage,
 }
 
 /// Reads the findings of a packet in overlapping chunks of at most `chunk_tokens` and keeps those
-/// that matter: a map over chunks in which the model sorts findings into causes, effects and
-/// context, then rounds among the kept ones until they fit one prompt.
+/// that matter. For each chunk the model sorts findings into causes, effects and context; further
+/// rounds among the kept ones follow until they fit into one prompt.
 ///
-/// Findings that take less than half a chunk are left as they are: what is too long is something
-/// else then. For packets whose prompt takes more than [`CHUNK_TOKENS`], or more than the model takes; what
-/// comes back goes through [`fit_packet`](crate::fit_packet) as any packet does. Equal packets give
-/// equal requests in equal order. A chunk that the model cannot judge keeps its strongest findings,
-/// and `context.omitted` says so.
+/// Meant for packets whose prompt has more than [`CHUNK_TOKENS`], or more than the model accepts. If
+/// the findings use less than half a chunk, they are left as they are, because something else is too
+/// long then. The result still has to go through [`fit_packet`](crate::fit_packet). Equal packets
+/// give equal requests in equal order. If the model cannot judge a chunk, the strongest findings of
+/// the chunk are kept, and `context.omitted` says so.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct Condensed {
 /// let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::new(model)]);
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let condensed = condense_packet(&prompter, &packet, CHUNK_TOKENS).await;
-/// assert_eq!(condensed.packet, packet); // Nothing to read, nothing asked.
+/// assert_eq!(condensed.packet, packet); // There is nothing to read, so no call is made.
 /// # });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -107,8 +107,8 @@ fn finding_tokens(prompter: &Prompter, lines: &[ItemLine]) -> u64 {
     lines.iter().map(|line| counter.text(&line.words())).sum()
 }
 
-/// What the lines of a chunk may take of the first model's window: two thirds, since the rest of
-/// the prompt comes on top.
+/// How many tokens of the first model's window the lines of a chunk may use: two thirds, because the
+/// rest of the prompt needs room, too.
 pub(crate) fn room(prompter: &Prompter) -> u64 {
     prompter.room() / 3 * 2
 }

@@ -1,16 +1,18 @@
 //! The abductive policy over a language model, and the phases around it.
 //!
-//! - [`ChatModel`] is all that eog knows of a language model. [`MockModel`] is one for tests.
-//! - A [`Pack`] holds the templates of all phases and the words of a domain: `docs/prompts.md`.
-//! - A [`Phase`] is one kind of question: what is given, what is answered, and what is wrong with an
-//!   answer. [`phases`] are those of an investigation.
+//! - [`ChatModel`] is eog's interface to a language model. [`MockModel`] is one for tests.
+//! - A [`Pack`] contains the templates of all phases and the wording for a domain: `docs/prompts.md`.
+//! - A [`Phase`] is one kind of question: the types of its input and answer, and a check of answers.
+//!   [`phases`] has those of an investigation.
 //! - A [`Prompter`] asks a phase's question: it renders the prompt with secrets masked and untrusted
-//!   text kept in its place, asks a chain of models, checks each answer, and has it mended once.
+//!   text quoted, asks a chain of models, checks each answer, and asks for one correction.
 //! - [`LlmPolicy`] is the abductive policy: it asks [`phases::Explore`] about each packet.
-//! - A [`Finalizer`] has a model tell the result, and checks every statement: `docs/reports.md`.
+//! - A [`Finalizer`] writes the report's narrative with a model, and checks every statement:
+//!   `docs/reports.md`.
 //!
-//! Nothing here reads a clock, draws a random number, or touches the network; files are read by
-//! [`Pack::load`] alone. Writing a policy and testing it with mocks: `docs/writing-a-policy.md`.
+//! Nothing here reads a clock, draws a random number, or accesses the network; only [`Pack::load`]
+//! and [`Pack::with_folder`] read files. For writing a policy and testing it with mocks, see
+//! `docs/writing-a-policy.md`.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A model that answers by a script, for unit tests.
+//! A model that answers from a script, for unit tests.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,11 @@ use crate::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finish, ModelInfo, TokenUsage,
 };
 
-/// A model that answers by a script and keeps the requests it saw.
+/// A model that answers from a script and keeps all requests.
 ///
-/// Rules are tried in the order they were given; the first that matches answers. A rule of
-/// [`then`](Self::then) answers once, all others any number of times. A request that no rule
-/// matches is an error of kind [`ChatErrorKind::NotRecorded`].
+/// Rules are tried in the order in which they were added; the first that matches answers. A rule of
+/// [`then`](Self::then) answers once, all others any number of times. A request that matches no
+/// rule is an error of kind [`ChatErrorKind::NotRecorded`].
 ///
 /// ```
 /// use eog_prompts::{ChatErrorKind, ChatMessage, ChatModel, ChatRequest, MockModel, Reply};
@@ -47,7 +47,7 @@ pub struct MockModel {
 #[derive(Default)]
 struct Seen {
     requests: Vec<ChatRequest>,
-    /// Indices of the rules that have answered and answer no more.
+    /// Indices of the one-time rules that have answered.
     used: BTreeSet<usize>,
 }
 
@@ -59,22 +59,23 @@ struct Rule {
 type AnswerFn = dyn Fn(&ChatRequest) -> Option<Reply> + Send + Sync;
 
 impl MockModel {
-    /// A model of this name without a script, with a window of 128,000 tokens.
+    /// A model with this name, no script, and a window of 128,000 tokens.
     pub fn new(name: impl Into<String>) -> Self {
         Self::with_info(ModelInfo {
             name: name.into(),
             context_tokens: 128_000,
             max_output_tokens: 8_192,
             tokenizer: "o200k_base".to_owned(),
+            timeout: None,
         })
     }
 
-    /// A model with these properties, without a script.
+    /// A model with these properties and no script.
     pub fn with_info(info: ModelInfo) -> Self {
         Self { info, rules: Vec::new(), seen: Mutex::default() }
     }
 
-    /// A model that answers exactly these requests, each any number of times: a recording.
+    /// A recording: a model that answers exactly these requests, each any number of times.
     pub fn recorded(
         name: impl Into<String>,
         recording: impl IntoIterator<Item = (ChatRequest, ChatResponse)>,
@@ -109,7 +110,7 @@ impl MockModel {
         self.when(move |request| request.phase == phase, reply)
     }
 
-    /// Answers every request that has this text in a message of the user.
+    /// Answers every request that has this text in a user message.
     #[must_use]
     pub fn when_text(self, text: &str, reply: impl Into<Reply>) -> Self {
         let text = text.to_owned();
@@ -134,15 +135,15 @@ impl MockModel {
         self
     }
 
-    /// Every request so far, in order, those without an answer included.
+    /// Every request so far, in order, including those without an answer.
     pub fn requests(&self) -> Vec<ChatRequest> {
         self.seen().requests.clone()
     }
 
-    /// Answers at once, as [`ChatModel::chat`] does.
+    /// Answers immediately, without a future.
     ///
     /// # Errors
-    /// What the script says, or that it says nothing.
+    /// The error in the script, or an error if the script has no answer.
     pub fn answer(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
         self.seen().requests.push(request.clone());
         for (index, rule) in self.rules.iter().enumerate() {
@@ -167,7 +168,7 @@ impl MockModel {
         Err(ChatError::new(&self.info.name, ChatErrorKind::NotRecorded, message))
     }
 
-    /// A panic in one test thread must not hide what another wants to see.
+    /// Ignores poisoning: a panic in one test thread must not affect another.
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -191,7 +192,7 @@ fn user_text(request: &ChatRequest) -> String {
     texts.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// What a [`MockModel`] replies. Text converts into a complete answer of one call.
+/// A reply of a [`MockModel`]. Text converts into a complete answer of one call.
 #[derive(Clone, Debug)]
 pub struct Reply(Result<ChatResponse, ChatError>);
 
@@ -201,15 +202,15 @@ impl Reply {
         Self::ending(text, Finish::Complete)
     }
 
-    /// A complete answer: this value as JSON.
+    /// A complete answer with this value as JSON.
     ///
     /// # Errors
-    /// When the value cannot be written as JSON.
+    /// If the value cannot be written as JSON.
     pub fn json<T: Serialize>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::to_string(value).map(Self::text)
     }
 
-    /// An answer that ends in the middle.
+    /// A truncated answer.
     pub fn cut(text: impl Into<String>) -> Self {
         Self::ending(text, Finish::Cut)
     }
@@ -219,7 +220,7 @@ impl Reply {
         Self::ending("", Finish::Refused)
     }
 
-    /// No answer, but an error.
+    /// An error instead of an answer.
     pub fn error(kind: ChatErrorKind, message: impl Into<String>) -> Self {
         Self(Err(ChatError::new("", kind, message)))
     }

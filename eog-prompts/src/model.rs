@@ -1,4 +1,4 @@
-//! The one trait between eog and a language model, and what goes over it.
+//! The trait between eog and a language model, and its messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 /// A language model that answers chats: a provider, a local server, a cassette, a mock.
 ///
-/// Settings of the model (temperature, seed, keys, prices) belong to the implementation. It makes
-/// one attempt or several, as it likes, and says so in the usage.
+/// Settings of the model (temperature, seed, keys, prices) belong to the implementation. So does the
+/// decision whether to retry, which it reports by [`ChatError::transient`] and the usage.
 ///
 /// ```
 /// use eog_core::BoxFuture;
@@ -29,14 +29,14 @@ use serde_json::Value;
 /// }
 /// ```
 pub trait ChatModel: Send + Sync {
-    /// What must be known of the model before it is asked.
+    /// The properties of the model.
     fn info(&self) -> &ModelInfo;
 
     /// Answers one request.
     ///
     /// # Errors
-    /// [`ChatError`] when there is no answer at all. A refusal or a cut answer is an answer:
-    /// [`ChatResponse::finish`] tells.
+    /// [`ChatError`] if there is no answer at all. A refusal or a truncated answer is an answer; see
+    /// [`ChatResponse::finish`].
     fn chat<'a>(
         &'a self,
         request: &'a ChatRequest,
@@ -62,32 +62,34 @@ macro_rules! forward_to_inner {
 
 forward_to_inner!(&T, Box<T>, Arc<T>);
 
-/// What must be known of a model before it is asked.
+/// The properties of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// Its name as users write it, `provider/model`. Goes into ledgers and reports.
+    /// Its name as users write it, `provider/model`. Appears in ledgers and reports.
     pub name: String,
-    /// How many tokens it takes, prompt and answer together.
+    /// Maximum tokens of prompt and answer together.
     pub context_tokens: u32,
-    /// How many tokens it may write at most, in one answer.
+    /// Maximum tokens of an answer.
     pub max_output_tokens: u32,
-    /// The tokenizer to count with, by the name of an encoding or a model; unknown names count by
-    /// a cautious default.
+    /// The tokenizer to count with, by the name of an encoding or a model. For unknown names a
+    /// cautious default is used.
     pub tokenizer: String,
+    /// The longest time that one request may take, if the model itself enforces a time-out.
+    pub timeout: Option<Duration>,
 }
 
 /// One question to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChatRequest {
-    /// What it is for: the name of a phase. For logs and cassettes; no model sees it.
+    /// Its purpose: the name of a phase. For logs and cassettes; it is not sent to models.
     pub phase: String,
     /// The conversation, instructions first. What changes least from call to call comes first, so
-    /// that providers can reuse what they have read.
+    /// that providers can cache it.
     pub messages: Vec<ChatMessage>,
-    /// The form of the answer, where one is asked for.
+    /// The form of the answer, if one is required.
     pub answer: Option<AnswerForm>,
-    /// At most this many tokens are wanted.
+    /// Maximum tokens of the answer.
     pub max_output_tokens: u32,
 }
 
@@ -95,9 +97,9 @@ pub struct ChatRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChatMessage {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub text: String,
 }
 
@@ -118,13 +120,13 @@ impl ChatMessage {
     }
 }
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Whoever instructs the model.
+    /// Instructions to the model.
     System,
-    /// Whoever asks.
+    /// Questions to the model.
     User,
     /// The model.
     Assistant,
@@ -134,13 +136,13 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerForm {
-    /// A short name of letters, digits and `_`.
+    /// A short name consisting of letters, digits and `_`.
     pub name: String,
-    /// The schema. Every property is required, and no others are allowed.
+    /// The schema. Every property is required, and no other properties are allowed.
     pub schema: Value,
 }
 
-/// What a model wrote, and what that took.
+/// An answer of a model, and its usage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChatResponse {
@@ -148,14 +150,14 @@ pub struct ChatResponse {
     pub text: String,
     /// How it ended.
     pub finish: Finish,
-    /// What it took.
+    /// Its usage.
     pub usage: TokenUsage,
-    /// Who answered, `provider/model`, as the provider says it.
+    /// The model that answered, `provider/model`, as reported by the provider.
     pub model: String,
 }
 
 impl ChatResponse {
-    /// A whole answer that cost nothing.
+    /// A complete answer without usage.
     pub fn complete(model: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -171,29 +173,29 @@ impl ChatResponse {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Finish {
-    /// The model had said everything.
+    /// The answer is complete.
     Complete,
-    /// It had no more tokens, or the connection ended in the middle.
+    /// It was truncated: the token limit was reached, or the connection was lost.
     Cut,
-    /// It, or a filter of its provider, refused to answer.
+    /// The model, or a filter of its provider, refused to answer.
     Refused,
 }
 
-/// What calls took, in tokens and money.
+/// Tokens and cost of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenUsage {
-    /// Calls that a provider answered.
+    /// Calls that reached a provider.
     pub calls: u64,
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including those from a cache.
     pub input: u64,
-    /// Tokens read from a cache of the provider; part of `input`.
+    /// Input tokens from a cache of the provider; part of `input`.
     pub cached: u64,
-    /// Tokens written, those of the reasoning included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Tokens written while reasoning; part of `output`.
+    /// Reasoning tokens; part of `output`.
     pub reasoning: u64,
-    /// Cost in millionths of a US dollar, where prices are known.
+    /// Cost in millionths of a US dollar, if prices are known.
     pub cost_micro_usd: u64,
 }
 
@@ -225,60 +227,64 @@ impl From<TokenUsage> for Usage {
 pub struct ChatError {
     /// Which model, `provider/model`.
     pub model: String,
-    /// What kind of error it is.
+    /// The kind of error.
     pub kind: ChatErrorKind,
-    /// What went wrong and what to do, for people. Holds no key.
+    /// What went wrong and what to do, for people. Contains no key.
     pub message: String,
-    /// What the failed attempts cost all the same.
+    /// Whether a retry may help. False if the model has used up its own retries, so that callers do
+    /// not multiply the attempts.
+    pub transient: bool,
+    /// The usage of the failed attempts.
     pub usage: TokenUsage,
-    /// How long to wait before asking again, if the provider said so.
+    /// How long to wait before a retry, if the provider said so.
     pub retry_after: Option<Duration>,
 }
 
 impl ChatError {
-    /// An error that cost nothing.
+    /// An error without usage, transient if its kind is.
     pub fn new(model: impl Into<String>, kind: ChatErrorKind, message: impl Into<String>) -> Self {
         Self {
             model: model.into(),
             kind,
             message: message.into(),
+            transient: kind.is_transient(),
             usage: TokenUsage::default(),
             retry_after: None,
         }
     }
 }
 
-/// What kind of error it is, and so what may help.
+/// The kind of an error, which determines what may help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChatErrorKind {
-    /// Too many requests: waiting helps.
+    /// Too many requests: waiting may help.
     RateLimited,
-    /// The provider failed, or the connection broke: asking again may help.
+    /// The provider failed, or the connection was lost: a retry may help.
     Unavailable,
-    /// No connection could be made; nothing was sent. Asking again may help.
+    /// No connection could be made; nothing was sent. A retry may help.
     Unreachable,
-    /// No answer in time: asking again may help.
+    /// No answer in time: a retry may help.
     TimedOut,
-    /// Key missing, wrong, or not allowed to use this model.
+    /// The key is missing, invalid, or has no access to this model.
     NotAllowed,
-    /// The provider does not take the request: it is too long, or an option is unknown.
+    /// The provider rejects the request: it is too long, or an option is unknown.
     NotAccepted,
-    /// The answer cannot be read as the provider's format.
+    /// The answer is not in the provider's format.
     Unreadable,
-    /// A budget, this one, does not allow the call; nothing was sent.
+    /// This budget does not allow the call; nothing was sent.
     OverBudget(BudgetKind),
-    /// A cassette, or a script, has no answer to this request; nothing was sent.
+    /// A cassette or a script has no answer to this request; nothing was sent.
     NotRecorded,
 }
 
 impl ChatErrorKind {
-    /// Whether asking the same model again may help.
+    /// Whether errors of this kind are transient.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Unavailable | Self::Unreachable | Self::TimedOut)
     }
 
-    /// The budget that does not allow the call, if that is why.
+    /// The budget that does not allow the call, if that is the reason.
     pub fn exhausted(self) -> Option<BudgetKind> {
         match self {
             Self::OverBudget(budget) => Some(budget),
@@ -291,7 +297,7 @@ impl From<ChatError> for Failure {
     fn from(error: ChatError) -> Self {
         let failure = Failure::policy(error.to_string());
         let (usage, retry_after) = (error.usage.into(), error.retry_after);
-        let exhausted = error.kind.exhausted();
-        Failure { usage, retry_after, exhausted, transient: error.kind.is_transient(), ..failure }
+        let (transient, exhausted) = (error.transient, error.kind.exhausted());
+        Failure { usage, retry_after, exhausted, transient, ..failure }
     }
 }

@@ -1,7 +1,7 @@
-//! Packs: the templates of all phases, and the words of one domain.
+//! Packs: the templates of all phases, and the wording for one domain.
 //!
-//! Each phase has two templates, `PHASE.system.hbs` and `PHASE.user.hbs`; they know no domain.
-//! What a domain calls things stands in small partials that the templates include.
+//! Each phase has two templates, `PHASE.system.hbs` and `PHASE.user.hbs`, which are independent of
+//! the domain. The wording for a domain is in small partials that the templates include.
 
 mod builtin;
 mod check;
@@ -21,10 +21,10 @@ use crate::{ChatMessage, Phase};
 use builtin::{DOMAINS, TEMPLATES};
 use faults::Fault;
 
-/// Longest template file that is read, in bytes.
+/// Maximum size of a template file, in bytes.
 pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 
-/// The templates of all phases with the words of one domain.
+/// The templates of all phases with the wording for one domain.
 ///
 /// ```
 /// use eog_prompts::Pack;
@@ -42,20 +42,20 @@ pub struct Pack {
     texts: BTreeMap<String, String>,
 }
 
-/// Why a pack cannot be had.
+/// Why a pack cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
     /// There is no shipped pack of this name.
-    #[error("there is no pack {name:?}; the packs are: {known}")]
+    #[error("there is no pack {name:?}; the packs are {known}")]
     UnknownPack {
         /// The name.
         name: String,
         /// The shipped packs.
         known: String,
     },
-    /// A file of the folder is not the name of a template.
-    #[error("{}: not the name of a template; rename or move it. The templates are: {known}", path.display())]
+    /// A file in the folder does not have the name of a template.
+    #[error("{}: not the name of a template; rename or move the file. The templates are {known}", path.display())]
     UnknownTemplate {
         /// The file.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum PackError {
         /// Why.
         reason: String,
     },
-    /// A template is not one, or asks for what it is not given.
+    /// A template cannot be parsed, or uses a field that it does not have.
     #[error("template {name}{}: {reason}", at_line(*line))]
     BadTemplate {
         /// The template.
@@ -80,7 +80,7 @@ pub enum PackError {
         /// Why.
         reason: String,
     },
-    /// The same of a file.
+    /// Likewise, in a file.
     #[error("{}{}: {reason}", path.display(), at_line(*line))]
     BadFile {
         /// The file.
@@ -100,18 +100,18 @@ fn at_line(line: Option<usize>) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptError {
-    /// The pack has no such template, or it asks for data that the phase does not give.
+    /// The pack has no such template, or the template uses a field that the phase does not have.
     #[error("pack {pack}, template {template}: {reason}")]
     Template {
         /// The pack.
         pack: String,
-        /// The template, with its line where that is known.
+        /// The template, with its line if known.
         template: String,
         /// Why.
         reason: String,
     },
-    /// The input of a phase is no object of named fields.
-    #[error("phase {phase}: its input is no data for a template: {reason}")]
+    /// The input of a phase is not an object with named fields.
+    #[error("phase {phase}: its input cannot be used in a template: {reason}")]
     Input {
         /// The phase.
         phase: String,
@@ -120,17 +120,17 @@ pub enum PromptError {
     },
     /// The prompt leaves no room in the model's window.
     #[error(
-        "phase {phase}: the prompt has {tokens} tokens; {model} takes {limit}. Give less evidence, \
-         or use a model with a larger window"
+        "phase {phase}: the prompt has {tokens} tokens, but {model} accepts only {limit}: provide \
+         less evidence, or use a model with a larger context window"
     )]
     TooLong {
         /// The phase.
         phase: String,
         /// The model.
         model: String,
-        /// What the prompt has.
+        /// The tokens of the prompt.
         tokens: u64,
-        /// What the model takes, its answer left aside.
+        /// The most that the model accepts, less the answer.
         limit: u64,
     },
 }
@@ -141,10 +141,10 @@ impl Pack {
         Self::shipped(0)
     }
 
-    /// A shipped pack by its name.
+    /// A shipped pack by name.
     ///
     /// # Errors
-    /// [`PackError::UnknownPack`], which lists those there are.
+    /// [`PackError::UnknownPack`], which lists the shipped packs.
     pub fn named(name: &str) -> Result<Self, PackError> {
         match DOMAINS.iter().position(|(domain, _)| *domain == name) {
             Some(index) => Ok(Self::shipped(index)),
@@ -157,7 +157,7 @@ impl Pack {
         DOMAINS.map(|(name, _)| name).join(", ")
     }
 
-    /// The default pack with the templates of a folder in place of its own.
+    /// The default pack with templates replaced by those in a folder.
     ///
     /// # Errors
     /// As [`with_folder`](Self::with_folder).
@@ -165,15 +165,15 @@ impl Pack {
         Self::sre().with_folder(folder)
     }
 
-    /// This pack with the templates of a folder in place of its own, under the folder's name. A
-    /// folder with all partials of a domain is a pack of its own.
+    /// This pack with templates replaced by those in a folder, and with the folder's name. A folder
+    /// with all partials of a domain is a pack of its own.
     ///
-    /// All templates are filled in with samples, so that one which asks for what its phase is not
-    /// given is an error here and not in the middle of an investigation.
+    /// All templates are rendered with samples, so that a template which uses a field that its phase
+    /// does not have is an error here and not in the middle of an investigation.
     ///
     /// # Errors
-    /// [`PackError`] when the folder or a file cannot be read, when a `.hbs` file has not the name
-    /// of a template, or when a template has an error. Files with other endings are not read.
+    /// [`PackError`] if the folder or a file cannot be read, if a `.hbs` file does not have the name
+    /// of a template, or if a template has an error. Files with other extensions are not read.
     pub fn with_folder(mut self, folder: &Path) -> Result<Self, PackError> {
         let unreadable = |reason: std::io::Error| PackError::Unreadable {
             path: folder.to_owned(),
@@ -207,7 +207,7 @@ impl Pack {
         Ok(self)
     }
 
-    /// This pack with one more template, or another in place of its own: for phases of your own.
+    /// This pack with a template added or replaced, for phases of your own.
     ///
     /// # Errors
     /// [`PackError::BadTemplate`].
@@ -324,7 +324,7 @@ fn read_template(path: &Path) -> Result<String, PackError> {
         .read_to_string(&mut text)
         .map_err(|error| unreadable(error.to_string()))?;
     if text.len() as u64 > MAX_TEMPLATE_BYTES {
-        return Err(unreadable(format!("longer than {MAX_TEMPLATE_BYTES} bytes; shorten it")));
+        return Err(unreadable(format!("larger than {MAX_TEMPLATE_BYTES} bytes; shorten it")));
     }
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! What a phase of an investigation is to the prompts: a name, what it is given, what it answers.
+//! A phase: one kind of question, with its name, input and answer.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 /// One kind of question to a model.
 ///
 /// Its templates are `NAME.system.hbs` and `NAME.user.hbs`. The first is the same for every
-/// question of the phase and sees nothing but `answer_form`; the second sees the fields of the
+/// question of the phase and has only the field `answer_form`; the second has the fields of the
 /// input.
 ///
 /// ```
@@ -38,18 +38,18 @@ use serde::de::DeserializeOwned;
 /// assert_eq!(form.schema["required"], serde_json::json!(["failure"]));
 /// ```
 pub trait Phase {
-    /// Its name: of its templates, in cassettes and in the ledger.
+    /// Its name in templates, cassettes and the ledger.
     const NAME: &'static str;
 
-    /// What it is given. Serialises to an object; its strings may be untrusted, they are masked
-    /// and neutralised before a template sees them. What templates must not see is `serde(skip)`.
+    /// The input, which serializes to an object. Its strings may be untrusted: they are masked and
+    /// escaped before a template sees them. Mark fields that templates must not see with
+    /// `serde(skip)`.
     type Input: Serialize + Sync;
 
-    /// What it answers. The documentation of the fields is shown to the model, so write it for
-    /// the model.
+    /// The answer. The model sees the documentation of its fields, so write it for the model.
     type Answer: Serialize + DeserializeOwned + JsonSchema + Send;
 
-    /// Everything that is wrong with an answer of the right form, each with what to do about it:
-    /// the model reads them. An answer without problems is used.
+    /// Everything that is wrong with an answer of the right form, each with what to do about it; the
+    /// model reads it. An answer without problems is used.
     fn problems(input: &Self::Input, answer: &Self::Answer) -> Vec<String>;
 }

@@ -1,6 +1,7 @@
 //! The abductive policy over a language model.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use eog_core::{AbductivePolicy, Answer, BoxFuture, Case, ContextPacket, Failure, Usage};
 
@@ -12,9 +13,12 @@ use crate::{
 /// Judges packets with a language model (paper §4.1, B.6).
 ///
 /// Stateless: one packet, one question, and at most one correction for each model of the chain.
-/// A packet of more than [`CHUNK_TOKENS`], or too long for the first model, is read in chunks first
-/// ([`condense_packet`]); what still does not fit is cut. The prompt says what was left out. The
-/// answer is checked before the controller sees it, by the same rules.
+/// A packet of more than [`CHUNK_TOKENS`], or too long for the first model, is first read in chunks
+/// ([`condense_packet`]); if it still does not fit, it is cut. The prompt says what was left out. The
+/// answer is checked by the controller's rules before the controller sees it.
+///
+/// If all models enforce a time-out for each request ([`ModelInfo::timeout`](crate::ModelInfo)), the
+/// policy needs none for the whole decision ([`AbductivePolicy::timeout`]).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,26 +53,26 @@ pub struct LlmPolicy {
 }
 
 impl LlmPolicy {
-    /// A policy that asks these models. It knows of alerts what packets say.
+    /// A policy that asks these models. It knows only the alerts in packets.
     pub fn new(prompter: Prompter) -> Self {
         Self { prompter: Arc::new(prompter), frame: Frame::unknown() }
     }
 
-    /// The same policy, which tells the model of all alerts of a case in every question.
+    /// The same policy, which lists all alerts of a case in every question.
     #[must_use]
     pub fn for_case(self, case: &Case) -> Self {
         Self { frame: Frame::of(case), ..self }
     }
 
-    /// Who asks.
+    /// The prompter.
     pub fn prompter(&self) -> &Prompter {
         &self.prompter
     }
 
-    /// The first request for a packet, as the first model would get it. Calls nobody.
+    /// The first request for a packet, as the first model would get it. Makes no calls.
     ///
     /// # Errors
-    /// [`PromptError`] when the templates do not fit, or leave no room for evidence.
+    /// [`PromptError`] if the templates do not match the input, or leave no room for evidence.
     pub fn prompt(&self, packet: &ContextPacket) -> Result<ChatRequest, PromptError> {
         self.prompter.prompt::<Explore>(&self.input(packet)?.0)
     }
@@ -135,5 +139,12 @@ impl LlmPolicy {
 impl AbductivePolicy for LlmPolicy {
     fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(self.judge(packet))
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        // A decision takes several requests, with waits between them. If each has its time-out,
+        // one over them all would only cut off attempts that the models may still make.
+        let models = self.prompter.models();
+        models.iter().all(|model| model.info().timeout.is_some()).then_some(Duration::MAX)
     }
 }

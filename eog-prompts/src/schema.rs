@@ -1,5 +1,5 @@
-//! JSON Schemas of answers, in the form that strict structured-output modes accept, and the same
-//! in a few lines for models to read.
+//! JSON Schemas of answers, in the form that strict structured-output modes accept, and in a short
+//! notation for models.
 
 use eog_core::json_schema;
 use schemars::JsonSchema;
@@ -7,19 +7,19 @@ use serde_json::{Map, Value, json};
 
 use crate::AnswerForm;
 
-/// Keywords that every strict mode we know of takes.
+/// Keywords that every known strict mode accepts.
 const STRICT: [&str; 7] =
     ["additionalProperties", "anyOf", "enum", "items", "properties", "required", "type"];
 
-/// The form of an answer for providers: every property required, no others allowed, no keyword
-/// that a strict mode refuses.
+/// The form of an answer for providers: all properties required, no others allowed, no keyword
+/// that a strict mode rejects.
 pub fn answer_form<T: JsonSchema>(name: &str) -> AnswerForm {
     let mut schema = whole_schema::<T>();
     keep_strict(&mut schema);
     AnswerForm { name: name.to_owned(), schema }
 }
 
-/// What keeps a schema from being a strict one, each with its place. Empty for every
+/// Why strict modes would reject a schema: each problem with its place. Empty for every
 /// [`answer_form`] of types without maps and recursion.
 ///
 /// ```
@@ -125,7 +125,7 @@ fn find_loose(schema: &Value, place: &str, problems: &mut Vec<String>) {
         return problems.push(format!("{place}/: is not an object"));
     };
     for keyword in fields.keys().filter(|keyword| !STRICT.contains(&keyword.as_str())) {
-        problems.push(format!("{place}/: keyword {keyword:?} is not taken everywhere"));
+        problems.push(format!("{place}/: keyword {keyword:?} is not accepted by all providers"));
     }
     if !["type", "anyOf", "enum"].iter().any(|keyword| fields.contains_key(*keyword)) {
         problems.push(format!("{place}/: has no type"));

@@ -1,4 +1,4 @@
-//! How many tokens a text or a request takes, by the tokenizer of the model that will read it.
+//! Counts the tokens of texts and requests with the tokenizer of the model.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use crate::model::{ChatRequest, ModelInfo};
 /// The encoding that unknown tokenizers are estimated from.
 const DEFAULT_ENCODING: &str = "o200k_base";
 
-/// Unknown tokenizers are taken to need this many tokens for each [`CAUTION_PER`] of the default.
-/// Vocabularies of the last years differ by less on prose, code and telemetry.
+/// Unknown tokenizers are assumed to need this many tokens for every [`CAUTION_PER`] of the default.
+/// Vocabularies of recent years differ by less on prose, code and telemetry.
 const CAUTION: u64 = 7;
 
 /// See [`CAUTION`].
 const CAUTION_PER: u64 = 5;
 
-/// Beginnings of names whose tokenizer is older than the one that the table of models gives them.
+/// Prefixes of model names whose tokenizer is older than the one in the table of models.
 const OLDER: [&str; 5] = ["llama-2", "llama2", "mixtral", "mistral-7b", "mistral:7b"];
 
 /// Counts tokens as one model does.
 ///
 /// Counts are exact for encodings known by name (`o200k_base`, `cl100k_base`, `llama3`, `qwen2`,
 /// `deepseek_v3`, `mistral_v3`, …) and for models known to use one of them. Anything else is
-/// estimated from above: the count of `o200k_base` and 40 % more, though never more than one token
-/// for each byte. Copies are cheap and share one vocabulary for each encoding.
+/// overestimated: the count of `o200k_base` plus 40 %, but never more than one token per byte.
+/// Copies are cheap and share one vocabulary per encoding.
 ///
 /// ```
 /// use eog_prompts::TokenCounter;
@@ -42,8 +42,8 @@ pub struct TokenCounter {
 }
 
 impl TokenCounter {
-    /// The counter for a tokenizer, by the name of an encoding or of a model. What comes before the
-    /// last `/` of a model's name is its provider and is passed over.
+    /// The counter for a tokenizer, by the name of an encoding or a model. The provider, everything
+    /// up to the last `/` of a model's name, is ignored.
     pub fn new(tokenizer: &str) -> Self {
         let known = known_encoding(tokenizer);
         Self {
@@ -58,12 +58,12 @@ impl TokenCounter {
         Self::new(&model.tokenizer)
     }
 
-    /// The name of the encoding that counts exactly; nothing when counts are estimates.
+    /// The name of the encoding, if counts are exact; `None` if they are estimates.
     pub fn encoding(&self) -> Option<&'static str> {
         self.known
     }
 
-    /// The tokens of a text. Special tokens in it are text like any other.
+    /// The tokens of a text. Special tokens in it count as ordinary text.
     pub fn text(&self, text: &str) -> u64 {
         let bytes = text.len() as u64;
         let Some(vocabulary) = self.vocabulary else { return bytes };
@@ -75,10 +75,10 @@ impl TokenCounter {
     }
 
     /// The tokens of a whole request as it is sent: every message with its frame, the beginning of
-    /// the answer, and the schema of the answer as JSON where one is asked for.
+    /// the answer, and the schema of the answer, if any, as JSON.
     ///
-    /// Providers do not say how they show a schema to their models; its JSON is what all of them
-    /// start from.
+    /// Providers do not document how they present a schema to their models; the JSON is the best
+    /// available estimate.
     pub fn request(&self, request: &ChatRequest) -> u64 {
         let messages = request.messages.iter().map(|message| self.message(&message.text));
         let answer = request.answer.as_ref();
@@ -88,7 +88,7 @@ impl TokenCounter {
         messages.sum::<u64>() + schema + self.frame.request
     }
 
-    /// The tokens of one message of this text, with its frame.
+    /// The tokens of one message with this text, including its frame.
     pub fn message(&self, text: &str) -> u64 {
         self.text(text) + self.frame.message
     }

@@ -323,6 +323,7 @@ fn a_packet_fits_any_model_that_has_room_for_the_instructions() {
             context_tokens,
             max_output_tokens: 1_000,
             tokenizer: "o200k_base".to_owned(),
+            timeout: None,
         };
         let model = Arc::new(MockModel::with_info(info.clone()));
         let policy =
@@ -339,11 +340,12 @@ fn a_packet_fits_any_model_that_has_room_for_the_instructions() {
         context_tokens: 900,
         max_output_tokens: 300,
         tokenizer: "o200k_base".to_owned(),
+        timeout: None,
     };
     let tiny: Arc<dyn ChatModel> = Arc::new(MockModel::with_info(tiny));
     let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![tiny]));
     let error = policy.prompt(&packet).unwrap_err().to_string();
-    assert!(error.contains("mock/tiny takes 600"), "{error}");
+    assert!(error.contains("mock/tiny accepts only 600"), "{error}");
 }
 
 /// Claims of a neighbour about others are counted, not told.
@@ -374,6 +376,7 @@ fn a_long_context_is_read_in_chunks() {
         context_tokens: 8_000,
         max_output_tokens: 1_000,
         tokenizer: "o200k_base".to_owned(),
+        timeout: None,
     };
     let keep = json!({
         "relevant": [{ "number": 1, "part": "cause" }], "total_relevant": 1, "reasoning": "first",

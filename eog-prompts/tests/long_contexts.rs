@@ -27,6 +27,7 @@ fn taking(tokens: u32) -> MockModel {
         context_tokens: tokens + 500,
         max_output_tokens: 500,
         tokenizer: "o200k_base".into(),
+        timeout: None,
     })
 }
 

@@ -39,7 +39,7 @@ impl Architecture {
         let resolved = path.canonicalize().map_err(|error| fail(error.to_string()))?;
         let names = [path, &resolved].map(|path| path.file_name().unwrap_or_default().to_owned());
         if names.iter().any(|name| is_forbidden(&name.to_string_lossy())) {
-            return Err(fail("it is ground truth, which no reader may see".to_owned()));
+            return Err(fail("it is ground truth, which must not be read".to_owned()));
         }
         if !resolved.is_file() {
             return Err(fail("it is not a regular file".to_owned()));

@@ -12,18 +12,12 @@ use eog_core::{
 use eog_evidence::{EffectMap, open_case};
 
 use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
-use crate::graph::{OperationalGraph, WORKLOAD_KINDS};
+use crate::graph::OperationalGraph;
 use crate::incident::Records;
-use crate::names;
+use crate::names::{self, WORKLOAD_KINDS};
 use crate::snapshot::Snapshot;
 
-pub use pages::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS};
-
-/// Most findings on one page; the notes about effects come on top of the first page.
-pub const PAGE_FINDINGS: usize = 24;
-
-/// Most findings when all pages are asked for at once.
-pub const MAX_FINDINGS_AT_ONCE: usize = 240;
+pub use pages::{ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS};
 
 /// Most pods of a workload whose evidence is part of the workload's context.
 const MAX_PODS: usize = 20;
@@ -33,16 +27,16 @@ const MAX_RELATIONS: usize = 6;
 
 /// Local evidence from a snapshot.
 ///
-/// A context holds, strongest first: the entity's own changes, its failure events, its alerts,
-/// shifts in what is measured (by how far they went), then restarts and other events; where there
-/// is none of these but its spans show that it does what it did before, that. The context of a
-/// workload includes its pods, what its ReplicaSets were refused, and the load that it makes.
+/// A context contains, strongest first: the entity's own changes, its failure events, its alerts,
+/// shifts in its measurements (by size), then restarts and other events. If there are none of these
+/// but its spans show that it behaves as before, the context says so. The context of a workload
+/// includes its pods, what its ReplicaSets were refused, and the load that it generates.
 ///
-/// Pages are counted from 1. Each holds at most [`PAGE_FINDINGS`] findings and as many as fit into
-/// the budget of [`ContextQuery::max_tokens`]. The first page ends with the notes of
-/// [`EffectMap`]. When the own findings have ended, further pages hold the changes and events of
-/// the entities whose effects reach this one. Page 0 is all of this at once, at most
-/// [`MAX_FINDINGS_AT_ONCE`] findings. `omitted` says what is left for other pages.
+/// Page numbers start at 1. A page contains at most [`PAGE_FINDINGS`] findings, and no more than fit
+/// into [`ContextQuery::max_tokens`]. The first page ends with the notes of [`EffectMap`]. After the
+/// entity's own findings, further pages contain changes and events of the entities whose effects
+/// reach it. Page 0 returns all of this at once, at most [`MAX_FINDINGS_AT_ONCE`] findings.
+/// `omitted` says what is left for other pages.
 ///
 /// ```
 /// use eog_core::{ContextContract, ContextRequest, EntityId, Window};
@@ -75,19 +69,19 @@ pub struct SnapshotContext {
     logs: LogIndex,
 }
 
-/// How much a snapshot holds of one entity.
+/// How much was recorded about one entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Spans that show what it serves, or sends if it serves nothing.
+    /// Spans of the requests that it serves or, if it serves none, sends.
     pub spans: usize,
     /// Log lines.
     pub log_lines: usize,
-    /// Series of metrics.
+    /// Metric series.
     pub series: usize,
 }
 
 impl SnapshotContext {
-    /// Prepares a snapshot for questions. Work in proportion to the snapshot's size.
+    /// Prepares a snapshot for queries, in time proportional to its size.
     pub fn new(
         snapshot: impl Into<Arc<Snapshot>>,
         graph: impl Into<Arc<OperationalGraph>>,
@@ -143,8 +137,8 @@ impl SnapshotContext {
         &self.graph
     }
 
-    /// The window that an investigation would choose, else all that was recorded. Nothing when
-    /// nothing was.
+    /// The window that an investigation would choose or, failing that, the whole recording; `None` if
+    /// nothing was recorded.
     pub fn usual_window(&self) -> Option<Window> {
         *self.usual_window.get_or_init(|| {
             let incident = self.snapshot.incident(&self.graph);
@@ -152,7 +146,7 @@ impl SnapshotContext {
         })
     }
 
-    /// How much was recorded of an entity itself.
+    /// How much was recorded about an entity itself.
     pub fn recorded(&self, entity: &EntityId) -> Recorded {
         Recorded {
             spans: self.spans.count(entity),
@@ -161,13 +155,13 @@ impl SnapshotContext {
         }
     }
 
-    /// One page of the local evidence on an entity, with the usual bounds.
+    /// One page of local evidence about an entity, with the default limits.
     pub fn page(&self, entity: &EntityId, window: Window, page: u32) -> LocalContext {
         self.read(&ContextQuery { page, ..ContextQuery::new(entity.clone(), window) })
     }
 
     /// The local evidence that a query asks for. The context contract and the tool
-    /// `get_context_contract` are this function.
+    /// `get_context_contract` both call this function.
     pub fn read(&self, query: &ContextQuery) -> LocalContext {
         let (findings, left_out) = self.collect(&query.entity, query.window);
         let dependencies = self.dependencies(&query.entity, query.window);

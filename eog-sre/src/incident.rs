@@ -27,8 +27,8 @@ impl Records {
 }
 
 impl Snapshot {
-    /// The incident that the snapshot shows, over the whole recording: the topology, what is
-    /// abnormal, every change, and every failure.
+    /// The incident in the snapshot, over the whole recording: topology, anomalies, all changes, and
+    /// all failures.
     pub fn incident(&self, graph: &OperationalGraph) -> Incident {
         let records = Records::new(self, graph);
         let is_failure = |finding: &Finding| {

@@ -4,6 +4,10 @@ use std::fmt;
 
 use eog_core::{EntityId, MAX_ENTITY_ID_BYTES};
 
+/// Kinds that run pods.
+pub(crate) const WORKLOAD_KINDS: [&str; 5] =
+    ["Deployment", "StatefulSet", "DaemonSet", "Rollout", "DeploymentConfig"];
+
 /// A Kubernetes-style object name, taken apart.
 ///
 /// Written as `namespace/Kind/name`; objects that live in no namespace are written `Kind/name`.
@@ -103,6 +107,11 @@ fn clean(part: &str) -> String {
         name.truncate(end);
     }
     name.trim().to_owned()
+}
+
+/// Whether an API version (`group/version`) is one of fault experiments.
+pub(crate) fn is_experiment_group(version: &str) -> bool {
+    version.split_once('/').is_some_and(|(group, _)| group.to_lowercase().contains("chaos"))
 }
 
 #[cfg(test)]

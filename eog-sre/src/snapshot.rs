@@ -17,8 +17,8 @@ use crate::warnings::Warnings;
 /// One recorded incident: alerts, events, objects, logs, traces and metrics, bounded, with secrets
 /// masked.
 ///
-/// What cannot be used (missing files, broken rows, stray files) is told by [`Snapshot::warnings`]
-/// and never stops the reading. No file whose name begins with `ground_truth` is ever opened, nor
+/// Input that cannot be used (missing files, broken rows, stray files) is reported in
+/// [`Snapshot::warnings`] and never stops the reading. No file whose name begins with `ground_truth` is ever opened, nor
 /// any file outside of the directory.
 ///
 /// ```
@@ -52,9 +52,9 @@ impl Snapshot {
     /// Reads a snapshot directory.
     ///
     /// # Errors
-    /// [`SnapshotError`] when the path is no directory, when it holds none of the known files,
-    /// when it would not fit into memory, when the table of events, objects, logs or traces lacks a
-    /// needed column, or when the architecture file cannot be used.
+    /// [`SnapshotError`] if the path is not a directory, contains none of the known files, or would
+    /// not fit into memory; if the table of events, objects, logs or traces lacks a required
+    /// column; or if the architecture file cannot be used.
     pub fn open(directory: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, SnapshotError> {
         let directory = directory.as_ref();
         let mut warnings = Warnings::default();
@@ -120,25 +120,25 @@ impl Snapshot {
         }
     }
 
-    /// Whether the records come from the cache of [`ReadOptions::cache`].
+    /// Whether the records were read from [`ReadOptions::cache`].
     pub fn is_from_cache(&self) -> bool {
         self.from_cache
     }
 
-    /// Every file that was opened, relative to the directory, in order.
+    /// Every file that was opened, relative to the directory, in the order of opening.
     pub fn files(&self) -> &[String] {
         &self.files
     }
 
-    /// What was missing, skipped or left out, for people.
+    /// What was missing, skipped or left out, as readable text.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// From the first to just after the last recorded sample, or nothing when there is none.
+    /// The time from the first to just after the last recorded sample; `None` if there is none.
     ///
-    /// Events and alerts may be older than the recording and do not count, unless nothing else
-    /// was recorded.
+    /// Events and alerts can be older than the recording and are ignored unless nothing else was
+    /// recorded.
     pub fn observed(&self) -> Option<Window> {
         let ends = [self.spans.at.extent(), self.logs.at.extent()];
         let ends = ends.into_iter().flatten().flat_map(|(first, last)| [first, last]);

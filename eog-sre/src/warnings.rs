@@ -1,6 +1,6 @@
 //! Counted warnings: what a reader skipped, where, and why, without flooding anyone.
 
-/// How many lines are named for each file and reason before only a count is given.
+/// How many lines are listed for each file and reason; further lines are only counted.
 pub const MAX_LINES_NAMED: usize = 3;
 
 /// How many different warnings are kept; more are only counted.
@@ -84,7 +84,7 @@ impl Warnings {
             }
         }
         if self.dropped > 0 {
-            lines.push(format!("{} more warnings of other kinds are not shown", self.dropped));
+            lines.push(format!("{} more kinds of warnings are not shown", self.dropped));
         }
         lines
     }

@@ -1,6 +1,7 @@
 //! A wrapper that writes down what was asked.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use eog::{
     AbductivePolicy, Answer, BoxFuture, ContextContract, ContextPacket, ContextRequest, EntityId,
@@ -70,6 +71,10 @@ impl<T: AbductivePolicy> AbductivePolicy for Recorder<T> {
             self.packets.lock().unwrap_or_else(PoisonError::into_inner).push(packet.clone());
             self.inner.decide(packet).await
         })
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.inner.timeout()
     }
 }
 

@@ -92,7 +92,7 @@ async fn the_engine_bears_late_hanging_and_panicking_calls() {
         .hang(Call::of("hanging"))
         .panic(Call::of("panicking"), "as told");
     let names = ["late", "hanging", "panicking"];
-    let limits = Limits { policy_timeout: Duration::from_secs(10), ..Limits::default() };
+    let limits = Limits { policy_timeout: Some(Duration::from_secs(10)), ..Limits::default() };
     let ended = Engine::new(MemoryContext::default(), policy)
         .with_limits(limits)
         .investigate(Config::default(), seeded(topology(""), names))

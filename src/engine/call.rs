@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::limits::{Limits, wait};
+use super::limits::{Limits, POLICY_TIMEOUT, wait};
 use crate::side::CallFigures;
 
 /// A call that has ended.
@@ -62,7 +62,9 @@ impl<R> Caller<R> {
     {
         let (room, kinds) = match question.kind() {
             QuestionKind::Context => (&self.contexts, Kinds::context(&self.limits)),
-            QuestionKind::Policy => (&self.policies, Kinds::policy(&self.limits)),
+            QuestionKind::Policy => {
+                (&self.policies, Kinds::policy(&self.limits, self.responder.timeout(question)))
+            }
         };
         let attempt = || self.responder.respond(question);
         self.call(question.key(), room.as_ref(), kinds, attempt).await
@@ -129,11 +131,12 @@ impl Kinds {
         }
     }
 
-    fn policy(limits: &Limits) -> Self {
+    /// The user's time-out comes before the responder's own.
+    fn policy(limits: &Limits, own: Option<Duration>) -> Self {
         Self {
             failed: FailureKind::PolicyFailed,
             timed_out: FailureKind::PolicyTimedOut,
-            timeout: limits.policy_timeout,
+            timeout: limits.policy_timeout.or(own).unwrap_or(POLICY_TIMEOUT),
         }
     }
 }

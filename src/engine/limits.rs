@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
+/// How long one attempt at a policy call may take if neither the user nor the policy says.
+pub(super) const POLICY_TIMEOUT: Duration = Duration::from_secs(120);
 /// The longest wait between two attempts that a failure may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
@@ -24,8 +26,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 pub struct Limits {
     /// One fetch of a local context.
     pub context_timeout: Duration,
-    /// One call of the policy, with its correction.
-    pub policy_timeout: Duration,
+    /// One attempt at a policy call. If `None`, the policy's own value
+    /// ([`AbductivePolicy::timeout`](crate::AbductivePolicy::timeout)), else 120 seconds.
+    pub policy_timeout: Option<Duration>,
     /// After this time of the run nothing more is begun, if limited: no evaluation, and no further
     /// attempt at a call. What is under way then is still awaited and committed.
     pub deadline: Option<Duration>,
@@ -41,7 +44,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             context_timeout: Duration::from_secs(60),
-            policy_timeout: Duration::from_secs(120),
+            policy_timeout: None,
             deadline: None,
             context_calls: None,
             policy_calls: None,

@@ -89,7 +89,7 @@ pub(super) struct Delayed<'a, R, Q: Question> {
 
 /// Nothing ends before its time: the answers keep the real limits.
 pub(super) fn no_limits() -> Limits {
-    let (context_timeout, policy_timeout) = (Duration::MAX, Duration::MAX);
+    let (context_timeout, policy_timeout) = (Duration::MAX, Some(Duration::MAX));
     Limits { context_timeout, policy_timeout, ..Limits::default() }
 }
 

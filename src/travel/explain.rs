@@ -2,6 +2,7 @@
 //! findings and messages the last decision hangs on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use eog_core::{
     AbductivePolicy, Belief, BoxFuture, ChangeCause, Claim, ClaimEdge, ContextPacket, Controller,
@@ -221,6 +222,10 @@ impl Responder<Inquiry> for PolicyAlone<'_> {
             let answer = self.0.decide(packet).await.map_err(Failure::of_policy)?;
             Ok(Reply::Decision(answer.decision).into())
         })
+    }
+
+    fn timeout(&self, _question: &Inquiry) -> Option<Duration> {
+        self.0.timeout()
     }
 }
 

@@ -60,8 +60,8 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) judging: Judging,
 
-    /// Longest time for one attempt of a policy call, in seconds: 120, or 900 for a language model,
-    /// whose requests have a time-out of their own (llm.timeout_s in eog.toml).
+    /// Time-out for one attempt at a policy call, in seconds. Default: 120; none for a language
+    /// model, since each request to it has its own time-out (llm.timeout_s in eog.toml).
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) policy_timeout: Option<Duration>,
 

@@ -11,13 +11,14 @@ use super::Judging;
 pub(crate) enum Prompt {
     /// List the packs, the phases and the templates.
     List,
-    /// Show the templates of a phase as they stand, or the form of its answer.
+    /// Show the templates of a phase, or the form of its answer.
     ///
-    /// To see a prompt with the evidence of an incident filled in: `eog investigate PATH --policy
+    /// To see a prompt filled in with the evidence of an incident: `eog investigate PATH --policy
     /// llm --model … --dry-run`.
     Show(Show),
-    /// Write the templates and words of a pack to a folder, to change them and name the folder with
-    /// --prompts. What is left unchanged can be deleted: the shipped text then stands in for it.
+    /// Write the templates of a pack to a folder, for editing and for use with --prompts.
+    ///
+    /// Files that you do not change can be deleted: the shipped templates are then used instead.
     Export(Export),
 }
 
@@ -31,14 +32,14 @@ pub(crate) struct Show {
     #[arg(long, value_name = "PACK")]
     pub(crate) prompts: Option<PathBuf>,
 
-    /// Show the JSON Schema of the answer in place of the templates.
+    /// Show the JSON Schema of the answer instead of the templates.
     #[arg(long)]
     pub(crate) schema: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The folder. Made if absent; nothing in it is replaced.
+    /// The folder. Created if absent; existing files are not replaced.
     pub(crate) folder: PathBuf,
 
     /// The name of a pack (see `eog prompt list`), or a folder with templates.
@@ -46,11 +47,11 @@ pub(crate) struct Export {
     pub(crate) prompts: Option<PathBuf>,
 }
 
-/// What a model is asked for.
+/// A question to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum PhaseName {
-    /// Which window of time to look at.
+    /// Which time window to investigate.
     SelectInvestigationWindow,
     /// Which events matter.
     FilterEvents,
@@ -58,9 +59,9 @@ pub(crate) enum PhaseName {
     FilterSpecChanges,
     /// Where to start.
     Bootstrap,
-    /// Which of many findings matter, of a context too long for one prompt.
+    /// Which findings matter in a context that is too long for one prompt.
     ClassifyEvidence,
-    /// What the evidence on one entity means.
+    /// What the evidence of one entity means.
     Explore,
     /// What the investigation has found.
     Finalize,

@@ -66,7 +66,8 @@ pub(crate) struct Stress {
     #[command(flatten)]
     pub(crate) judging: Judging,
 
-    /// Longest time for one policy call, in seconds.
+    /// Time-out for one attempt at a policy call, in seconds. Default: 120; none for a language
+    /// model, since each request to it has its own time-out (llm.timeout_s in eog.toml).
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) policy_timeout: Option<Duration>,
 

@@ -14,17 +14,17 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    the answer was printed
   1    output could not be written
-  2    wrong command line, or an argument that the tool cannot use
+  2    wrong command line, or invalid arguments for the tool
   4    the snapshot cannot be used; the message names file, place and reason";
 
 const CONDITIONS: &str = "\
-Conditions (--filter, several times):
-  reason=Killing,Unhealthy  one of these; * stands for any text, ? for a character
-  reason!=Pulled            none of these
-  message~refused           holds the text, whatever its case; !~ does not
-  message=~^Back.off        a regular expression matches
-  times>=5                  numbers and times: <, <=, >, >=
-  node=                     nothing there";
+Conditions (--filter can be repeated; all must hold):
+  reason=Killing,Unhealthy  is one of these; * matches any text, ? any character
+  reason!=Pulled            is none of these
+  message~refused           contains the text, ignoring case; !~ does not
+  message=~^Back.off        matches the regular expression
+  times>=5                  compares numbers and times: <, <=, >, >=
+  node=                     is empty";
 
 /// What is asked of `eog tool`.
 #[derive(Clone, Debug)]
@@ -111,22 +111,22 @@ fn subcommand(tool: &'static ToolInfo) -> Command {
     let architecture = Arg::new("architecture")
         .long("architecture")
         .value_name("FILE")
-        .help("Application architecture (JSON) that goes with the snapshot")
+        .help("Application architecture (JSON) that belongs to the snapshot")
         .value_parser(clap::value_parser!(PathBuf));
     let json = Arg::new("json")
         .long("json")
         .value_name("ARGUMENTS")
-        .help("Arguments as a JSON object, or @FILE that holds one (@- is standard input); flags go before them");
+        .help("Arguments as a JSON object, or @FILE that contains one (@- for standard input); flags take precedence");
     let format = Arg::new("format")
         .long("format")
         .value_name("FORMAT")
-        .help("What to print")
+        .help("Output format")
         .default_value("json")
         .value_parser(clap::value_parser!(ToolFormat));
     let quiet = Arg::new("quiet")
         .long("quiet")
         .short('q')
-        .help("Print no progress and no notes on the snapshot")
+        .help("Print no progress and no notes about the snapshot")
         .action(ArgAction::SetTrue);
     let command = Command::new(tool.name)
         .about(tool.summary)

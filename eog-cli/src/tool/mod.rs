@@ -62,7 +62,7 @@ fn list() -> String {
     for tool in tools() {
         text.push_str(&format!("{:longest$}  {}\n", tool.name, tool.summary));
     }
-    text.push_str("\n`eog tool NAME --help` explains one; `eog tool NAME SNAPSHOT` asks it.\n");
+    text.push_str("\n`eog tool NAME --help` explains a tool; `eog tool NAME SNAPSHOT` runs it.\n");
     text
 }
 
@@ -86,11 +86,10 @@ fn all_arguments(call: &Call) -> Result<Map<String, Value>, CliError> {
     Ok(arguments)
 }
 
-/// What to say of a limit that is larger than the largest.
+/// What to say about a limit above the maximum.
 fn too_many(arguments: &Map<String, Value>) -> Option<String> {
     let limit = arguments.get("limit")?.as_u64()?;
-    (limit > MAX_LIMIT as u64)
-        .then(|| format!("limit {limit}: {MAX_LIMIT} is the most, and as many are given"))
+    (limit > MAX_LIMIT as u64).then(|| format!("limit {limit} is too large; {MAX_LIMIT} is used"))
 }
 
 /// What rows are grouped by.

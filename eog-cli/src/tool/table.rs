@@ -47,7 +47,7 @@ fn part(text: &mut String, title: &str, value: &Ordered, groups: &[String], widt
             if let Some(Ordered::List(rows)) = value.get("rows") {
                 heading(&counted(value, rows.len()));
                 list(text, rows, groups, width);
-                if let Some(Ordered::Plain(left_out)) = value.get("left_out") {
+                if let Some(Ordered::Text(left_out)) = value.get("left_out") {
                     text.push_str(&format!("{}\n", clean(left_out)));
                 }
                 return;
@@ -78,7 +78,7 @@ fn part(text: &mut String, title: &str, value: &Ordered, groups: &[String], widt
 /// How many rows there are, and how many of them are shown.
 fn counted(page: &Ordered, rows: usize) -> String {
     let total = match page.get("total") {
-        Some(Ordered::Plain(total)) => total.clone(),
+        Some(total @ Ordered::Number(_)) => shown(total),
         _ => rows.to_string(),
     };
     let one = if total == "1" { "row" } else { "rows" };
@@ -107,13 +107,13 @@ fn list(text: &mut String, rows: &[Ordered], groups: &[String], width: Option<us
     }
     let order = |name: &&str| {
         let first = rows.iter().find_map(|row| match row {
-            Ordered::Map(fields) => fields.iter().position(|(field, _)| field == name),
+            Ordered::Map(fields) => fields.get_index_of(*name),
             _ => None,
         });
         first.unwrap_or(usize::MAX)
     };
     columns.sort_by_key(order);
-    let nested = |row: &Ordered| matches!(row, Ordered::Map(fields) if fields.iter().any(|(_, v)| matches!(v, Ordered::Map(_))));
+    let nested = |row: &Ordered| matches!(row, Ordered::Map(fields) if fields.values().any(|value| matches!(value, Ordered::Map(_))));
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
@@ -235,7 +235,12 @@ fn tree(text: &mut String, value: &Ordered, depth: usize, left: &mut usize) {
 fn shown(value: &Ordered) -> String {
     match value {
         Ordered::Null => "-".to_owned(),
-        Ordered::Plain(text) => {
+        Ordered::Flag(flag) => flag.to_string(),
+        Ordered::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(fraction) => eog_evidence::rounded(fraction),
+            None => number.to_string(),
+        },
+        Ordered::Text(text) => {
             let time = (text.len() > 20 && text.ends_with('Z'))
                 .then(|| text.parse::<eog::Timestamp>().ok())
                 .flatten();
@@ -264,7 +269,7 @@ mod tests {
         let json = r#"{"rows": [
             {"time": "2026-01-01T10:00:00.123456Z", "entity": "shop/Pod/a", "none": null, "note": "one two three four five six seven eight nine ten"},
             {"time": "2026-01-01T10:00:01Z", "entity": "shop/Pod/b", "none": null, "note": "x"}
-        ], "total": 5, "offset": 0, "limit": 2, "left_out": "3 more rows: ask again with offset 2"}"#;
+        ], "total": 5, "offset": 0, "limit": 2, "left_out": "3 more rows; continue with offset 2"}"#;
         let lines = lines(json, 60);
         assert_eq!(lines[0], "2 of 5 rows");
         assert!(lines[1].contains("time") && !lines[1].contains("none"), "{lines:#?}");
@@ -273,7 +278,7 @@ mod tests {
             "{lines:#?}"
         );
         assert!(lines.iter().all(|line| line.chars().count() <= 60), "{lines:#?}");
-        assert_eq!(lines.last().unwrap(), "3 more rows: ask again with offset 2");
+        assert_eq!(lines.last().unwrap(), "3 more rows; continue with offset 2");
     }
 
     #[test]

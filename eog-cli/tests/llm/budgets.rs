@@ -80,8 +80,8 @@ fn money_cannot_be_limited_without_prices() {
     let lab = Lab::at(&server, "");
     let (run, ledger) = lab.ledger(&["--max-usd", "1.50", "--journal", "run.journal"]);
     assert_eq!((run.code, ledger.as_str(), run.printed.as_str()), (Some(2), "", ""));
-    let said = "llm.models.\"openai/test\".prices: money is limited, and what this model costs is \
-                not known";
+    let said = "llm.models.\"openai/test\".prices: cost is limited, but the prices of this model \
+                are unknown";
     assert!(run.said.contains(said), "{}", run.said);
     assert!(!lab.path("run.journal").exists(), "nothing has begun");
     assert!(server.seen().is_empty());

@@ -96,7 +96,7 @@ fn what_was_recorded_is_replayed_without_a_model_and_holds_no_key() {
     assert!(!lab.path("new.jsonl").exists(), "nothing has begun");
     let run = lab.investigate(&["--cassette", "nowhere/traffic.jsonl"]);
     assert_eq!(run.code, Some(2), "{}", run.said);
-    assert!(run.said.contains("its folder does not exist: make it"), "{}", run.said);
+    assert!(run.said.contains("its folder does not exist: create it"), "{}", run.said);
     assert!(server.seen().is_empty());
 }
 

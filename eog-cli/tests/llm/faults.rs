@@ -93,9 +93,9 @@ fn an_answer_that_stays_wrong_is_a_recorded_failure_of_one_entity() {
         let (failures, causes) = told(&run);
         assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{name}");
         assert!(failures[0].contains("gateway"), "{name}: {failures:?}");
-        assert!(failures[0].contains("still invalid after its correction"), "{failures:?}");
+        assert!(failures[0].contains("still invalid after a correction"), "{failures:?}");
         assert!(failures[0].contains(wrong), "{name}: {failures:?}");
-        assert!(ledger.contains("still invalid after its correction"), "{name}");
+        assert!(ledger.contains("still invalid after a correction"), "{name}");
     }
 }
 
@@ -128,7 +128,7 @@ fn a_provider_that_asks_for_a_long_wait_is_not_waited_for() {
     let (failures, causes) = told(&run);
     assert_eq!((run.code, causes), (Some(0), vec!["frontend".to_owned()]), "{}", run.said);
     assert!(failures[0].contains("HTTP status 429: too many requests"), "{failures:?}");
-    let said = "it asks for a wait of 600 s, and at most 120 s are waited";
+    let said = "the provider asks for a delay of 600 s, and the limit is 120 s";
     assert!(failures[0].contains(said), "{failures:?}");
     let evaluations = failures.iter().filter(|failure| failure.contains("gateway")).count();
     let asked = server.seen().iter().filter(|asked| asked.explores("gateway")).count();
@@ -141,7 +141,7 @@ fn a_long_wait_is_said_unless_somebody_wants_quiet() {
         let server = at_first(&["explore"], || Reply::Status(429, "retry-after", "5"));
         let (run, _) = Lab::at(&server, "").ledger(&[option]);
         assert_eq!(run.code, Some(0), "{}", run.said);
-        let said = run.said.contains("too many requests") && run.said.contains("again in 5 s");
+        let said = run.said.contains("too many requests") && run.said.contains("retrying in 5 s");
         assert_eq!(said, is_said, "{}", run.said);
     }
 }
@@ -162,7 +162,7 @@ fn a_host_that_is_not_there_is_given_up_once() {
     assert_eq!(result["spent"]["usage"]["model_calls"], 2, "both attempts of one request");
     let said = result["warnings"].to_string() + &result["failures"].to_string();
     assert_eq!(said.matches("cannot be reached: check the network").count(), 1, "{said}");
-    let later = "not asked, for its provider could not be reached before";
+    let later = "not called, because its provider could not be reached before";
     assert!(said.matches(later).count() >= 4, "{said}");
 }
 
@@ -189,7 +189,7 @@ fn an_opening_that_fails_is_chosen_by_rule_and_says_so() {
     assert_eq!((run.code, told(&run).1.as_slice()), (Some(0), ["frontend".to_owned()].as_slice()));
     let warnings = run.result()["warnings"].to_string();
     for phase in ["select_investigation_window", "filter_events", "bootstrap"] {
-        let said = format!("{phase}: chosen by rule, since no model could");
+        let said = format!("{phase}: chosen by the rules, because no model could");
         assert!(warnings.contains(&said) && ledger.contains(&said), "{warnings}");
     }
 }
@@ -202,7 +202,7 @@ fn a_key_that_is_not_taken_ends_the_run_at_once() {
     let output = lab.eog(&["investigate", path.to_str().unwrap()]).output().unwrap();
     let run = Run::of(&output);
     assert_eq!(run.code, Some(1), "{}", run.said);
-    let said = "HTTP status 401: the key is wrong or may not use this model";
+    let said = "HTTP status 401: the key is invalid or has no access to this model";
     assert!(run.said.contains(said), "{}", run.said);
     assert!(server.seen().len() <= 4, "once for each phase of the opening, and then no more");
 }
@@ -218,7 +218,7 @@ fn a_result_that_no_model_tells_is_told_by_rule_and_says_so() {
     assert_eq!(ledger, undisturbed());
     let author = run.result()["narrative"]["author"].to_string();
     assert!(author.contains("rules_after_failure"), "{author}");
-    assert!(author.contains("still invalid after its correction"), "{author}");
+    assert!(author.contains("still invalid after a correction"), "{author}");
 }
 
 /// Every kind of failure leads on to another provider, with its own address and key.

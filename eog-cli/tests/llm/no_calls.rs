@@ -22,8 +22,8 @@ fn a_dry_run_shows_what_would_be_asked_and_asks_nobody() {
     assert_eq!(run.code, Some(0), "{}", run.said);
     let text = &run.printed;
     assert!(text.contains("\nPACKET gateway ("), "{text}");
-    assert!(text.contains("UPPER BOUND for all that follows: 35 judgements of 7 entities"));
-    assert!(text.contains("The limits set end it before that: 500 requests."), "{text}");
+    assert!(text.contains("UPPER BOUND for the whole investigation: 35 judgements of 7 entities"));
+    assert!(text.contains("Limits that end it earlier: 500 requests."), "{text}");
     assert!(server.seen().is_empty(), "nobody is asked");
     assert!(!lab.path("out").exists(), "nothing is written");
 
@@ -68,18 +68,18 @@ fn the_doctor_says_what_is_missing_and_asks_nobody() {
 
     let (code, text) = doctor(&[], false);
     assert_eq!(code, Some(4), "{text}");
-    assert!(text.contains("WRONG") && text.contains("OPENAI_API_KEY"), "{text}");
+    assert!(text.contains("ERROR") && text.contains("OPENAI_API_KEY"), "{text}");
 
     let (code, text) = doctor(&["--model", "opanai/test"], true);
     assert_eq!(code, Some(4), "{text}");
-    let said = "\"opanai\" is no provider; perhaps \"openai/test\" is meant";
+    let said = "\"opanai\" is not a known provider; did you mean \"openai/test\"?";
     assert!(text.contains(said), "{text}");
 
     let settings = std::fs::read_to_string(lab.path("eog.toml")).unwrap();
     lab.set(&format!("{settings}key_file = \"key\"\n"));
     let (code, text) = doctor(&[], true);
     assert_eq!(code, Some(4), "{text}");
-    assert!(text.contains("WRONG") && text.contains("key"), "{text}");
+    assert!(text.contains("ERROR") && text.contains("key"), "{text}");
     std::fs::write(lab.path("key"), KEY).unwrap();
     let readable = |mode| {
         let permissions = std::fs::Permissions::from_mode(mode);
@@ -90,7 +90,7 @@ fn the_doctor_says_what_is_missing_and_asks_nobody() {
     readable(0o644);
     let (code, text) = doctor(&[], false);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("look at  openai/test: "), "{text}");
+    assert!(text.contains("warning  openai/test: "), "{text}");
     assert!(server.seen().is_empty(), "nobody is asked");
 }
 
@@ -135,8 +135,8 @@ fn broken_prompts_are_found_before_anything_is_asked() {
     std::fs::create_dir(lab.path("words")).unwrap();
     let text = "# Entity: {{name entity}}\n{{#each findings}}\n{{nmber}}\n{{/each}}\n";
     std::fs::write(lab.path("words/explore.user.hbs"), text).unwrap();
-    let said = "words/explore.user.hbs, line 3: there is no field \"nmber\" here; perhaps \"number\" \
-                is meant";
+    let said = "words/explore.user.hbs, line 3: there is no field \"nmber\" here; did you mean \
+                \"number\"?";
     let (run, _) = lab.ledger(&["--prompts", "words"]);
     assert_eq!(run.code, Some(2), "{}", run.said);
     assert!(run.said.contains(said), "{}", run.said);
@@ -146,7 +146,7 @@ fn broken_prompts_are_found_before_anything_is_asked() {
     assert!(run.code == Some(2) && run.said.contains(said), "{}", run.said);
     let run = lab.run(&["doctor"]);
     assert_eq!(run.code, Some(4), "{}", run.printed);
-    assert!(run.printed.contains("WRONG") && run.printed.contains(said), "{}", run.printed);
+    assert!(run.printed.contains("ERROR") && run.printed.contains(said), "{}", run.printed);
     assert!(server.seen().is_empty(), "nobody is asked");
 }
 
@@ -160,7 +160,7 @@ fn the_doctor_looks_for_the_program_and_does_not_run_it() {
     for policy in ["command:nothere", &policy] {
         let run = doctor(policy);
         assert_eq!(run.code, Some(4), "{}", run.printed);
-        let said = "WRONG    policy: there is no executable program ";
+        let said = "ERROR    policy: there is no executable program ";
         assert!(run.printed.contains(said), "{}", run.printed);
     }
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -169,7 +169,7 @@ fn the_doctor_looks_for_the_program_and_does_not_run_it() {
     assert!(!lab.path("judge.sh.ran").exists(), "it was run");
     let run = doctor("llm");
     assert_eq!(run.code, Some(4), "{}", run.printed);
-    assert!(run.printed.contains("WRONG    llm.model: no model is configured"), "{}", run.printed);
+    assert!(run.printed.contains("ERROR    llm.model: no model is configured"), "{}", run.printed);
 }
 
 #[test]
@@ -187,10 +187,10 @@ fn a_misspelt_section_of_a_model_is_said() {
             .replace("model = \"openai/test\"", &model)
             .replace("models.\"openai/test\"", "models.\"openai/tets\""),
     );
-    let said =
-        "llm.models.\"openai/tets\": no model has this name; perhaps \"openai/test\" is meant";
+    let said = "llm.models.\"openai/tets\": no configured model has this name; did you mean \
+                \"openai/test\"?";
     let run = lab.run(&["doctor"]);
-    assert!(run.printed.contains(&format!("look at  {said}")), "{}", run.printed);
+    assert!(run.printed.contains(&format!("warning  {said}")), "{}", run.printed);
     let run = lab.investigate(&[]);
     assert!(run.said.contains(&format!("eog: note: {said}")), "{}", run.said);
 }
@@ -200,12 +200,12 @@ fn the_doctor_checks_names_of_models_that_nobody_asks() {
     let lab = Lab::with("policy = \"evidence\"\n[llm]\nmodel = \"opnai/gpt-5-mini\"\n");
     let run = Run::of(&lab.eog(&["doctor"]).env_remove("OPENAI_API_KEY").output().unwrap());
     assert_eq!(run.code, Some(0), "{}", run.printed);
-    let said = "look at  opnai/gpt-5-mini: \"opnai\" is no provider; perhaps \"openai/gpt-5-mini\" is \
-                meant";
+    let said = "warning  opnai/gpt-5-mini: \"opnai\" is not a known provider; did you mean \
+                \"openai/gpt-5-mini\"?";
     assert!(run.printed.contains(said), "{}", run.printed);
     lab.set("[llm]\nmodel = \"openai/gpt-5-mini\"\n");
     let run = lab.run(&["doctor"]);
-    assert!(!run.printed.contains("look at"), "{}", run.printed);
+    assert!(!run.printed.contains("warning"), "{}", run.printed);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn advice_on_keys_is_given_only_where_a_key_may_stand() {
         assert_eq!(run.code, Some(4), "{text}: {}", run.said);
         run.said
     };
-    let advice = "Keys of providers do not belong into this file";
+    let advice = "Do not write keys of providers into this file";
     for text in [
         "polcy = \"llm\"",
         "[llm]\nmax_tokens = \"many\"",

@@ -144,7 +144,7 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
     };
     for (code, _, errors) in gone_on(&[]) {
         assert_eq!(code, 2);
-        let said = "with 1 argument judges, but now evidence would; name the same with --policy";
+        let said = "with 1 argument, but now it would be evidence; give the same --policy";
         assert!(errors.contains(said), "{errors}");
     }
     let codes = gone_on(&["--policy", &policy]).map(|(code, ..)| code);

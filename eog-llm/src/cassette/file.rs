@@ -19,8 +19,8 @@ const MOST_BYTES: u64 = 512 << 20;
 
 /// Recorded calls in a file. Clones share it, and so may several processes.
 ///
-/// Secrets are not written: known keys and what looks like one are masked in requests and answers,
-/// and headers are not part of a cassette. Requests are known by their content without secrets.
+/// Secrets are not written: known keys, and what looks like a secret, are masked in requests and
+/// answers, and headers are not part of a cassette. Requests are identified by their masked content.
 #[derive(Clone, Debug)]
 pub struct Cassette {
     path: PathBuf,
@@ -49,8 +49,8 @@ pub enum CassetteError {
         /// Why not.
         source: io::Error,
     },
-    /// A line is not what a cassette holds.
-    #[error("the cassette {path}, line {line}: {reason}; remove the file to record it anew")]
+    /// A line is invalid.
+    #[error("the cassette {path}, line {line}: {reason}; remove the file to record it again")]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -65,15 +65,15 @@ impl Cassette {
     /// Opens a cassette to replay it. The masker must be as it was for recording.
     ///
     /// # Errors
-    /// [`CassetteError`] if there is none, or it is no cassette.
+    /// [`CassetteError`] if the file does not exist or is not a cassette.
     pub fn open(path: impl AsRef<Path>, masker: Masker) -> Result<Self, CassetteError> {
         Self::with(path.as_ref(), masker, OpenOptions::new().read(true))
     }
 
-    /// Opens a cassette to record in, and creates it if there is none.
+    /// Opens a cassette for recording, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`CassetteError`] if the file cannot be written, or is no cassette.
+    /// [`CassetteError`] if the file cannot be written or is not a cassette.
     pub fn create(path: impl AsRef<Path>, masker: Masker) -> Result<Self, CassetteError> {
         let path = path.as_ref();
         let mut options = OpenOptions::new();
@@ -90,7 +90,7 @@ impl Cassette {
         Ok(cassette)
     }
 
-    /// How many calls are recorded, as far as was read.
+    /// How many calls are recorded, as of the last read.
     pub fn len(&self) -> usize {
         self.state().entries.len()
     }
@@ -153,7 +153,7 @@ impl Cassette {
         let state = self.state();
         let nearest = match difference::nearest(asked, state.entries.values()) {
             Some((entry, difference)) => format!(
-                "the nearest recorded request, of the phase {:?} with the key {}, differs in \
+                "the most similar recorded request, of the phase {:?} with the key {}, differs in \
                  {difference}",
                 entry.request.phase, entry.key
             ),
@@ -161,7 +161,7 @@ impl Cassette {
         };
         format!(
             "the cassette {} has no answer to this request of the phase {:?} with the key {}: \
-             {nearest}; record it with the cassette mode \"auto\", or undo what changed the request",
+             {nearest}; record it with the cassette mode \"auto\", or revert what changed the request",
             self.path.display(),
             asked.request.phase,
             asked.key
@@ -214,7 +214,7 @@ impl State {
     fn new_lines(&mut self) -> io::Result<String> {
         let length = self.file.metadata()?.len();
         if length < self.read {
-            return Err(io::Error::other("it became shorter while it was used"));
+            return Err(io::Error::other("it was truncated while it was in use"));
         }
         if length > MOST_BYTES {
             return Err(io::Error::other(format!("it is longer than {MOST_BYTES} bytes")));
@@ -231,7 +231,7 @@ impl State {
         if self.lines == 1 {
             return match line == HEADER {
                 true => Ok(()),
-                false => Err(format!("this is no cassette of this version: {HEADER} is missing")),
+                false => Err(format!("not a cassette of this version: {HEADER} is missing")),
             };
         }
         let entry: Entry = serde_json::from_str(line).map_err(|error| error.to_string())?;

@@ -8,22 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cassette, CassetteError};
 
-/// What is done with a cassette.
+/// How a cassette is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CassetteMode {
-    /// Every request is asked, and its answer replaces a recorded one.
+    /// Every request is sent, and its answer replaces a recorded one.
     Record,
-    /// Nothing is asked; a request without a recorded answer fails.
+    /// No requests are sent; a request without a recorded answer fails.
     Replay,
-    /// What is not recorded is asked and recorded.
+    /// Requests that are not recorded are sent and recorded.
     Auto,
 }
 
 /// A model that answers from a cassette, or whose answers are recorded in one.
 ///
-/// Answers are returned as they are recorded, so without secrets: a replay gets the same as the
-/// run that recorded it, and the same usage, though it costs nothing. Failures are not recorded.
+/// Answers are returned as they are recorded, that is, with secrets masked: a replay gets the same
+/// answers as the run that recorded them, with the same usage, although it costs nothing. Failures
+/// are not recorded.
 ///
 /// ```no_run
 /// use eog_llm::{Cassette, CassetteModel, Masker};
@@ -36,17 +37,17 @@ pub enum CassetteMode {
 pub struct CassetteModel {
     cassette: Cassette,
     info: ModelInfo,
-    /// Who is asked, and whether also for what is recorded.
+    /// The model to ask, and whether to ask it even for recorded requests.
     live: Option<(Arc<dyn ChatModel>, bool)>,
 }
 
 impl CassetteModel {
-    /// Answers from the cassette alone.
+    /// Answers only from the cassette.
     pub fn replaying(cassette: Cassette, info: ModelInfo) -> Self {
         Self { cassette, info, live: None }
     }
 
-    /// Asks a model as the mode says.
+    /// Answers from the cassette or the model, depending on the mode.
     pub fn new(cassette: Cassette, mode: CassetteMode, model: Arc<dyn ChatModel>) -> Self {
         let info = model.info().clone();
         let live = match mode {

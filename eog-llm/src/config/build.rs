@@ -1,4 +1,4 @@
-//! Models from a configuration.
+//! Builds models from a configuration.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -16,11 +16,11 @@ use crate::{
 };
 
 impl LlmConfig {
-    /// The models, ready to be asked. Nothing is asked yet.
+    /// Builds the models. No calls are made.
     ///
-    /// Models that only replay a cassette need no key; with a cassette that holds something
-    /// already, a key that is missing is asked for by the first request that must go out. Of the
-    /// variables, those alone are read that hold keys of configured models.
+    /// Models that only replay a cassette need no key. With a cassette that has recorded something
+    /// already, a missing key is an error only when a request must be sent. The only variables that
+    /// are read are those with the keys of configured models.
     ///
     /// # Errors
     /// [`ConfigError`] says what is missing or wrong, and what to do.
@@ -28,7 +28,7 @@ impl LlmConfig {
         self.build_telling(env, None)
     }
 
-    /// The same, with somebody who is told of long waits.
+    /// Like [`Self::build`], with a callback for long delays.
     ///
     /// # Errors
     /// Those of [`Self::build`].
@@ -84,7 +84,7 @@ impl LlmConfig {
         Ok(Models { explore: all(&explore), finalize: all(&finalize), meter })
     }
 
-    /// A model with everything that makes it safe to ask.
+    /// A model with budget, rate limits and retries.
     fn live(
         &self,
         name: &str,
@@ -104,7 +104,7 @@ impl LlmConfig {
         Ok(Arc::new(model.telling(shared.notice.cloned())))
     }
 
-    /// How a model is reached and what it is told.
+    /// Address, key and settings of a model.
     pub(super) fn settings(
         &self,
         name: &str,
@@ -115,7 +115,6 @@ impl LlmConfig {
         let of_all = self.reasoning_effort.filter(|_| capabilities.reasoning_effort);
         let of_model = self.models.get(name).and_then(|it| it.reasoning_effort);
         let connect_timeout = seconds("llm.connect_timeout_s", self.connect_timeout_s)?;
-        let timeout = seconds("llm.timeout_s", self.timeout_s)?;
         Ok(GenaiSettings {
             base_url: self.base_url(name),
             key,
@@ -123,9 +122,15 @@ impl LlmConfig {
             capabilities: Some(capabilities),
             seed: self.seed.unwrap_or(usual.seed),
             connect_timeout: connect_timeout.unwrap_or(usual.connect_timeout),
-            timeout: timeout.unwrap_or(usual.timeout),
+            timeout: self.timeout()?,
             max_response_bytes: self.max_response_bytes.unwrap_or(usual.max_response_bytes),
         })
+    }
+
+    /// The longest time of one request.
+    pub(super) fn timeout(&self) -> Result<Duration, ConfigError> {
+        let given = seconds("llm.timeout_s", self.timeout_s)?;
+        Ok(given.unwrap_or(GenaiSettings::default().timeout))
     }
 
     pub(super) fn base_url(&self, name: &str) -> Option<String> {
@@ -138,14 +143,14 @@ impl LlmConfig {
         self.cassette.as_ref().is_some_and(|it| it.mode == CassetteMode::Replay)
     }
 
-    /// Whether there are recorded answers, so that perhaps nothing has to be asked.
+    /// Whether there are recorded answers, so that perhaps no request has to be sent.
     pub(super) fn may_replay(&self) -> bool {
         let given = self.cassette.as_ref().filter(|it| it.mode == CassetteMode::Auto);
         let size = given.and_then(|it| it.path.metadata().ok()).map_or(0, |about| about.len());
         size > HEADER_BYTES
     }
 
-    /// A misspelt name would be left out silently.
+    /// A misspelt name would be ignored silently.
     pub(super) fn check_names(&self) -> Result<(), ConfigError> {
         for name in self.models.keys() {
             parse(name)?;
@@ -198,16 +203,16 @@ fn advice(error: &CassetteError, mode: CassetteMode) -> &'static str {
         (CassetteError::File { source, .. }, CassetteMode::Replay)
             if source.kind() == std::io::ErrorKind::NotFound =>
         {
-            "name one that was recorded, or record it with the mode \"auto\""
+            "name a recorded one, or record it with the mode \"auto\""
         }
         (CassetteError::File { source, .. }, _)
             if source.kind() == std::io::ErrorKind::NotFound =>
         {
-            "its folder does not exist: make it, or name a file in another one"
+            "its folder does not exist: create it, or choose another one"
         }
-        (CassetteError::File { .. }, CassetteMode::Replay) => "name a file that can be read",
-        (CassetteError::File { .. }, _) => "name a file that can be read and written",
-        (CassetteError::Invalid { .. }, _) => "or name another file",
+        (CassetteError::File { .. }, CassetteMode::Replay) => "choose a readable file",
+        (CassetteError::File { .. }, _) => "choose a readable and writable file",
+        (CassetteError::Invalid { .. }, _) => "or choose another file",
     }
 }
 
@@ -221,7 +226,7 @@ struct Shared<'a> {
     limiters: BTreeMap<String, RateLimiter>,
 }
 
-/// A model whose key is missing. It may be that nothing is asked which was not recorded.
+/// A model whose key is missing. It is not needed if all requests are recorded.
 struct Keyless {
     info: ModelInfo,
     error: ConfigError,
@@ -237,7 +242,8 @@ impl ChatModel for Keyless {
         request: &'a ChatRequest,
     ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         let message = format!(
-            "the cassette has no answer to a request of the phase {}, and it cannot be asked: {}; {}",
+            "the cassette has no answer to a request of the phase {}, and the model cannot be \
+             called: {}; {}",
             request.phase, self.error.reason, self.error.advice
         );
         let error = ChatError::new(&self.info.name, ChatErrorKind::NotAllowed, message);
@@ -254,7 +260,7 @@ fn seconds(place: &str, given: Option<f64>) -> Result<Option<Duration>, ConfigEr
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(Some(time)),
         _ => {
-            let reason = format!("{seconds} is no time");
+            let reason = format!("{seconds} is not a valid time");
             Err(ConfigError::new(place, reason, "write seconds, such as 60"))
         }
     }

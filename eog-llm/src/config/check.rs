@@ -1,4 +1,4 @@
-//! What is configured and what is missing, without any call.
+//! Checks a configuration without any call.
 
 use std::path::Path;
 
@@ -6,23 +6,23 @@ use super::{ConfigError, Env, LlmConfig};
 use crate::provider::parse;
 use crate::{GenaiModel, Meter, Metered};
 
-/// One thing that was checked.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What: a model, or a key of the configuration.
+    /// The model or the key of the configuration that was checked.
     pub what: String,
-    /// How it is.
+    /// The outcome.
     pub status: CheckStatus,
-    /// What was found, or what is wrong and what to do. Holds no key.
+    /// What was found, or what is wrong and what to do. Contains no key.
     pub detail: String,
 }
 
-/// How something is.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckStatus {
     /// Ready.
     Ok,
-    /// It works, but should be looked at.
+    /// It works, but deserves attention.
     Warning,
     /// It does not work.
     Wrong,
@@ -40,7 +40,7 @@ impl Check {
 }
 
 impl LlmConfig {
-    /// Says what is configured and what is missing. Nothing is asked and nothing is written.
+    /// Checks what is configured and what is missing. Makes no calls and writes nothing.
     pub fn check(&self, env: &dyn Env) -> Vec<Check> {
         let mut checks = Vec::new();
         checks.extend(self.check_names().err().map(|error| Check::wrong(&error)));
@@ -68,8 +68,8 @@ impl LlmConfig {
         checks
     }
 
-    /// What is wrong with the names of models and providers, as warnings: for a configuration whose
-    /// models nobody asks at present. No key is looked for.
+    /// Checks only the names of models and providers, and reports problems as warnings: for a
+    /// configuration whose models are not used at present. Keys are not checked.
     pub fn check_idle_names(&self) -> Vec<Check> {
         let first = self.model.iter().chain(&self.finalize_model).chain(&self.fallbacks);
         let mut names: Vec<&str> = Vec::new();
@@ -88,7 +88,7 @@ impl LlmConfig {
     fn check_model(&self, name: &str, env: &dyn Env) -> Vec<Check> {
         if self.replays() {
             return match self.info(name) {
-                Ok(_) => vec![Check::new(name, CheckStatus::Ok, "replayed: no key is needed")],
+                Ok(_) => vec![Check::new(name, CheckStatus::Ok, "replayed: needs no key")],
                 Err(error) => vec![Check::wrong(&error)],
             };
         }
@@ -97,7 +97,7 @@ impl LlmConfig {
             && let Err(error) = self.key(name, &kind, env)
         {
             let detail = format!(
-                "{}; {}. Without it nothing can be asked that the cassette does not hold",
+                "{}; {}. Without it, only recorded requests can be answered",
                 error.reason, error.advice
             );
             return vec![Check::new(name, CheckStatus::Warning, detail)];
@@ -126,7 +126,7 @@ impl LlmConfig {
         let warning = found.as_ref().and_then(|it| it.warning.clone());
         checks.extend(warning.map(|detail| Check::new(name, CheckStatus::Warning, detail)));
         if found.is_some() && base_url.as_deref().is_some_and(in_the_clear) {
-            let detail = "its key goes over the network unencrypted: use https in base_url";
+            let detail = "its key is sent over the network unencrypted: use https in base_url";
             checks.push(Check::new(name, CheckStatus::Warning, detail));
         }
         Ok(checks)
@@ -138,15 +138,15 @@ impl LlmConfig {
             Err(error) => Check::wrong(&error),
             Ok(budget) => {
                 let limits: Vec<String> = [
-                    budget.calls.map(|n| format!("{n} calls")),
+                    budget.model_calls.map(|n| format!("{n} calls")),
                     budget.tokens.map(|n| format!("{n} tokens")),
-                    budget.micro_usd.map(|n| format!("{} US dollars", n as f64 / 1e6)),
+                    budget.cost_micro_usd.map(|n| format!("{} US dollars", n as f64 / 1e6)),
                 ]
                 .into_iter()
                 .flatten()
                 .collect();
                 if limits.is_empty() {
-                    let detail = "nothing is limited: set calls, tokens or usd";
+                    let detail = "no limits: set calls, tokens or usd";
                     return Check::new(what, CheckStatus::Warning, detail);
                 }
                 Check::new(what, CheckStatus::Ok, format!("at most {}", limits.join(", ")))
@@ -163,9 +163,9 @@ impl LlmConfig {
             let detail = format!("{path} does not exist: record it with the mode \"auto\"");
             Check::new(what, CheckStatus::Wrong, detail)
         } else if given.path.exists() {
-            Check::new(what, CheckStatus::Wrong, format!("{path} is no file: name another"))
+            Check::new(what, CheckStatus::Wrong, format!("{path} is not a file: choose another"))
         } else if !folder_of(&given.path).is_dir() {
-            let detail = format!("{path}: its folder does not exist; make it, or name another");
+            let detail = format!("{path}: its folder does not exist; create it, or choose another");
             Check::new(what, CheckStatus::Wrong, detail)
         } else {
             Check::new(what, CheckStatus::Ok, format!("{path} will be created"))
@@ -177,7 +177,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether what is sent there can be read on the way.
+/// Whether requests to this address can be read on the way.
 fn in_the_clear(base_url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(base_url) else { return false };
     let host = url.host_str().unwrap_or_default();

@@ -1,23 +1,23 @@
-//! Sections of models that nobody uses: perhaps a name is misspelt.
+//! Sections of models that are not used: perhaps a name is misspelt.
 
 use strsim::damerau_levenshtein;
 
 use super::LlmConfig;
 
-/// A section `[llm.models."…"]` of a model that is not asked.
+/// A section `[llm.models."…"]` of a model that is not configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleModel {
     /// The name of the section.
     pub name: String,
     /// The configured models.
     pub configured: Vec<String>,
-    /// The configured model that is probably meant: its name is nearly the same, and it has no
-    /// section of its own.
+    /// The configured model that is probably meant: one with a similar name and no section of its
+    /// own.
     pub meant: Option<String>,
 }
 
 impl IdleModel {
-    /// The section, as it stands in the file.
+    /// The section, as it is written in the file.
     pub fn section(&self) -> String {
         format!("llm.models.{:?}", self.name)
     }
@@ -25,9 +25,9 @@ impl IdleModel {
     /// What is wrong with it, in one sentence.
     pub fn words(&self) -> String {
         match &self.meant {
-            Some(meant) => format!("no model has this name; perhaps {meant:?} is meant"),
+            Some(meant) => format!("no configured model has this name; did you mean {meant:?}?"),
             None => format!(
-                "it has no effect, for none of the configured models has this name: {}",
+                "it has no effect, because no configured model has this name; configured: {}",
                 self.configured.join(", ")
             ),
         }
@@ -35,8 +35,8 @@ impl IdleModel {
 }
 
 impl LlmConfig {
-    /// The sections of models that are not asked. Such a section is no error, but what it says has
-    /// no effect.
+    /// The sections of models that are not configured. Such a section is not an error, but has no
+    /// effect.
     pub fn idle_models(&self) -> Vec<IdleModel> {
         let mut configured: Vec<String> = Vec::new();
         for chain in [self.explore_chain(), self.finalize_chain()] {
@@ -62,8 +62,8 @@ impl LlmConfig {
     }
 }
 
-/// Whether one name can be the other with a slip. Names that differ in their numbers alone are those
-/// of two models.
+/// Whether one name may be the other with a typo. Names that differ only in their numbers belong to
+/// two models.
 fn is_misspelt(given: &str, known: &str) -> bool {
     let letters = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect()

@@ -8,10 +8,10 @@ use super::{ConfigError, Env, LlmConfig};
 use crate::Secret;
 use crate::provider::Kind;
 
-/// A longer file holds no key.
+/// A longer file does not contain a key.
 const LONGEST: u64 = 16 << 10;
 
-/// A key, and what to say of its place.
+/// A key, and a description of its place.
 pub(super) struct FoundKey {
     pub(super) key: Secret,
     pub(super) place: String,
@@ -19,8 +19,8 @@ pub(super) struct FoundKey {
 }
 
 impl LlmConfig {
-    /// The key of a model: that of the model itself, that of its provider, the usual one. None
-    /// where none is needed and none is configured.
+    /// The key of a model: that of the model itself, else that of its provider, else the usual one.
+    /// `None` if none is needed and none is configured.
     pub(super) fn key(
         &self,
         name: &str,
@@ -46,7 +46,7 @@ impl LlmConfig {
             _ if kind.keyless => Ok(None),
             _ => {
                 let advice = format!("set key_env or key_file in [llm.providers.{provider}]");
-                Err(ConfigError::new(name, "where its key is was not said", advice))
+                Err(ConfigError::new(name, "it needs a key, but none is configured", advice))
             }
         }
     }
@@ -59,7 +59,7 @@ fn from_env(name: &str, variable: &str, env: &dyn Env) -> Result<FoundKey, Confi
         return Err(ConfigError::new(
             name,
             "its key_env is not the name of a variable",
-            "name a variable of capital letters, digits and _, and set that to the key",
+            "name a variable (capital letters, digits and _), and set that variable to the key",
         ));
     }
     match env.var(variable).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()) {
@@ -69,26 +69,26 @@ fn from_env(name: &str, variable: &str, env: &dyn Env) -> Result<FoundKey, Confi
         }
         None => Err(ConfigError::new(
             name,
-            format!("the environment variable {variable} with its key is not set"),
-            format!("set {variable}, or name another place with key_env or key_file"),
+            format!("its key is missing: the environment variable {variable} is not set"),
+            format!("set {variable}, or choose another place with key_env or key_file"),
         )),
     }
 }
 
 fn from_file(name: &str, path: &Path) -> Result<FoundKey, ConfigError> {
     let wrong = |reason: String| {
-        let advice = "write the key alone into the file, or name another place";
+        let advice = "write only the key to the file, or choose another place";
         ConfigError::new(name, format!("the key file {}: {reason}", path.display()), advice)
     };
     let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
     let warning = readable_by_others(&file)
-        .then(|| format!("{} can be read by others: chmod 600 {0}", path.display()));
+        .then(|| format!("{} is readable by other users: run chmod 600 {0}", path.display()));
     let mut text = String::new();
     let read = file.take(LONGEST + 1).read_to_string(&mut text);
     read.map_err(|error| wrong(error.to_string()))?;
     let key = text.trim();
     if key.is_empty() || text.len() as u64 > LONGEST {
-        return Err(wrong("it holds no key".to_owned()));
+        return Err(wrong("it does not contain a key".to_owned()));
     }
     let place = format!("the file {}", path.display());
     Ok(FoundKey { key: Secret::new(key), place, warning })

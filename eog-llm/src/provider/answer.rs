@@ -71,12 +71,12 @@ impl<'a> Collector<'a> {
         Err(match frames {
             0 => self.errors.of(
                 ChatErrorKind::Unreadable,
-                "the response is no stream of events: check base_url, and that the server can \
-                 stream its answers",
+                "the response is not a stream of events: check base_url, and that the server \
+                 supports streaming",
             ),
             _ => self.errors.of(
                 ChatErrorKind::Unavailable,
-                "the connection ended before the answer did: ask again",
+                "the connection was closed before the answer was complete",
             ),
         })
     }
@@ -95,8 +95,8 @@ impl<'a> Collector<'a> {
         self.errors.of(
             ChatErrorKind::Unreadable,
             &format!(
-                "the response is longer than {} bytes and was given up: raise \
-                 llm.max_response_bytes if that is right",
+                "the response is longer than {} bytes and was abandoned: raise \
+                 llm.max_response_bytes if such a length is expected",
                 self.most_bytes
             ),
         )

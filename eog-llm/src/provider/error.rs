@@ -1,4 +1,4 @@
-//! Errors of providers, in our words and without keys.
+//! Errors of providers, in our own words and without keys.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
 use crate::Masker;
 
-/// How much of what a provider says is shown.
+/// How many characters of a provider's message are shown.
 const SHOWN: usize = 400;
 
 /// Makes errors of one model.
@@ -37,7 +37,7 @@ impl Errors {
             Error::ChatResponse { body, .. } => self.said_in_stream(&body.to_string()),
             Error::StreamParse { serde_error, .. } => self.of(
                 ChatErrorKind::Unreadable,
-                &format!("an event of the answer is not JSON ({serde_error}): check base_url"),
+                &format!("an event of the response is not JSON ({serde_error}): check base_url"),
             ),
             other => self.of(ChatErrorKind::NotAccepted, &shortened(&other.to_string())),
         }
@@ -57,7 +57,7 @@ impl Errors {
     }
 
     fn said_in_stream(&self, body: &str) -> ChatError {
-        let message = format!("the provider failed while it answered: {}", shortened(body));
+        let message = format!("the provider failed during its answer: {}", shortened(body));
         let limited = body.contains("rate_limit");
         let kind = if limited { ChatErrorKind::RateLimited } else { ChatErrorKind::Unavailable };
         self.of(kind, &message)
@@ -78,7 +78,7 @@ impl Errors {
         }
         let what = match kind {
             ChatErrorKind::Unreachable => "the provider cannot be reached",
-            _ => "the connection to the provider broke",
+            _ => "the connection to the provider was lost",
         };
         let said = shortened(&causes.join(": "));
         let message = format!("{what}: check the network and base_url ({said})");
@@ -91,22 +91,24 @@ fn kind(status: StatusCode, body: &str) -> (ChatErrorKind, &'static str) {
         429 if body.contains("insufficient_quota") => {
             (ChatErrorKind::NotAllowed, "the account has no credit left")
         }
-        429 => (ChatErrorKind::RateLimited, "too many requests: lower the limits of the provider"),
-        401 | 403 => (ChatErrorKind::NotAllowed, "the key is wrong or may not use this model"),
+        429 => (ChatErrorKind::RateLimited, "too many requests: lower llm.limits"),
+        401 | 403 => {
+            (ChatErrorKind::NotAllowed, "the key is invalid or has no access to this model")
+        }
         404 => {
             (ChatErrorKind::NotAccepted, "unknown model or address: check the name and base_url")
         }
         408 | 504 => (ChatErrorKind::TimedOut, "the provider took too long"),
         500.. => (ChatErrorKind::Unavailable, "the provider failed"),
-        300..=399 => (ChatErrorKind::NotAccepted, "redirections are not followed: check base_url"),
+        300..=399 => (ChatErrorKind::NotAccepted, "redirects are not followed: check base_url"),
         _ => (
             ChatErrorKind::NotAccepted,
-            "the request is not accepted: check the capabilities of the model",
+            "the request was rejected: check the capabilities of the model",
         ),
     }
 }
 
-/// The wait that a response asks for: in milliseconds, in seconds, or until a date.
+/// The delay that a response asks for: in milliseconds, in seconds, or until a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(wait) = text("retry-after-ms").and_then(|ms| ms.parse().ok()) {

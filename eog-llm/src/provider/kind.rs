@@ -1,4 +1,4 @@
-//! What is known of each provider.
+//! What is known about each provider.
 
 use genai::adapter::AdapterKind;
 
@@ -11,11 +11,11 @@ pub(crate) struct Kind {
     pub(crate) key_env: Option<&'static str>,
     /// Whether it works without a key.
     pub(crate) keyless: bool,
-    /// Where it is.
+    /// Its address.
     pub(crate) place: Place,
 }
 
-/// Where a provider is, if the user does not say.
+/// The address of a provider, if the user sets none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Where `genai` knows it to be.

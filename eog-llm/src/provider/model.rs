@@ -15,26 +15,27 @@ use super::request::Settings;
 use super::{Kind, Place, Shape, nearest_provider, provider_names};
 use crate::{Capabilities, ConfigError, Masker, ReasoningEffort, Secret, StructuredOutput};
 
-/// How a model is reached, and what it is told beside the conversation.
+/// How to reach a model, and the settings that are sent with each conversation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GenaiSettings {
-    /// Where the provider is; its usual address if `None`. Up to and without `chat/completions`.
+    /// The address of the provider, up to but not including `chat/completions`; its usual address if
+    /// `None`.
     pub base_url: Option<String>,
     /// Its key, if it needs one.
     pub key: Option<Secret>,
-    /// What the model takes; by the table if `None`.
+    /// What the model accepts; according to the table if `None`.
     pub capabilities: Option<Capabilities>,
-    /// The seed, for models that take one.
+    /// The seed, for models that accept one.
     pub seed: u64,
-    /// How long it shall reason; as it likes if `None`.
+    /// How much to reason; the provider's default if `None`.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// The longest time to connect.
+    /// Time-out of a connection attempt.
     pub connect_timeout: Duration,
-    /// The longest time of a whole call.
+    /// Time-out of a whole call.
     pub timeout: Duration,
-    /// The longest answer, in bytes of its events. A single event, and the text of an error, are
-    /// read whole before they are measured; only the time-out bounds them.
+    /// Maximum length of an answer, in bytes of its events. A single event, and the text of an
+    /// error, are read completely before they are measured; only the time-out bounds them.
     pub max_response_bytes: usize,
 }
 
@@ -54,10 +55,9 @@ impl Default for GenaiSettings {
 }
 
 /// A model of a provider or of a local server. It makes one attempt per call; dropping the future
-/// of a call ends the request.
+/// of a call cancels the request.
 ///
-/// Answers are read as they are written (as a stream of events), so that a response which is too
-/// long is given up.
+/// Answers are read as a stream of events, so that a response which is too long can be abandoned.
 ///
 /// ```
 /// use eog_llm::{GenaiModel, GenaiSettings};
@@ -84,7 +84,7 @@ impl GenaiModel {
     ///
     /// # Errors
     /// [`ConfigError`] for an unknown provider, a missing address or key, and settings that cannot
-    /// be sent to it.
+    /// be sent to the provider.
     pub fn new(name: &str, given: GenaiSettings) -> Result<Self, ConfigError> {
         let (kind, model) = parse(name)?;
         let capabilities = given.capabilities.unwrap_or_else(|| Capabilities::of(name));
@@ -111,6 +111,7 @@ impl GenaiModel {
             context_tokens: settings.capabilities.context_tokens,
             max_output_tokens: settings.capabilities.max_output_tokens,
             tokenizer: settings.capabilities.tokenizer.clone(),
+            timeout: Some(given.timeout),
         };
         Ok(Self {
             info,
@@ -172,7 +173,7 @@ pub(crate) fn parse(name: &str) -> Result<(Kind, &str), ConfigError> {
     let (provider, model) = name.split_once('/').unwrap_or((name, ""));
     let kind = Kind::of(provider).ok_or_else(|| unknown_provider(name, provider, model))?;
     if model.is_empty() || model.contains("::") || model.contains(char::is_whitespace) {
-        let reason = "there is no name of a model after the provider's";
+        let reason = "the name of the model is missing or invalid";
         return Err(ConfigError::new(name, reason, "write provider/model, without spaces or ::"));
     }
     Ok((kind, model))
@@ -182,21 +183,21 @@ fn unknown_provider(name: &str, provider: &str, model: &str) -> ConfigError {
     if model.is_empty() {
         let advice = "write PROVIDER/NAME, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or \
                       ollama/qwen3";
-        return ConfigError::new(name, "no provider stands before the name of the model", advice);
+        return ConfigError::new(name, "the provider is missing before the model", advice);
     }
     let advice = match nearest_provider(provider) {
-        Some(meant) => format!("perhaps \"{meant}/{model}\" is meant"),
-        None => format!("write PROVIDER/NAME with one of: {}", provider_names().join(", ")),
+        Some(meant) => format!("did you mean \"{meant}/{model}\"?"),
+        None => format!("write PROVIDER/NAME with one of {}", provider_names().join(", ")),
     };
-    ConfigError::new(name, format!("{provider:?} is no provider"), advice)
+    ConfigError::new(name, format!("{provider:?} is not a known provider"), advice)
 }
 
 /// Whether the name ends in what `genai` takes for an effort, which it would then not send.
 fn effort_in_name(name: &str, model: &str, kind: &Kind) -> Result<bool, ConfigError> {
     let found = Effort::from_model_name(model).0.is_some();
     if found && kind.shape != Shape::OpenAi {
-        let reason = "the end of the name would be taken for an effort of the reasoning";
-        let advice = "leave it out, and set reasoning_effort instead";
+        let reason = "the end of the name would be interpreted as a reasoning effort";
+        let advice = "omit it, and set reasoning_effort instead";
         return Err(ConfigError::new(name, reason, advice));
     }
     Ok(found)
@@ -213,13 +214,13 @@ fn check_sendable(name: &str, settings: &Settings) -> Result<(), ConfigError> {
     ];
     if let Some((what, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {
         let reason = format!("{what} cannot be sent to this provider");
-        let advice = format!("take {what} out of the capabilities of this model");
+        let advice = format!("remove {what} from the capabilities of this model");
         return Err(ConfigError::new(name, reason, advice));
     }
     if settings.effort.is_some() && !has.reasoning_effort {
         return Err(ConfigError::new(
             name,
-            "a reasoning_effort is set, and the model is not known to take one",
+            "a reasoning_effort is set, but the model is not known to accept one",
             "remove it, or set capabilities = { reasoning_effort = true } for the model",
         ));
     }
@@ -233,15 +234,15 @@ fn key(name: &str, kind: &Kind, key: Option<&Secret>) -> Result<String, ConfigEr
         }
         Some(_) => Err(ConfigError::new(
             name,
-            "the key holds characters that no key has, such as spaces or line ends",
-            "check the variable or the file that holds it",
+            "the key contains invalid characters, such as spaces or line breaks",
+            "check its variable or file",
         )),
-        // Servers without keys take any.
+        // Servers without keys accept any.
         None if kind.keyless => Ok("none".to_owned()),
         None => Err(ConfigError::new(
             name,
             "there is no key for this provider",
-            format!("set {}, or name another place", kind.key_env.unwrap_or("key_env")),
+            format!("set {}, or choose another place", kind.key_env.unwrap_or("key_env")),
         )),
     }
 }
@@ -256,23 +257,23 @@ fn endpoint(
         (None, Place::Known) => return Ok(None),
         (None, Place::Unknown) => {
             let advice = "set base_url, such as \"http://127.0.0.1:8000/v1\"";
-            return Err(ConfigError::new(name, "where the server is was not said", advice));
+            return Err(ConfigError::new(name, "the address of the server is missing", advice));
         }
     };
-    let advice = "write it like \"https://host/v1\", up to and without chat/completions";
+    let advice = "write it like \"https://host/v1\", up to but not including chat/completions";
     let url = reqwest::Url::parse(text).map_err(|error| {
-        ConfigError::new(name, format!("base_url is no address: {error}"), advice)
+        ConfigError::new(name, format!("base_url is not a valid URL: {error}"), advice)
     })?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(ConfigError::new(name, "base_url is no address of the web", advice));
+        return Err(ConfigError::new(name, "base_url is not an HTTP or HTTPS URL", advice));
     }
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        let reason = "base_url holds a name, a password or a query";
-        return Err(ConfigError::new(name, reason, "keys go into key_env or key_file"));
+        let reason = "base_url contains a user name, a password or a query";
+        return Err(ConfigError::new(name, reason, "use key_env or key_file for keys"));
     }
     let text = url.as_str().trim_end_matches('/');
     if text.ends_with("/chat/completions") || text.ends_with("/messages") {
-        return Err(ConfigError::new(name, "base_url goes too far", advice));
+        return Err(ConfigError::new(name, "base_url must not include the endpoint", advice));
     }
     // Relative addresses are joined to it, which would replace its last part otherwise.
     Ok(Some(Endpoint::from_owned(format!("{text}/"))))
@@ -293,7 +294,7 @@ fn web_client(connect_timeout: Duration) -> Result<reqwest::Client, ConfigError>
 }
 
 fn no_client(error: &dyn std::error::Error) -> ConfigError {
-    let reason = format!("no HTTP client can be made: {error}");
+    let reason = format!("the HTTP client cannot be created: {error}");
     ConfigError::new("llm", reason, "check the proxy variables and the system's certificates")
 }
 
@@ -317,13 +318,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_addresses_are_refused() {
         for given in ["host:80/v1", "file:///v1", "https://me:key@host", "https://host/?key=1", "x"]
         {
             assert!(url("vllm/m", Some(given)).is_err(), "{given}");
         }
         let error = url("vllm/m", Some("https://host/v1/chat/completions")).expect_err("too far");
-        assert!(error.contains("too far"), "{error}");
+        assert!(error.contains("the endpoint"), "{error}");
         assert!(url("vllm/m", None).expect_err("no address").contains("base_url"));
     }
 }

@@ -194,6 +194,20 @@ fn only_busy_providers_make_a_failure_transient() {
 }
 
 #[test]
+fn a_chain_that_only_timed_out_has_not_answered_in_time() {
+    let late = || {
+        let late = Reply::error(ChatErrorKind::TimedOut, "no answer within 1 s");
+        Arc::new(MockModel::new("mock/late").then(late))
+    };
+    let failure = ask(&chain(&[&late(), &late()])).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::PolicyTimedOut);
+    let busy = Reply::error(ChatErrorKind::RateLimited, "busy");
+    let busy = Arc::new(MockModel::new("mock/busy").then(busy));
+    let failure = ask(&chain(&[&late(), &busy])).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::PolicyFailed);
+}
+
+#[test]
 fn a_spent_budget_and_a_missing_recording_end_the_chain() {
     for kind in [ChatErrorKind::OverBudget(BudgetKind::Cost), ChatErrorKind::NotRecorded] {
         let first = Arc::new(MockModel::new("mock/a").then(Reply::error(kind, "stop here")));
@@ -211,6 +225,7 @@ fn a_prompt_that_does_not_fit_is_not_sent() {
         context_tokens: 60,
         max_output_tokens: 50,
         tokenizer: "o200k_base".to_owned(),
+        timeout: None,
     };
     let small = Arc::new(MockModel::with_info(small).then(GOOD));
     let large = Arc::new(MockModel::new("mock/large").then(GOOD));

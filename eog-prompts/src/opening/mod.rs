@@ -1,4 +1,4 @@
-//! The start of an investigation, chosen with a model and checked against the incident.
+//! The start of an investigation, chosen by a model and checked against the incident.
 
 mod ranked;
 
@@ -18,20 +18,20 @@ use crate::sift::{Sift, SiftBounds};
 use crate::{Phase, PromptError, Prompter};
 use ranked::{Ranked, Ranking};
 
-/// Longest reason of a model that is recorded, in characters.
+/// Maximum length of a recorded reason of a model, in characters.
 const MAX_REASON: usize = 300;
 
 /// Opens investigations with a model: window, events, changes, entities to start from.
 ///
-/// Four phases, each asked of the [`Prompter`]'s models: `select_investigation_window` (passed over
-/// when the caller or the incident names a window), `filter_events` and `filter_spec_changes` (page
-/// by page, the winners of many pages once more, until few are left), and `bootstrap`. What a model
-/// chooses is checked against the incident: times lie within the recording, alerts and findings
-/// exist, and effects can travel from a start to the alerts it is to explain. When a phase fails,
-/// what [`open_case`] would choose takes its place, and the case says so.
+/// It has four phases: `select_investigation_window` (skipped if the caller or the incident sets a
+/// window), `filter_events` and `filter_spec_changes` (page by page, with further rounds until few
+/// are left), and `bootstrap`. The choices of a model are checked against the incident: times must
+/// lie within the recording, alerts and findings must exist, and there must be a path for effects
+/// from each candidate to the alerts that it is to explain. When a phase fails, the choice of
+/// [`open_case`] is used instead, and the case says so.
 ///
-/// Requests depend on the incident alone: the same incident asks the same in the same order, so
-/// that a recording of the model's answers resumes an opening without new calls.
+/// Requests depend only on the incident: the same incident leads to the same requests in the same
+/// order, so that an opening can be resumed from recorded answers without new calls.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -71,15 +71,15 @@ pub struct Opening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpeningLimits {
-    /// Most events or changes on one page.
+    /// Maximum number of events or changes on one page.
     pub page_items: usize,
-    /// Most tokens that the lines of one page take.
+    /// Maximum tokens of the lines on one page.
     pub page_tokens: u64,
-    /// Most events or changes that are kept of one page.
+    /// Maximum number of events or changes kept from one page.
     pub page_cap: usize,
-    /// Most events, and most changes, that are left in the end.
+    /// Maximum number of events, and of changes, kept in the end.
     pub keep: usize,
-    /// Most entities that a model may name to start from.
+    /// Maximum number of entities that a model may name to start from.
     pub candidates: usize,
 }
 
@@ -95,32 +95,33 @@ impl Default for OpeningLimits {
     }
 }
 
-/// An investigation that can begin, and how it was opened.
+/// The input of an investigation, and how it was chosen.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OpenedCase {
-    /// The whole input of the investigation. Its `bootstrap` tells how it was chosen: reasons,
-    /// evidence, what was ignored, and as warnings what was left out and which phases fell back.
+    /// The whole input of the investigation. Its `bootstrap` records how it was chosen: reasons,
+    /// evidence, what was ignored, and, as warnings, what was left out and which phases fell back to
+    /// the rules.
     pub case: Case,
-    /// What all calls took.
+    /// The usage of all calls.
     pub usage: Usage,
-    /// What was left out for length, as words, each with its phase.
+    /// What was left out for length, in words, each with its phase.
     pub left_out: Vec<String>,
     /// The phases that no model could answer.
     pub fallbacks: Vec<Fallback>,
 }
 
-/// A phase that no model could answer: its choice was made by rule.
+/// A phase that no model could answer, so that the rules made the choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fallback {
     /// The phase.
     pub phase: &'static str,
-    /// What each model did.
+    /// The error of each model.
     pub reason: String,
 }
 
 impl Opening {
-    /// Opens with these templates and models.
+    /// An opening with these templates and models.
     pub fn new(prompter: Arc<Prompter>) -> Self {
         Self { prompter, limits: OpeningLimits::default() }
     }
@@ -133,12 +134,12 @@ impl Opening {
 
     /// Chooses window and seeds, and builds the case.
     ///
-    /// The seeds are the model's, in its order; then every alerting entity it has not named, by
-    /// onset, those excepted whose alerts it set aside. Only alerts of no leading signal can be set
-    /// aside. Without an alert in the window nothing is asked: [`open_case`] chooses.
+    /// The seeds are those of the model, in its order, followed by every other alerting entity, by
+    /// onset, except those whose alerts the model ignored. Only alerts of weaker signals can be
+    /// ignored. If there is no alert in the window, no calls are made, and [`open_case`] chooses.
     ///
     /// # Errors
-    /// [`StartError`] when there is nothing to start from. A model that fails is no error.
+    /// [`StartError`] if there is nothing to start from. A model that fails is not an error.
     pub async fn open(
         &self,
         incident: &Incident,
@@ -309,8 +310,10 @@ impl Run<'_> {
 
     fn finish(self, mut case: Case) -> OpenedCase {
         let fell_back = self.fallbacks.iter().map(|fallback| {
-            let reason = shorten(&fallback.reason, 2 * MAX_REASON);
-            format!("{}: chosen by rule, since no model could: {reason}", fallback.phase)
+            let Fallback { phase, reason } = fallback;
+            let reason = reason.strip_prefix(&format!("{phase}: ")).unwrap_or(reason);
+            let reason = shorten(reason, 2 * MAX_REASON);
+            format!("{phase}: chosen by the rules, because no model could: {reason}")
         });
         let left_out = self.left_out.iter().map(|words| format!("left out, {words}"));
         case.bootstrap.warnings.extend(fell_back.chain(left_out));

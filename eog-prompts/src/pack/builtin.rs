@@ -1,4 +1,4 @@
-//! The shipped templates, and the words of the shipped domains.
+//! The shipped templates, and the wording for the shipped domains.
 
 /// Name and text of a template or partial.
 type Named = (&'static str, &'static str);
@@ -9,7 +9,7 @@ macro_rules! templates {
     };
 }
 
-/// Templates of all phases, and partials that know no domain.
+/// Templates of all phases, and partials that are independent of the domain.
 pub(super) const TEMPLATES: &[Named] = templates!(
     "templates":
     "alert_lines",

@@ -1,5 +1,5 @@
-//! Whether templates will do when they are needed: they include partials that exist, and never
-//! themselves, not even by way of another; and they ask for nothing that they are not given.
+//! Checks that templates will work when they are needed: the partials they include exist, they do
+//! not include themselves, even indirectly, and they use no fields that they do not have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::faults::Fault;
 /// there can be.
 const SAMPLES: &str = include_str!("samples.json");
 
-/// Fills in every template that a phase asks with, so that a fault shows before anything is spent.
+/// Renders every template of every phase, so that a fault is found before anything is spent.
 pub(super) fn fills(templates: &Handlebars<'_>) -> Result<(), Fault> {
     for (name, samples) in samples() {
         let mut fields = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn includes(templates: &Handlebars<'_>) -> Result<(), Fault> {
         let unknown = included.iter().find(|(other, _)| !known.contains_key(other.as_str()));
         if let Some((unknown, line)) = unknown {
             let names = known.keys().copied().collect::<Vec<_>>().join(", ");
-            let reason = format!("it includes {unknown:?}, which is none of: {names}");
+            let reason = format!("it includes {unknown:?}, which is none of {names}");
             return Err(Fault::new(name, *line, reason));
         }
         let mut reached: BTreeSet<&str> = BTreeSet::new();
@@ -67,7 +67,7 @@ pub(super) fn includes(templates: &Handlebars<'_>) -> Result<(), Fault> {
             let mut open: Vec<&str> = vec![first];
             while let Some(next) = open.pop() {
                 if next == *name {
-                    let reason = "it includes itself, perhaps by way of another";
+                    let reason = "it includes itself, directly or indirectly";
                     return Err(Fault::new(name, *line, reason));
                 }
                 if reached.insert(next) {
@@ -79,8 +79,8 @@ pub(super) fn includes(templates: &Handlebars<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The names of the partials that a template includes. What could include something that is not
-/// known before the template runs is refused.
+/// The names of the partials that a template includes. Includes that are only known at run time are
+/// refused.
 fn collect(template: &Template, found: &mut Included) -> Result<(), (Option<usize>, String)> {
     for (at, element) in template.elements.iter().enumerate() {
         let line = template.mapping.get(at).map(|place| place.0);
@@ -88,7 +88,7 @@ fn collect(template: &Template, found: &mut Included) -> Result<(), (Option<usiz
             TemplateElement::PartialExpression(partial)
             | TemplateElement::PartialBlock(partial) => {
                 let Some(name) = partial.name.as_name() else {
-                    let reason = "it includes a partial whose name it works out; name it";
+                    let reason = "it includes a partial by a computed name; write the name";
                     return Err((line, reason.to_owned()));
                 };
                 found.entry(name.to_owned()).or_insert(line);
@@ -96,7 +96,7 @@ fn collect(template: &Template, found: &mut Included) -> Result<(), (Option<usiz
             }
             TemplateElement::DecoratorExpression(_) | TemplateElement::DecoratorBlock(_) => {
                 let reason = "it uses a decorator such as an inline partial, which is not \
-                              supported; make it a file";
+                              supported; move it to a file";
                 return Err((line, reason.to_owned()));
             }
             TemplateElement::HelperBlock(helper)

@@ -1,4 +1,4 @@
-//! What templates can call beside the language itself. Nothing here touches files.
+//! Helpers for templates. Nothing here accesses files.
 
 use handlebars::{
     Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderError,
@@ -13,8 +13,8 @@ pub(super) fn register(templates: &mut Handlebars<'_>) {
     templates.register_helper("name", Box::new(name));
 }
 
-/// `{{#data "evidence"}}…{{/data}}`: a delimited, labelled block. What it holds cannot close it,
-/// since no string of the data has a `<`.
+/// `{{#data "evidence"}}…{{/data}}`: a delimited, labelled block. Its content cannot close it,
+/// because no string of the data contains a `<`.
 struct Data;
 
 impl HelperDef for Data {
@@ -49,7 +49,7 @@ fn quote(
     Ok(out.write(&format!("\"{}\"", text_of(helper, "quote")?))?)
 }
 
-/// `{{name entity}}`: a name, in quotation marks where it could be taken for something else.
+/// `{{name entity}}`: a name, in quotation marks if it could be taken for something else.
 fn name(
     helper: &Helper<'_>,
     _: &Handlebars<'_>,
@@ -67,7 +67,7 @@ fn text_of<'rc>(helper: &'rc Helper<'rc>, called: &'static str) -> Result<&'rc s
     match helper.param(0).map(handlebars::PathAndJson::value) {
         Some(Value::String(text)) => Ok(text),
         _ => {
-            Err(RenderErrorReason::Other(format!("{called}: the value is missing or no text"))
+            Err(RenderErrorReason::Other(format!("{called}: the value is missing or is not text"))
                 .into())
         }
     }

@@ -38,17 +38,13 @@ fn a_folder_replaces_single_templates() {
 fn what_cannot_be_loaded_is_named() {
     let long = "x".repeat(MAX_TEMPLATE_BYTES as usize + 1);
     let cases: [(&str, &str, &str); 7] = [
-        ("rôle.hbs", "", "The templates are: alert_lines.hbs"),
-        (
-            "role.hbs",
-            "You\n{{#if x}}",
-            "role.hbs, line 2: this cannot be read: each {{ needs its }}",
-        ),
-        ("role.hbs", &long, "longer than"),
+        ("rôle.hbs", "", "The templates are alert_lines.hbs"),
+        ("role.hbs", "You\n{{#if x}}", "role.hbs, line 2: syntax error: each {{ needs a }}"),
+        ("role.hbs", &long, "larger than"),
         ("role.hbs", "You\n{{> roll}}", "role.hbs, line 2: it includes \"roll\", which is none of"),
         ("role.hbs", "{{> role}}", "includes itself"),
-        ("role.hbs", "{{> (lookup this \"x\")}}", "works out"),
-        ("role.hbs", "{{#*inline \"x\"}}y{{/inline}}", "make it a file"),
+        ("role.hbs", "{{> (lookup this \"x\")}}", "a computed name"),
+        ("role.hbs", "{{#*inline \"x\"}}y{{/inline}}", "move it to a file"),
     ];
     for (name, text, expected) in cases {
         let error = load(&[(name, text)]).unwrap_err();
@@ -68,10 +64,10 @@ fn what_a_phase_is_not_given_is_found_when_a_folder_is_loaded() {
         (
             "explore.user.hbs",
             "\n\n{{#each findings}}\n{{tme}}\n{{/each}}",
-            "explore.user.hbs, line 4: there is no field \"tme\" here; perhaps \"time\" is meant",
+            "explore.user.hbs, line 4: there is no field \"tme\" here; did you mean \"time\"?",
         ),
-        ("finalize.user.hbs", "{{shout window}}", "line 1: nothing is called \"shout\""),
-        ("correction.hbs", "{{quote problems}}", "line 1: quote: the value is missing or no text"),
+        ("finalize.user.hbs", "{{shout window}}", "line 1: there is no helper \"shout\""),
+        ("correction.hbs", "{{quote problems}}", "line 1: quote: the value is missing or is not"),
         // There is a change in the first item, and none in the last.
         ("item_line.hbs", "{{change.path}}", "item_line.hbs, line 1: there is no field"),
         ("filter_events.user.hbs", "{{name entity}}", "filter_events.user.hbs, line 1: name: "),
@@ -266,7 +262,7 @@ fn templates_are_strict() {
     );
     let pack = pack.with_template("extra", "{{quote number}}").unwrap();
     let error = pack.render("extra", &json!({ "number": 1 })).unwrap_err().to_string();
-    assert!(error.contains("no text"), "{error}");
+    assert!(error.contains("is not text"), "{error}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(crate) const MAX_CANDIDATES: usize = 10;
 #[derive(Clone, Copy, Debug)]
 pub struct ChooseSeeds;
 
-/// What the start is chosen from: alerts, and what the filters kept.
+/// The input for choosing the start: alerts, and what the filters kept.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeedsInput {
     pub(crate) scope: Scope,

@@ -3,7 +3,7 @@
 use super::filter::{FilterAnswer, FilterInput, pick_problems};
 use crate::Phase;
 
-/// Sorts the evidence on one entity, a chunk at a time, when it is too much for one prompt.
+/// Sorts the evidence of one entity, chunk by chunk, if it is too long for one prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassifyEvidence;
 

@@ -39,7 +39,7 @@ impl Scope {
     }
 }
 
-/// One page of a list of findings, with what they are picked for.
+/// One page of a list of findings, with the incident that they are picked for.
 #[derive(Clone, Debug, Serialize)]
 pub struct FilterInput {
     pub(crate) scope: Scope,
@@ -172,7 +172,7 @@ pub enum Part {
     Context,
 }
 
-/// Everything that is wrong with what was picked from a page.
+/// Everything that is wrong with the picks from a page.
 pub(crate) fn pick_problems(input: &FilterInput, answer: &FilterAnswer) -> Vec<String> {
     let mut problems = Vec::new();
     let (items, picked) = (input.items.len(), answer.relevant.len());

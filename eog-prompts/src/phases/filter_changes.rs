@@ -1,9 +1,9 @@
-//! Which changes bear on the incident.
+//! Which changes are relevant to the incident.
 
 use super::filter::{FilterAnswer, FilterInput, pick_problems};
 use crate::Phase;
 
-/// Picks the changes that bear on the incident, page by page.
+/// Picks the changes that are relevant to the incident, page by page.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterChanges;
 

@@ -1,9 +1,9 @@
-//! Which events bear on the incident.
+//! Which events are relevant to the incident.
 
 use super::filter::{FilterAnswer, FilterInput, pick_problems};
 use crate::Phase;
 
-/// Picks the events that bear on the incident, page by page.
+/// Picks the events that are relevant to the incident, page by page.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterEvents;
 

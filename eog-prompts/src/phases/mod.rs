@@ -1,4 +1,4 @@
-//! The phases of an investigation: what each is given, what it answers, and when that is usable.
+//! The phases of an investigation: their inputs, their answers, and the checks of answers.
 
 use crate::{AnswerForm, Phase, answer_form};
 
@@ -28,8 +28,8 @@ pub use finalize::{
 };
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
 
-/// The forms of the answers of all phases, in the order in which an investigation comes to them. Each
-/// has the name of its phase.
+/// The forms of the answers of all phases, in the order of an investigation. Each has the name of
+/// its phase.
 pub fn answer_forms() -> Vec<AnswerForm> {
     fn form<P: Phase>() -> AnswerForm {
         answer_form::<P::Answer>(P::NAME)

@@ -1,4 +1,4 @@
-//! Which time window to investigate, by the alerts of golden signals.
+//! Which time window to investigate, by the alerts of leading signals.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const LEAD: i64 = 30 * 60;
 #[derive(Clone, Copy, Debug)]
 pub struct SelectWindow;
 
-/// What the choice of a window is made from.
+/// The input for choosing a window.
 #[derive(Clone, Debug, Serialize)]
 pub struct WindowInput {
     /// The day that all alerts share, or nothing.
@@ -49,7 +49,7 @@ pub struct WindowAnswer {
 }
 
 impl WindowInput {
-    /// For an incident; nothing when it has no alert.
+    /// The input for an incident; `None` if it has no alert.
     pub fn new(incident: &Incident) -> Option<Self> {
         let (earliest, latest) = bounds(incident)?;
         let onsets = incident.anomalies.iter().flat_map(Anomaly::onsets);
@@ -69,7 +69,7 @@ impl WindowInput {
 }
 
 impl WindowAnswer {
-    /// The window, if it is one.
+    /// The window, if it is valid.
     pub fn window(&self) -> Option<Window> {
         let (start, end) = (self.start.parse().ok()?, self.end.parse().ok()?);
         Window::new(start, end).ok()

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// Splits a list into consecutive chunks of at most `budget` tokens, of which each but the first
-/// begins with the last items of the one before, at most `overlap` tokens of them.
+/// Splits a list into consecutive chunks of at most `budget` tokens. Each chunk but the first
+/// begins with the last items of the previous one, up to `overlap` tokens.
 ///
-/// Every item is in a chunk, and each chunk ends later than the one before. An item that is larger
-/// than the budget is a chunk of its own. The fewest chunks are made that reading from the left
-/// gives; an overlap that would leave no room for the next item is shortened.
+/// Every item is in a chunk, and each chunk ends later than the previous one. An item that is larger
+/// than the budget gets a chunk of its own. Chunks are filled greedily from the left; an overlap
+/// that would leave no room for the next item is shortened.
 ///
 /// ```
 /// use eog_prompts::chunk_ranges;

@@ -1,11 +1,11 @@
-//! Packets that fit a budget whatever their context holds.
+//! Makes packets fit a budget of tokens, whatever they contain.
 
 use std::cmp::Reverse;
 
 use eog_core::{Belief, ContextPacket, Direction, EvidenceKind, Finding, Label};
 use eog_evidence::shorten;
 
-/// Limits on the length of single texts that are tried before anything is left out, in characters.
+/// Limits on the length of single texts, in characters. They are tried before anything is left out.
 const TEXT_LIMITS: [Option<usize>; 3] = [None, Some(1_000), Some(240)];
 
 /// At most this many remarks of the context's source are passed on, and so many characters of each.
@@ -21,24 +21,24 @@ pub struct PacketCut {
     pub findings: Vec<usize>,
     /// Positions of the neighbours.
     pub neighbours: Vec<usize>,
-    /// Positions of the messages of the inbox.
+    /// Positions of the inbox messages.
     pub messages: Vec<usize>,
     /// Positions of the other entities that the context mentions.
     pub mentions: Vec<usize>,
     /// At most this many characters of any single text are shown.
     pub text_limit: Option<usize>,
     /// What is not shown, in words: what the source of the context left out, then what this cut
-    /// leaves out, with counts. Belongs into the prompt and the record.
+    /// leaves out, with counts. For the prompt and the record.
     pub omitted: Vec<String>,
 }
 
 impl PacketCut {
-    /// All of a packet. Of the source's remarks on what it left out the first few.
+    /// All of a packet, with the first few remarks of the source on what it left out.
     pub fn whole(packet: &ContextPacket) -> Self {
         Self::of(packet, &Units::of(packet).0, None)
     }
 
-    /// Whether anything of the packet is not shown as it is.
+    /// Whether the whole packet is shown unchanged.
     pub fn is_whole(&self, packet: &ContextPacket) -> bool {
         self.text_limit.is_none()
             && self.findings.len() == packet.context.findings.len()
@@ -72,35 +72,35 @@ impl PacketCut {
     }
 }
 
-/// Why nothing of a packet fits.
+/// Why a packet cannot be made to fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit<E> {
     /// Even the empty packet is too long.
     #[error(
-        "the prompt takes {needs} tokens before any evidence, but only {budget} are allowed: use a \
-         model with a longer context, or shorten the templates"
+        "the prompt has {needs} tokens without any evidence, but only {budget} are allowed: use a \
+         model with a larger context window, or shorten the templates"
     )]
     TooLong {
-        /// Tokens that the request takes without any evidence.
+        /// Tokens of the request without any evidence.
         needs: u64,
-        /// Tokens that were allowed.
+        /// Allowed tokens.
         budget: u64,
     },
-    /// The size could not be told.
+    /// The size could not be determined.
     #[error(transparent)]
     Size(#[from] E),
 }
 
-/// Finds how much of a packet can be shown, when the request that shows it may take `budget` tokens.
+/// Finds how much of a packet can be shown if the request may have `budget` tokens.
 ///
-/// `size` gives the tokens of the whole request for a cut, and is the measure: the cut that is
-/// returned was measured. First long texts are shortened; then parts are left out, weakest first:
-/// the other entities mentioned, then, in turns, the last findings, the messages that say least
-/// (Healthy before Defer before Symptom before Origin, those that make no claim about the entity
-/// first), and the neighbours downstream. What stays keeps its order.
+/// `size` returns the tokens of the whole request for a cut; the returned cut was measured with it.
+/// First long texts are shortened; then parts are left out, weakest first: the mentioned entities,
+/// then, in turns, the last findings, the least informative messages (Healthy before Defer before
+/// Symptom before Origin, those without a claim about the entity first), and the downstream
+/// neighbours. What remains keeps its order.
 ///
 /// # Errors
-/// [`Unfit`] when even the empty packet is too long, or the size cannot be told.
+/// [`Unfit`] if even the empty packet is too long, or the size cannot be determined.
 ///
 /// ```
 /// use eog_core::{ContextPacket, EntityId, LocalContext};

@@ -1,4 +1,4 @@
-//! What does not fit a model is made smaller: cut, chunked, or played down in rounds.
+//! Makes what does not fit a model smaller: by cutting, in chunks, or in rounds.
 //!
 //! Everything here is a pure function over sizes in tokens; models are asked elsewhere.
 

@@ -143,6 +143,7 @@ fn small(context_tokens: u32) -> ModelInfo {
         context_tokens,
         max_output_tokens: 100,
         tokenizer: "o200k_base".to_owned(),
+        timeout: None,
     }
 }
 

@@ -177,6 +177,7 @@ fn pages_fit_small_models() {
         context_tokens: 6_000,
         max_output_tokens: 1_000,
         tokenizer: "o200k_base".into(),
+        timeout: None,
     };
     let model = Arc::new(MockModel::with_info(info).answering(greedy));
     let opened = open(&incident(thousand_events(), vec![]), &model);

@@ -62,7 +62,7 @@ fn what_stays_malformed_is_chosen_by_rule_and_said() {
     assert_eq!(opened.case.bootstrap.window_reason, by_rule.bootstrap.window_reason);
     let warnings = &opened.case.bootstrap.warnings;
     for phase in expected {
-        let said = format!("{phase}: chosen by rule, since no model could: {phase}: mock/mute");
+        let said = format!("{phase}: chosen by the rules, because no model could: mock/mute");
         assert!(warnings.iter().any(|warning| warning.starts_with(&said)), "{warnings:?}");
     }
 }

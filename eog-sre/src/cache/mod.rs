@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use codec::{Reader, Stored, Writer};
 use stamps::stamp;
 
-use crate::read::{Folder, Layout, ReadOptions, Records};
+pub(crate) use stored::Cached;
+
+use crate::read::{CacheAt, Folder, Layout, ReadOptions};
 use crate::warnings::Warnings;
 
 /// How the file begins.
@@ -26,29 +28,6 @@ const MAGIC: &[u8; 8] = b"eogsnap\n";
 
 /// Magic, key, checksum.
 const HEADER: usize = 8 + 32 + 32;
-
-/// Where the cache of a snapshot is kept.
-///
-/// ```
-/// use eog_sre::{CacheAt, ReadOptions};
-/// let options = ReadOptions { cache: Some(CacheAt::BesideSnapshot), ..Default::default() };
-/// assert!(options.cache.is_some());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CacheAt {
-    /// In the directory that holds the snapshot's own, as `NAME.eog-cache`.
-    BesideSnapshot,
-    /// In this directory, which is made when it is not there. Any number of snapshots may share
-    /// it.
-    Folder(PathBuf),
-}
-
-/// What a cache gives back.
-pub(crate) struct Cached {
-    pub(crate) records: Records,
-    pub(crate) files: Vec<String>,
-    pub(crate) warnings: Vec<String>,
-}
 
 /// The place of one snapshot's cache, and what its file must have been made from.
 pub(crate) struct Cache {
@@ -131,7 +110,7 @@ impl Cache {
         let bytes = writer.into_bytes();
         self.write(&bytes).map_err(|error| {
             format!(
-                "the cache {} cannot be written: {error}; reading does not need it",
+                "the cache {} cannot be written: {error}; the snapshot was read without it",
                 self.path.display()
             )
         })

@@ -1,12 +1,18 @@
 //! The records of a snapshot as bytes. A field that is missing here does not compile.
 
-use super::Cached;
 use super::codec::{Reader, Stored, Writer};
 use crate::read::{
     AlertRecord, EventRecord, MetricSeries, ObjectHistory, Objects, Observation, Records, Resource,
     Subject, WORKLOADS,
 };
 use crate::store::{Link, Logs, Samples, SpanKind, Spans, Texts, Times};
+
+/// What a cache gives back.
+pub(crate) struct Cached {
+    pub(crate) records: Records,
+    pub(crate) files: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
 
 /// Writes and reads the named fields in order.
 macro_rules! stored {

@@ -5,39 +5,43 @@ use std::ops::Range;
 
 use eog_core::{EntityId, Finding, LocalContext, Window};
 
-use super::{MAX_FINDINGS_AT_ONCE, PAGE_FINDINGS};
+/// Maximum number of findings on one page; notes on effects are added to the first page beyond it.
+pub const PAGE_FINDINGS: usize = 24;
 
-/// How many dependencies share a page unless told otherwise.
+/// Maximum number of findings when all pages are requested at once.
+pub const MAX_FINDINGS_AT_ONCE: usize = 240;
+
+/// Default number of dependencies on one page.
 pub const DEPS_PER_PAGE: usize = 3;
 
-/// The budget of a page in tokens unless told otherwise.
+/// Default token limit of a page.
 pub const MAX_TOKENS: usize = 8000;
 
 /// Bytes of JSON that count as one token. An estimate: English prose has about four bytes a token,
 /// names and numbers have fewer.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// Which part of the local evidence on an entity is wanted.
+/// Which part of the local evidence about an entity is requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextQuery {
     /// The entity.
     pub entity: EntityId,
     /// The window under investigation.
     pub window: Window,
-    /// Which page, counted from 1; 0 is all pages at once.
+    /// Page number, starting at 1; 0 returns all pages at once.
     pub page: u32,
-    /// How many dependencies share one of the pages behind the entity's own; at least 1 counts.
+    /// Number of dependencies on each page after the entity's own; 0 counts as 1.
     pub deps_per_page: usize,
-    /// About how many tokens the findings of a page may have, estimated as three bytes of JSON for
-    /// each. A page holds at least one finding. Page 0 and the notes on the first page have bounds
-    /// of their own.
+    /// Approximate number of tokens for the findings of a page, estimated at three bytes of JSON per
+    /// token. A page contains at least one finding. Page 0 and the notes on the first page have
+    /// limits of their own.
     pub max_tokens: usize,
-    /// Neighbours of whose relations more is wanted.
+    /// Neighbours whose traffic with the entity is to be included.
     pub changed_neighbours: BTreeSet<EntityId>,
 }
 
 impl ContextQuery {
-    /// The first page with the usual bounds.
+    /// The first page with the default limits.
     pub fn new(entity: EntityId, window: Window) -> Self {
         Self {
             entity,

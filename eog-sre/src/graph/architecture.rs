@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::EffectDirection::TargetToSource;
 use eog_core::EntityId;
 
-use super::{Builder, Match, relation};
+use super::builder::Builder;
+use super::{Match, relation};
 use crate::snapshot::Snapshot;
 
 /// Component names and the entities they stand for.

@@ -10,8 +10,9 @@ use eog_core::EffectDirection::TargetToSource;
 use eog_core::EntityId;
 use serde_json::Value;
 
+use super::builder::Builder;
 use super::objects::{containers, pod_spec};
-use super::{Builder, NameIndex, relation};
+use super::{NameIndex, relation};
 use crate::architecture::Architecture;
 use crate::names;
 use crate::read::Objects;

@@ -1,62 +1,33 @@
 //! The operational graph: which entities there are, and which way effects travel between them.
 
 mod architecture;
+mod builder;
 mod experiments;
 mod hosts;
 mod index;
 mod labels;
 mod objects;
+pub mod relation;
 mod telemetry;
 
 use std::collections::BTreeSet;
 
-use eog_core::{Edge, EffectDirection, EntityId, Topology};
+use eog_core::{Edge, EntityId, Topology};
 
-use crate::names::{self, EntityName};
+use crate::names::{self, WORKLOAD_KINDS};
 use crate::snapshot::Snapshot;
 
 pub(crate) use index::{DEFAULT_NAMESPACE, Match, NameIndex};
-pub(crate) use objects::{WORKLOAD_KINDS, is_experiment, is_experiment_group};
+pub(crate) use objects::is_experiment;
 pub(crate) use telemetry::{egress_cluster, span_callee};
 
-/// The relations of the operational graph. All are read "source *relation* target".
-pub mod relation {
-    /// A service calls another: failures travel from callee to caller.
-    pub const CALLS: &str = "calls";
-    /// A workload names a service as host: failures travel from the service to the workload.
-    pub const USES: &str = "uses";
-    /// A workload or pod serves a service: effects travel from the workload to the service.
-    pub const BACKS: &str = "backs";
-    /// An owner made an object: configuration travels from the owner down.
-    pub const OWNS: &str = "owns";
-    /// A workload mounts or reads a ConfigMap, Secret or volume claim, a claim its volume: effects
-    /// travel to the one that mounts.
-    pub const MOUNTS: &str = "mounts";
-    /// A pod runs on a node: effects travel from the node to the pod.
-    pub const RUNS_ON: &str = "runs_on";
-    /// An autoscaler sets the replicas of a workload: effects travel to the workload.
-    pub const SCALES: &str = "scales";
-    /// An ingress routes to a service: failures travel from the service to the ingress.
-    pub const ROUTES: &str = "routes";
-    /// A policy restricts the traffic of pods, or a quota how many there can be: effects travel
-    /// to the workload.
-    pub const RESTRICTS: &str = "restricts";
-    /// A fault experiment aims at a workload: effects travel to the workload.
-    pub const INJECTS: &str = "injects";
-    /// A producer of messages feeds a consumer, or a workload makes the load of a service that
-    /// serves nobody: load and effects travel to the target.
-    pub const SENDS_LOAD: &str = "sends_load";
+use builder::Builder;
 
-    /// All of them.
-    pub const ALL: [&str; 11] =
-        [CALLS, USES, BACKS, OWNS, MOUNTS, RUNS_ON, SCALES, ROUTES, RESTRICTS, INJECTS, SENDS_LOAD];
-}
-
-/// The dependency graph of a snapshot, and what could not be told apart on the way.
+/// The dependency graph of a snapshot, and which names were ambiguous.
 ///
-/// Every edge rests on a statement of the recording: an owner reference, a selector, a mount, an
-/// environment value that names a host, a traced call, a declared dependency. Being in one
-/// namespace joins nothing.
+/// Every edge is backed by something in the recording: an owner reference, a selector, a mount, an
+/// environment value that names a host, a traced call, a declared dependency. Sharing a namespace
+/// creates no edge.
 ///
 /// ```
 /// # use eog_sre::{ReadOptions, Snapshot};
@@ -80,7 +51,7 @@ impl OperationalGraph {
         &self.topology
     }
 
-    /// Names that could not be brought together, for people.
+    /// Names that could not be resolved, as readable text.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -149,85 +120,7 @@ impl Snapshot {
         builder.add_quotas(self);
         builder.back_services();
         builder.add_sources_of_load(self);
-        builder.finish()
-    }
-}
-
-/// A graph under construction.
-#[derive(Default)]
-struct Builder {
-    topology: Topology,
-    index: NameIndex,
-    warnings: Vec<String>,
-    /// Services that something speaks of: each should have a workload behind it.
-    spoken_of: BTreeSet<EntityId>,
-}
-
-/// Most warnings about names.
-const MAX_NAME_WARNINGS: usize = 50;
-
-impl Builder {
-    fn warn(&mut self, text: String) {
-        if self.warnings.len() < MAX_NAME_WARNINGS && !self.warnings.contains(&text) {
-            self.warnings.push(text);
-        }
-    }
-
-    fn connect(
-        &mut self,
-        source: Option<EntityId>,
-        relation: &str,
-        target: Option<EntityId>,
-        effects: EffectDirection,
-    ) {
-        if let (Some(source), Some(target)) = (source, target)
-            && source != target
-        {
-            self.topology.connect(&source, relation, &target, effects);
-        }
-    }
-
-    /// The Service entity of a name that telemetry or the architecture uses.
-    fn service(&mut self, namespace: &str, name: &str) -> Option<EntityId> {
-        let namespace = match namespace {
-            "" => self.index.namespace_of(name),
-            given => given.to_owned(),
-        };
-        if let Match::Ambiguous(several) = self.index.find(&namespace, name) {
-            let several = several.join(", ");
-            self.warn(format!(
-                "{name} in namespace {namespace} may be any of {several}; it is kept apart"
-            ));
-        }
-        let service = self.index.service(&namespace, name)?;
-        self.topology.add_entity(service.clone());
-        self.spoken_of.insert(service.clone());
-        Some(service)
-    }
-
-    /// Joins services that have no selector to the workload that carries their name.
-    fn back_services(&mut self) {
-        for service in std::mem::take(&mut self.spoken_of) {
-            let backs = |edge: &Edge| edge.relation == relation::BACKS && edge.target == service;
-            if self.topology.edges_at(&service).any(backs) {
-                continue;
-            }
-            let Some(EntityName { namespace: Some(namespace), name, .. }) =
-                EntityName::parse(service.as_str())
-            else {
-                continue;
-            };
-            let Some(workload) = self.index.workload_of(&namespace, &name) else { continue };
-            for kind in objects::WORKLOAD_KINDS {
-                let entity = names::entity(&namespace, kind, &workload);
-                let known = entity.filter(|entity| self.topology.contains(entity));
-                let effects = EffectDirection::SourceToTarget;
-                self.connect(known, relation::BACKS, Some(service.clone()), effects);
-            }
-        }
-    }
-
-    fn finish(self) -> OperationalGraph {
-        OperationalGraph { topology: self.topology, warnings: self.warnings, index: self.index }
+        let Builder { topology, warnings, index, .. } = builder;
+        OperationalGraph { topology, warnings, index }
     }
 }

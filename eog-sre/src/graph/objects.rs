@@ -6,15 +6,12 @@ use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
 use eog_core::EntityId;
 use serde_json::Value;
 
+use super::builder::Builder;
 use super::experiments::aims;
 use super::labels::{map_selects, pod_labels, selects};
-use super::{Builder, relation};
-use crate::names::{self, EntityName};
+use super::relation;
+use crate::names::{self, EntityName, WORKLOAD_KINDS, is_experiment_group};
 use crate::read::Objects;
-
-/// Kinds that run pods.
-pub(crate) const WORKLOAD_KINDS: [&str; 5] =
-    ["Deployment", "StatefulSet", "DaemonSet", "Rollout", "DeploymentConfig"];
 
 /// Kinds that stand behind a selector: workloads, and what runs without one.
 const SELECTABLE_KINDS: [&str; 8] = [
@@ -179,11 +176,6 @@ impl Builder {
 /// Whether an object defines a fault experiment, by the name of its API group.
 pub(crate) fn is_experiment(object: &Value) -> bool {
     object.get("apiVersion").and_then(Value::as_str).is_some_and(is_experiment_group)
-}
-
-/// Whether an API version (`group/version`) is one of fault experiments.
-pub(crate) fn is_experiment_group(version: &str) -> bool {
-    version.split_once('/').is_some_and(|(group, _)| group.to_lowercase().contains("chaos"))
 }
 
 fn selected<'a>(

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
 use eog_core::{Edge, EntityId};
 
+use super::builder::Builder;
 use super::hosts::hosts;
-use super::{Builder, WORKLOAD_KINDS, relation};
-use crate::names;
+use super::relation;
+use crate::names::{self, WORKLOAD_KINDS};
 use crate::read::{Resource, Subject};
 use crate::snapshot::Snapshot;
 use crate::store::{SpanKind, SpanRef};

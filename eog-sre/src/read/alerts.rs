@@ -69,9 +69,9 @@ pub(crate) fn read_dump(
     match read_json(source) {
         Ok(value) => match list(&value) {
             Some(alerts) => collect(file, &value, alerts, records, warnings),
-            None => warnings.note(format!("{file}: holds no list of alerts; it is left out")),
+            None => warnings.note(format!("{file}: no list of alerts; the file is skipped")),
         },
-        Err(reason) => warnings.note(format!("{file}: {reason}; it is left out")),
+        Err(reason) => warnings.note(format!("{file}: {reason}; the file is skipped")),
     }
 }
 
@@ -105,7 +105,7 @@ fn collect(
         }
     }
     if broken > 0 {
-        warnings.note(format!("{file}: {broken} alerts without a name or a start are left out"));
+        warnings.note(format!("{file}: {broken} alerts without a name or start time are skipped"));
     }
 }
 

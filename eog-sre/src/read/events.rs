@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError, bounded};
-use crate::graph::is_experiment_group;
-use crate::names::EntityName;
+use crate::names::{EntityName, is_experiment_group};
 use crate::time;
 use crate::warnings::Warnings;
 use eog_evidence::mask_text;

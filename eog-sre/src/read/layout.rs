@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::progress::{Meter, Progress, Source};
 use crate::warnings::Warnings;
 
-/// Most files that are looked at in one directory.
+/// Maximum number of files considered in one directory.
 pub const MAX_FILES_PER_DIRECTORY: usize = 20_000;
 
 /// Longest JSON file, in bytes.
@@ -140,7 +140,7 @@ impl Folder {
         let path = self.root.join(directory);
         if !fs::canonicalize(&path).is_ok_and(|path| path.starts_with(&self.root)) {
             if path.is_dir() {
-                warnings.note(format!("{directory}: leads out of the snapshot; it is not read"));
+                warnings.note(format!("{directory}: leads outside the snapshot; it is skipped"));
             }
             return Vec::new();
         }
@@ -199,7 +199,7 @@ impl Folder {
         match self.try_open(name) {
             Ok(file) => Some(Source::new(file, name, self.meter.clone())),
             Err(reason) => {
-                warnings.note(format!("{name}: {reason}; it is not read"));
+                warnings.note(format!("{name}: {reason}; the file is skipped"));
                 None
             }
         }
@@ -223,11 +223,11 @@ impl Folder {
     pub(crate) fn locate(&self, name: &str) -> Result<PathBuf, String> {
         let path = fs::canonicalize(self.root.join(name)).map_err(|error| error.to_string())?;
         if !path.starts_with(&self.root) {
-            return Err("a link that leads out of the snapshot".to_owned());
+            return Err("a link that leads outside the snapshot".to_owned());
         }
         let parts = path.strip_prefix(&self.root).into_iter().flat_map(Path::components);
         if parts.map(|part| part.as_os_str().to_string_lossy()).any(|part| is_forbidden(&part)) {
-            return Err("ground truth, which no reader may see".to_owned());
+            return Err("ground truth, which must not be read".to_owned());
         }
         if !path.is_file() {
             return Err("not a regular file".to_owned());

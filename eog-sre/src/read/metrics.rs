@@ -12,7 +12,7 @@ use crate::time;
 use crate::warnings::Warnings;
 use eog_evidence::mask_named;
 
-/// Most series of a snapshot.
+/// Maximum number of series in a snapshot.
 pub const MAX_SERIES: usize = 200_000;
 
 /// Bytes of a point, twice, since lists that grow hold a reserve.
@@ -88,11 +88,11 @@ pub(crate) fn read_metric_file(
     match Table::open(file, source, &wanted, max_rows) {
         Ok(Some(mut table)) => {
             if let Err(error) = store.take(&mut table, &mut account, warnings) {
-                warnings.note(format!("{error}; the file is left out"));
+                warnings.note(format!("{error}; the file is skipped"));
             }
         }
         Ok(None) => warnings.note(format!("{file}: is empty")),
-        Err(error) => warnings.note(format!("{error}; the file is left out")),
+        Err(error) => warnings.note(format!("{error}; the file is skipped")),
     }
     store.finish()
 }
@@ -174,7 +174,10 @@ impl Store {
         let mut key = Vec::new();
         while table.next_row(warnings) {
             let Some(time) = time::parse(table.cell(at)).and_then(nanoseconds) else {
-                table.reject("the timestamp is not a time of the years 1678 to 2261", warnings);
+                table.reject(
+                    "the timestamp is not a time between the years 1678 and 2261",
+                    warnings,
+                );
                 continue;
             };
             let Some(number) =

@@ -1,4 +1,4 @@
-//! How far the reading of a snapshot has come.
+//! Progress of reading a snapshot.
 
 use std::fmt;
 use std::fs::File;
@@ -9,21 +9,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// After how many bytes there is news.
 const STEP: u64 = 1024 * 1024;
 
-/// How far the reading of a snapshot has come.
+/// Progress of reading a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reading<'a> {
-    /// The file under way; several are read at a time.
+    /// The file being read; several are read at a time.
     pub file: &'a str,
-    /// Bytes read of all files.
+    /// Bytes read so far, over all files.
     pub done: u64,
-    /// Bytes of all files.
+    /// Total bytes of all files.
     pub total: u64,
 }
 
-/// Someone who wants to know how far the reading of a snapshot has come: called about once for
-/// each megabyte, from several threads, so it should be quick. What it does has no effect on what
-/// is read.
+/// Receives progress updates while a snapshot is read: called about once per megabyte, from several
+/// threads, so it should be quick. It has no effect on what is read.
 ///
 /// ```
 /// use eog_sre::{Progress, ReadOptions};
@@ -37,7 +36,7 @@ pub struct Reading<'a> {
 pub struct Progress(Arc<dyn Fn(Reading<'_>) + Send + Sync>);
 
 impl Progress {
-    /// Calls a function at each step.
+    /// Calls a function at each update.
     pub fn new(tell: impl Fn(Reading<'_>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }

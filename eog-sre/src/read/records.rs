@@ -9,7 +9,7 @@ use std::io::{self, Read};
 
 use memchr::{memchr, memchr_iter, memchr2, memchr3};
 
-/// Longest record, in bytes. A record beyond it is mostly a quote that nobody closed.
+/// Longest record, in bytes. A longer one is usually a quote that is never closed.
 pub const MAX_RECORD_BYTES: u64 = 8 * 1024 * 1024;
 
 /// How much is asked of the source at once, in bytes.

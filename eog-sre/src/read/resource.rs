@@ -5,24 +5,13 @@ use std::sync::Arc;
 
 use super::bounded;
 use crate::pydict;
-use crate::store::Interner;
+use crate::store::{Interner, Resource};
 
 /// Most bytes of texts whose meaning is remembered, for each use.
 pub(crate) const MAX_REMEMBERED: usize = 32 * 1024 * 1024;
 
 /// What remembering a text needs besides its bytes, roughly.
 const ENTRY: usize = 100;
-
-/// The sender of a span or log line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Resource {
-    pub(crate) service: String,
-    pub(crate) namespace: String,
-    pub(crate) pod: String,
-    /// Kind and name of the workload, if the sender says it.
-    pub(crate) workload: Option<(&'static str, String)>,
-    pub(crate) node: String,
-}
 
 /// Attribute names that hold a workload, by kind.
 pub(crate) const WORKLOADS: [(&str, &str); 3] = [
@@ -109,17 +98,6 @@ impl Conversions {
 }
 
 impl Resource {
-    /// One that says nothing about itself.
-    pub(crate) const fn nobody() -> Self {
-        Self {
-            service: String::new(),
-            namespace: String::new(),
-            pod: String::new(),
-            workload: None,
-            node: String::new(),
-        }
-    }
-
     fn read(service: &str, attributes: &BTreeMap<String, String>) -> Self {
         let get = |name: &str| bounded(attributes.get(name).cloned().unwrap_or_default());
         let service = match service.trim().is_empty() {

@@ -62,7 +62,10 @@ pub(crate) fn read_traces(
         let file = texts.text(table.file());
         while table.next_row(warnings) {
             let Some(at) = time::parse(table.cell(at)).and_then(nanoseconds) else {
-                table.reject("the Timestamp is not a time of the years 1678 to 2261", warnings);
+                table.reject(
+                    "the Timestamp is not a time between the years 1678 and 2261",
+                    warnings,
+                );
                 continue;
             };
             let nanoseconds = table.cell(duration).trim().parse::<f64>().ok();

@@ -140,7 +140,7 @@ impl<R: Read> Table<R> {
                     }
                     if self.resumes > MAX_RESUMES {
                         warnings.note(format!(
-                            "{}: reading stopped at line {}: quotes that are never closed",
+                            "{}: reading stopped at line {}: too many quotes are never closed",
                             self.file, place.line
                         ));
                         self.records = None;
@@ -161,7 +161,7 @@ impl<R: Read> Table<R> {
             true => {
                 self.resumes += 1;
                 records.take_line(place, &mut self.record);
-                "the line is taken as it is"
+                "the line is read as plain text"
             }
             false => {
                 records.pass(place);
@@ -261,7 +261,7 @@ mod tests {
             [
                 "t.tsv line 3: 1 fields where the header has 2; the row is skipped",
                 "t.tsv line 4: the text is not UTF-8; the row is skipped",
-                "t.tsv line 5: a quoted field is never closed; the line is taken as it is",
+                "t.tsv line 5: a quoted field is never closed; the line is read as plain text",
             ]
         );
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use eog_core::Timestamp;
 
-use super::{Texts, Times, cell, number, reorder};
-use crate::read::Resource;
+use super::{Resource, Texts, Times, cell, number, reorder};
 
 /// All log lines of a snapshot in time order. Texts are numbers into `texts`.
 #[derive(Debug, Default)]

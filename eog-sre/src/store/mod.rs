@@ -6,12 +6,14 @@
 
 mod dictionary;
 mod logs;
+mod resource;
 mod samples;
 mod spans;
 mod times;
 
 pub(crate) use dictionary::{Interner, Texts};
 pub(crate) use logs::{LogRef, Logs, NewLog};
+pub(crate) use resource::Resource;
 pub(crate) use samples::Samples;
 pub(crate) use spans::{Link, NewSpan, SpanKind, SpanRef, Spans};
 pub(crate) use times::{Times, nanoseconds};

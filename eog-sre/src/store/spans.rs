@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use eog_core::Timestamp;
 
-use super::{Texts, Times, cell, number, reorder};
-use crate::read::Resource;
+use super::{Resource, Texts, Times, cell, number, reorder};
 
 /// The role of a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

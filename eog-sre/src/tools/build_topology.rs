@@ -5,32 +5,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::{Edge, EffectDirection, EntityId};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
+use super::entities::{self, Chosen};
 use super::query::{Names, Page, Pattern, near};
-use super::{ToolError, Toolbox, entities};
-use crate::graph::{OperationalGraph, relation};
+use super::tool::Tool;
+use super::{ToolError, Toolbox};
+use crate::graph::relation;
 use crate::names;
-use crate::snapshot::Snapshot;
 
-/// Arguments of [`build_topology()`].
+/// The operational graph, or the requested part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuildTopology {
-    /// Only these nodes: an entity, an end of its name that no other has, or a pattern such as
-    /// `shop/*`. An edge is shown when both its ends are.
+    /// Only these nodes: the full name of an entity, the end of its name if that is unique, or a
+    /// pattern such as `shop/*`. An edge is shown if both of its ends are.
     pub entity: Option<String>,
-    /// Only nodes of these namespaces; a pattern such as `shop*` fits several.
+    /// Only nodes in these namespaces; patterns such as `shop*` are allowed.
     pub namespaces: Names,
     /// Only nodes of these kinds, such as `Service`.
     pub kinds: Names,
-    /// Only edges of these relations, such as `calls`. Nodes without an edge stay.
+    /// Only edges of these relations, such as `calls`. Nodes without edges remain.
     pub relations: Names,
-    /// Give the counts alone, without nodes and edges.
+    /// Return only the counts, without nodes and edges.
     pub counts_only: bool,
-    /// Most nodes, and most edges: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of nodes, and of edges: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many nodes, and how many edges, to pass over.
+    /// Number of nodes, and of edges, to skip.
     pub offset: usize,
 }
 
@@ -53,13 +53,13 @@ pub struct TopologyNode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyEdge {
-    /// Where the relation starts.
+    /// The source of the relation.
     pub source: EntityId,
-    /// What joins the two; see [`relation`](crate::relation).
+    /// The relation; see [`relation`](crate::relation).
     pub relation: String,
-    /// Where it ends.
+    /// The target of the relation.
     pub target: EntityId,
-    /// Which way failures travel on it.
+    /// In which direction failures travel.
     pub effects: EffectDirection,
 }
 
@@ -74,85 +74,41 @@ impl From<&Edge> for TopologyEdge {
     }
 }
 
-/// How many there are of something.
+/// A name and how often it occurs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
-    /// Of what.
+    /// The name.
     pub name: String,
-    /// How many.
+    /// How often it occurs.
     pub count: usize,
 }
 
-/// The answer of [`build_topology()`].
+/// The answer to [`BuildTopology`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyPage {
-    /// Nodes by kind, the most frequent first; over all pages.
+    /// Number of nodes of each kind on all pages, most frequent first.
     pub kinds: Vec<NamedCount>,
-    /// Edges by relation, the most frequent first; over all pages.
+    /// Number of edges of each relation on all pages, most frequent first.
     pub relations: Vec<NamedCount>,
-    /// The nodes by name.
+    /// The nodes, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Page<TopologyNode>>,
-    /// The edges by source, target and relation.
+    /// The edges, by source, target and relation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edges: Option<Page<TopologyEdge>>,
-    /// Names that could not be brought together.
+    /// Names that could not be resolved.
     pub warnings: Vec<String>,
-}
-
-/// The graph, or the part of it that was asked for.
-///
-/// # Errors
-/// [`ToolError::Argument`] for unknown entities, namespaces, kinds and relations.
-pub fn build_topology(
-    snapshot: &Snapshot,
-    graph: &OperationalGraph,
-    arguments: &BuildTopology,
-) -> Result<TopologyPage, ToolError> {
-    let topology = graph.topology();
-    let entity = match &arguments.entity {
-        Some(text) => Some(entities::chosen(&entities::known(snapshot, graph), "entity", text)?),
-        None => None,
-    };
-    let spaces = topology.entities().filter_map(names::namespace_of).collect();
-    let namespaces = Choice::new("namespaces", &arguments.namespaces, &spaces)?;
-    let kinds =
-        Choice::new("kinds", &arguments.kinds, &topology.entities().map(names::kind_of).collect())?;
-    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
-    let is_chosen = |id: &&EntityId| {
-        entity.as_ref().is_none_or(|entity| entity.fits(id.as_str()))
-            && namespaces.fits(names::namespace_of(id).unwrap_or_default())
-            && kinds.fits(names::kind_of(id))
-    };
-    let nodes: BTreeSet<&EntityId> = topology.entities().filter(is_chosen).collect();
-    let is_chosen = |edge: &&Edge| {
-        nodes.contains(&edge.source)
-            && nodes.contains(&edge.target)
-            && relations.fits(&edge.relation)
-    };
-    let edges: Vec<&Edge> = topology.edges().filter(is_chosen).collect();
-    let (limit, offset) = (arguments.limit, arguments.offset);
-    let (total_nodes, total_edges) = (nodes.len(), edges.len());
-    Ok(TopologyPage {
-        kinds: counted(nodes.iter().map(|id| names::kind_of(id))),
-        relations: counted(edges.iter().map(|edge| edge.relation.as_str())),
-        nodes: (!arguments.counts_only)
-            .then(|| Page::cut(nodes.into_iter(), total_nodes, offset, limit, node)),
-        edges: (!arguments.counts_only)
-            .then(|| Page::cut(edges.into_iter(), total_edges, offset, limit, TopologyEdge::from)),
-        warnings: graph.warnings().to_vec(),
-    })
 }
 
 impl Tool for BuildTopology {
     const NAME: &'static str = "build_topology";
-    const SUMMARY: &'static str = "The operational graph: entities, and what joins them";
+    const SUMMARY: &'static str = "The operational graph: entities and the relations between them";
     const DESCRIPTION: &'static str = "\
-Nodes and edges of the operational graph, joined from owner references, selectors, mounts,
-environment values that name a host, traced calls and the declared architecture. Each edge says
-which way failures travel on it. Begin with counts_only; to look around one entity,
+Nodes and edges of the operational graph, built from owner references, selectors, mounts,
+environment values that name a host, traced calls and the declared architecture. Each edge says in
+which direction failures travel. Begin with counts_only; to look around one entity,
 topology_analysis is shorter.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"counts_only": true}"#,
@@ -161,7 +117,34 @@ topology_analysis is shorter.";
     type Answer = TopologyPage;
 
     fn run(&self, toolbox: &Toolbox) -> Result<TopologyPage, ToolError> {
-        build_topology(toolbox.snapshot(), toolbox.graph(), self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let topology = graph.topology();
+        let entity = Chosen::new(|| entities::known(snapshot, graph), self.entity.as_deref())?;
+        let spaces = topology.entities().filter_map(names::namespace_of).collect();
+        let namespaces = Choice::new("namespaces", &self.namespaces, &spaces)?;
+        let kinds =
+            Choice::new("kinds", &self.kinds, &topology.entities().map(names::kind_of).collect())?;
+        let relations = Choice::new("relations", &self.relations, &relation::ALL.into())?;
+        let is_chosen = |id: &&EntityId| {
+            entity.fits(id)
+                && namespaces.fits(names::namespace_of(id).unwrap_or_default())
+                && kinds.fits(names::kind_of(id))
+        };
+        let nodes: BTreeSet<&EntityId> = topology.entities().filter(is_chosen).collect();
+        let is_chosen = |edge: &&Edge| {
+            nodes.contains(&edge.source)
+                && nodes.contains(&edge.target)
+                && relations.fits(&edge.relation)
+        };
+        let edges: Vec<&Edge> = topology.edges().filter(is_chosen).collect();
+        let (limit, offset, shown) = (self.limit, self.offset, !self.counts_only);
+        Ok(TopologyPage {
+            kinds: counted(nodes.iter().map(|id| names::kind_of(id))),
+            relations: counted(edges.iter().map(|edge| edge.relation.as_str())),
+            nodes: shown.then(|| Page::cut(nodes.into_iter(), offset, limit, node)),
+            edges: shown.then(|| Page::cut(edges.into_iter(), offset, limit, TopologyEdge::from)),
+            warnings: graph.warnings().to_vec(),
+        })
     }
 }
 

@@ -25,7 +25,6 @@ pub(crate) fn known<'s>(
 /// [`ToolError::Argument`] with near names when there is none, or with all when there are several.
 pub(crate) fn one<'s>(
     known: &BTreeSet<&'s EntityId>,
-    argument: &str,
     text: &str,
 ) -> Result<&'s EntityId, ToolError> {
     let text = text.trim();
@@ -41,29 +40,44 @@ pub(crate) fn one<'s>(
     match found.as_slice() {
         [one] => Ok(one),
         [] => {
-            let reason = format!("the snapshot knows no entity {text:?}");
-            Err(ToolError::argument(argument, reason, near(text, names, "entities")))
+            let reason = format!("the snapshot has no entity {text:?}");
+            Err(ToolError::argument("entity", reason, near(text, names, "entities")))
         }
         several => {
             let several = listed(several.iter().map(|entity| entity.as_str()));
-            let reason = format!("{text:?} may be any of {several}");
-            Err(ToolError::argument(argument, reason, "give one of them in full"))
+            let reason = format!("{text:?} is ambiguous: {several}");
+            Err(ToolError::argument("entity", reason, "give one of these names in full"))
         }
     }
 }
 
-/// The entities that an argument chooses: one as in [`one`], or all that fit a pattern with `*`.
-///
-/// # Errors
-/// As for [`one`]; a pattern that fits nothing chooses nothing.
-pub(crate) fn chosen(
-    known: &BTreeSet<&EntityId>,
-    argument: &str,
-    text: &str,
-) -> Result<Pattern, ToolError> {
-    let pattern = match text.contains(['*', '?']) {
-        true => text.trim(),
-        false => one(known, argument, text)?.as_str(),
-    };
-    Pattern::new(pattern).map_err(|reason| ToolError::argument(argument, reason, ""))
+/// The entities that an argument chooses; all of them without one.
+pub(crate) struct Chosen(Option<Pattern>);
+
+impl Chosen {
+    /// One entity as in [`one`], or all that fit a pattern with `*`.
+    ///
+    /// # Errors
+    /// As for [`one`]; a pattern that fits nothing chooses nothing.
+    pub(crate) fn new<'e>(
+        known: impl FnOnce() -> BTreeSet<&'e EntityId>,
+        text: Option<&str>,
+    ) -> Result<Self, ToolError> {
+        let Some(text) = text else { return Ok(Self(None)) };
+        let pattern = match text.contains(['*', '?']) {
+            true => text.trim(),
+            false => one(&known(), text)?.as_str(),
+        };
+        let pattern = Pattern::new(pattern);
+        Ok(Self(Some(pattern.map_err(|reason| ToolError::argument("entity", reason, ""))?)))
+    }
+
+    pub(crate) fn fits(&self, entity: &EntityId) -> bool {
+        self.0.as_ref().is_none_or(|pattern| pattern.fits(entity.as_str()))
+    }
+
+    /// Whether a record is chosen that is about an entity, or about none.
+    pub(crate) fn has(&self, entity: Option<&EntityId>) -> bool {
+        entity.map_or(self.0.is_none(), |entity| self.fits(entity))
+    }
 }

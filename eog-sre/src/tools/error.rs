@@ -9,20 +9,20 @@ pub enum ToolError {
     /// There is no tool of the name.
     #[error("there is no tool {name:?}; {hint}")]
     UnknownTool {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names that are near, else all.
+        /// Similar names, or all of them.
         hint: String,
     },
-    /// The arguments do not have the form that the tool takes.
-    #[error("the arguments of {tool} do not fit: {reason}")]
+    /// The arguments do not have the form that the tool expects.
+    #[error("invalid arguments for {tool}: {reason}")]
     Arguments {
         /// The tool.
         tool: String,
-        /// What does not fit, with the place.
+        /// What is wrong, and where.
         reason: String,
     },
-    /// One argument has the right form and cannot be used.
+    /// One argument has the right form but cannot be used.
     #[error("{argument}: {reason}{}{hint}", if hint.is_empty() { "" } else { "; " })]
     Argument {
         /// The argument.
@@ -32,8 +32,8 @@ pub enum ToolError {
         /// What would be right; may be empty.
         hint: String,
     },
-    /// The answer cannot be written as JSON. This is a fault of the tool.
-    #[error("the answer of {tool} cannot be written: {reason}")]
+    /// The answer cannot be written as JSON. This is a bug in the tool.
+    #[error("the answer to {tool} cannot be written: {reason}")]
     Answer {
         /// The tool.
         tool: String,

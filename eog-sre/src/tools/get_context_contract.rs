@@ -1,51 +1,15 @@
-//! `get_context_contract`: the local evidence on one entity, as the controller sees it.
+//! `get_context_contract`: local evidence about one entity, as the controller sees it.
 
 use eog_core::{LocalContext, Window};
 use serde::Deserialize;
 
-use super::info::Tool;
 use super::query::TimeRange;
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::context::{ContextQuery, DEPS_PER_PAGE, MAX_TOKENS, SnapshotContext};
 
-/// Arguments of [`get_context_contract()`].
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GetContextContract {
-    /// The entity, such as `shop/Service/cart`, or an end of its name that no other has.
-    pub entity: String,
-    /// The window under investigation. An end that is missing is that of the window which an
-    /// investigation would choose from the alerts.
-    pub window: Option<TimeRange>,
-    /// Which page, counted from 1; 0 is all pages at once. First come the findings on the entity,
-    /// strongest first, then changes and events of what it depends on.
-    pub page: u32,
-    /// How many dependencies share a page: 3 unless given.
-    pub deps_per_page: usize,
-    /// About how many tokens the findings of a page may have, estimated as three bytes of JSON for
-    /// each: 8000 unless given. Notes about effects come on top of page 1.
-    pub max_tokens: usize,
-}
-
-impl Default for GetContextContract {
-    fn default() -> Self {
-        Self {
-            entity: String::new(),
-            window: None,
-            page: 1,
-            deps_per_page: DEPS_PER_PAGE,
-            max_tokens: MAX_TOKENS,
-        }
-    }
-}
-
-/// One page of the local evidence on an entity. It is what the context contract gives to the
-/// controller: both are [`SnapshotContext::read`].
-///
-/// # Errors
-/// [`ToolError::Argument`] for an entity that is not known, a window that is none, and a number of
-/// dependencies or tokens that is 0.
+/// One page of local evidence about an entity: what the context contract gives to the controller,
+/// since both call [`SnapshotContext::read`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -61,29 +25,36 @@ impl Default for GetContextContract {
 /// assert_eq!(page["findings"][0]["content"]["kind"], "alert");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn get_context_contract(
-    context: &SnapshotContext,
-    arguments: &GetContextContract,
-) -> Result<LocalContext, ToolError> {
-    if arguments.entity.trim().is_empty() {
-        let hint = "give one such as shop/Service/cart; build_topology lists all";
-        return Err(ToolError::argument("entity", "an entity is needed", hint));
-    }
-    for (name, value) in
-        [("deps_per_page", arguments.deps_per_page), ("max_tokens", arguments.max_tokens)]
-    {
-        if value == 0 {
-            return Err(ToolError::argument(name, "0 is too few", "leave it out or give more"));
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GetContextContract {
+    /// The full name of an entity such as `shop/Service/cart`, or the end of its name if that is
+    /// unique.
+    pub entity: String,
+    /// The window under investigation. A missing end is taken from the window that an
+    /// investigation would derive from the alerts.
+    pub window: Option<TimeRange>,
+    /// Page number, starting at 1; 0 returns all pages at once. The findings about the entity come
+    /// first, strongest first, then changes and events of its dependencies.
+    pub page: u32,
+    /// Number of dependencies on one page: 3 by default.
+    pub deps_per_page: usize,
+    /// Approximate number of tokens for the findings of a page, estimated at three bytes of JSON
+    /// per token: 8000 by default. Notes on effects are added to page 1 beyond this limit.
+    pub max_tokens: usize,
+}
+
+impl Default for GetContextContract {
+    fn default() -> Self {
+        Self {
+            entity: String::new(),
+            window: None,
+            page: 1,
+            deps_per_page: DEPS_PER_PAGE,
+            max_tokens: MAX_TOKENS,
         }
     }
-    let known = entities::known(context.snapshot(), context.graph());
-    let entity = entities::one(&known, "entity", &arguments.entity)?;
-    Ok(context.read(&ContextQuery {
-        page: arguments.page,
-        deps_per_page: arguments.deps_per_page,
-        max_tokens: arguments.max_tokens,
-        ..ContextQuery::new(entity.clone(), window(context, arguments.window)?)
-    }))
 }
 
 /// The window of the arguments, its missing ends taken from the window of the investigation.
@@ -93,7 +64,7 @@ fn window(context: &SnapshotContext, wanted: Option<TimeRange>) -> Result<Window
     let start = start.or_else(|| usual.map(|usual| usual.start()));
     let end = end.or_else(|| usual.map(|usual| usual.end()));
     let (Some(start), Some(end)) = (start, end) else {
-        let reason = "nothing was recorded that tells a window";
+        let reason = "the recording does not suggest a window";
         return Err(ToolError::argument("window", reason, "give START/END"));
     };
     Window::new(start, end).map_err(|error| {
@@ -104,11 +75,11 @@ fn window(context: &SnapshotContext, wanted: Option<TimeRange>) -> Result<Window
 
 impl Tool for GetContextContract {
     const NAME: &'static str = "get_context_contract";
-    const SUMMARY: &'static str = "The local evidence on one entity, strongest first";
+    const SUMMARY: &'static str = "Local evidence about one entity, strongest first";
     const DESCRIPTION: &'static str = "\
-Gives everything that bears on one entity in a window: its changes, failures, alerts, shifts in
-traces, metrics and logs, and notes which change elsewhere can have reached it. Further pages hold
-weaker findings, then changes and events of what it depends on. `omitted` says what is left for
+Returns everything that bears on one entity in a window: its changes, failures, alerts, shifts in
+traces, metrics and logs, and notes on which changes elsewhere can have affected it. Later pages
+hold weaker findings, then changes and events of its dependencies. `omitted` says what is left for
 other pages.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Service/cart"}"#,
@@ -117,6 +88,29 @@ other pages.";
     type Answer = LocalContext;
 
     fn run(&self, toolbox: &Toolbox) -> Result<LocalContext, ToolError> {
-        get_context_contract(toolbox.context(), self)
+        let context = toolbox.context();
+        if self.entity.trim().is_empty() {
+            let hint = "give one such as shop/Service/cart; build_topology lists all of them";
+            return Err(ToolError::argument("entity", "is missing", hint));
+        }
+        for (name, value) in
+            [("deps_per_page", self.deps_per_page), ("max_tokens", self.max_tokens)]
+        {
+            if value == 0 {
+                return Err(ToolError::argument(
+                    name,
+                    "must be at least 1",
+                    "leave it out for the default",
+                ));
+            }
+        }
+        let known = entities::known(context.snapshot(), context.graph());
+        let entity = entities::one(&known, &self.entity)?;
+        Ok(context.read(&ContextQuery {
+            page: self.page,
+            deps_per_page: self.deps_per_page,
+            max_tokens: self.max_tokens,
+            ..ContextQuery::new(entity.clone(), window(context, self.window)?)
+        }))
     }
 }

@@ -7,34 +7,37 @@ use eog_core::{EntityId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::info::Tool;
 use super::query::{Page, near};
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::evidence::ITEM_KEYS;
-use crate::snapshot::Snapshot;
 use crate::unfold::UNFOLDED;
 
 /// States of a page unless a limit is given: whole objects are large.
 const DEFAULT_STATES: usize = 10;
 
-/// Arguments of [`get_k8_spec()`].
+/// The states of one object.
+///
+/// An object is shown as it is stored: without `resourceVersion`, the field lists of managers and
+/// the last applied copy, with secrets masked, and with JSON and YAML inside a ConfigMap expanded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetK8Spec {
-    /// The object, such as `shop/Deployment/cart`, or an end of its name that no other has.
+    /// The full name of an object such as `shop/Deployment/cart`, or the end of its name if that
+    /// is unique.
     pub entity: String,
-    /// Give every state that was seen, not the last alone.
+    /// Return every recorded state instead of only the last.
     pub all_observations: bool,
-    /// Give the state that was seen at this time, the last dump before it. RFC 3339.
+    /// Return the state at this time, as the last dump before it shows it. RFC 3339.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub at: Option<Timestamp>,
-    /// Give this part alone, such as `spec/template/spec/containers[web]/env`; the paths of
-    /// k8s_spec_change_analysis fit.
+    /// Return only this part, such as `spec/template/spec/containers[web]/env`; accepts the paths
+    /// of k8s_spec_change_analysis.
     pub path: Option<String>,
-    /// Most states: 10 unless given, at most 1000; 0 is the most.
+    /// Maximum number of states: 10 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many states to pass over.
+    /// Number of states to skip.
     pub offset: usize,
 }
 
@@ -44,120 +47,40 @@ pub struct GetK8Spec {
 pub struct SpecObservation {
     /// The first dump that shows it.
     pub first_seen: Timestamp,
-    /// The last dump in a row that shows it.
+    /// The last consecutive dump that shows it.
     pub last_seen: Timestamp,
-    /// The object, or the part that was asked for; null when this state lacks the part.
+    /// The object, or the requested part; null when this state lacks the part.
     pub spec: Arc<Value>,
 }
 
-/// The answer of [`get_k8_spec()`].
+/// The answer to [`GetK8Spec`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpecHistory {
-    /// The object in full.
+    /// The full name of the object.
     pub entity: EntityId,
-    /// How many different states in a row were seen.
+    /// Number of recorded states.
     pub states: usize,
     /// The first dump that shows the object.
     pub first_seen: Timestamp,
     /// The last dump that shows it.
     pub last_seen: Timestamp,
-    /// When it was reported as deleted, if it was.
+    /// When it was reported deleted, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<Timestamp>,
-    /// The states that were asked for, in the order of time.
+    /// The requested states, in time order.
     pub observations: Page<SpecObservation>,
-}
-
-/// The states of one object.
-///
-/// An object is shown as it is kept: without `resourceVersion`, the field lists of managers and
-/// the last applied copy, with secrets masked, and with JSON and YAML inside a ConfigMap as
-/// structure.
-///
-/// # Errors
-/// [`ToolError::Argument`] for an object that no dump shows, a time before its first dump, and a
-/// path that no state has.
-pub fn get_k8_spec(snapshot: &Snapshot, arguments: &GetK8Spec) -> Result<SpecHistory, ToolError> {
-    if arguments.entity.trim().is_empty() {
-        let hint = "name one, such as namespace/Deployment/name";
-        return Err(ToolError::argument("entity", "is missing", hint));
-    }
-    let dumped: BTreeSet<&EntityId> = snapshot.objects.histories.keys().collect();
-    let entity = entities::one(&dumped, "entity", &arguments.entity)?;
-    let history = snapshot.objects.histories.get(entity);
-    let Some((history, (first, last))) = history
-        .and_then(|history| Some((history, (history.states.first()?, history.states.last()?))))
-    else {
-        return Err(ToolError::argument("entity", "no dump shows it", ""));
-    };
-    let chosen: Vec<_> = match (arguments.at, arguments.all_observations) {
-        (Some(at), false) => {
-            let state = history.states.iter().rev().find(|state| state.first_seen <= at);
-            let state = state.ok_or_else(|| {
-                let reason = format!("the first dump that shows it is of {}", first.first_seen);
-                ToolError::argument("at", reason, "give a later time, or all_observations")
-            })?;
-            vec![state]
-        }
-        (Some(_), true) => {
-            let hint = "leave one of them out";
-            return Err(ToolError::argument("at", "does not go with all_observations", hint));
-        }
-        (None, true) => history.states.iter().collect(),
-        (None, false) => vec![last],
-    };
-    let mut observations = Vec::new();
-    let mut missing = None;
-    for state in &chosen {
-        let spec = match arguments.path.as_deref().map(str::trim).filter(|path| !path.is_empty()) {
-            None => Some(folded(&state.object)),
-            Some(path) => match part(&state.object, path) {
-                Ok(found) => Some(folded(found)),
-                Err(hint) => {
-                    missing = Some((path, hint));
-                    None
-                }
-            },
-        };
-        observations.push((state, spec));
-    }
-    if let (Some((path, hint)), true) =
-        (missing, observations.iter().all(|(_, spec)| spec.is_none()))
-    {
-        return Err(ToolError::argument("path", format!("{path:?} is not there"), hint));
-    }
-    let total = observations.len();
-    let limit = arguments.limit.or(Some(DEFAULT_STATES));
-    Ok(SpecHistory {
-        entity: entity.clone(),
-        states: history.states.len(),
-        first_seen: first.first_seen,
-        last_seen: last.last_seen,
-        deleted: history.deleted,
-        observations: Page::cut(
-            observations.into_iter(),
-            total,
-            arguments.offset,
-            limit,
-            |(state, spec)| SpecObservation {
-                first_seen: state.first_seen,
-                last_seen: state.last_seen,
-                spec: Arc::new(spec.unwrap_or(Value::Null)),
-            },
-        ),
-    })
 }
 
 impl Tool for GetK8Spec {
     const NAME: &'static str = "get_k8_spec";
     const SUMMARY: &'static str =
-        "One object as the dumps show it: last, at a time, or every state";
+        "One object as recorded: its last state, its state at a time, or every state";
     const DESCRIPTION: &'static str = "\
-The object as the last dump shows it, as it was at a time, or every state that was seen. Dumps that
-show the same state are put together. Secrets are masked; JSON and YAML inside a ConfigMap shows as
-structure. Give a path to see one part. What changed is told more shortly by
-k8s_spec_change_analysis.";
+Returns an object as the last dump shows it, as it was at a time, or in every state that was
+recorded. Consecutive dumps that show the same state are merged. Secrets are masked; JSON and YAML
+inside a ConfigMap are expanded. Give a path to see one part. For what changed,
+k8s_spec_change_analysis is shorter.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Deployment/cart"}"#,
         r#"{"entity": "shop/ConfigMap/settings", "all_observations": true, "path": "data"}"#,
@@ -165,7 +88,78 @@ k8s_spec_change_analysis.";
     type Answer = SpecHistory;
 
     fn run(&self, toolbox: &Toolbox) -> Result<SpecHistory, ToolError> {
-        get_k8_spec(toolbox.snapshot(), self)
+        let snapshot = toolbox.snapshot();
+        if self.entity.trim().is_empty() {
+            let hint = "give one such as shop/Deployment/cart";
+            return Err(ToolError::argument("entity", "is missing", hint));
+        }
+        let dumped: BTreeSet<&EntityId> = snapshot.objects.histories.keys().collect();
+        let entity = entities::one(&dumped, &self.entity)?;
+        let history = snapshot.objects.histories.get(entity);
+        let Some((history, (first, last))) = history
+            .and_then(|history| Some((history, (history.states.first()?, history.states.last()?))))
+        else {
+            return Err(ToolError::argument("entity", "no dump shows it", ""));
+        };
+        let chosen: Vec<_> = match (self.at, self.all_observations) {
+            (Some(at), false) => {
+                let state = history.states.iter().rev().find(|state| state.first_seen <= at);
+                let state = state.ok_or_else(|| {
+                    let reason =
+                        format!("the first dump that shows it is from {}", first.first_seen);
+                    ToolError::argument("at", reason, "give a later time, or use all_observations")
+                })?;
+                vec![state]
+            }
+            (Some(_), true) => {
+                let hint = "leave one of them out";
+                return Err(ToolError::argument(
+                    "at",
+                    "cannot be combined with all_observations",
+                    hint,
+                ));
+            }
+            (None, true) => history.states.iter().collect(),
+            (None, false) => vec![last],
+        };
+        let mut observations = Vec::new();
+        let mut missing = None;
+        for state in &chosen {
+            let spec = match self.path.as_deref().map(str::trim).filter(|path| !path.is_empty()) {
+                None => Some(folded(&state.object)),
+                Some(path) => match part(&state.object, path) {
+                    Ok(found) => Some(folded(found)),
+                    Err(hint) => {
+                        missing = Some((path, hint));
+                        None
+                    }
+                },
+            };
+            observations.push((state, spec));
+        }
+        if let (Some((path, hint)), true) =
+            (missing, observations.iter().all(|(_, spec)| spec.is_none()))
+        {
+            return Err(ToolError::argument("path", format!("{path:?} does not exist"), hint));
+        }
+        let limit = self.limit.or(Some(DEFAULT_STATES));
+        Ok(SpecHistory {
+            entity: entity.clone(),
+            states: history.states.len(),
+            first_seen: first.first_seen,
+            last_seen: last.last_seen,
+            deleted: history.deleted,
+            observations: Page::cut(
+                observations.into_iter(),
+                self.offset,
+                limit,
+                |(state, spec)| SpecObservation {
+                    first_seen: state.first_seen,
+                    last_seen: state.last_seen,
+                    spec: Arc::new(spec.unwrap_or(Value::Null)),
+                },
+            ),
+        })
     }
 }
 
@@ -244,9 +238,12 @@ fn around(at: &Value, rest: &str) -> String {
                 .iter()
                 .filter_map(|item| ITEM_KEYS.iter().find_map(|field| item.get(field)?.as_str()));
             let names = super::query::listed(names);
-            format!("it is a list of {} items ({names}); write [name] or [0]", items.len())
+            format!(
+                "this is a list of {} items ({names}); select one with [name] or [0]",
+                items.len()
+            )
         }
-        _ => "there is a plain value, which has no parts".to_owned(),
+        _ => "this is a plain value, which has no parts".to_owned(),
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::EntityId;
 
+use super::ToolError;
+use super::entities::Chosen;
 use super::query::{Cell, Condition, Filters, Kind, Names, Pattern, near};
-use super::{ToolError, entities};
 use crate::graph::OperationalGraph;
 use crate::names;
 use crate::read::{MetricSeries, Subject};
@@ -20,13 +21,13 @@ const BUILT_IN: [&str; 8] =
 
 /// A series, and what it was measured on.
 #[derive(Clone, Debug)]
-pub(crate) struct Chosen<'a> {
+pub(crate) struct Measured<'a> {
     pub(crate) series: &'a MetricSeries,
     pub(crate) entity: EntityId,
     pub(crate) workload: Option<EntityId>,
 }
 
-impl Chosen<'_> {
+impl Measured<'_> {
     /// What the series says under a name: one of the built-in columns, else a label.
     pub(crate) fn cell(&self, column: &str) -> Cell<'_> {
         match column {
@@ -80,7 +81,7 @@ pub(crate) fn choose<'a>(
     entity: Option<&str>,
     metrics: &Names,
     filters: &Filters,
-) -> Result<Vec<Chosen<'a>>, ToolError> {
+) -> Result<Vec<Measured<'a>>, ToolError> {
     let all = &snapshot.metrics;
     let wanted = metric_patterns(all, "metrics", metrics.iter())?;
     let mut conditions = Vec::new();
@@ -96,19 +97,15 @@ pub(crate) fn choose<'a>(
         let Some((entity, workload)) = owner.clone() else { continue };
         let fits = wanted.is_empty() || wanted.iter().any(|one| one.fits(&series.metric));
         if fits {
-            chosen.push(Chosen { series, entity, workload });
+            chosen.push(Measured { series, entity, workload });
         }
     }
-    if let Some(text) = entity {
-        let mut entities: BTreeSet<&EntityId> = BTreeSet::new();
-        for (entity, workload) in known.values().flatten() {
-            entities.insert(entity);
-            entities.extend(workload);
-        }
-        let pattern = entities::chosen(&entities, "entity", &widened(text))?;
-        let fits = |entity: &EntityId| pattern.fits(entity.as_str());
-        chosen.retain(|one| fits(&one.entity) || one.workload.as_ref().is_some_and(fits));
-    }
+    let owners = known.values().flatten();
+    let entities = || owners.flat_map(|(entity, workload)| [Some(entity), workload.as_ref()]);
+    let entities = || entities().flatten().collect();
+    let entities = Chosen::new(entities, entity.map(widened).as_deref())?;
+    let fits = |entity: &EntityId| entities.fits(entity);
+    chosen.retain(|one| fits(&one.entity) || one.workload.as_ref().is_some_and(fits));
     chosen.retain(|one| {
         conditions.iter().all(|(column, condition)| condition.holds(&one.cell(column)))
     });

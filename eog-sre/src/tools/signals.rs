@@ -6,12 +6,6 @@ use eog_core::{Anomaly, Timestamp, Window};
 use eog_evidence::EffectMap;
 use serde::Serialize;
 
-use super::info::Tool;
-use super::query::Page;
-use super::{
-    GetMetricAnomalies, GetTraceErrorTree, LogAnalysis, LogPatternPage, MetricAnalysis,
-    MetricAnomalies, ToolError, Toolbox, TraceErrorTree,
-};
 use crate::evidence::SpanIndex;
 use crate::graph::OperationalGraph;
 use crate::incident::Records;
@@ -77,41 +71,30 @@ impl Beginnings {
     }
 }
 
-/// Where the time before and the time after meet, and why there.
+/// The boundary between before and after, and why it was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pivot {
-    /// The instant.
+    /// The time.
     pub at: Timestamp,
-    /// Why this one.
+    /// Why this time was chosen.
     pub basis: PivotBasis,
 }
 
-/// Why a pivot lies where it does.
+/// Why a pivot was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PivotBasis {
-    /// The arguments name it.
+    /// It was given as an argument.
     Given,
-    /// The strongest change that precedes an alert which it can have caused.
+    /// The strongest change that precedes an alert it can have caused.
     Change,
     /// The earliest onset of an alert.
     Alert,
-    /// Nothing tells when it began: the middle of what was measured.
+    /// The start is unknown: the middle of what was measured.
     Middle,
-}
-
-/// One page of a list.
-pub(crate) fn page<T, R>(
-    list: Vec<T>,
-    offset: usize,
-    limit: Option<usize>,
-    row: impl FnMut(T) -> R,
-) -> Page<R> {
-    let total = list.len();
-    Page::cut(list.into_iter(), total, offset, limit, row)
 }
 
 /// A number that people and models can read: three places behind the point.
@@ -126,65 +109,5 @@ pub(crate) fn readable(number: f64) -> f64 {
         _ if number.fract() == 0.0 => number,
         size if size >= 1e3 => short(number),
         _ => format!("{number:.5e}").parse().unwrap_or(number),
-    }
-}
-
-impl Toolbox {
-    /// Traces before and after a pivot; see
-    /// [`get_trace_error_tree`](super::get_trace_error_tree()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn get_trace_error_tree(
-        &self,
-        arguments: &GetTraceErrorTree,
-    ) -> Result<TraceErrorTree, ToolError> {
-        arguments.run(self)
-    }
-
-    /// What log lines say; see [`log_analysis`](super::log_analysis()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn log_analysis(&self, arguments: &LogAnalysis) -> Result<LogPatternPage, ToolError> {
-        arguments.run(self)
-    }
-
-    /// Statistics of metrics; see [`metric_analysis`](super::metric_analysis()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn metric_analysis(&self, arguments: &MetricAnalysis) -> Result<Page, ToolError> {
-        arguments.run(self)
-    }
-
-    /// Metrics that left their usual range; see
-    /// [`get_metric_anomalies`](super::get_metric_anomalies()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn get_metric_anomalies(
-        &self,
-        arguments: &GetMetricAnomalies,
-    ) -> Result<MetricAnomalies, ToolError> {
-        arguments.run(self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::read::ReadOptions;
-
-    #[test]
-    fn context_and_tools_share_one_index_of_the_spans() {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::create_dir(directory.path().join("alerts")).unwrap();
-        std::fs::write(directory.path().join("alerts/alerts_at_1.json"), "[]").unwrap();
-        let snapshot = Snapshot::open(directory.path(), &ReadOptions::default()).unwrap();
-        let toolbox = Toolbox::new(Arc::new(snapshot));
-        toolbox.context();
-        let spans = toolbox.signals().spans(toolbox.snapshot(), toolbox.graph());
-        assert_eq!(Arc::strong_count(spans), 2);
     }
 }

@@ -2,24 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use eog_core::LocalContext;
-use serde_json::Value;
-
-use super::info::{Tool, ToolInfo, tools};
-use super::query::near;
 use super::signals::Signals;
-use super::{
-    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetK8Spec, Page,
-    SpecChangeAnalysis, SpecHistory, ToolError, TopologyAnalysis, TopologyPage, TopologyView,
-};
 use crate::context::SnapshotContext;
 use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
 /// A snapshot and its graph, ready for calls.
 ///
-/// Three kinds of methods: what it holds ([`snapshot`](Self::snapshot), [`graph`](Self::graph)),
-/// one method for each tool with typed arguments, and calls by name
+/// It gives access to what it holds ([`snapshot`](Self::snapshot), [`graph`](Self::graph)), answers
+/// queries with typed arguments ([`ask`](Self::ask)), and runs tools by name
 /// ([`call`](Self::call), [`call_text`](Self::call_text)).
 ///
 /// ```
@@ -46,7 +37,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Prepares a snapshot for calls. Work in proportion to the snapshot's size.
+    /// Prepares a snapshot for calls, in time proportional to its size.
     pub fn new(snapshot: Arc<Snapshot>) -> Self {
         let graph = Arc::new(snapshot.graph());
         Self { snapshot, graph, signals: Arc::default(), context: Arc::default() }
@@ -74,102 +65,22 @@ impl Toolbox {
             SnapshotContext::with_spans(self.snapshot.clone(), self.graph.clone(), spans)
         })
     }
-
-    /// Runs a tool by name; null stands for no arguments.
-    ///
-    /// # Errors
-    /// [`ToolError`] for an unknown tool, and for arguments that do not fit or cannot be used.
-    pub fn call(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
-        (find(name)?.to_value)(self, arguments)
-    }
-
-    /// Runs a tool by name and gives its answer as indented JSON, the fields in the order in which
-    /// they are documented.
-    ///
-    /// # Errors
-    /// As for [`Toolbox::call`].
-    pub fn call_text(&self, name: &str, arguments: Value) -> Result<String, ToolError> {
-        (find(name)?.to_text)(self, arguments)
-    }
-
-    /// The alerts, one row for each alert and entity; see [`alert_summary`](super::alert_summary()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn alert_summary(&self, arguments: &AlertSummary) -> Result<Page, ToolError> {
-        arguments.run(self)
-    }
-
-    /// Every alert in every dump; see [`alert_analysis`](super::alert_analysis()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn alert_analysis(&self, arguments: &AlertAnalysis) -> Result<Page, ToolError> {
-        arguments.run(self)
-    }
-
-    /// The events of the cluster; see [`event_analysis`](super::event_analysis()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn event_analysis(&self, arguments: &EventAnalysis) -> Result<Page, ToolError> {
-        arguments.run(self)
-    }
-
-    /// The local evidence on one entity; see
-    /// [`get_context_contract`](super::get_context_contract()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn get_context_contract(
-        &self,
-        arguments: &GetContextContract,
-    ) -> Result<LocalContext, ToolError> {
-        arguments.run(self)
-    }
-
-    /// What changed in objects; see [`k8s_spec_change_analysis`](super::k8s_spec_change_analysis()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn k8s_spec_change_analysis(
-        &self,
-        arguments: &SpecChangeAnalysis,
-    ) -> Result<Page, ToolError> {
-        arguments.run(self)
-    }
-
-    /// The states of one object; see [`get_k8_spec`](super::get_k8_spec()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn get_k8_spec(&self, arguments: &GetK8Spec) -> Result<SpecHistory, ToolError> {
-        arguments.run(self)
-    }
-
-    /// The operational graph; see [`build_topology`](super::build_topology()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn build_topology(&self, arguments: &BuildTopology) -> Result<TopologyPage, ToolError> {
-        arguments.run(self)
-    }
-
-    /// What stands around one entity; see [`topology_analysis`](super::topology_analysis()).
-    ///
-    /// # Errors
-    /// [`ToolError::Argument`].
-    pub fn topology_analysis(
-        &self,
-        arguments: &TopologyAnalysis,
-    ) -> Result<TopologyView, ToolError> {
-        arguments.run(self)
-    }
 }
 
-fn find(name: &str) -> Result<&'static ToolInfo, ToolError> {
-    tools().iter().find(|tool| tool.name == name).ok_or_else(|| ToolError::UnknownTool {
-        name: eog_evidence::shorten(name, 100),
-        hint: near(name, tools().iter().map(|tool| tool.name), "tools"),
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::ReadOptions;
+
+    #[test]
+    fn context_and_tools_share_one_index_of_the_spans() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("alerts")).unwrap();
+        std::fs::write(directory.path().join("alerts/alerts_at_1.json"), "[]").unwrap();
+        let snapshot = Snapshot::open(directory.path(), &ReadOptions::default()).unwrap();
+        let toolbox = Toolbox::new(Arc::new(snapshot));
+        toolbox.context();
+        let spans = toolbox.signals().spans(toolbox.snapshot(), toolbox.graph());
+        assert_eq!(Arc::strong_count(spans), 2);
+    }
 }

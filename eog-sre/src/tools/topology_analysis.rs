@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use eog_core::{Edge, EntityId};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
 use super::query::{Names, Page};
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::graph::{OperationalGraph, relation};
 use crate::names;
-use crate::snapshot::Snapshot;
 
 use super::build_topology::Choice;
 
@@ -20,7 +19,7 @@ const DEFAULT_HOPS: u32 = 3;
 /// Most steps.
 const MAX_HOPS: u32 = 20;
 
-/// What is asked about an entity.
+/// Which relations of the entity to return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -28,22 +27,22 @@ pub enum TopologyMode {
     /// Everything below.
     #[default]
     All,
-    /// What its failures can come from, and what they can reach.
+    /// Where its failures can come from, and what they can reach.
     Dependencies,
-    /// Who calls it, over several calls.
+    /// Who calls it, directly or through others.
     Callers,
-    /// What it calls, over several calls.
+    /// What it calls, directly or through others.
     Callees,
-    /// Owners, what it owns, what it runs on, what it mounts, and what serves or restricts it.
+    /// Its owners, what it owns, what it runs on, what it mounts, and what serves or restricts it.
     Infrastructure,
 }
 
-/// Which way dependencies are followed.
+/// In which direction dependencies are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EffectSide {
-    /// Both ways.
+    /// In both directions.
     #[default]
     Both,
     /// To where effects come from: what it depends on.
@@ -52,26 +51,29 @@ pub enum EffectSide {
     Downstream,
 }
 
-/// Arguments of [`topology_analysis()`].
+/// What surrounds one entity in the operational graph.
+///
+/// A workload or pod calls and is called as the services that it backs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyAnalysis {
-    /// The entity, such as `shop/Service/cart`, or an end of its name that no other has.
+    /// The full name of an entity such as `shop/Service/cart`, or the end of its name if that is
+    /// unique.
     pub entity: String,
-    /// What to ask: all, dependencies, callers, callees or infrastructure.
+    /// What to return: all, dependencies, callers, callees or infrastructure.
     pub mode: TopologyMode,
-    /// Most steps from the entity: 3 unless given, at most 20. The infrastructure is whole unless
-    /// given.
+    /// Maximum number of hops from the entity: 3 by default, at most 20. Infrastructure is
+    /// followed to its end unless this is given.
     pub hops: Option<u32>,
-    /// Which way dependencies are followed: upstream (what it depends on), downstream (what
-    /// depends on it), or both.
+    /// In which direction dependencies are followed: upstream (what it depends on), downstream
+    /// (what depends on it), or both.
     pub direction: EffectSide,
-    /// Only over edges of these relations, such as `calls`.
+    /// Follow only edges of these relations, such as `calls`.
     pub relations: Names,
-    /// Most rows of each section: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of rows in each section: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many rows of each section to pass over.
+    /// Number of rows to skip in each section.
     pub offset: usize,
 }
 
@@ -81,24 +83,24 @@ pub struct TopologyAnalysis {
 pub struct Reached {
     /// The entity.
     pub entity: EntityId,
-    /// In how many steps.
+    /// Number of hops from the entity.
     pub hops: u32,
-    /// From which entity the last step was made.
+    /// The entity before it on the way.
     pub from: EntityId,
-    /// The last step's edge, read "source relation target".
+    /// The edge of the last hop, read "source relation target".
     pub edge: String,
 }
 
-/// The answer of [`topology_analysis()`]. Sections that were not asked for are absent.
+/// The answer to [`TopologyAnalysis`]. Sections that were not requested are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyView {
-    /// The entity in full.
+    /// The full name of the entity.
     pub entity: EntityId,
-    /// What its failures can come from, the nearest first.
+    /// Where its failures can come from, nearest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Page<Reached>>,
-    /// What its failures can reach, the nearest first.
+    /// What its failures can reach, nearest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependents: Option<Page<Reached>>,
     /// Who calls it or sends it load.
@@ -112,63 +114,14 @@ pub struct TopologyView {
     pub infrastructure: Option<Page<Reached>>,
 }
 
-/// What stands around one entity in the operational graph.
-///
-/// A workload or pod calls and is called as the services that it stands behind.
-///
-/// # Errors
-/// [`ToolError::Argument`] for an unknown entity or relation.
-pub fn topology_analysis(
-    snapshot: &Snapshot,
-    graph: &OperationalGraph,
-    arguments: &TopologyAnalysis,
-) -> Result<TopologyView, ToolError> {
-    if arguments.entity.trim().is_empty() {
-        let hint = "name one, such as namespace/Service/name; build_topology lists them";
-        return Err(ToolError::argument("entity", "is missing", hint));
-    }
-    let known = entities::known(snapshot, graph);
-    let entity = entities::one(&known, "entity", &arguments.entity)?;
-    if arguments.hops.is_some_and(|hops| hops > MAX_HOPS) {
-        let reason = format!("no more than {MAX_HOPS} steps are made");
-        return Err(ToolError::argument("hops", reason, ""));
-    }
-    let relations = Choice::new("relations", &arguments.relations, &relation::ALL.into())?;
-    let walk = Walk { graph, relations, hops: arguments.hops.unwrap_or(DEFAULT_HOPS) };
-    let page = |reached: Vec<Reached>| {
-        let total = reached.len();
-        Page::cut(reached.into_iter(), total, arguments.offset, arguments.limit, |one| one)
-    };
-    let (mode, side) = (arguments.mode, arguments.direction);
-    let wants = |one: TopologyMode| mode == TopologyMode::All || mode == one;
-    let wants_side = |one: EffectSide| {
-        wants(TopologyMode::Dependencies) && matches!(side, EffectSide::Both)
-            || wants(TopologyMode::Dependencies) && side == one
-    };
-    let start = BTreeSet::from([entity]);
-    Ok(TopologyView {
-        entity: entity.clone(),
-        dependencies: wants_side(EffectSide::Upstream)
-            .then(|| page(walk.follow(&start, |at, edge| upstream(at, edge)))),
-        dependents: wants_side(EffectSide::Downstream)
-            .then(|| page(walk.follow(&start, |at, edge| downstream(at, edge)))),
-        callers: wants(TopologyMode::Callers)
-            .then(|| page(walk.follow(&faces(graph, entity), |at, edge| caller(at, edge)))),
-        callees: wants(TopologyMode::Callees)
-            .then(|| page(walk.follow(&faces(graph, entity), |at, edge| callee(at, edge)))),
-        infrastructure: wants(TopologyMode::Infrastructure)
-            .then(|| page(walk.hierarchy(entity, arguments.hops.unwrap_or(MAX_HOPS)))),
-    })
-}
-
 impl Tool for TopologyAnalysis {
     const NAME: &'static str = "topology_analysis";
-    const SUMMARY: &'static str =
-        "What stands around one entity: dependencies, calls, infrastructure";
+    const SUMMARY: &'static str = "What surrounds one entity: dependencies, calls, infrastructure";
     const DESCRIPTION: &'static str = "\
-For one entity: what its failures can come from (dependencies) and reach (dependents), who calls it
-and what it calls, and its infrastructure: owners, pods, nodes, mounts, autoscalers, policies. Each
-row says in how many steps it was reached, from where, and over which edge.";
+For one entity: where its failures can come from (dependencies) and what they can reach
+(dependents), who calls it and what it calls, and its infrastructure: owners, pods, nodes, mounts,
+autoscalers, policies. Each row says in how many hops it was reached, from which entity, and over
+which edge.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Service/cart"}"#,
         r#"{"entity": "Service/cart", "mode": "dependencies", "direction": "upstream", "hops": 2}"#,
@@ -177,7 +130,42 @@ row says in how many steps it was reached, from where, and over which edge.";
     type Answer = TopologyView;
 
     fn run(&self, toolbox: &Toolbox) -> Result<TopologyView, ToolError> {
-        topology_analysis(toolbox.snapshot(), toolbox.graph(), self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        if self.entity.trim().is_empty() {
+            let hint = "give one such as shop/Service/cart; build_topology lists all of them";
+            return Err(ToolError::argument("entity", "is missing", hint));
+        }
+        let known = entities::known(snapshot, graph);
+        let entity = entities::one(&known, &self.entity)?;
+        if self.hops.is_some_and(|hops| hops > MAX_HOPS) {
+            let reason = format!("at most {MAX_HOPS} hops are allowed");
+            return Err(ToolError::argument("hops", reason, ""));
+        }
+        let relations = Choice::new("relations", &self.relations, &relation::ALL.into())?;
+        let walk = Walk { graph, relations, hops: self.hops.unwrap_or(DEFAULT_HOPS) };
+        let page = |reached: Vec<Reached>| {
+            Page::cut(reached.into_iter(), self.offset, self.limit, |one| one)
+        };
+        let (mode, side) = (self.mode, self.direction);
+        let wants = |one: TopologyMode| mode == TopologyMode::All || mode == one;
+        let wants_side = |one: EffectSide| {
+            wants(TopologyMode::Dependencies) && matches!(side, EffectSide::Both)
+                || wants(TopologyMode::Dependencies) && side == one
+        };
+        let start = BTreeSet::from([entity]);
+        Ok(TopologyView {
+            entity: entity.clone(),
+            dependencies: wants_side(EffectSide::Upstream)
+                .then(|| page(walk.follow(&start, |at, edge| upstream(at, edge)))),
+            dependents: wants_side(EffectSide::Downstream)
+                .then(|| page(walk.follow(&start, |at, edge| downstream(at, edge)))),
+            callers: wants(TopologyMode::Callers)
+                .then(|| page(walk.follow(&faces(graph, entity), |at, edge| caller(at, edge)))),
+            callees: wants(TopologyMode::Callees)
+                .then(|| page(walk.follow(&faces(graph, entity), |at, edge| callee(at, edge)))),
+            infrastructure: wants(TopologyMode::Infrastructure)
+                .then(|| page(walk.hierarchy(entity, self.hops.unwrap_or(MAX_HOPS)))),
+        })
     }
 }
 

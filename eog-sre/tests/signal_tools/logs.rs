@@ -101,7 +101,7 @@ fn conditions_pages_and_sorting_apply() {
         json!([{"pattern": "order <*> refused: no answer from <*>", "lines": 1}])
     );
     assert_eq!(newest["total"], 4);
-    assert_eq!(newest["left_out"], "3 more rows: ask again with offset 1");
+    assert_eq!(newest["left_out"], "3 more rows; continue with offset 1");
 }
 
 #[test]
@@ -110,13 +110,13 @@ fn arguments_that_cannot_be_used_are_named() {
     let cases = [
         (
             json!({"service": "carts"}),
-            "service: no line is from a service \"carts\"; did you mean cart?",
+            "service: no line comes from a service \"carts\"; did you mean cart?",
         ),
         (
             json!({"severity": "eror"}),
             "severity: there is no severity \"eror\"; did you mean error?",
         ),
-        (json!({"similarity": 2}), "similarity: 2 is no share; give a number from 0 to 1"),
+        (json!({"similarity": 2}), "similarity: 2 is out of range; give a number from 0 to 1"),
         (
             json!({"filters": {"txt": "x"}}),
             "filters: there is no column \"txt\"; did you mean text?",

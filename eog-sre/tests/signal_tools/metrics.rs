@@ -206,7 +206,7 @@ fn arguments_that_cannot_be_used_are_named() {
         ),
         (
             json!({"entity": "shop/Pod/cart-2"}),
-            "entity: the snapshot knows no entity \"shop/Pod/cart-2\"; did you mean shop/Pod/cart-1",
+            "entity: the snapshot has no entity \"shop/Pod/cart-2\"; did you mean shop/Pod/cart-1",
         ),
         (
             json!({"group_by": "containr"}),
@@ -220,7 +220,10 @@ fn arguments_that_cannot_be_used_are_named() {
             json!({"aggregates": "p98"}),
             "aggregates: there is no statistic \"p98\"; the statistics are mean, sum,",
         ),
-        (json!({"derive": "x = calls_total /"}), "derive: x: at character 14: a metric, a number"),
+        (
+            json!({"derive": "x = calls_total /"}),
+            "derive: x: at character 14: expected a metric, a number",
+        ),
         (
             json!({"derive": "x = call_total"}),
             "derive: there is no metric \"call_total\"; did you mean calls_total",
@@ -231,14 +234,14 @@ fn arguments_that_cannot_be_used_are_named() {
         ),
         (
             json!({"derive": "calls_total"}),
-            "the arguments of metric_analysis do not fit: \"calls_total\" has no name",
+            "invalid arguments for metric_analysis: \"calls_total\" has no name",
         ),
-        (json!({"derive": "entity = calls_total"}), "derive: there is already a column \"entity\""),
+        (json!({"derive": "entity = calls_total"}), "derive: a column \"entity\" already exists"),
         (
             json!({"derive": "x = calls_total", "metrics": "calls_total"}),
-            "metrics: there are also derived metrics",
+            "metrics: cannot be combined with derive",
         ),
-        (json!({"bucket": 0}), "bucket: it is zero"),
+        (json!({"bucket": 0}), "bucket: must not be zero"),
     ];
     for (arguments, expected) in cases {
         let told = refusal(&toolbox, ANALYSIS, arguments);

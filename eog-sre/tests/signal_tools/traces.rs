@@ -140,7 +140,7 @@ fn thresholds_a_service_and_pages_narrow_the_answer() {
     assert_eq!(mail["calls"]["total"], 2);
     let second = tree(&toolbox, json!({"pivot": pivot, "limit": 1, "offset": 1}));
     assert_eq!(texts(&second["critical_paths"], "path"), ["load → web → mail"]);
-    assert_eq!(second["critical_paths"]["left_out"], "1 more row: ask again with offset 2");
+    assert_eq!(second["critical_paths"]["left_out"], "1 more row; continue with offset 2");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_period_that_nobody_recorded_is_no_silence() {
     let answer = tree(&toolbox, json!({"pivot": "2026-01-01T10:20:00Z", "delta": "15m"}));
     assert_eq!(answer["critical_paths"]["total"], 0, "{:#}", answer["critical_paths"]);
     let note = answer["notes"][0].as_str().unwrap();
-    assert!(note.starts_with("no trace was recorded after the pivot"), "{note}");
+    assert!(note.starts_with("no traces were recorded after the pivot"), "{note}");
     let empty = tree(&Recording::new().open(), json!({}));
     assert_eq!(empty["notes"][0], "the snapshot has no spans");
 }
@@ -170,19 +170,19 @@ fn a_period_that_nobody_recorded_is_no_silence() {
 fn arguments_that_cannot_be_used_are_named() {
     let toolbox = shop().open();
     let cases = [
-        (json!({"entity": "carts"}), "entity: the snapshot knows no entity \"carts\"; "),
+        (json!({"entity": "carts"}), "entity: the snapshot has no entity \"carts\"; "),
         (
             json!({"error_threshold": 120}),
-            "error_threshold: 120 is no such share; give percent from 0 to 100",
+            "error_threshold: 120 is out of range; give a percentage from 0 to 100",
         ),
-        (json!({"delta": "0s"}), "delta: it is zero; give a length such as 5m"),
+        (json!({"delta": "0s"}), "delta: must not be zero; give a duration such as 5m"),
         (
             json!({"pivot": "9999-12-30T22:00:00Z", "delta": "800h"}),
-            "pivot: the time is too far away",
+            "pivot: the time is out of range",
         ),
         (
             json!({"pivots": 1}),
-            "the arguments of get_trace_error_tree do not fit: unknown field `pivots`",
+            "invalid arguments for get_trace_error_tree: unknown field `pivots`",
         ),
     ];
     for (arguments, expected) in cases {
@@ -213,7 +213,7 @@ fn circles_of_parents_and_endless_chains_are_bounded() {
     for path in texts(&answer["paths"], "path") {
         assert!(path.split(" → ").count() <= 32, "{path}");
     }
-    assert!(answer["notes"].to_string().contains("times a path was cut"), "{}", answer["notes"]);
+    assert!(answer["notes"].to_string().contains("paths were cut"), "{}", answer["notes"]);
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn the_tool_gives_what_the_contract_gives() {
         assert_eq!(given.unwrap(), serde_json::to_value(expected).unwrap());
     }
     let wrong = [
-        (json!({}), "an entity is needed"),
+        (json!({}), "entity: is missing"),
         (json!({"entity": "shop/Service/wep"}), "shop/Service/web"),
         (json!({"entity": "web", "deps_per_page": 0}), "deps_per_page"),
         (json!({"entity": "shop/Service/web", "max_tokens": 0}), "max_tokens"),

@@ -195,7 +195,7 @@ fn names_that_may_be_several_are_kept_apart_with_a_warning() {
     recording.log("10:00:00", "pay", "9", "hello");
     let graph = recording.open().graph();
     assert!(graph.topology().contains(&id("shop/Service/pay")));
-    assert!(graph.warnings()[0].contains("may be any of pay-service, pay_svc"));
+    assert!(graph.warnings()[0].contains("is ambiguous (pay-service, pay_svc)"));
 }
 
 #[test]

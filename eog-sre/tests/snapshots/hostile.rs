@@ -52,9 +52,9 @@ fn links_lead_neither_out_nor_to_the_ground_truth() {
     assert_eq!(snapshot.files(), expected);
     let warnings = snapshot.warnings().join("\n");
     for part in [
-        "alerts/alerts_out.json: a link that leads out",
+        "alerts/alerts_out.json: a link that leads outside",
         "alerts/alerts_truth.json: ground truth",
-        "metrics: leads out",
+        "metrics: leads outside",
     ] {
         assert!(warnings.contains(part), "{part}: {warnings}");
     }

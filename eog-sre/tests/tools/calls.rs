@@ -1,6 +1,6 @@
 //! What holds for every tool: names, examples, refusals, equal bytes for equal calls.
 
-use eog_sre::tools::tools;
+use eog_sre::tools::{AlertSummary, Length, Names, Query, TableQuery, tools};
 use serde_json::{Value, json};
 
 use crate::support::{Recording, workload};
@@ -34,7 +34,7 @@ fn every_tool_has_examples_that_run_and_give_the_same_bytes_again() {
             // An example may name an entity or metric that this snapshot lacks, and nothing else.
             let Ok(text) = text else {
                 let error = text.unwrap_err().to_string();
-                let lacks = ["knows no entity", "there is no metric", "no line is from"];
+                let lacks = ["has no entity", "there is no metric", "no line comes from"];
                 let lacking = lacks.iter().any(|part| error.contains(part));
                 assert!(lacking, "{} {example}: {error}", tool.name);
                 continue;
@@ -53,11 +53,35 @@ fn wrong_calls_are_told_what_would_be_right() {
     assert_eq!(error, "there is no tool \"event_analisys\"; did you mean event_analysis?");
     for tool in eog_sre::tools::tools() {
         let error = refusal(&tools, tool.name, json!({"entitty": "x"}));
-        assert!(error.starts_with(&format!("the arguments of {} do not fit", tool.name)));
+        assert!(error.starts_with(&format!("invalid arguments for {}: ", tool.name)));
         let takes_entity = error.contains("`entity`");
         assert!(!takes_entity || error.contains("did you mean entity?"), "{error}");
-        assert!(refusal(&tools, tool.name, json!([1, 2])).contains("do not fit"));
-        assert!(refusal(&tools, tool.name, json!({"limit": -1})).contains("do not fit"));
+        assert!(refusal(&tools, tool.name, json!([1, 2])).contains("invalid arguments"));
+        assert!(refusal(&tools, tool.name, json!({"limit": -1})).contains("invalid arguments"));
+    }
+}
+
+#[test]
+fn a_typed_question_and_a_call_by_name_answer_the_same() {
+    let toolbox = toolbox(recording().open());
+    let query =
+        Query { sort: Names(vec!["-alert".to_owned()]), limit: Some(1), ..Query::default() };
+    let alerts = AlertSummary { state: None, min_duration: Some(Length::from_secs(0)) };
+    let typed = toolbox.ask(&TableQuery::of(alerts, query)).unwrap();
+    let arguments = json!({"min_duration": 0, "sort": "-alert", "limit": 1});
+    let named = toolbox.call("alert_summary", arguments).unwrap();
+    assert_eq!((serde_json::to_value(typed).unwrap(), &named["total"]), (named.clone(), &json!(1)));
+}
+
+#[cfg(feature = "schema")]
+#[test]
+fn every_argument_that_is_described_is_read() {
+    let toolbox = toolbox(recording().open());
+    for tool in tools() {
+        for name in tool.args_schema()["properties"].as_object().unwrap().keys() {
+            let Err(error) = toolbox.call(tool.name, json!({name: null})) else { continue };
+            assert!(!error.to_string().contains("unknown field"), "{} {name}: {error}", tool.name);
+        }
     }
 }
 

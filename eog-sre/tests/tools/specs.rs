@@ -66,8 +66,11 @@ fn what_is_not_there_is_told() {
         (json!({}), "entity: is missing"),
         (json!({"entity": "setings"}), "did you mean shop/ConfigMap/settings?"),
         (json!({"entity": "settings", "path": "dota"}), "did you mean data?"),
-        (json!({"entity": "settings", "at": "2026-01-01T09:00:00Z"}), "is of 2026-01-01T10:00:00Z"),
-        (json!({"entity": "settings", "at": "soon"}), "the arguments of get_k8_spec do not fit"),
+        (
+            json!({"entity": "settings", "at": "2026-01-01T09:00:00Z"}),
+            "is from 2026-01-01T10:00:00Z",
+        ),
+        (json!({"entity": "settings", "at": "soon"}), "invalid arguments for get_k8_spec"),
         (
             json!({"entity": "settings", "at": "2026-01-01T10:00:00Z", "all_observations": true}),
             "leave one of them out",

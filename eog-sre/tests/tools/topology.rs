@@ -166,7 +166,7 @@ fn the_whole_graph_is_counted_filtered_and_paged() {
             "rows": [{"source": "shop/Service/cart", "relation": "calls",
                 "target": "shop/Service/store", "effects": "target_to_source"}],
             "total": 2, "offset": 0, "limit": 1,
-            "left_out": "1 more row: ask again with offset 1",
+            "left_out": "1 more row; continue with offset 1",
         })
     );
     let node = &ask(json!({"kinds": "Node"}))["nodes"]["rows"];
@@ -184,10 +184,10 @@ fn unknown_names_are_answered_with_near_ones() {
         (
             "topology_analysis",
             json!({"entity": "cart"}),
-            "may be any of shop/Deployment/cart, shop/Service/cart",
+            "\"cart\" is ambiguous: shop/Deployment/cart, shop/Service/cart",
         ),
         ("topology_analysis", json!({"entity": "crat"}), "did you mean"),
-        ("topology_analysis", json!({"entity": "Service/cart", "hops": 21}), "no more than 20"),
+        ("topology_analysis", json!({"entity": "Service/cart", "hops": 21}), "at most 20 hops"),
         ("topology_analysis", json!({"entity": "Service/cart", "mode": "up"}), "unknown variant"),
     ];
     for (tool, arguments, expected) in cases {

@@ -25,6 +25,7 @@ impl Scripted {
             context_tokens: 200_000,
             max_output_tokens: 8_192,
             tokenizer: tokenizer.to_owned(),
+            timeout: None,
         };
         Self { info, next: Mutex::default(), exchanges }
     }

@@ -6,8 +6,7 @@ use super::subject::Subject;
 use super::{ExploreAnswer, ExploreInput, Missing, Step};
 
 impl ExploreInput {
-    /// The decision that an answer stands for. Of an answer with problems, what cannot be mapped
-    /// is left out.
+    /// The decision for an answer. If the answer has problems, what cannot be mapped is left out.
     pub fn decision(&self, answer: &ExploreAnswer) -> Decision {
         let subject = self.subject();
         let because = answer.because.trim();

@@ -1,4 +1,4 @@
-//! What a model is given of one packet.
+//! What a model is shown of one packet.
 
 use eog_core::{Case, ContextPacket, EntityId, Timestamp};
 use serde::Serialize;
@@ -21,12 +21,12 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Nothing is known but what packets say.
+    /// Nothing is known beyond the packets.
     pub fn unknown() -> Self {
         Self { alerts: Vec::new(), more: 0, last_onset: None }
     }
 
-    /// The alerts of a case, the first ones where there are many.
+    /// The alerts of a case; if there are many, the first ones.
     pub fn of(case: &Case) -> Self {
         let mut alerts: Vec<_> = case
             .anomalies
@@ -43,7 +43,8 @@ impl Frame {
 
 /// One entity's evidence, ready for a template.
 ///
-/// Evidence has short numbers, entities their names; [`Explore`](super::Explore) maps both back.
+/// Evidence has short numbers, and entities have their names; [`Explore`](super::Explore) maps both
+/// back.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExploreInput {
     day: String,
@@ -69,7 +70,7 @@ struct AlertLine {
 }
 
 impl ExploreInput {
-    /// What a cut of a packet shows.
+    /// The input for the parts of a packet that a cut shows.
     pub fn new(frame: &Frame, packet: &ContextPacket, cut: &PacketCut) -> Self {
         let clock = Clock::new(packet.window);
         let mut subject = Subject::of(packet);

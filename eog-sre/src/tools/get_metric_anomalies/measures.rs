@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::evidence::{Buckets, is_counter, is_failure, is_request_counter, measured, unit_of};
 use crate::read::MetricSeries;
-use crate::tools::series::Chosen;
+use crate::tools::series::Measured;
 
 /// Fewest requests or observations of a step that say something about their share or size.
 const MIN_OBSERVED: f64 = 5.0;
@@ -21,11 +21,11 @@ const MIN_OBSERVED: f64 = 5.0;
 pub enum MeasureKind {
     /// The value itself.
     Level,
-    /// Growth a second of a counter.
+    /// Growth per second of a counter.
     Rate,
-    /// Of requests that are counted by their outcome, the share that failed.
+    /// For requests that are counted by outcome, the share that failed.
     ErrorRatio,
-    /// 95th percentile of what a histogram observed.
+    /// 95th percentile of the observations in a histogram.
     P95,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Measure {
 
 /// Buckets of one histogram become its 95th percentile, counters of requests by outcome their rate
 /// and share of failures, other counters their rate; anything else is a level.
-pub(super) fn measures(chosen: &[Chosen<'_>]) -> Vec<Measure> {
+pub(super) fn measures(chosen: &[Measured<'_>]) -> Vec<Measure> {
     let mut found = Vec::new();
     let mut histograms: Groups<'_> = BTreeMap::new();
     let mut requests: Groups<'_> = BTreeMap::new();

@@ -6,10 +6,10 @@ use eog_core::{Timestamp, Trend, Window};
 use eog_evidence::{Periods, Shift, find_shift};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
-use super::query::{Cell, Column, Filters, Kind, Names, Page, Query, Row, TimeRange, Worked};
+use super::query::{Cell, Cells, Filters, Kind, Names, Page, Query, Table, TimeRange};
 use super::series::choose;
 use super::signals::{Pivot, readable, short};
+use super::tool::Tool;
 use super::{ToolError, Toolbox};
 use crate::evidence::{Compare, factor};
 use crate::read::MetricSeries;
@@ -18,130 +18,58 @@ pub use measures::MeasureKind;
 
 use measures::{Measure, measures};
 
-/// Arguments of [`get_metric_anomalies()`].
+/// Series that shifted against their own baseline, by median and median absolute deviation, with
+/// the rules of [`find_shift`] that findings follow. Each series is judged by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetMetricAnomalies {
-    /// Measured on what: a pod, service or workload (its pods) such as `shop/Deployment/cart`, an
-    /// end of its name that no other has, or a pattern such as `pod/cart-*`. Without it everything.
+    /// Measured on which entity: a pod, a service or a workload (its pods) such as
+    /// `shop/Deployment/cart`, the end of a name if that is unique, or a pattern such as
+    /// `pod/cart-*`. By default everything.
     pub entity: Option<String>,
-    /// Which metrics, perhaps as patterns such as `container_memory_*`. Without it all.
+    /// Names of metrics, or patterns such as `container_memory_*`. By default all.
     pub metrics: Names,
     /// Conditions on entity, namespace, kind, name, workload, metric, le, metric_type, or a label.
     pub filters: Filters,
-    /// Where the usual ends and the incident may begin, RFC 3339. Without it the strongest change
-    /// that precedes an alert which it can have caused, else the earliest alert, else the middle.
+    /// When the usual behaviour ends and the incident may begin, RFC 3339. Default: the strongest
+    /// change that precedes an alert it can have caused, else the earliest alert, else the middle.
     pub pivot: Option<Timestamp>,
     /// Only points in this window, and in the 30 minutes before the pivot.
     pub window: Option<TimeRange>,
     /// Columns to show.
     pub columns: Names,
-    /// Columns to sort by, with a minus before those that fall; the largest `factor` is first
-    /// unless given. Sort by `onset` to see what came first.
+    /// Columns to sort by; a leading minus sorts in descending order. By default the largest
+    /// `factor` comes first; sort by `onset` to see what came first.
     pub sort: Names,
-    /// Most rows: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of rows: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many rows to pass over.
+    /// Number of rows to skip.
     pub offset: usize,
 }
 
-/// Answer of [`get_metric_anomalies()`].
+/// The answer to [`GetMetricAnomalies`], with one row for each series that shifted: `entity`,
+/// `metric`, `measure` (level, rate, error_ratio, p95), `labels`, `trend`, `onset`, `last`,
+/// `baseline` and `observed` (medians) with `unit`, `factor`, `sigmas` (distance in robust
+/// deviations; null when the baseline has none), `points` of the shift, and all `deviating` points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricAnomalies {
-    /// Where the usual ends, and why there.
+    /// When the usual behaviour ends, and why then.
     pub pivot: Pivot,
-    /// What counts as usual; absent when no time before the pivot was measured.
+    /// The period that counts as usual; absent when nothing was measured before the pivot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Window>,
-    /// What is compared with it.
+    /// The period that is compared with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Window>,
-    /// How many series were compared.
+    /// Number of series that were compared.
     pub compared: usize,
-    /// How many series have too few points before or none after the pivot.
+    /// Number of series with too few points before the pivot, or none after it.
     pub too_short: usize,
-    /// One row for each series that shifted: `entity`, `metric`, `measure` (level, rate,
-    /// error_ratio, p95), `labels`, `trend`, `onset`, `last`, `baseline` and `observed` (medians)
-    /// with `unit`, `factor`, `sigmas` (distance in robust deviations; absent when the baseline
-    /// has none), `points` of the shift, and all `deviating` points.
-    pub rows: Vec<Row>,
-    /// How many rows there are on all pages.
-    pub total: usize,
-    /// How many rows come before this page.
-    pub offset: usize,
-    /// The most rows that the page can hold.
-    pub limit: usize,
-    /// What further pages hold and how to get them; absent when there is nothing more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
-}
-
-/// The series that shifted against their own baseline, by median and median absolute deviation, as
-/// [`find_shift`] tells it for findings. Each series is judged by itself.
-///
-/// # Errors
-/// [`ToolError::Argument`] for unknown entities, metrics and columns.
-pub fn get_metric_anomalies(
-    toolbox: &Toolbox,
-    arguments: &GetMetricAnomalies,
-) -> Result<MetricAnomalies, ToolError> {
-    let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
-    let entity = arguments.entity.as_deref();
-    let chosen = choose(snapshot, graph, entity, &arguments.metrics, &arguments.filters)?;
-    let given = arguments.window.unwrap_or_default();
-    let epoch = || Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX).ok();
-    let extent = extent(&snapshot.metrics);
-    let measured = extent.or_else(epoch).ok_or_else(|| bad_window("there is no time"))?;
-    let start = given.start.unwrap_or(measured.start());
-    let end = given.end.unwrap_or(measured.end());
-    let window = Window::new(start, end).map_err(|error| bad_window(&error.to_string()))?;
-    let pivot = toolbox.signals().pivot(snapshot, graph, arguments.pivot, window);
-    let compare = Compare::at(pivot.at, window, extent);
-
-    let mut rows: Vec<(f64, Vec<Cell<'static>>)> = Vec::new();
-    let (mut compared, mut too_short) = (0, 0);
-    for measure in measures(&chosen) {
-        let Some(compare) = compare.filter(|compare| can_compare(&measure, compare)) else {
-            too_short += 1;
-            continue;
-        };
-        compared += 1;
-        let periods = Periods { baseline: Some(compare.before), ..Periods::new(compare.after) };
-        if let Some(shift) = find_shift(&measure.points, measure.unit, &periods) {
-            let factor = factor(shift.observed, shift.baseline, measure.unit);
-            rows.push((factor, cells(&measure, &shift, factor)));
-        }
-    }
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let rows = rows.into_iter().map(|(_, cells)| cells).collect();
-    let nothing = Names::default();
-    let query = Query {
-        window: None,
-        filters: &Filters::default(),
-        group_by: &nothing,
-        aggregates: &nothing,
-        columns: &arguments.columns,
-        sort: &arguments.sort,
-        limit: arguments.limit,
-        offset: arguments.offset,
-    };
-    let Page { rows, total, offset, limit, left_out } =
-        query.run(&Worked { columns: &COLUMNS, rows })?;
-    let (before, after) = (compare.map(|one| one.before), compare.map(|one| one.after));
-    Ok(MetricAnomalies {
-        pivot,
-        before,
-        after,
-        compared,
-        too_short,
-        rows,
-        total,
-        offset,
-        limit,
-        left_out,
-    })
+    /// The series that shifted.
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 fn bad_window(reason: &str) -> ToolError {
@@ -166,7 +94,7 @@ fn can_compare(measure: &Measure, compare: &Compare) -> bool {
         && within(compare.after).next().is_some()
 }
 
-fn cells(measure: &Measure, shift: &Shift, factor: f64) -> Vec<Cell<'static>> {
+fn cells(measure: &Measure, shift: &Shift, factor: f64) -> Cells<'static> {
     let text = |text: &str| Cell::text(text).into_owned();
     let number = |number: f64| Cell::Number(readable(number));
     let sigmas = (shift.observed - shift.baseline).abs() / shift.spread;
@@ -189,31 +117,32 @@ fn cells(measure: &Measure, shift: &Shift, factor: f64) -> Vec<Cell<'static>> {
     ]
 }
 
-static COLUMNS: [Column; 14] = [
-    Column::new("entity", Kind::Text),
-    Column::new("metric", Kind::Text),
-    Column::new("measure", Kind::Text),
-    Column::new("labels", Kind::Text),
-    Column::new("trend", Kind::Text),
-    Column::new("onset", Kind::Time),
-    Column::new("last", Kind::Time),
-    Column::new("baseline", Kind::Number),
-    Column::new("observed", Kind::Number),
-    Column::new("unit", Kind::Text),
-    Column::new("factor", Kind::Number),
-    Column::new("sigmas", Kind::Number),
-    Column::new("points", Kind::Number),
-    Column::new("deviating", Kind::Number),
+const COLUMNS: [(&str, Kind); 14] = [
+    ("entity", Kind::Text),
+    ("metric", Kind::Text),
+    ("measure", Kind::Text),
+    ("labels", Kind::Text),
+    ("trend", Kind::Text),
+    ("onset", Kind::Time),
+    ("last", Kind::Time),
+    ("baseline", Kind::Number),
+    ("observed", Kind::Number),
+    ("unit", Kind::Text),
+    ("factor", Kind::Number),
+    ("sigmas", Kind::Number),
+    ("points", Kind::Number),
+    ("deviating", Kind::Number),
 ];
 
 impl Tool for GetMetricAnomalies {
     const NAME: &'static str = "get_metric_anomalies";
     const SUMMARY: &'static str = "Metrics that left their usual range, with the time of onset";
     const DESCRIPTION: &'static str = "\
-Compares each series of metrics with its own past before the pivot (by default the likely beginning
-of the incident), by median and median absolute deviation, and gives those that shifted with onset,
-usual and observed value. Counters are compared by their rate, counted requests also by the share
-that failed, histograms by their 95th percentile. Sort by onset to see what came first.";
+Compares each metric series with its own past before the pivot (by default the likely start of the
+incident), using the median and the median absolute deviation, and returns those that shifted,
+with onset, usual and observed value. Counters are compared by their rate, request counters also
+by the share that failed, histograms by their 95th percentile. Sort by onset to see what came
+first.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"entity": "shop/Deployment/cart"}"#,
         r#"{"metrics": "container_*", "pivot": "2026-01-01T10:00:00Z", "sort": "onset"}"#,
@@ -221,6 +150,38 @@ that failed, histograms by their 95th percentile. Sort by onset to see what came
     type Answer = MetricAnomalies;
 
     fn run(&self, toolbox: &Toolbox) -> Result<MetricAnomalies, ToolError> {
-        get_metric_anomalies(toolbox, self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let entity = self.entity.as_deref();
+        let chosen = choose(snapshot, graph, entity, &self.metrics, &self.filters)?;
+        let given = self.window.unwrap_or_default();
+        let epoch = || Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX).ok();
+        let extent = extent(&snapshot.metrics);
+        let measured = extent.or_else(epoch).ok_or_else(|| bad_window("there is no time"))?;
+        let start = given.start.unwrap_or(measured.start());
+        let end = given.end.unwrap_or(measured.end());
+        let window = Window::new(start, end).map_err(|error| bad_window(&error.to_string()))?;
+        let pivot = toolbox.signals().pivot(snapshot, graph, self.pivot, window);
+        let compare = Compare::at(pivot.at, window, extent);
+
+        let mut rows: Vec<(f64, Cells<'static>)> = Vec::new();
+        let (mut compared, mut too_short) = (0, 0);
+        for measure in measures(&chosen) {
+            let Some(compare) = compare.filter(|compare| can_compare(&measure, compare)) else {
+                too_short += 1;
+                continue;
+            };
+            compared += 1;
+            let periods = Periods { baseline: Some(compare.before), ..Periods::new(compare.after) };
+            if let Some(shift) = find_shift(&measure.points, measure.unit, &periods) {
+                let factor = factor(shift.observed, shift.baseline, measure.unit);
+                rows.push((factor, cells(&measure, &shift, factor)));
+            }
+        }
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let rows = rows.into_iter().map(|(_, cells)| cells).collect();
+        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
+        let page = shown.run(&Table::worked_out(COLUMNS, rows))?;
+        let (before, after) = (compare.map(|one| one.before), compare.map(|one| one.after));
+        Ok(MetricAnomalies { pivot, before, after, compared, too_short, page })
     }
 }

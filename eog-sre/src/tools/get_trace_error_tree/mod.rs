@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use eog_core::{EntityId, Timestamp, Window};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
 use super::query::{Length, Page};
-use super::signals::{Pivot, page, short};
+use super::signals::{Pivot, short};
+use super::tool::Tool;
 use super::{ToolError, Toolbox, entities};
 use crate::evidence::{Compare, View, recorded_seconds};
 use crate::graph::relation;
@@ -27,62 +27,63 @@ use tree::{MAX_HOPS, MAX_NODES, PathTree};
 /// How long before and after the pivot is looked at, unless it is given.
 const DELTA: Length = Length::from_secs(300);
 
-/// By how much errors and latency must rise, in percent, unless it is given.
-const THRESHOLD: f64 = 10.0;
-
-/// Arguments of [`get_trace_error_tree()`].
+/// Compares the traces before and after a pivot: each service, each call, each path, and the paths
+/// that end where something shifted.
+///
+/// Errors and latency are attributed to the *last* service of a path that shows them, since
+/// failures travel from there to the callers; requests that stopped, to the first.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetTraceErrorTree {
     /// Only paths through this service, and its own calls: an entity such as `shop/Service/cart`,
-    /// its bare name, or a workload that stands behind services.
+    /// its bare name, or a workload that backs services.
     #[serde(alias = "service")]
     pub entity: Option<String>,
-    /// Where before and after meet, RFC 3339. Without it the strongest change that precedes an
-    /// alert which it can have caused, else the earliest alert, else the middle of the traces.
+    /// Where before and after meet, RFC 3339. Default: the strongest change that precedes an alert
+    /// it can have caused, else the earliest alert, else the middle of the traces.
     pub pivot: Option<Timestamp>,
-    /// How long before and after the pivot is looked at, such as `10m`; 5 minutes unless given.
+    /// How much time before and after the pivot is compared, such as `10m`; 5 minutes by default.
     pub delta: Option<Length>,
-    /// By how many percentage points the share of failed requests must rise; 10 unless given.
+    /// Minimum rise in the share of failed requests, in percentage points; 10 by default.
     pub error_threshold: Option<f64>,
-    /// By how many percent the 95th percentile of the duration must rise; 10 unless given.
+    /// Minimum rise in the 95th percentile of the duration, in percent; 10 by default.
     pub latency_threshold: Option<f64>,
-    /// Most entries of each list: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of entries in each list: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many entries of each list to pass over.
+    /// Number of entries to skip in each list.
     pub offset: usize,
 }
 
-/// Answer of [`get_trace_error_tree()`].
+/// The answer to [`GetTraceErrorTree`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceErrorTree {
-    /// The service that was asked for.
+    /// The requested service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<EntityId>,
     /// Where before and after meet, and why there.
     pub pivot: Pivot,
-    /// The time before.
+    /// The period before the pivot.
     pub before: Window,
-    /// The time after.
+    /// The period from the pivot on.
     pub after: Window,
-    /// Percentage points by which the share of failed requests must rise.
+    /// Minimum rise in the share of failed requests, in percentage points.
     pub error_threshold: f64,
-    /// Percent by which the 95th percentile of the duration must rise.
+    /// Minimum rise in the 95th percentile of the duration, in percent.
     pub latency_threshold: f64,
-    /// What hinders the comparison, or was cut.
+    /// What limits the comparison, or was cut.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// All traces, whatever service was asked for.
+    /// All traces, regardless of the requested service.
     pub summary: TraceSummary,
-    /// The paths that end where errors or latency rose or requests stopped, worst first.
+    /// Paths that end where errors or latency rose or requests stopped, worst first.
     pub critical_paths: Page<CriticalPath>,
-    /// What each service serves, shifted ones first.
+    /// Requests to each service, shifted ones first.
     pub services: Page<ServiceRequests>,
-    /// What each service asks of another, shifted ones first.
+    /// Requests from each service to another, shifted ones first.
     pub calls: Page<CallRequests>,
-    /// All ways that requests took, the most frequent first.
+    /// All paths that requests took, most frequent first.
     pub paths: Page<TracePath>,
 }
 
@@ -96,7 +97,7 @@ pub struct TraceSummary {
     pub after: TraceCounts,
 }
 
-/// How much was traced in one period.
+/// How many traces and spans one period has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceCounts {
@@ -108,7 +109,7 @@ pub struct TraceCounts {
     pub failed_spans: usize,
 }
 
-/// What a service serves.
+/// Requests to a service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceRequests {
@@ -122,13 +123,13 @@ pub struct ServiceRequests {
     pub shifts: Vec<ShiftKind>,
 }
 
-/// What one service asks of another.
+/// Requests from one service to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRequests {
-    /// Who asks.
+    /// The calling service.
     pub caller: EntityId,
-    /// Who is asked.
+    /// The called service.
     pub callee: EntityId,
     /// Before the pivot.
     pub before: Requests,
@@ -152,15 +153,15 @@ impl CallRequests {
     }
 }
 
-/// One way that requests took.
+/// A path that requests took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracePath {
-    /// Names of services with arrows between, the first caller first.
+    /// Names of services joined by arrows, starting with the first caller.
     pub path: String,
-    /// Requests that came to its end before the pivot.
+    /// Requests that reached its end before the pivot.
     pub before: usize,
-    /// Requests that came to its end from the pivot on.
+    /// Requests that reached its end after the pivot.
     pub after: usize,
 }
 
@@ -168,112 +169,14 @@ pub struct TracePath {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalPath {
-    /// Names of services with arrows between, the first caller first.
+    /// Names of services joined by arrows, starting with the first caller.
     pub path: String,
     /// What shifted at its end.
     pub shifts: Vec<ShiftKind>,
-    /// Every service of the path, with the requests that came this way.
+    /// Every service on the path, with the requests that took it.
     pub hops: Vec<ServiceRequests>,
-    /// What failed spans at the end of the path say, the most frequent first.
+    /// Messages of failed spans at the end of the path, most frequent first.
     pub sample_errors: Vec<SampleError>,
-}
-
-/// Compares the traces before and after a pivot: each service, each call, each path, and the paths
-/// that end where something shifted.
-///
-/// Errors and latency are told at the *last* service of a path that shows them, since failures
-/// travel from there to the callers; requests that stopped, at the first.
-///
-/// # Errors
-/// [`ToolError::Argument`] for an unknown service and for thresholds that are no percentages.
-pub fn get_trace_error_tree(
-    toolbox: &Toolbox,
-    arguments: &GetTraceErrorTree,
-) -> Result<TraceErrorTree, ToolError> {
-    let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
-    let index = toolbox.signals().spans(snapshot, graph);
-    let spans = &snapshot.spans;
-    let judge = Judge::new(arguments.error_threshold, arguments.latency_threshold)?;
-    let asked = arguments.entity.as_deref();
-    let asked = asked.map(|text| services(toolbox, text)).transpose()?.unwrap_or_default();
-    let wanted = |service: &EntityId| asked.is_empty() || asked.contains(service);
-
-    let measured = spans.at.extent().and_then(|(first, last)| Window::new(first, last).ok());
-    let unmeasured = Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX);
-    let measured = measured.or(unmeasured.ok()).ok_or_else(|| too_far("pivot"))?;
-    let pivot = toolbox.signals().pivot(snapshot, graph, arguments.pivot, measured);
-    let compare = around(pivot.at, arguments.delta.unwrap_or(DELTA))?;
-    let view = |list| Some(judge.view(spans, &View::of(spans, list, &compare)?));
-
-    let tree = PathTree::new(spans, &graph.index, &compare);
-    let seconds = recorded_seconds(spans, &compare);
-    let compared = |node: usize| judge.node(spans, tree.nodes.get(node), seconds);
-    let on_path = |node: usize| {
-        let path = tree.path(node);
-        path.iter()
-            .any(|at| tree.nodes.get(*at).and_then(|n| n.entity.as_ref()).is_some_and(wanted))
-    };
-
-    let served = index.services().filter(|(service, _)| wanted(service));
-    let mut served: Vec<(&EntityId, Compared)> =
-        served.filter_map(|(service, list)| Some((service, view(list)?))).collect();
-    served.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
-    let calls = index.calls().filter(|(caller, callee, _)| wanted(caller) || wanted(callee));
-    let mut calls: Vec<((&EntityId, &EntityId), Compared)> =
-        calls.filter_map(|(caller, callee, list)| Some(((caller, callee), view(list)?))).collect();
-    calls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
-    let mut paths: Vec<TracePath> = tree
-        .leaves()
-        .filter(|leaf| on_path(*leaf))
-        .filter_map(|leaf| {
-            let node = tree.nodes.get(leaf)?;
-            let (before, after) = (node.before.requests.len(), node.after.requests.len());
-            Some(TracePath { path: path_name(&tree, leaf), before, after })
-        })
-        .collect();
-    paths.sort_by(|a, b| {
-        (b.before + b.after).cmp(&(a.before + a.after)).then_with(|| a.path.cmp(&b.path))
-    });
-    let critical: Vec<(usize, Vec<ShiftKind>)> =
-        critical_nodes(&tree, compared).into_iter().filter(|(node, _)| on_path(*node)).collect();
-
-    let (limit, offset) = (arguments.limit, arguments.offset);
-    let critical_path = |(node, shifts): (usize, Vec<ShiftKind>)| CriticalPath {
-        path: path_name(&tree, node),
-        shifts,
-        hops: tree
-            .path(node)
-            .into_iter()
-            .filter_map(|at| {
-                let service = tree.nodes.get(at)?.entity.as_ref()?;
-                Some(ServiceRequests::new(service, compared(at)?))
-            })
-            .collect(),
-        sample_errors: tree
-            .nodes
-            .get(node)
-            .map(|node| sample_errors(spans, &node.after.failed))
-            .unwrap_or_default(),
-    };
-    Ok(TraceErrorTree {
-        service: asked.first().cloned(),
-        pivot,
-        before: compare.before,
-        after: compare.after,
-        error_threshold: judge.error_points,
-        latency_threshold: judge.latency_percent,
-        notes: notes(&tree, seconds, spans.is_empty()),
-        summary: TraceSummary {
-            before: counts(spans, compare.before),
-            after: counts(spans, compare.after),
-        },
-        critical_paths: page(critical, offset, limit, critical_path),
-        services: page(served, offset, limit, |(service, found)| {
-            ServiceRequests::new(service, found)
-        }),
-        calls: page(calls, offset, limit, |(ends, found)| CallRequests::new(ends, found)),
-        paths: page(paths, offset, limit, |path| path),
-    })
 }
 
 /// The services that an argument names: a service, or those that a workload stands behind.
@@ -284,7 +187,7 @@ fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolErr
         let callees = index.calls().map(|(_, callee, _)| callee);
         index.services().map(|(service, _)| service).chain(callees).collect()
     };
-    let found = entities::one(&traced, "entity", text).cloned();
+    let found = entities::one(&traced, text).cloned();
     if let Ok(service) = found {
         return Ok(BTreeSet::from([service]));
     }
@@ -296,7 +199,7 @@ fn services(toolbox: &Toolbox, text: &str) -> Result<BTreeSet<EntityId>, ToolErr
         return Ok(BTreeSet::from([service]));
     }
     let known = entities::known(snapshot, graph);
-    let backed: BTreeSet<EntityId> = entities::one(&known, "entity", text)
+    let backed: BTreeSet<EntityId> = entities::one(&known, text)
         .ok()
         .into_iter()
         .flat_map(|workload| graph.topology().edges_at(workload).map(move |edge| (workload, edge)))
@@ -314,13 +217,13 @@ fn around(pivot: Timestamp, delta: Length) -> Result<Compare, ToolError> {
     let after = after.and_then(|end| Window::new(pivot, end).ok());
     let both = before.zip(after).map(|(before, after)| Compare { before, after });
     if delta.seconds() == 0.0 {
-        return Err(ToolError::argument("delta", "it is zero", "give a length such as 5m"));
+        return Err(ToolError::argument("delta", "must not be zero", "give a duration such as 5m"));
     }
     both.ok_or_else(|| too_far("pivot"))
 }
 
 fn too_far(argument: &str) -> ToolError {
-    ToolError::argument(argument, "the time is too far away", "give a time of the recording")
+    ToolError::argument(argument, "the time is out of range", "give a time within the recording")
 }
 
 fn path_name(tree: &PathTree, node: usize) -> String {
@@ -345,7 +248,9 @@ fn notes(tree: &PathTree, (before, after): (f64, f64), no_spans: bool) -> Vec<St
     }
     for (seconds, which) in [(before, "before"), (after, "after")] {
         if seconds == 0.0 {
-            notes.push(format!("no trace was recorded {which} the pivot: nothing can be compared"));
+            notes.push(format!(
+                "no traces were recorded {which} the pivot, so nothing can be compared"
+            ));
         }
     }
     let ratio = before.min(after) / before.max(after).max(f64::MIN_POSITIVE);
@@ -355,7 +260,7 @@ fn notes(tree: &PathTree, (before, after): (f64, f64), no_spans: bool) -> Vec<St
     }
     if tree.cut > 0 {
         notes.push(format!(
-            "{} times a path was cut: at most {MAX_HOPS} services and {MAX_NODES} places",
+            "paths were cut {} times: at most {MAX_HOPS} services per path and {MAX_NODES} nodes in all",
             tree.cut
         ));
     }
@@ -366,10 +271,10 @@ impl Tool for GetTraceErrorTree {
     const NAME: &'static str = "get_trace_error_tree";
     const SUMMARY: &'static str = "Traces before and after a pivot: errors, latency, paths";
     const DESCRIPTION: &'static str = "\
-Compares requests before and after a pivot (by default the likely beginning of the incident): for
-each service and each call how many requests, how many failed, and how long they took; the paths
-that requests took; and the critical paths, each ending at the service where errors or latency rose
-or where requests stopped, with every hop and what failed spans say.";
+Compares requests before and after a pivot (by default the likely start of the incident): for each
+service and each call, how many requests there were, how many failed, and how long they took; the
+paths that requests took; and the critical paths, each ending at the service where errors or
+latency rose or requests stopped, with every hop and the messages of failed spans.";
     const EXAMPLES: &'static [&'static str] = &[
         "{}",
         r#"{"entity": "cart", "pivot": "2026-01-01T10:00:00Z", "delta": "10m"}"#,
@@ -378,6 +283,94 @@ or where requests stopped, with every hop and what failed spans say.";
     type Answer = TraceErrorTree;
 
     fn run(&self, toolbox: &Toolbox) -> Result<TraceErrorTree, ToolError> {
-        get_trace_error_tree(toolbox, self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let index = toolbox.signals().spans(snapshot, graph);
+        let spans = &snapshot.spans;
+        let judge = Judge::new(self.error_threshold, self.latency_threshold)?;
+        let asked = self.entity.as_deref();
+        let asked = asked.map(|text| services(toolbox, text)).transpose()?.unwrap_or_default();
+        let wanted = |service: &EntityId| asked.is_empty() || asked.contains(service);
+
+        let measured = spans.at.extent().and_then(|(first, last)| Window::new(first, last).ok());
+        let unmeasured = Window::new(Timestamp::UNIX_EPOCH, Timestamp::MAX);
+        let measured = measured.or(unmeasured.ok()).ok_or_else(|| too_far("pivot"))?;
+        let pivot = toolbox.signals().pivot(snapshot, graph, self.pivot, measured);
+        let compare = around(pivot.at, self.delta.unwrap_or(DELTA))?;
+        let view = |list| Some(judge.view(spans, &View::of(spans, list, &compare)?));
+
+        let tree = PathTree::new(spans, &graph.index, &compare);
+        let seconds = recorded_seconds(spans, &compare);
+        let compared = |node: usize| judge.node(spans, tree.nodes.get(node), seconds);
+        let on_path = |node: usize| {
+            let path = tree.path(node);
+            path.iter()
+                .any(|at| tree.nodes.get(*at).and_then(|n| n.entity.as_ref()).is_some_and(wanted))
+        };
+
+        let served = index.services().filter(|(service, _)| wanted(service));
+        let mut served: Vec<(&EntityId, Compared)> =
+            served.filter_map(|(service, list)| Some((service, view(list)?))).collect();
+        served.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
+        let calls = index.calls().filter(|(caller, callee, _)| wanted(caller) || wanted(callee));
+        let mut calls: Vec<((&EntityId, &EntityId), Compared)> = calls
+            .filter_map(|(caller, callee, list)| Some(((caller, callee), view(list)?)))
+            .collect();
+        calls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
+        let mut paths: Vec<TracePath> = tree
+            .leaves()
+            .filter(|leaf| on_path(*leaf))
+            .filter_map(|leaf| {
+                let node = tree.nodes.get(leaf)?;
+                let (before, after) = (node.before.requests.len(), node.after.requests.len());
+                Some(TracePath { path: path_name(&tree, leaf), before, after })
+            })
+            .collect();
+        paths.sort_by(|a, b| {
+            (b.before + b.after).cmp(&(a.before + a.after)).then_with(|| a.path.cmp(&b.path))
+        });
+        let critical: Vec<(usize, Vec<ShiftKind>)> = critical_nodes(&tree, compared)
+            .into_iter()
+            .filter(|(node, _)| on_path(*node))
+            .collect();
+
+        let (limit, offset) = (self.limit, self.offset);
+        let critical_path = |(node, shifts): (usize, Vec<ShiftKind>)| CriticalPath {
+            path: path_name(&tree, node),
+            shifts,
+            hops: tree
+                .path(node)
+                .into_iter()
+                .filter_map(|at| {
+                    let service = tree.nodes.get(at)?.entity.as_ref()?;
+                    Some(ServiceRequests::new(service, compared(at)?))
+                })
+                .collect(),
+            sample_errors: tree
+                .nodes
+                .get(node)
+                .map(|node| sample_errors(spans, &node.after.failed))
+                .unwrap_or_default(),
+        };
+        Ok(TraceErrorTree {
+            service: asked.first().cloned(),
+            pivot,
+            before: compare.before,
+            after: compare.after,
+            error_threshold: judge.error_points,
+            latency_threshold: judge.latency_percent,
+            notes: notes(&tree, seconds, spans.is_empty()),
+            summary: TraceSummary {
+                before: counts(spans, compare.before),
+                after: counts(spans, compare.after),
+            },
+            critical_paths: Page::cut(critical.into_iter(), offset, limit, critical_path),
+            services: Page::cut(served.into_iter(), offset, limit, |(service, found)| {
+                ServiceRequests::new(service, found)
+            }),
+            calls: Page::cut(calls.into_iter(), offset, limit, |(ends, found)| {
+                CallRequests::new(ends, found)
+            }),
+            paths: Page::cut(paths.into_iter(), offset, limit, |path| path),
+        })
     }
 }

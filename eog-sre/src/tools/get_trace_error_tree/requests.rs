@@ -18,6 +18,9 @@ const MIN_RISE_MS: f64 = 1.0;
 /// Requests that would have been expected before it means something that none came.
 const MIN_EXPECTED: f64 = 10.0;
 
+/// By how much errors and latency must rise, in percent, unless it is given.
+const THRESHOLD: f64 = 10.0;
+
 /// Most kinds of errors that are quoted.
 const MAX_SAMPLES: usize = 3;
 
@@ -25,13 +28,13 @@ const MAX_SAMPLES: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requests {
-    /// How many.
+    /// Number of requests.
     pub requests: usize,
-    /// How many a second, over the part of the period that was recorded.
+    /// Requests per second, over the recorded part of the period.
     pub per_second: f64,
-    /// How many failed.
+    /// Number of failed requests.
     pub failed: usize,
-    /// Percent that failed; absent without requests.
+    /// Percentage of failed requests; absent without requests.
     pub error_percent: Option<f64>,
     /// Median duration in milliseconds.
     pub p50_ms: Option<f64>,
@@ -65,7 +68,7 @@ pub enum ShiftKind {
     New,
 }
 
-/// What failed spans say.
+/// A kind of failed span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampleError {
@@ -75,9 +78,9 @@ pub struct SampleError {
     pub message: String,
     /// Its trace.
     pub trace: String,
-    /// When it began.
+    /// When it started.
     pub at: Timestamp,
-    /// How many failed spans of this name say the like.
+    /// How many failed spans have this name and a similar message.
     pub count: usize,
 }
 
@@ -112,11 +115,11 @@ pub(super) struct Judge {
 impl Judge {
     pub(super) fn new(errors: Option<f64>, latency: Option<f64>) -> Result<Self, ToolError> {
         let checked = |argument: &str, given: Option<f64>, most: f64| match given {
-            None => Ok(super::THRESHOLD),
+            None => Ok(THRESHOLD),
             Some(percent) if (0.0..=most).contains(&percent) => Ok(percent),
             Some(other) => {
-                let hint = format!("give percent from 0 to {most}");
-                Err(ToolError::argument(argument, format!("{other} is no such share"), hint))
+                let hint = format!("give a percentage from 0 to {most}");
+                Err(ToolError::argument(argument, format!("{other} is out of range"), hint))
             }
         };
         Ok(Self {

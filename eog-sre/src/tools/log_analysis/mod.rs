@@ -7,17 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::{EntityId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::info::Tool;
-use super::query::{
-    Cell, Column, Condition, Filters, Kind, Names, Page, Pattern, Query, Row, TimeRange, Worked,
-    near, position,
-};
+use super::entities::Chosen;
+use super::query::{Cell, Filters, Kind, Names, Page, Pattern, Query, Table, TimeRange, near};
 use super::signals::short;
-use super::{ToolError, Toolbox, entities};
+use super::tool::Tool;
+use super::{ToolError, Toolbox};
 use crate::graph::OperationalGraph;
 use crate::names;
 use crate::read::Resource;
-use crate::snapshot::Snapshot;
 use crate::store::{LogRef, Logs};
 
 use miner::{Template, patterns};
@@ -39,104 +36,53 @@ const SEVERITIES: [(&str, std::ops::RangeInclusive<u8>); 7] = [
     ("unknown", 0..=0),
 ];
 
-/// Arguments of [`log_analysis()`].
+/// Patterns of the matching lines, each with its counts and its first line.
+///
+/// The numbers, ids and quoted parts of a line are masked as they are for findings; lines that
+/// then differ in a word or two are merged. Lines of different gravity (errors, warnings, others)
+/// are never merged.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogAnalysis {
-    /// Whose lines: a service, pod or workload such as `shop/Service/cart`, an end of its name that
-    /// no other has, or a pattern such as `shop/Pod/cart-*`.
+    /// Logged by which entity: a service, pod or workload such as `shop/Service/cart`, the end of
+    /// a name if that is unique, or a pattern such as `shop/Pod/cart-*`.
     pub entity: Option<String>,
-    /// The service as the lines name it; may be a pattern such as `cart*`.
+    /// The service as the lines name it; can be a pattern such as `cart*`.
     pub service: Option<String>,
     /// Only lines of these severities: fatal, error, warning, info, debug, trace, unknown.
     pub severity: Names,
-    /// Only lines that hold this text, whatever its case.
+    /// Only lines that contain this text, ignoring case.
     pub text: Option<String>,
     /// Conditions on columns: time, service, namespace, pod, workload, severity, text.
     pub filters: Filters,
-    /// When the line was written.
+    /// Only lines written in this window.
     pub window: Option<TimeRange>,
-    /// The share of words, from 0 to 1, that two lines must have in common to be of one pattern;
-    /// 0.5 unless given. With 1 only what is masked (numbers, ids, quoted parts) may differ.
+    /// The share of words, from 0 to 1, that two lines must have in common to belong to one
+    /// pattern; 0.5 by default. With 1, only masked parts (numbers, ids, quoted text) may differ.
     pub similarity: Option<f64>,
     /// Columns to show: pattern, lines, percent, severities, services, first, last, example.
     pub columns: Names,
-    /// Columns to sort by, with a minus before those that fall. Without it the most frequent first.
+    /// Columns to sort by; a leading minus sorts in descending order. By default the most frequent
+    /// come first.
     pub sort: Names,
-    /// Most patterns: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of patterns: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many patterns to pass over.
+    /// Number of patterns to skip.
     pub offset: usize,
 }
 
-/// Answer of [`log_analysis()`].
+/// The answer to [`LogAnalysis`], with one row for each pattern: `pattern`, `lines`, `percent` of the
+/// matching lines, `severities` and `services` with counts, `first` and `last` time, and the first
+/// line as `example`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPatternPage {
-    /// How many lines fit.
+    /// Number of matching lines.
     pub lines: usize,
-    /// One row for each pattern: `pattern`, `lines`, `percent` of the lines that fit, `severities`
-    /// and `services` with counts, `first` and `last` time, and the first line as `example`.
-    pub rows: Vec<Row>,
-    /// How many patterns there are on all pages.
-    pub total: usize,
-    /// How many patterns come before this page.
-    pub offset: usize,
-    /// The most patterns that the page can hold.
-    pub limit: usize,
-    /// What further pages hold and how to get them; absent when there is nothing more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
-}
-
-/// The patterns of the lines that fit, each with its counts and its first line.
-///
-/// The numbers, ids and quoted parts of a line are masked as for findings; what then differs in a
-/// word or two is merged. Lines of different gravity (errors, warnings, others) are never merged.
-///
-/// # Errors
-/// [`ToolError::Argument`] for unknown entities, services, severities and columns, and for
-/// conditions that do not fit.
-pub fn log_analysis(
-    snapshot: &Snapshot,
-    graph: &OperationalGraph,
-    arguments: &LogAnalysis,
-) -> Result<LogPatternPage, ToolError> {
-    let similarity = arguments.similarity.unwrap_or(SIMILARITY);
-    if !(0.0..=1.0).contains(&similarity) {
-        let reason = format!("{similarity} is no share");
-        return Err(ToolError::argument("similarity", reason, "give a number from 0 to 1"));
-    }
-    let chosen = Chooser::new(snapshot, graph, arguments)?.lines();
-    let lines = chosen.len();
-    let templates = chosen.iter().copied().map(template_of);
-    let merged = patterns(templates, similarity);
-    let mut found: BTreeMap<(&str, u8), Said<'_>> = BTreeMap::new();
-    for log in chosen {
-        let template = template_of(log);
-        if let Some(pattern) = merged.get(&template) {
-            found.entry((pattern, template.gravity)).or_default().add(log);
-        }
-    }
-    let mut rows: Vec<(&str, Said<'_>)> =
-        found.into_iter().map(|((pattern, _), said)| (pattern, said)).collect();
-    rows.sort_by(|a, b| b.1.lines.cmp(&a.1.lines).then(a.1.first().cmp(&b.1.first())));
-    let rows = rows.iter().map(|(text, said)| said.cells(text, lines).to_vec()).collect();
-    let nothing = Names::default();
-    let query = Query {
-        window: None,
-        filters: &Filters::default(),
-        group_by: &nothing,
-        aggregates: &nothing,
-        columns: &arguments.columns,
-        sort: &arguments.sort,
-        limit: arguments.limit,
-        offset: arguments.offset,
-    };
-    let Page { rows, total, offset, limit, left_out } =
-        query.run(&Worked { columns: &PATTERN_COLUMNS, rows })?;
-    Ok(LogPatternPage { lines, rows, total, offset, limit, left_out })
+    /// The patterns.
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 fn template_of(log: LogRef<'_>) -> Template<'_> {
@@ -153,98 +99,52 @@ fn severity_name(severity: u8) -> &'static str {
     found.map_or("unknown", |(name, _)| name)
 }
 
-/// Chooses lines.
-struct Chooser<'a> {
-    logs: &'a Logs,
-    window: Option<TimeRange>,
-    text: Option<String>,
-    severities: BTreeSet<&'static str>,
-    service: Option<Pattern>,
-    entity: Option<Pattern>,
-    conditions: Vec<(usize, Condition)>,
-    senders: BTreeMap<SenderKey<'a>, Vec<EntityId>>,
-}
-
 /// What tells senders apart: namespace, service, pod, workload.
 type SenderKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-static LINE_COLUMNS: [Column; 7] = [
-    Column::new("time", Kind::Time),
-    Column::new("service", Kind::Text),
-    Column::new("namespace", Kind::Text),
-    Column::new("pod", Kind::Text),
-    Column::new("workload", Kind::Text),
-    Column::new("severity", Kind::Text),
-    Column::new("text", Kind::Text),
-];
-
-impl<'a> Chooser<'a> {
-    fn new(
-        snapshot: &'a Snapshot,
-        graph: &'a OperationalGraph,
-        arguments: &LogAnalysis,
-    ) -> Result<Self, ToolError> {
-        let mut conditions = Vec::new();
-        for filter in arguments.filters.iter() {
-            let column = position(&LINE_COLUMNS, "filters", &filter.column)?;
-            let kind = LINE_COLUMNS.get(column).map_or(Kind::Text, |column| column.kind);
-            conditions.push((column, Condition::new(filter, kind)?));
-        }
-        let senders = match &arguments.entity {
-            Some(_) => senders(&snapshot.logs, graph),
+impl LogAnalysis {
+    /// The lines that fit.
+    fn lines<'t>(&self, toolbox: &'t Toolbox) -> Result<Vec<LogRef<'t>>, ToolError> {
+        let logs = &toolbox.snapshot().logs;
+        let text = self.text.as_ref().map(|text| text.to_lowercase());
+        let senders = match &self.entity {
+            Some(_) => senders(logs, toolbox.graph()),
             None => BTreeMap::new(),
         };
-        let entity = arguments.entity.as_deref().map(|text| {
-            let known = senders.values().flatten().collect();
-            entities::chosen(&known, "entity", text)
-        });
-        let service = arguments.service.as_deref().map(|text| service(&snapshot.logs, text));
-        Ok(Self {
-            logs: &snapshot.logs,
-            window: arguments.window,
-            text: arguments.text.as_ref().map(|text| text.to_lowercase()),
-            severities: severities(&arguments.severity)?,
-            service: service.transpose()?,
-            entity: entity.transpose()?,
-            conditions,
-            senders,
-        })
-    }
-
-    fn lines(&self) -> Vec<LogRef<'a>> {
-        self.logs.iter().filter(|log| self.fits(*log)).collect()
-    }
-
-    fn fits(&self, log: LogRef<'_>) -> bool {
-        let of_entity = |pattern: &Pattern| {
-            let sender = self.senders.get(&key(log.sender())).into_iter().flatten();
-            sender.into_iter().any(|entity| pattern.fits(entity.as_str()))
+        let known = || senders.values().flatten().collect();
+        let entity = Chosen::new(known, self.entity.as_deref())?;
+        let severities = severities(&self.severity)?;
+        let service = self.service.as_deref().map(|text| service(logs, text)).transpose()?;
+        let of_entity = |log: &LogRef<'_>| {
+            let mut sender = senders.get(&key(log.sender())).into_iter().flatten();
+            self.entity.is_none() || sender.any(|one| entity.fits(one))
         };
-        let condition =
-            |(column, condition): &(usize, Condition)| condition.holds(&line_cell(log, *column));
-        self.window.is_none_or(|window| window.contains(log.at()))
-            && (self.severities.is_empty()
-                || self.severities.contains(severity_name(log.severity())))
-            && self.service.as_ref().is_none_or(|pattern| pattern.fits(&log.sender().service))
-            && self.entity.as_ref().is_none_or(of_entity)
-            && self.text.as_ref().is_none_or(|text| log.text().to_lowercase().contains(text))
-            && self.conditions.iter().all(condition)
+        let fits = |log: &LogRef<'_>| {
+            self.window.is_none_or(|window| window.contains(log.at()))
+                && (severities.is_empty() || severities.contains(severity_name(log.severity())))
+                && service.as_ref().is_none_or(|pattern| pattern.fits(&log.sender().service))
+                && of_entity(log)
+                && text.as_ref().is_none_or(|text| log.text().to_lowercase().contains(text))
+        };
+        let lines = lines_table(logs.iter().filter(fits).collect());
+        let query = Query { filters: self.filters.clone(), ..Query::default() };
+        let chosen = query.choose(&lines)?;
+        Ok(chosen.into_iter().filter_map(|at| lines.rows.get(at).copied()).collect())
     }
 }
 
-fn line_cell(log: LogRef<'_>, column: usize) -> Cell<'_> {
-    match LINE_COLUMNS.get(column).map(|column| column.name.as_ref()) {
-        Some("time") => Cell::Time(log.at()),
-        Some("service") => Cell::text(&log.sender().service),
-        Some("namespace") => Cell::text(&log.sender().namespace),
-        Some("pod") => Cell::text(&log.sender().pod),
-        Some("workload") => {
-            let workload = log.sender().workload.as_ref();
-            workload.map_or(Cell::Nothing, |(_, name)| Cell::text(name))
-        }
-        Some("severity") => Cell::text(severity_name(log.severity())),
-        _ => Cell::text(log.text()),
-    }
+/// Lines as a table.
+fn lines_table(lines: Vec<LogRef<'_>>) -> Table<'_, LogRef<'_>> {
+    Table::new(lines)
+        .column("time", Kind::Time, |log| Cell::Time(log.at()))
+        .column("service", Kind::Text, |log| Cell::text(&log.sender().service))
+        .column("namespace", Kind::Text, |log| Cell::text(&log.sender().namespace))
+        .column("pod", Kind::Text, |log| Cell::text(&log.sender().pod))
+        .column("workload", Kind::Text, |log| {
+            log.sender().workload.as_ref().map(|(_, name)| name.as_str()).into()
+        })
+        .column("severity", Kind::Text, |log| Cell::text(severity_name(log.severity())))
+        .column("text", Kind::Text, |log| Cell::text(log.text()))
 }
 
 fn key(sender: &Resource) -> SenderKey<'_> {
@@ -279,7 +179,7 @@ fn senders<'a>(logs: &'a Logs, graph: &OperationalGraph) -> BTreeMap<SenderKey<'
 fn service(logs: &Logs, text: &str) -> Result<Pattern, ToolError> {
     let services: BTreeSet<&str> = logs.senders.iter().map(|one| one.service.as_str()).collect();
     if !text.contains(['*', '?']) && !services.contains(text) {
-        let reason = format!("no line is from a service {text:?}");
+        let reason = format!("no line comes from a service {text:?}");
         let hint = near(text, services.iter().copied(), "services");
         return Err(ToolError::argument("service", reason, hint));
     }
@@ -373,24 +273,24 @@ fn counted(names: &[(&str, usize)]) -> String {
     text.join(", ")
 }
 
-static PATTERN_COLUMNS: [Column; 8] = [
-    Column::new("pattern", Kind::Text),
-    Column::new("lines", Kind::Number),
-    Column::new("percent", Kind::Number),
-    Column::new("severities", Kind::Text),
-    Column::new("services", Kind::Text),
-    Column::new("first", Kind::Time),
-    Column::new("last", Kind::Time),
-    Column::new("example", Kind::Text),
+const PATTERN_COLUMNS: [(&str, Kind); 8] = [
+    ("pattern", Kind::Text),
+    ("lines", Kind::Number),
+    ("percent", Kind::Number),
+    ("severities", Kind::Text),
+    ("services", Kind::Text),
+    ("first", Kind::Time),
+    ("last", Kind::Time),
+    ("example", Kind::Text),
 ];
 
 impl Tool for LogAnalysis {
     const NAME: &'static str = "log_analysis";
-    const SUMMARY: &'static str = "Log lines as patterns with counts";
+    const SUMMARY: &'static str = "Log lines grouped into patterns, with counts";
     const DESCRIPTION: &'static str = "\
-Puts log lines together that say the same but for numbers, ids, quoted parts and single words, and
-gives each pattern with its number of lines, severities, services, first and last time, and first
-line. Sort by `first` falling to see what is new.";
+Groups log lines that differ only in numbers, ids, quoted parts and single words, and returns each
+pattern with its number of lines, severities, services, first and last time, and first line. Sort
+by `-first` to see what is new.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"service": "cart", "severity": "error,warning"}"#,
         r#"{"text": "timeout", "window": "2026-01-01T10:00:00Z/", "sort": "-first"}"#,
@@ -398,6 +298,28 @@ line. Sort by `first` falling to see what is new.";
     type Answer = LogPatternPage;
 
     fn run(&self, toolbox: &Toolbox) -> Result<LogPatternPage, ToolError> {
-        log_analysis(toolbox.snapshot(), toolbox.graph(), self)
+        let similarity = self.similarity.unwrap_or(SIMILARITY);
+        if !(0.0..=1.0).contains(&similarity) {
+            let reason = format!("{similarity} is out of range");
+            return Err(ToolError::argument("similarity", reason, "give a number from 0 to 1"));
+        }
+        let chosen = self.lines(toolbox)?;
+        let lines = chosen.len();
+        let templates = chosen.iter().copied().map(template_of);
+        let merged = patterns(templates, similarity);
+        let mut found: BTreeMap<(&str, u8), Said<'_>> = BTreeMap::new();
+        for log in chosen {
+            let template = template_of(log);
+            if let Some(pattern) = merged.get(&template) {
+                found.entry((pattern, template.gravity)).or_default().add(log);
+            }
+        }
+        let mut rows: Vec<(&str, Said<'_>)> =
+            found.into_iter().map(|((pattern, _), said)| (pattern, said)).collect();
+        rows.sort_by(|a, b| b.1.lines.cmp(&a.1.lines).then(a.1.first().cmp(&b.1.first())));
+        let rows = rows.iter().map(|(text, said)| said.cells(text, lines).to_vec()).collect();
+        let shown = Query::of_all(&self.columns, &self.sort, self.limit, self.offset);
+        let page = shown.run(&Table::worked_out(PATTERN_COLUMNS, rows))?;
+        Ok(LogPatternPage { lines, page })
     }
 }

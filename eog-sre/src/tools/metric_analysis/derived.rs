@@ -1,12 +1,15 @@
 //! Derived metrics as an argument: names and expressions.
 
-use std::fmt;
+use serde::Deserialize;
+use serde_json::Value;
 
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use super::super::query::{described, texts, unexpected};
 
 /// Most derived metrics of one call.
 const MAX_DERIVED: usize = 32;
+
+/// What there may be too many of.
+const WHAT: &str = "derived metrics";
 
 /// Named expressions over metrics.
 ///
@@ -19,7 +22,8 @@ const MAX_DERIVED: usize = 32;
 /// assert_eq!(derived.0[0].0, "error_percent");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Derived(pub Vec<(String, String)>);
 
 fn named(text: &str) -> Result<(String, String), String> {
@@ -36,79 +40,42 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= 100 && text.chars().all(fits)
 }
 
-impl<'de> Deserialize<'de> for Derived {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(DerivedVisitor)
-    }
-}
+impl TryFrom<Value> for Derived {
+    type Error = String;
 
-struct DerivedVisitor;
-
-impl DerivedVisitor {
-    fn bounded<E: Error>(count: usize) -> Result<(), E> {
-        if count < MAX_DERIVED {
-            return Ok(());
-        }
-        Err(E::custom(format!("more than {MAX_DERIVED} derived metrics")))
-    }
-}
-
-impl<'de> Visitor<'de> for DerivedVisitor {
-    type Value = Derived;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("derived metrics: {\"name\": \"expression\"} or \"name = expression\"")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Derived, E> {
-        Ok(Derived::default())
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Derived, E> {
-        Ok(Derived(vec![named(text).map_err(E::custom)?]))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Derived, A::Error> {
-        let mut all = Vec::new();
-        while let Some(text) = seq.next_element::<String>()? {
-            Self::bounded::<A::Error>(all.len())?;
-            all.push(named(&text).map_err(A::Error::custom)?);
-        }
-        Ok(Derived(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Derived, A::Error> {
-        let mut all = Vec::new();
-        while let Some((name, expression)) = map.next_entry::<String, String>()? {
-            Self::bounded::<A::Error>(all.len())?;
-            if !is_name(name.trim()) {
-                let reason = "a name has letters, digits, _, -, . or %";
-                return Err(A::Error::custom(format!("{name:?} is no name; {reason}")));
+    fn try_from(given: Value) -> Result<Self, String> {
+        let derived: Result<Vec<_>, String> = match given {
+            Value::Null => Ok(Vec::new()),
+            Value::String(text) => named(&text).map(|one| vec![one]),
+            Value::Array(list) => {
+                texts(list, MAX_DERIVED, WHAT)?.iter().map(|text| named(text)).collect()
             }
-            all.push((name.trim().to_owned(), expression));
-        }
-        Ok(Derived(all))
+            Value::Object(map) => {
+                let (names, expressions): (Vec<_>, Vec<_>) = map.into_iter().unzip();
+                let expressions = texts(expressions, MAX_DERIVED, WHAT)?;
+                let each = names.iter().zip(expressions);
+                each.map(|(name, expression)| Ok((checked(name)?, expression))).collect()
+            }
+            other => {
+                let expected =
+                    "derived metrics: {\"name\": \"expression\"} or \"name = expression\"";
+                Err(unexpected(&other, expected))
+            }
+        };
+        derived.map(Self)
     }
 }
 
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Derived {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Derived".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "Expressions over metrics by name.",
-            "anyOf": [
-                { "type": "object", "additionalProperties": { "type": "string" } },
-                { "type": "array", "items": { "type": "string" } },
-                { "type": "string" }
-            ]
-        })
-    }
+fn checked(name: &str) -> Result<String, String> {
+    let fits = is_name(name.trim()).then(|| name.trim().to_owned());
+    fits.ok_or_else(|| format!("{name:?} is not a valid name; use letters, digits, _, -, . and %"))
 }
+
+described!(Derived, {
+    "description": "Expressions over metrics, by name.",
+    "anyOf": [
+        { "type": "object", "additionalProperties": { "type": "string" } },
+        { "type": "array", "items": { "type": "string" } },
+        { "type": "string" }
+    ]
+});

@@ -70,7 +70,7 @@ impl Expression {
         let expression = parser.sum()?;
         match parser.peek() {
             None => Ok(expression),
-            Some(found) => Err(parser.error(format!("{found:?} is not expected here"))),
+            Some(found) => Err(parser.error(format!("unexpected {found:?}"))),
         }
     }
 
@@ -142,7 +142,7 @@ impl Parser {
             return Ok(());
         }
         let found = self.peek().map_or("the end".to_owned(), |c| format!("{c:?}"));
-        Err(self.error(format!("{wanted:?} is expected, not {found}")))
+        Err(self.error(format!("expected {wanted:?}, found {found}")))
     }
 
     fn sum(&mut self) -> Result<Expression, ExpressionError> {
@@ -165,7 +165,7 @@ impl Parser {
 
     fn operand(&mut self) -> Result<Expression, ExpressionError> {
         if self.depth >= MAX_EXPRESSION_DEPTH {
-            return Err(self.error(format!("more than {MAX_EXPRESSION_DEPTH} levels")));
+            return Err(self.error(format!("more than {MAX_EXPRESSION_DEPTH} levels of nesting")));
         }
         self.depth += 1;
         let operand = match self.peek() {
@@ -180,8 +180,8 @@ impl Parser {
             }
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c == '"' || begins_name(c) => self.metric(),
-            Some(c) => Err(self.error(format!("{c:?} is not expected here"))),
-            None => Err(self.error("a metric, a number or \"(\" is missing")),
+            Some(c) => Err(self.error(format!("unexpected {c:?}"))),
+            None => Err(self.error("expected a metric, a number or \"(\"")),
         };
         self.depth -= 1;
         operand
@@ -201,7 +201,7 @@ impl Parser {
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         number.map(Expression::Number).ok_or_else(|| ExpressionError {
             place: start + 1,
-            reason: format!("{text:?} is no number"),
+            reason: format!("{text:?} is not a number"),
         })
     }
 
@@ -216,7 +216,7 @@ impl Parser {
         }
         let Some(statistic) = Statistic::parse(&name) else {
             let known = Statistic::NAMES.join(", ");
-            let reason = format!("{name:?} is no function; there are {known}");
+            let reason = format!("{name:?} is not a function; use one of {known}");
             return Err(ExpressionError { place: start + 1, reason });
         };
         self.peek();
@@ -235,12 +235,12 @@ impl Parser {
                 let negated = self.take('!');
                 self.expect('=')?;
                 if self.peek() != Some('"') {
-                    return Err(self.error("the value of a label stands in double quotes"));
+                    return Err(self.error("the value of a label must be in double quotes"));
                 }
                 let pattern = self.name()?;
                 labels.push(LabelTest { label, pattern, negated });
                 if !self.take(',') && self.peek() != Some('}') {
-                    return Err(self.error("\",\" or \"}\" is expected"));
+                    return Err(self.error("expected \",\" or \"}\""));
                 }
             }
         }
@@ -260,7 +260,7 @@ impl Parser {
         }
         let rest = self.text.get(self.at..).unwrap_or_default();
         if !rest.first().copied().is_some_and(begins_name) {
-            return Err(self.error("the name of a metric or label is missing"));
+            return Err(self.error("expected the name of a metric or label"));
         }
         let belongs = |c: &&char| begins_name(**c) || c.is_ascii_digit() || **c == '.';
         let name: String = rest.iter().take_while(belongs).collect();
@@ -319,30 +319,35 @@ mod tests {
     #[test]
     fn errors_name_the_place() {
         let cases = [
-            ("", "at character 1: a metric, a number or \"(\" is missing"),
-            ("a +", "at character 4: a metric, a number or \"(\" is missing"),
-            ("a b", "at character 3: 'b' is not expected here"),
-            ("(a", "at character 3: ')' is expected, not the end"),
-            ("a % 2", "at character 3: '%' is not expected here"),
-            ("1.2.3", "at character 1: \"1.2.3\" is no number"),
-            ("a{x=1}", "at character 5: the value of a label stands in double quotes"),
-            ("a{x=\"1\" y=\"2\"}", "at character 9: \",\" or \"}\" is expected"),
+            ("", "at character 1: expected a metric, a number or \"(\""),
+            ("a +", "at character 4: expected a metric, a number or \"(\""),
+            ("a b", "at character 3: unexpected 'b'"),
+            ("(a", "at character 3: expected ')', found the end"),
+            ("a % 2", "at character 3: unexpected '%'"),
+            ("1.2.3", "at character 1: \"1.2.3\" is not a number"),
+            ("a{x=1}", "at character 5: the value of a label must be in double quotes"),
+            ("a{x=\"1\" y=\"2\"}", "at character 9: expected \",\" or \"}\""),
             ("a{\"x", "at character 3: the quote is never closed"),
-            ("sum(2)", "at character 5: the name of a metric or label is missing"),
-            ("é", "at character 1: 'é' is not expected here"),
+            ("sum(2)", "at character 5: expected the name of a metric or label"),
+            ("é", "at character 1: unexpected 'é'"),
         ];
         for (text, expected) in cases {
             assert_eq!(value(text).map_err(|error| error.to_string()), Err(expected.into()));
         }
         let unknown = value("system(a)").unwrap_err().to_string();
-        assert!(unknown.starts_with("at character 1: \"system\" is no function; there are mean,"));
+        assert!(
+            unknown.starts_with("at character 1: \"system\" is not a function; use one of mean,")
+        );
     }
 
     #[test]
     fn depth_and_length_are_bounded() {
         for deep in ["(".repeat(900), "-".repeat(900)] {
             let error = value(&deep).unwrap_err();
-            assert_eq!((error.place, error.reason.as_str()), (33, "more than 32 levels"));
+            assert_eq!(
+                (error.place, error.reason.as_str()),
+                (33, "more than 32 levels of nesting")
+            );
         }
         assert!(value(&"1+".repeat(MAX_EXPRESSION_BYTES)).is_err());
         assert_eq!(value(&format!("{}1", "1+".repeat(499))), Ok(Some(500.0)));

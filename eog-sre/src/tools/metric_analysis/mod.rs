@@ -9,15 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::{Timestamp, Window};
 use serde::Deserialize;
 
-use super::info::Tool;
 use super::query::{
-    Cell, Column, Filters, Kind, Length, Names, Page, Pattern, Query, TimeRange, Worked, near,
+    Cell, Cells, Filters, Kind, Length, Names, Page, Pattern, Query, Table, TimeRange, near,
 };
-use super::series::{Chosen, check_column, choose, metric_patterns};
+use super::series::{Measured, check_column, choose, metric_patterns};
 use super::signals::readable;
+use super::tool::Tool;
 use super::{ToolError, Toolbox};
 use crate::evidence::is_counter;
-use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
 pub use derived::Derived;
@@ -32,79 +31,49 @@ const FROM: &str = "from";
 /// The column with all labels of a series.
 const LABELS: &str = "labels";
 
-/// Arguments of [`metric_analysis()`].
+/// Statistics of the matching series, by series or by group, over the whole window or by time
+/// bucket.
+///
+/// The buckets of a histogram are combined (unless `le` is a group): then `count`, `increase` and
+/// `rate` say how often something was observed, and percentiles how large it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricAnalysis {
-    /// Measured on what: a pod, service or workload (its pods) such as `shop/Deployment/cart`, an
-    /// end of its name that no other has, or a pattern such as `shop/Pod/*`, `pod/cart-*`, `cart*`.
+    /// Measured on which entity: a pod, a service or a workload (its pods) such as
+    /// `shop/Deployment/cart`, the end of a name if that is unique, or a pattern such as
+    /// `shop/Pod/*`, `pod/cart-*` or `cart*`.
     pub entity: Option<String>,
-    /// Which metrics, perhaps as patterns such as `container_memory_*`. Without it all.
+    /// Names of metrics, or patterns such as `container_memory_*`. By default all.
     pub metrics: Names,
-    /// In place of `metrics`, expressions with + - * / and parentheses over metrics, each a column
-    /// of its own: `{"error_percent": "errors / requests * 100"}`. A metric may be narrowed down by
-    /// labels, `calls{status_code="*ERROR"}`, and stand in a statistic, `rate(calls)`; without one
-    /// it is the increase of a counter and the mean of anything else.
+    /// Instead of `metrics`: expressions over metrics with + - * / and parentheses, each of which
+    /// becomes a column: `{"error_percent": "errors / requests * 100"}`. A metric can be
+    /// restricted by labels, `calls{status_code="*ERROR"}`, and wrapped in a statistic,
+    /// `rate(calls)`; without one it stands for the increase of a counter and the mean of anything
+    /// else.
     pub derive: Derived,
     /// Conditions on entity, namespace, kind, name, workload, metric, le, metric_type, or a label.
     pub filters: Filters,
-    /// Columns by which series are put together: entity, namespace, kind, name, workload, metric,
-    /// le, metric_type, or a label. Different metrics are never mixed. Without it each series
-    /// stands alone, and derived metrics are by entity.
+    /// Columns to group series by: entity, namespace, kind, name, workload, metric, le,
+    /// metric_type, or a label. Different metrics are never combined. By default each series has
+    /// its own row, and derived metrics have one row per entity.
     pub group_by: Names,
     /// Statistics of each group: mean, sum, min, max, count, last, p50, p90, p95, p99, and for
-    /// counters increase and rate (a second). Without it count, mean, min, max, p95 and last; of
+    /// counters increase and rate (per second). Default: count, mean, min, max, p95 and last; for
     /// histograms count, rate, p50, p95 and p99.
     pub aggregates: Names,
     /// Only points in this window.
     pub window: Option<TimeRange>,
-    /// A row for each such length of time, `5m` for example, with its beginning in `from`.
+    /// One row per time bucket of this length, such as `5m`; its start is in the column `from`.
     pub bucket: Option<Length>,
     /// Columns to show.
     pub columns: Names,
-    /// Columns to sort by, with a minus before those that fall.
+    /// Columns to sort by; a leading minus sorts in descending order.
     pub sort: Names,
-    /// Most rows: 50 unless given, at most 1000; 0 is the most.
+    /// Maximum number of rows: 50 by default, at most 1000; 0 means 1000.
     pub limit: Option<usize>,
-    /// How many rows to pass over.
+    /// Number of rows to skip.
     pub offset: usize,
-}
-
-/// Statistics of the series that fit, by series or by group, over the whole window or by bucket.
-///
-/// The buckets of a histogram are taken together (unless `le` is a group): then `count`,
-/// `increase` and `rate` tell how often something was observed, and percentiles how large it was.
-///
-/// # Errors
-/// [`ToolError::Argument`] for unknown entities, metrics, columns and statistics, and for
-/// expressions that cannot be read, with the place.
-pub fn metric_analysis(
-    snapshot: &Snapshot,
-    graph: &OperationalGraph,
-    arguments: &MetricAnalysis,
-) -> Result<Page, ToolError> {
-    let mut question = Question::new(snapshot, arguments)?;
-    let entity = arguments.entity.as_deref();
-    let chosen = choose(snapshot, graph, entity, &question.metrics, &arguments.filters)?;
-    if question.values.is_empty() {
-        let histograms = !chosen.is_empty() && question.takes_histograms(chosen.iter());
-        let defaults = if histograms { HISTOGRAM_DEFAULTS } else { DEFAULTS };
-        question.values = defaults.iter().copied().map(Value::Statistic).collect();
-    }
-    let rows = question.rows(&chosen);
-    let nothing = Names::default();
-    let query = Query {
-        window: None,
-        filters: &Filters::default(),
-        group_by: &nothing,
-        aggregates: &nothing,
-        columns: &arguments.columns,
-        sort: &arguments.sort,
-        limit: arguments.limit,
-        offset: arguments.offset,
-    };
-    query.run(&Worked { columns: &question.columns(), rows })
 }
 
 /// A question that can be answered.
@@ -134,8 +103,8 @@ impl Question {
         let all = &snapshot.metrics;
         let derived = !arguments.derive.0.is_empty();
         if derived && !arguments.metrics.is_empty() {
-            let hint = "name the metrics in the expressions alone";
-            return Err(ToolError::argument("metrics", "there are also derived metrics", hint));
+            let hint = "name the metrics in the expressions instead";
+            return Err(ToolError::argument("metrics", "cannot be combined with derive", hint));
         }
         let statistics = statistics(&arguments.aggregates)?;
         let mut keys: Vec<String> = arguments.group_by.iter().map(str::to_owned).collect();
@@ -182,15 +151,20 @@ impl Question {
             [] => None,
             [one] => Some(*one),
             _ => {
-                let hint = "write statistics into the expressions, such as p95(metric)";
-                return Err(ToolError::argument("aggregates", "one is enough here", hint));
+                let hint = "put further statistics into the expressions, such as p95(metric)";
+                return Err(ToolError::argument(
+                    "aggregates",
+                    "only one is allowed with derive",
+                    hint,
+                ));
             }
         };
-        if name == FROM || self.columns().iter().any(|column| column.name == name) {
-            return Err(wrong(format!("there is already a column {name:?}"), "give another name"));
+        if name == FROM || self.columns().iter().any(|(known, _)| known == name) {
+            return Err(wrong(format!("a column {name:?} already exists"), "choose another name"));
         }
-        let expression = Expression::parse(text)
-            .map_err(|error| wrong(format!("{name}: {error}"), "write errors / requests * 100"))?;
+        let expression = Expression::parse(text).map_err(|error| {
+            wrong(format!("{name}: {error}"), "write an expression such as errors / requests * 100")
+        })?;
         for selector in expression.selectors() {
             let mut metric =
                 metric_patterns(&snapshot.metrics, "derive", std::iter::once(&*selector.metric))?;
@@ -208,20 +182,18 @@ impl Question {
         Ok(())
     }
 
-    fn columns(&self) -> Vec<Column> {
-        let column = |name: &str, kind| Column { name: name.to_owned().into(), kind, shown: true };
-        let mut columns: Vec<Column> =
-            self.keys.iter().map(|key| column(key, Kind::Text)).collect();
-        columns.extend(self.bucket.map(|_| column(FROM, Kind::Time)));
-        columns.extend(self.values.iter().map(|value| match value {
-            Value::Statistic(statistic) => column(statistic.name(), Kind::Number),
-            Value::Derived { name, .. } => column(name, Kind::Number),
-        }));
-        columns
+    fn columns(&self) -> Vec<(String, Kind)> {
+        let keys = self.keys.iter().map(|key| (key.clone(), Kind::Text));
+        let from = self.bucket.map(|_| (FROM.to_owned(), Kind::Time));
+        let values = self.values.iter().map(|value| match value {
+            Value::Statistic(statistic) => (statistic.name().to_owned(), Kind::Number),
+            Value::Derived { name, .. } => (name.clone(), Kind::Number),
+        });
+        keys.chain(from).chain(values).collect()
     }
 
-    fn rows(&self, chosen: &[Chosen<'_>]) -> Vec<Vec<Cell<'static>>> {
-        let mut groups: BTreeMap<Vec<Cell<'static>>, Vec<&Chosen<'_>>> = BTreeMap::new();
+    fn rows(&self, chosen: &[Measured<'_>]) -> Vec<Cells<'static>> {
+        let mut groups: BTreeMap<Cells<'static>, Vec<&Measured<'_>>> = BTreeMap::new();
         for one in chosen {
             let key = self.keys.iter().map(|column| match column.as_str() {
                 LABELS => Cell::Text(one.labels(&[]).into()),
@@ -250,7 +222,7 @@ impl Question {
     }
 
     /// The windows in which some series has points.
-    fn windows(&self, members: &[&Chosen<'_>]) -> Vec<Window> {
+    fn windows(&self, members: &[&Measured<'_>]) -> Vec<Window> {
         let points = members.iter().flat_map(|one| one.series.points.within(self.range));
         let mut inside = points.map(|(at, _)| at);
         let Some(length) = self.bucket else {
@@ -267,7 +239,7 @@ impl Question {
         windows.collect()
     }
 
-    fn value(&self, value: &Value, members: &[&Chosen<'_>], window: Window) -> Option<f64> {
+    fn value(&self, value: &Value, members: &[&Measured<'_>], window: Window) -> Option<f64> {
         match value {
             Value::Statistic(statistic) => {
                 self.points(members.iter().copied(), window).get(*statistic)
@@ -282,7 +254,7 @@ impl Question {
                             .copied()
                             .filter(|one| matcher.metric.fits(&one.series.metric))
                     };
-                    let fitting: Vec<&Chosen<'_>> =
+                    let fitting: Vec<&Measured<'_>> =
                         of_metric().filter(|one| matcher.fits(one)).collect();
                     if fitting.is_empty() && statistic.counts() {
                         return of_metric().next().map(|_| 0.0);
@@ -294,14 +266,14 @@ impl Question {
     }
 
     /// Whether series are the buckets of histograms and are taken together.
-    fn takes_histograms<'a>(&self, mut members: impl Iterator<Item = &'a Chosen<'a>>) -> bool {
+    fn takes_histograms<'a>(&self, mut members: impl Iterator<Item = &'a Measured<'a>>) -> bool {
         let by_bound = self.keys.iter().any(|key| key == "le");
         !by_bound && members.all(|one| one.series.bucket.is_some())
     }
 
     fn points<'a>(
         &self,
-        members: impl Iterator<Item = &'a Chosen<'a>> + Clone,
+        members: impl Iterator<Item = &'a Measured<'a>> + Clone,
         window: Window,
     ) -> Points<'a> {
         let histogram = self.takes_histograms(members.clone());
@@ -324,7 +296,7 @@ const HISTOGRAM_DEFAULTS: &[Statistic] =
     &[Statistic::Count, Statistic::Rate, Statistic::P50, Statistic::P95, Statistic::P99];
 
 impl Matcher {
-    fn fits(&self, one: &Chosen<'_>) -> bool {
+    fn fits(&self, one: &Measured<'_>) -> bool {
         self.labels.iter().all(|(label, pattern, negated)| {
             let fits = match one.cell(label) {
                 Cell::Text(text) => pattern.fits(&text),
@@ -354,7 +326,11 @@ fn statistics(names: &Names) -> Result<Vec<Statistic>, ToolError> {
 fn bucket(length: Length) -> Result<i128, ToolError> {
     let nanoseconds = length.duration().as_nanos();
     if nanoseconds == 0 {
-        return Err(ToolError::argument("bucket", "it is zero", "give a length such as 5m"));
+        return Err(ToolError::argument(
+            "bucket",
+            "must not be zero",
+            "give a duration such as 5m",
+        ));
     }
     Ok(nanoseconds)
 }
@@ -368,12 +344,11 @@ fn range(given: Option<TimeRange>) -> Result<Window, ToolError> {
 
 impl Tool for MetricAnalysis {
     const NAME: &'static str = "metric_analysis";
-    const SUMMARY: &'static str =
-        "Statistics of metrics, by series, group or time; derived metrics";
+    const SUMMARY: &'static str = "Statistics of metrics by series, group or time; derived metrics";
     const DESCRIPTION: &'static str = "\
-Gives statistics of the metrics of pods and services: for each series, for groups of series, and by
-buckets of time; or of expressions over several metrics, such as the share of calls that failed.
-Exact repeats of a row count once. Without arguments it lists every series.";
+Returns statistics of the metrics of pods and services: for each series, for groups of series, and
+by time bucket; or of expressions over several metrics, such as the share of failed calls. Exact
+duplicates of a row count once. Without arguments it lists every series.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"metrics": "container_memory_*", "entity": "pod/cart-*", "aggregates": "max,last"}"#,
         r#"{"metrics": "queue_size", "group_by": "namespace", "bucket": "5m"}"#,
@@ -382,6 +357,16 @@ Exact repeats of a row count once. Without arguments it lists every series.";
     type Answer = Page;
 
     fn run(&self, toolbox: &Toolbox) -> Result<Page, ToolError> {
-        metric_analysis(toolbox.snapshot(), toolbox.graph(), self)
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        let mut question = Question::new(snapshot, self)?;
+        let entity = self.entity.as_deref();
+        let chosen = choose(snapshot, graph, entity, &question.metrics, &self.filters)?;
+        if question.values.is_empty() {
+            let histograms = !chosen.is_empty() && question.takes_histograms(chosen.iter());
+            let defaults = if histograms { HISTOGRAM_DEFAULTS } else { DEFAULTS };
+            question.values = defaults.iter().copied().map(Value::Statistic).collect();
+        }
+        let table = Table::worked_out(question.columns(), question.rows(&chosen));
+        Query::of_all(&self.columns, &self.sort, self.limit, self.offset).run(&table)
     }
 }

@@ -1,8 +1,9 @@
 //! What a group of rows is summed up to.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::{Cell, Column, Kind, Table, position};
+use super::{Cell, Kind, Table};
 use crate::tools::ToolError;
 
 /// How the values of a group become one.
@@ -49,40 +50,44 @@ impl Aggregate {
 
     /// # Errors
     /// [`ToolError::Argument`] for anything but a function of a column that has it.
-    pub(super) fn parse(text: &str, columns: &[Column]) -> Result<Self, ToolError> {
+    pub(super) fn parse<R>(text: &str, table: &Table<'_, R>) -> Result<Self, ToolError> {
         if text == "count" {
             return Ok(Self::count());
         }
         let wrong = |reason: String| ToolError::argument("aggregates", reason, HINT);
         let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
-        let (function, column) = parts.ok_or_else(|| wrong(format!("{text:?} is no aggregate")))?;
+        let (function, column) =
+            parts.ok_or_else(|| wrong(format!("{text:?} is not an aggregate")))?;
         let found = FUNCTIONS.iter().find(|(name, _)| *name == function.trim());
-        let (_, function) = found.ok_or_else(|| wrong(format!("there is no {function:?}")))?;
-        let at = position(columns, "aggregates", column.trim())?;
-        let kind = columns[at].kind;
+        let (_, function) = found.ok_or_else(|| wrong(format!("unknown function {function:?}")))?;
+        let at = table.position("aggregates", column.trim())?;
+        let kind = table.columns[at].kind;
         let fits = match function {
             Function::Count | Function::Distinct => true,
             Function::Min | Function::Max => kind != Kind::Flag,
             Function::Mean | Function::Sum | Function::Quantile(_) => kind == Kind::Number,
         };
         if !fits {
-            return Err(wrong(format!("{column} holds {}, which has no {text}", kind.name())));
+            return Err(wrong(format!(
+                "{column} holds {}, so {text} cannot be computed",
+                kind.name()
+            )));
         }
         let name = text.split_whitespace().collect();
         Ok(Self { name, function: *function, column: Some((at, kind)) })
     }
 
-    /// The column that it makes.
-    pub(super) fn column(&self) -> Column {
+    /// The column that it makes: its name, and what it holds.
+    pub(super) fn column(&self) -> (Cow<'static, str>, Kind) {
         let kind = match (self.function, self.column) {
             (Function::Min | Function::Max, Some((_, kind))) => kind,
             _ => Kind::Number,
         };
-        Column { name: self.name.clone().into(), kind, shown: true }
+        (self.name.clone().into(), kind)
     }
 
     /// Its value over some rows; nothing when none of them has one.
-    pub(super) fn of(&self, table: &impl Table, rows: &[usize]) -> Cell<'static> {
+    pub(super) fn of<R>(&self, table: &Table<'_, R>, rows: &[usize]) -> Cell<'static> {
         let Some((column, _)) = self.column else { return Cell::count(rows.len()) };
         let cells = rows.iter().map(|row| table.cell(*row, column));
         let mut filled = cells.filter(|cell| !matches!(cell, Cell::Nothing));

@@ -6,14 +6,14 @@ use std::cmp::Ordering;
 use eog_core::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// One value of a row. Borrowed while rows are chosen, owned in a page.
+/// One value of a row. Borrowed while rows are selected, owned in a page.
 ///
-/// As JSON: null, a truth value, a number, RFC 3339 for a time, or text. A number that is not
+/// In JSON: null, a Boolean, a number, RFC 3339 for a time, or text. A number that is not
 /// finite is null.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Cell<'a> {
-    /// Nothing is known.
+    /// No value.
     Nothing,
     /// True or false.
     Flag(bool),
@@ -78,6 +78,25 @@ impl<'a> Cell<'a> {
             Self::Text(_) => 3,
             Self::Nothing => 4,
         }
+    }
+}
+
+impl From<Option<f64>> for Cell<'_> {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Self::Nothing, Self::Number)
+    }
+}
+
+impl From<Option<Timestamp>> for Cell<'_> {
+    fn from(at: Option<Timestamp>) -> Self {
+        at.map_or(Self::Nothing, Self::Time)
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Cell<'a> {
+    /// Empty text is nothing.
+    fn from(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Nothing, Self::text)
     }
 }
 

@@ -1,16 +1,14 @@
 //! Conditions on columns.
 //!
 //! A condition is written `COLUMN OP VALUE`, such as `reason=Killing,Unhealthy`. `=` takes one or
-//! more values with commas between, in which `*` stands for any text and `?` for any character.
-
-use std::fmt;
+//! more values with commas between, in which `*` matches any text and `?` any character.
 
 use eog_core::Timestamp;
 use regex::{Regex, RegexBuilder};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Cell, Kind};
+use super::{Cell, Kind, described, texts, unexpected};
 use crate::time;
 use crate::tools::ToolError;
 
@@ -29,13 +27,13 @@ const MAX_COMPILED: usize = 1 << 20;
 /// How a condition compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `=`: equal to one of the values; `*` and `?` stand for any text and any character.
+    /// `=`: equal to one of the values; `*` matches any text, `?` any character.
     Is,
     /// `!=`: equal to none of the values.
     IsNot,
-    /// `~`: holds the text, whatever its case.
+    /// `~`: contains the text, ignoring case.
     Contains,
-    /// `!~`: does not hold the text.
+    /// `!~`: does not contain the text.
     Lacks,
     /// `=~`: a regular expression matches somewhere.
     Matches,
@@ -109,12 +107,12 @@ impl std::str::FromStr for Filter {
     fn from_str(text: &str) -> Result<Self, String> {
         let at = text.find(['=', '!', '~', '<', '>']).filter(|at| *at > 0);
         let at = at.ok_or_else(|| {
-            format!("{text:?} is no condition; write COLUMN=VALUE, or with !=, ~, !~, =~, <, <=, >, >= in place of =")
+            format!("{text:?} is not a condition; write COLUMN=VALUE, or use !=, ~, !~, =~, <, <=, > or >= instead of =")
         })?;
         let (column, rest) = text.split_at(at);
         let found = OPERATORS.iter().find_map(|(sign, op)| Some((op, rest.strip_prefix(sign)?)));
         let (operator, value) = found.ok_or_else(|| {
-            format!("{text:?} has no operator behind the column; there are =, !=, ~, !~, =~, <, <=, >, >=")
+            format!("{text:?} has no valid operator after the column; use =, !=, ~, !~, =~, <, <=, > or >=")
         })?;
         Ok(Self::new(column, *operator, value))
     }
@@ -124,7 +122,8 @@ impl std::str::FromStr for Filter {
 ///
 /// As JSON either a map, `{"reason": "Killing", "times": ">=5", "namespace": ["a", "b"]}`, or a
 /// list, `["reason=Killing", "times>=5"]`, or one such text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Filters(pub Vec<Filter>);
 
 impl Filters {
@@ -133,97 +132,66 @@ impl Filters {
     }
 }
 
-impl<'de> Deserialize<'de> for Filters {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FiltersVisitor)
+impl TryFrom<Value> for Filters {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        let filters: Result<Vec<Filter>, String> = match given {
+            Value::Null => Ok(Vec::new()),
+            Value::String(text) => text.parse().map(|filter| vec![filter]),
+            Value::Array(list) => {
+                texts(list, MAX_FILTERS, "conditions")?.iter().map(|text| text.parse()).collect()
+            }
+            Value::Object(map) if map.len() > MAX_FILTERS => {
+                Err(format!("more than {MAX_FILTERS} conditions"))
+            }
+            Value::Object(map) => map.iter().map(|(column, value)| on(column, value)).collect(),
+            other => {
+                let expected = "conditions: {\"column\": \"value\"} or [\"column=value\"]";
+                Err(unexpected(&other, expected))
+            }
+        };
+        filters.map(Self)
     }
 }
 
-struct FiltersVisitor;
-
-impl<'de> Visitor<'de> for FiltersVisitor {
-    type Value = Filters;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("conditions: {\"column\": \"value\"} or [\"column=value\"]")
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Filters, E> {
-        Ok(Filters::default())
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Filters, E> {
-        Ok(Filters(vec![text.parse().map_err(E::custom)?]))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Filters, A::Error> {
-        let mut filters = Vec::new();
-        while let Some(text) = seq.next_element::<String>()? {
-            bounded::<A::Error>(filters.len(), MAX_FILTERS, "conditions")?;
-            filters.push(text.parse().map_err(serde::de::Error::custom)?);
-        }
-        Ok(Filters(filters))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Filters, A::Error> {
-        let mut filters = Vec::new();
-        while let Some((column, value)) = map.next_entry::<String, serde_json::Value>()? {
-            bounded::<A::Error>(filters.len(), MAX_FILTERS, "conditions")?;
-            filters.push(match value {
-                serde_json::Value::String(text) => Filter::on(&column, &text),
-                serde_json::Value::Array(values) => {
-                    bounded::<A::Error>(values.len(), MAX_VALUES + 1, "values of a condition")?;
-                    let values = values.iter().map(plain).collect();
-                    Filter { column, operator: Operator::Is, values }
-                }
-                other => Filter { column, operator: Operator::Is, values: vec![plain(&other)] },
-            });
-        }
-        Ok(Filters(filters))
-    }
-}
-
-fn plain(value: &serde_json::Value) -> String {
+/// The condition that a map gives for a column.
+fn on(column: &str, value: &Value) -> Result<Filter, String> {
+    let is = |values| Filter { column: column.to_owned(), operator: Operator::Is, values };
     match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => String::new(),
+        Value::String(text) => Ok(Filter::on(column, text)),
+        Value::Array(values) if values.len() > MAX_VALUES => {
+            Err(format!("more than {MAX_VALUES} values in a condition"))
+        }
+        Value::Array(values) => Ok(is(values.iter().map(plain).collect())),
+        other => Ok(is(vec![plain(other)])),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
         other => other.to_string(),
     }
 }
 
-fn bounded<E: serde::de::Error>(count: usize, most: usize, what: &str) -> Result<(), E> {
-    if count < most { Ok(()) } else { Err(E::custom(format!("more than {most} {what}"))) }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Filters {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Filters".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "Conditions that all must hold.",
-            "anyOf": [
-                {
-                    "type": "object",
-                    "additionalProperties": {
-                        "anyOf": [
-                            { "type": ["string", "number", "boolean", "null"] },
-                            { "type": "array", "items": { "type": ["string", "number", "boolean"] } }
-                        ]
-                    }
-                },
-                { "type": "array", "items": { "type": "string" } },
-                { "type": "string" }
-            ]
-        })
-    }
-}
+described!(Filters, {
+    "description": "Conditions, all of which must hold.",
+    "anyOf": [
+        {
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [
+                    { "type": ["string", "number", "boolean", "null"] },
+                    { "type": "array", "items": { "type": ["string", "number", "boolean"] } }
+                ]
+            }
+        },
+        { "type": "array", "items": { "type": "string" } },
+        { "type": "string" }
+    ]
+});
 
 /// Text with `*` for any text and `?` for any character, compared as a whole.
 #[derive(Debug)]
@@ -268,7 +236,7 @@ fn compile(expression: &str, ignore_case: bool) -> Result<Regex, String> {
     }
     let mut builder = RegexBuilder::new(expression);
     builder.case_insensitive(ignore_case).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED);
-    builder.build().map_err(|error| format!("{expression:?} is no usable pattern: {error}"))
+    builder.build().map_err(|error| format!("{expression:?} is not a valid pattern: {error}"))
 }
 
 /// A condition that is ready to be checked against cells of one column.
@@ -316,7 +284,7 @@ impl Condition {
                     return Err(wrong(reason, ""));
                 }
                 let expression = compile(first, false)
-                    .map_err(|reason| wrong(reason, "use column~text to look for plain text"))?;
+                    .map_err(|reason| wrong(reason, "to search for plain text, use column~text"))?;
                 Ok(Self::Found { expression, negated: false })
             }
             (Operator::Contains | Operator::Lacks | Operator::Matches, kind) => {
@@ -324,7 +292,7 @@ impl Condition {
                 Err(wrong(reason, "use =, !=, <, <=, > or >="))
             }
             (_, Kind::Text) => {
-                let reason = format!("{column} holds text, which has no less and no more");
+                let reason = format!("{column} holds text, which has no order");
                 Err(wrong(reason, "use =, !=, ~, !~ or =~"))
             }
             (_, Kind::Flag) if !matches!(operator, Operator::Is | Operator::IsNot) => {

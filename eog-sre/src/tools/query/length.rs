@@ -1,12 +1,12 @@
-//! A length of time as an argument.
-
-use std::fmt;
+//! A duration as an argument.
 
 use jiff::SignedDuration;
-use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde_json::Value;
 
-/// A length of time, never negative. As JSON a text such as `"5m"`, `"90s"`, `"1h 30m"`, or a
+use super::{described, unexpected};
+
+/// A duration, never negative. As JSON, text such as `"5m"`, `"90s"`, `"1h 30m"`, or a
 /// number of seconds.
 ///
 /// ```
@@ -15,11 +15,12 @@ use serde::{Deserialize, Deserializer};
 /// assert_eq!(length.seconds(), 300.0);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Length(SignedDuration);
 
 impl Length {
-    /// A length of whole seconds.
+    /// A duration of whole seconds.
     pub const fn from_secs(seconds: u32) -> Self {
         Self(SignedDuration::from_secs(seconds as i64))
     }
@@ -38,7 +39,7 @@ impl Length {
         // A thousand years is further than any recording reaches, and safe to add to any time.
         let longest = SignedDuration::from_hours(24 * 366 * 1000);
         match duration.is_negative() || duration > longest {
-            true => Err("a length of time lies between 0 and 1000 years".to_owned()),
+            true => Err("a duration must be between 0 and 1000 years".to_owned()),
             false => Ok(Self(duration)),
         }
     }
@@ -52,66 +53,35 @@ impl std::str::FromStr for Length {
         }
         let duration = text.trim().parse::<SignedDuration>();
         Self::new(
-            duration
-                .map_err(|_| format!("{text:?} is no length of time; write 90s, 5m or 1h 30m"))?,
+            duration.map_err(|_| format!("{text:?} is not a duration; write 90s, 5m or 1h 30m"))?,
         )
     }
 }
 
 fn from_seconds(seconds: f64) -> Result<Length, String> {
     let duration = SignedDuration::try_from_secs_f64(seconds);
-    Length::new(duration.map_err(|_| format!("{seconds} is no number of seconds"))?)
+    Length::new(duration.map_err(|_| format!("{seconds} is not a valid number of seconds"))?)
 }
 
-impl<'de> Deserialize<'de> for Length {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LengthVisitor)
-    }
-}
+impl TryFrom<Value> for Length {
+    type Error = String;
 
-struct LengthVisitor;
-
-impl Visitor<'_> for LengthVisitor {
-    type Value = Length;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a length of time such as \"5m\", or a number of seconds")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Length, E> {
-        text.parse().map_err(E::custom)
-    }
-
-    fn visit_f64<E: Error>(self, seconds: f64) -> Result<Length, E> {
-        from_seconds(seconds).map_err(E::custom)
-    }
-
-    fn visit_u64<E: Error>(self, seconds: u64) -> Result<Length, E> {
-        self.visit_f64(seconds as f64)
-    }
-
-    fn visit_i64<E: Error>(self, seconds: i64) -> Result<Length, E> {
-        self.visit_f64(seconds as f64)
+    fn try_from(given: Value) -> Result<Self, String> {
+        match given {
+            Value::String(text) => text.parse(),
+            Value::Number(seconds) => from_seconds(seconds.as_f64().unwrap_or(f64::NAN)),
+            other => {
+                let expected = "a duration such as \"5m\", or a number of seconds";
+                Err(unexpected(&other, expected))
+            }
+        }
     }
 }
 
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Length {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Length".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "A length of time: a text such as 5m or 1h 30m, or seconds.",
-            "type": ["string", "number"]
-        })
-    }
-}
+described!(Length, {
+    "description": "A duration: text such as 5m or 1h 30m, or a number of seconds.",
+    "type": ["string", "number"]
+});
 
 #[cfg(test)]
 mod tests {

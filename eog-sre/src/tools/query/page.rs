@@ -13,7 +13,7 @@ pub const DEFAULT_LIMIT: usize = 50;
 /// Most rows of a page.
 pub const MAX_LIMIT: usize = 1000;
 
-/// One row: values under the names of their columns, in order.
+/// One row: values by column name, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     columns: Arc<[String]>,
@@ -55,25 +55,25 @@ impl schemars::JsonSchema for Row {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "object",
-            "description": "One row: values under the names of their columns.",
+            "description": "One row: values by column name.",
             "additionalProperties": { "type": ["null", "boolean", "number", "string"] }
         })
     }
 }
 
-/// One page of rows, and what it does not hold.
+/// One page of rows, and what it leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page<R = Row> {
     /// The rows.
     pub rows: Vec<R>,
-    /// How many rows there are on all pages.
+    /// Number of rows on all pages.
     pub total: usize,
-    /// How many rows come before this page.
+    /// Number of rows before this page.
     pub offset: usize,
-    /// The most rows that the page can hold.
+    /// Maximum number of rows on the page.
     pub limit: usize,
-    /// What further pages hold and how to get them; absent when there is nothing more.
+    /// What is on further pages and how to get it; absent when there is nothing more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
 }
@@ -81,8 +81,7 @@ pub struct Page<R = Row> {
 impl<R> Page<R> {
     /// Cuts one page out of rows. A limit of 0 is the largest one.
     pub(crate) fn cut<T>(
-        rows: impl Iterator<Item = T>,
-        total: usize,
+        rows: impl ExactSizeIterator<Item = T>,
         offset: usize,
         limit: Option<usize>,
         row: impl FnMut(T) -> R,
@@ -92,15 +91,16 @@ impl<R> Page<R> {
             Some(0) => MAX_LIMIT,
             Some(limit) => limit.min(MAX_LIMIT),
         };
+        let total = rows.len();
         let rows: Vec<R> = rows.skip(offset).take(limit).map(row).collect();
         let next = offset.saturating_add(rows.len());
         let left_out = match (rows.is_empty(), total.saturating_sub(next)) {
             (true, _) if offset > 0 && total > 0 => {
-                Some(format!("the offset is behind the last of {total} rows"))
+                Some(format!("the offset is beyond the last of {total} rows"))
             }
             (_, 0) | (true, _) => None,
-            (false, 1) => Some(format!("1 more row: ask again with offset {next}")),
-            (false, more) => Some(format!("{more} more rows: ask again with offset {next}")),
+            (false, 1) => Some(format!("1 more row; continue with offset {next}")),
+            (false, more) => Some(format!("{more} more rows; continue with offset {next}")),
         };
         Self { rows, total, offset, limit, left_out }
     }

@@ -1,12 +1,11 @@
 //! Time as an argument: from when, until when.
 
-use std::fmt;
-
 use eog_core::{Timestamp, Window};
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::filter::parse_time;
+use super::{described, unexpected};
 
 /// A half-open range `[start, end)` of which either end may be missing.
 ///
@@ -19,7 +18,8 @@ use super::filter::parse_time;
 /// assert!(range.contains("2026-01-01T10:00:00Z".parse().unwrap()));
 /// # Ok::<(), String>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct TimeRange {
     /// The first instant.
     pub start: Option<Timestamp>,
@@ -58,7 +58,7 @@ impl std::str::FromStr for TimeRange {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let (start, end) = text.split_once('/').ok_or_else(|| {
-            format!("{text:?} is no window; write START/END, such as 2026-01-01T10:00:00Z/2026-01-01T11:00:00Z; one of them may be missing")
+            format!("{text:?} is not a window; write START/END, such as 2026-01-01T10:00:00Z/2026-01-01T11:00:00Z; either may be left out")
         })?;
         let instant = |text: &str| match text.trim() {
             "" => Ok(None),
@@ -68,64 +68,67 @@ impl std::str::FromStr for TimeRange {
     }
 }
 
-impl<'de> Deserialize<'de> for TimeRange {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(RangeVisitor)
-    }
+/// The ends of a window as a map gives them.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Ends {
+    start: Option<String>,
+    end: Option<String>,
 }
 
-struct RangeVisitor;
+impl TryFrom<Value> for TimeRange {
+    type Error = String;
 
-impl<'de> Visitor<'de> for RangeVisitor {
-    type Value = TimeRange;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a window: {\"start\": TIME, \"end\": TIME} or \"START/END\"")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<TimeRange, E> {
-        text.parse().map_err(E::custom)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TimeRange, A::Error> {
-        use serde::de::Error;
-        let mut range = TimeRange::default();
-        while let Some((name, value)) = map.next_entry::<String, Option<String>>()? {
-            let at = value.as_deref().map(parse_time).transpose().map_err(Error::custom)?;
-            match name.as_str() {
-                "start" => range.start = at,
-                "end" => range.end = at,
-                other => return Err(Error::unknown_field(other, &["start", "end"])),
+    fn try_from(given: Value) -> Result<Self, String> {
+        match given {
+            Value::String(text) => text.parse(),
+            map @ Value::Object(_) => {
+                let ends: Ends = serde_json::from_value(map).map_err(|error| error.to_string())?;
+                let instant = |text: Option<String>| text.as_deref().map(parse_time).transpose();
+                Self { start: instant(ends.start)?, end: instant(ends.end)? }.checked()
+            }
+            other => {
+                let expected = "a window: {\"start\": TIME, \"end\": TIME} or \"START/END\"";
+                Err(unexpected(&other, expected))
             }
         }
-        range.checked().map_err(Error::custom)
     }
 }
 
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for TimeRange {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "TimeRange".into()
-    }
+described!(TimeRange, {
+    "description": "A period that includes its start but not its end; either may be missing. Times are RFC 3339.",
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "start": { "type": ["string", "null"], "format": "date-time" },
+                "end": { "type": ["string", "null"], "format": "date-time" }
+            },
+            "additionalProperties": false
+        },
+        { "type": "string", "pattern": "/" }
+    ]
+});
 
-    fn inline_schema() -> bool {
-        true
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "A half-open window; either end may be missing. Times are RFC 3339.",
-            "anyOf": [
-                {
-                    "type": "object",
-                    "properties": {
-                        "start": { "type": ["string", "null"], "format": "date-time" },
-                        "end": { "type": ["string", "null"], "format": "date-time" }
-                    },
-                    "additionalProperties": false
-                },
-                { "type": "string", "pattern": "/" }
-            ]
-        })
+    #[test]
+    fn a_window_holds_its_start_and_not_its_end() {
+        let cases = [
+            (
+                r#"{"start": "1970-01-01T00:00:01Z", "end": "1970-01-01T00:00:03Z"}"#,
+                [1, 2].as_slice(),
+            ),
+            (r#""1970-01-01T00:00:04Z/""#, &[4]),
+            (r#""/1970-01-01 00:00:01""#, &[0]),
+            (r#"{}"#, &[0, 1, 2, 3, 4]),
+        ];
+        for (given, expected) in cases {
+            let range: TimeRange = serde_json::from_str(given).unwrap();
+            let inside = |second: &i64| range.contains(Timestamp::from_second(*second).unwrap());
+            assert_eq!((0..5).filter(inside).collect::<Vec<_>>(), expected, "{given}");
+        }
     }
 }

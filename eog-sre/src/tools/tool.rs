@@ -1,54 +1,77 @@
-//! Which tools there are.
+//! What a tool is, and how it is called from JSON.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{
-    AlertAnalysis, AlertSummary, BuildTopology, EventAnalysis, GetContextContract, GetK8Spec,
-    SpecChangeAnalysis, ToolError, Toolbox, TopologyAnalysis,
-};
-use super::{GetMetricAnomalies, GetTraceErrorTree, LogAnalysis, MetricAnalysis};
+use super::{ToolError, Toolbox};
 
-/// Arguments that know their tool.
+/// A query of a snapshot: arguments, and how they are answered.
 ///
-/// With the feature `schema` they and the answer also describe themselves as a JSON Schema.
-pub(crate) trait Tool: DeserializeOwned + Described {
-    /// The name under which the tool is called.
+/// With the feature `schema`, arguments and answer also have a JSON Schema.
+pub trait Tool: DeserializeOwned + Described {
+    /// The name by which the tool is called.
     const NAME: &'static str;
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     const SUMMARY: &'static str;
-    /// When to use it, what it gives, and what it leaves out.
+    /// When to use it, what it returns, and what it leaves out.
     const DESCRIPTION: &'static str;
-    /// Arguments as an example, in JSON.
+    /// Example arguments, each a JSON object.
     const EXAMPLES: &'static [&'static str];
+    /// The answer.
     type Answer: Serialize + Described;
 
+    /// Answers the query.
+    ///
     /// # Errors
-    /// [`ToolError`] when an argument cannot be used.
+    /// [`ToolError::Argument`] when an argument cannot be used.
     fn run(&self, toolbox: &Toolbox) -> Result<Self::Answer, ToolError>;
 }
 
-#[cfg(feature = "schema")]
-pub(crate) use schemars::JsonSchema as Described;
+impl Toolbox {
+    /// Answers a query with typed arguments.
+    ///
+    /// # Errors
+    /// [`ToolError::Argument`] when an argument cannot be used.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use eog_sre::{ReadOptions, Snapshot};
+    /// use eog_sre::tools::{EventAnalysis, Query, TableQuery, Toolbox};
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("alerts"))?;
+    /// # std::fs::write(directory.path().join("alerts/alerts_at_1.json"), "[]")?;
+    /// # let snapshot = Snapshot::open(directory.path(), &ReadOptions::default())?;
+    /// # let toolbox = Toolbox::new(Arc::new(snapshot));
+    /// let events = TableQuery::of(EventAnalysis {}, Query { limit: Some(5), ..Query::default() });
+    /// assert_eq!(toolbox.ask(&events)?.total, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ask<T: Tool>(&self, question: &T) -> Result<T::Answer, ToolError> {
+        question.run(self)
+    }
+}
 
-/// Without the feature `schema` every type will do.
+#[cfg(feature = "schema")]
+pub use schemars::JsonSchema as Described;
+
+/// What describes itself as a JSON Schema; without the feature `schema` every type will do.
 #[cfg(not(feature = "schema"))]
-pub(crate) trait Described {}
+pub trait Described {}
 
 #[cfg(not(feature = "schema"))]
 impl<T> Described for T {}
 
-/// One tool: its name, what it is for, and the arguments that it takes.
+/// One tool: its name, its purpose, and its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolInfo {
-    /// The name under which it is called.
+    /// The name by which it is called.
     pub name: &'static str,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub summary: &'static str,
-    /// When to use it, what it gives, and what it leaves out.
+    /// When to use it, what it returns, and what it leaves out.
     pub description: &'static str,
-    /// Arguments as examples, each a JSON object.
+    /// Example arguments, each a JSON object.
     pub examples: &'static [&'static str],
     #[cfg(feature = "schema")]
     schema: fn() -> Value,
@@ -59,7 +82,7 @@ pub struct ToolInfo {
 }
 
 impl ToolInfo {
-    const fn of<T: Tool>() -> Self {
+    pub(super) const fn of<T: Tool>() -> Self {
         Self {
             name: T::NAME,
             summary: T::SUMMARY,
@@ -105,29 +128,4 @@ fn answer<T: Tool>(toolbox: &Toolbox, arguments: Value) -> Result<T::Answer, Too
 #[expect(clippy::needless_pass_by_value, reason = "it stands where map_err wants a function")]
 fn cannot_write<T: Tool>(error: serde_json::Error) -> ToolError {
     ToolError::Answer { tool: T::NAME.to_owned(), reason: error.to_string() }
-}
-
-/// Every tool, in the order in which an investigation would use them.
-static TOOLS: &[ToolInfo] = &[
-    ToolInfo::of::<GetContextContract>(),
-    ToolInfo::of::<AlertSummary>(),
-    ToolInfo::of::<AlertAnalysis>(),
-    ToolInfo::of::<EventAnalysis>(),
-    ToolInfo::of::<GetTraceErrorTree>(),
-    ToolInfo::of::<GetMetricAnomalies>(),
-    ToolInfo::of::<MetricAnalysis>(),
-    ToolInfo::of::<LogAnalysis>(),
-    ToolInfo::of::<SpecChangeAnalysis>(),
-    ToolInfo::of::<GetK8Spec>(),
-    ToolInfo::of::<BuildTopology>(),
-    ToolInfo::of::<TopologyAnalysis>(),
-];
-
-/// Every tool, in the order in which an investigation would use them.
-///
-/// ```
-/// assert!(eog_sre::tools::tools().iter().any(|tool| tool.name == "event_analysis"));
-/// ```
-pub fn tools() -> &'static [ToolInfo] {
-    TOOLS
 }
