@@ -20,7 +20,6 @@ pub use checkpoint::{CheckpointError, MAX_CHECKPOINT_BYTES, read_checkpoint, wri
 use checkpointing::Pace;
 pub use error::JournalError;
 use file::DiskFile;
-pub(crate) use file::sync_folder;
 pub use frame::MAX_ENTRY_BYTES;
 pub use medium::Medium;
 

@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod command;
+/// For the crates of this workspace.
+#[doc(hidden)]
+pub mod durable;
 mod engine;
 mod events;
 mod handle;

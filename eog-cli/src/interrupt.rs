@@ -1,6 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP: heard from the first time that anybody asks for them until the
 //! program ends, so that none is lost between two stages of a run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 
 use indicatif::ProgressBar;
@@ -12,6 +13,8 @@ use crate::error::Exit;
 static WANTED: OnceLock<watch::Sender<bool>> = OnceLock::new();
 /// What is on the terminal while nobody waits for a signal, and nothing can be lost by ending.
 static IDLE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+/// Whether a second signal ends the program at once.
+static SECOND_ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Resolves when the person or the system wants the program to end; at once if that was so before.
 ///
@@ -24,6 +27,11 @@ pub(crate) fn interrupted() -> impl Future<Output = ()> + Send + 'static {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// From now on a second signal ends the program at once, with every process that it started.
+pub(crate) fn end_at_once_on_second() {
+    SECOND_ENDS.store(true, Ordering::Relaxed);
 }
 
 /// Until this is dropped, a signal ends the program at once, with the progress cleared.
@@ -73,7 +81,11 @@ fn listen(wanted: &watch::Sender<bool>, ready: &mpsc::Sender<()>) {
         let _ = ready.send(());
         loop {
             signals.next().await;
-            wanted.send_replace(true);
+            if wanted.send_replace(true) && SECOND_ENDS.load(Ordering::Relaxed) {
+                // Without a word: whoever reads standard error may be what is waited for.
+                eog::processes::end_all();
+                std::process::exit(Exit::Interrupted as i32);
+            }
             if let Some(bar) = idle().take() {
                 bar.finish_and_clear();
                 eprintln!("eog: interrupted before the investigation began");

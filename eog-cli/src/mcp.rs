@@ -12,7 +12,7 @@ use eog_report::clean::clean_line;
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
-use crate::interrupt::interrupted;
+use crate::interrupt::{end_at_once_on_second, interrupted};
 use crate::judge::Judge;
 use judged::{InWords, Judged};
 
@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
         .enable_all()
         .build()
         .map_err(CliError::Runtime)?;
+    end_at_once_on_second();
     let served = runtime.block_on(async {
         match http {
             None => server.stdio(interrupted()).await,
@@ -47,6 +48,8 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
         }
     });
     runtime.shutdown_timeout(LAST);
+    // What threads that did not end in time have started.
+    eog::processes::end_all();
     served?;
     Ok(Exit::Diagnosed)
 }

@@ -9,6 +9,7 @@
 //!   source of an investigation. The format is described in `docs/bundle.md`.
 //! - [`EvidencePolicy`]: documented rules that judge one packet, `docs/evidence-policy.md`.
 
+mod alarms;
 mod alerts;
 mod attribution;
 mod bundle;
@@ -25,10 +26,15 @@ mod series;
 mod shift;
 mod signs;
 mod spans;
+mod spread;
 mod start;
 mod stats;
+mod steps;
 mod template;
 mod text;
+mod ways;
+#[cfg(test)]
+mod worlds;
 
 pub use alerts::alert_findings;
 pub use bundle::{

@@ -1,8 +1,12 @@
 //! Whether a change speaks of an entity: whole words of names, never parts of words.
 
+use std::collections::{BTreeSet, HashMap};
+
 use eog_core::{ChangeDetail, EntityId};
 
+use crate::steps::took;
 use crate::text::words;
+use crate::ways::Number;
 
 /// Words that say nothing about one component. A name made of such words alone never matches.
 const COMMON: &str = "\
@@ -11,7 +15,7 @@ const COMMON: &str = "\
     fail failure false feature file flag flags for from global host http https image info \
     job key latency limit limits list log main max memory metadata metrics min mode name \
     namespace network new node none not null off old pod pool port prod production replicas \
-    request requests resources rule rules secret server service set size spec state status \
+    request requests resource rule rules secret server service set size spec state status \
     storage string svc system tag template test text the time timeout token true type \
     unreachable url user users value values variant variants version volume web with";
 
@@ -21,27 +25,105 @@ const KIND_WORDS: &[&str] = &["service", "svc"];
 /// Shortest word that can be a match, in letters.
 const MIN_WORD: usize = 3;
 
-/// The words of everything a change says: its path, its old and its new value.
-pub(crate) struct SpokenWords(Vec<Vec<String>>);
+/// The names of all entities, split into words once.
+///
+/// A name is the words of an entity's last segment, without a trailing kind word. All names make
+/// one tree with a word on each edge, so that a text is read once, however many names there are.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// Words by number. Look-ups alone, as in `onward`.
+    words: HashMap<String, u32>,
+    /// From a place in the tree by a word to the next place; the root is 0.
+    onward: HashMap<(u32, u32), u32>,
+    /// For each place how many words the name has that ends there; zero where none ends.
+    lengths: Vec<usize>,
+    /// For each entity the place where its name ends; none when it says nothing.
+    ends: Vec<Option<u32>>,
+}
 
-impl SpokenWords {
-    pub(crate) fn of(change: &ChangeDetail) -> Self {
-        let texts = [Some(&change.path), change.old.as_ref(), change.new.as_ref()];
-        Self(texts.into_iter().flatten().map(|text| words(text)).collect())
+impl Names {
+    /// Splits the names of entities, given by number.
+    pub(crate) fn new(entities: &[EntityId]) -> Self {
+        let common: BTreeSet<&str> = COMMON.split(' ').collect();
+        let mut names = Self { lengths: vec![0], ..Self::default() };
+        for entity in entities {
+            took(1);
+            let name = Some(entity_words(entity)).filter(|name| is_telling(name, &common));
+            let end = name.map(|name| names.add(name));
+            names.ends.push(end);
+        }
+        names
     }
 
-    /// How many words of the entity's last name segment are spoken, in order and side by side;
-    /// zero when the change does not speak of the entity.
-    pub(crate) fn naming(&self, entity: &EntityId) -> usize {
-        let name = entity_words(entity);
-        let telling = name.iter().any(|word| word.len() >= MIN_WORD && !is_common(word));
-        let spoken = |text: &Vec<String>| text.windows(name.len().max(1)).any(|at| at == name);
-        if telling && self.0.iter().any(spoken) { name.len() } else { 0 }
+    fn add(&mut self, name: Vec<String>) -> u32 {
+        let (mut place, length) = (0, name.len());
+        for word in name {
+            let new = self.words.len() as u32;
+            let word = *self.words.entry(word).or_insert(new);
+            let new = self.lengths.len() as u32;
+            place = *self.onward.entry((place, word)).or_insert(new);
+            if place == new {
+                self.lengths.push(0);
+            }
+        }
+        if let Some(slot) = self.lengths.get_mut(place as usize) {
+            *slot = length;
+        }
+        place
+    }
+
+    /// The names that a change speaks of: their words stand in order and side by side in its path,
+    /// its old or its new value.
+    pub(crate) fn spoken(&self, change: &ChangeDetail) -> Spoken<'_> {
+        let mut places = BTreeSet::new();
+        let mut most = 0;
+        for text in [Some(&change.path), change.old.as_ref(), change.new.as_ref()] {
+            let text = text.map(|text| words(text)).unwrap_or_default();
+            let text: Vec<Option<u32>> =
+                text.iter().map(|word| self.words.get(word).copied()).collect();
+            for start in 0..text.len() {
+                let mut place = 0;
+                for word in text.iter().skip(start).map_while(|word| *word) {
+                    let Some(next) = self.onward.get(&(place, word)) else { break };
+                    place = *next;
+                    if self.length(place) > 0 {
+                        places.insert(place);
+                        most = most.max(self.length(place));
+                    }
+                }
+            }
+        }
+        Spoken { names: self, places, most }
+    }
+
+    fn length(&self, place: u32) -> usize {
+        self.lengths.get(place as usize).copied().unwrap_or(0)
     }
 }
 
-fn is_common(word: &str) -> bool {
-    COMMON.split(' ').any(|common| common == word) || word.bytes().all(|byte| byte.is_ascii_digit())
+/// The names that one change speaks of.
+pub(crate) struct Spoken<'a> {
+    names: &'a Names,
+    /// Where they end.
+    places: BTreeSet<u32>,
+    /// The words of the longest; zero when there is none.
+    pub(crate) most: usize,
+}
+
+impl Spoken<'_> {
+    /// How many words an entity's name has, if it is spoken of; else zero.
+    pub(crate) fn naming(&self, entity: Number) -> usize {
+        let end = self.names.ends.get(entity as usize).copied().flatten();
+        let spoken = end.filter(|place| self.places.contains(place));
+        spoken.map_or(0, |place| self.names.length(place))
+    }
+}
+
+fn is_telling(name: &[String], common: &BTreeSet<&str>) -> bool {
+    name.iter().any(|word| {
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        word.len() >= MIN_WORD && !is_number && !common.contains(word.as_str())
+    })
 }
 
 /// The words of the last segment of an entity's name, without a trailing kind word.
@@ -54,9 +136,31 @@ fn entity_words(entity: &EntityId) -> Vec<String> {
     name
 }
 
+/// The definition, for tests to compare with: each name is looked for in each text.
+#[cfg(test)]
+pub(crate) mod reference {
+    use super::*;
+
+    /// How many words an entity's name has, if a change speaks of it; else zero.
+    pub(crate) fn naming(change: &ChangeDetail, entity: &EntityId) -> usize {
+        let name = entity_words(entity);
+        let texts = [Some(&change.path), change.old.as_ref(), change.new.as_ref()];
+        let is_spoken = texts
+            .into_iter()
+            .flatten()
+            .any(|text| words(text).windows(name.len().max(1)).any(|words| words == name));
+        let is_telling = is_telling(&name, &COMMON.split(' ').collect());
+        if is_telling && is_spoken { name.len() } else { 0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn naming(change: &ChangeDetail, entity: &EntityId) -> usize {
+        Names::new(std::slice::from_ref(entity)).spoken(change).naming(0)
+    }
 
     #[test]
     fn a_change_names_an_entity_by_whole_telling_words() {
@@ -73,7 +177,7 @@ mod tests {
         for (path, entity, expected) in cases {
             let change = ChangeDetail { path: path.into(), old: None, new: None };
             let entity = EntityId::new(entity).unwrap();
-            assert_eq!(SpokenWords::of(&change).naming(&entity), expected, "{path} {entity}");
+            assert_eq!(naming(&change, &entity), expected, "{path} {entity}");
         }
     }
 
@@ -85,7 +189,25 @@ mod tests {
             new: Some("http://mailer:80".into()),
         };
         for name in ["search", "mailer"] {
-            assert_eq!(SpokenWords::of(&change).naming(&EntityId::new(name).unwrap()), 1);
+            assert_eq!(naming(&change, &EntityId::new(name).unwrap()), 1);
+        }
+    }
+
+    #[test]
+    fn names_that_begin_alike_are_told_apart() {
+        let entities = ["a/order", "order-history", "b/order", "order-history-web", "pay"];
+        let entities = entities.map(|name| EntityId::new(name).unwrap());
+        let names = Names::new(&entities);
+        for (path, expected, most) in [
+            ("order", [1, 0, 1, 0, 0], 1),
+            ("orderHistory", [1, 2, 1, 0, 0], 2),
+            ("x.order.history.web.pay", [1, 2, 1, 3, 1], 3),
+            ("history.web", [0; 5], 0),
+        ] {
+            let change = ChangeDetail { path: path.into(), old: None, new: None };
+            let spoken = names.spoken(&change);
+            assert_eq!([0, 1, 2, 3, 4].map(|entity| spoken.naming(entity)), expected, "{path}");
+            assert_eq!(spoken.most, most, "{path}");
         }
     }
 }

@@ -74,10 +74,6 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn new(topology: &Topology, start: &EntityId, travel: Travel) -> Self {
-        Self::search(topology, start, travel, None)
-    }
-
     /// Breadth first, neighbours by name, until `target` is found if there is one.
     fn search(
         topology: &Topology,
@@ -122,11 +118,6 @@ impl Reach {
         }
         path.reverse();
         Some(path)
-    }
-
-    /// Every reached entity except the start, by name.
-    pub(crate) fn reached(&self) -> impl Iterator<Item = &EntityId> {
-        self.steps.keys()
     }
 }
 

@@ -4,4 +4,5 @@
 //! - [`server`]: investigations and the tools over snapshots, offered to agents.
 
 pub mod client;
+mod lines;
 pub mod server;

@@ -1,11 +1,11 @@
 //! Checkpoint files: a state beside a journal, from which to go on without reading all of it.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::file::sync_folder;
 use super::with_ending;
+use crate::durable::{RealDisk, replace};
 
 /// The largest payload of a checkpoint, in bytes: 1 GiB.
 pub const MAX_CHECKPOINT_BYTES: u64 = 1 << 30;
@@ -79,11 +79,8 @@ fn write(path: PathBuf, payload: &[u8], most: u64) -> Result<(), CheckpointError
         return Err(CheckpointError::TooLarge { path, bytes });
     }
     let temporary = with_ending(&path, ".tmp");
-    replace(&path, &temporary, payload).map_err(|source| {
-        // It would be replaced next time; until then it only takes room.
-        let _ = fs::remove_file(&temporary);
-        CheckpointError::NotWritten { path, source }
-    })
+    replace(&RealDisk, &path, &temporary, &[&header(payload), payload])
+        .map_err(|source| CheckpointError::NotWritten { path, source })
 }
 
 fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
@@ -97,24 +94,6 @@ fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut payload = Vec::new();
     file.take(most).read_to_end(&mut payload).ok()?;
     (found == header(&payload)).then_some(payload)
-}
-
-fn replace(path: &Path, temporary: &Path, payload: &[u8]) -> io::Result<()> {
-    write_new(temporary, payload)?;
-    fs::rename(temporary, path)?;
-    // The folder of a bare file name is named by its absolute path alone.
-    sync_folder(&std::path::absolute(path)?)
-}
-
-fn write_new(path: &Path, payload: &[u8]) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = File::options().write(true).create_new(true).open(path)?;
-    file.write_all(&header(payload))?;
-    file.write_all(payload)?;
-    file.sync_all()
 }
 
 /// What stands before the payload: what it is, its version and the BLAKE3 digest of the payload.

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::Medium;
+use crate::durable::{RealDisk, sync_name};
 
 /// An open file and the path that it had then.
 #[derive(Debug)]
@@ -125,7 +126,7 @@ impl Medium for DiskFile {
 
     fn sync_all(&mut self) -> io::Result<()> {
         self.file.sync_all()?;
-        sync_folder(&self.path)
+        sync_name(&RealDisk, &self.path)
     }
 
     #[cfg(unix)]
@@ -148,16 +149,4 @@ impl Medium for DiskFile {
 /// The path, whatever the working directory becomes later.
 fn absolute(path: &Path) -> Result<PathBuf, FileError> {
     std::path::absolute(path).map_err(|source| FileError::system(path, "open", source))
-}
-
-/// Writes the folder that names the file, without which a new file may be gone after a crash.
-#[cfg(unix)]
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-}
-
-/// Elsewhere folders cannot be opened, and the file system looks after them.
-#[cfg(not(unix))]
-pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
-    Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MemoryError;
 use super::record::Question;
-use crate::journal::sync_folder;
+use crate::durable::{RealDisk, create_folders, publish, sync_name};
 
 /// The most bytes of one file that are read or written.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -39,9 +39,7 @@ impl Store {
         if fs::metadata(&path).is_ok_and(|found| !found.is_dir()) {
             return Err(MemoryError::NotAFolder { path: folder.to_owned() });
         }
-        fs::create_dir_all(&path)
-            .and_then(|()| sync_folder(&path))
-            .map_err(|source| unusable("create", source))?;
+        create_folders(&RealDisk, &path).map_err(|source| unusable("create", source))?;
         let (probe, _) = temporary_in(&path).map_err(|source| unusable("write", source))?;
         fs::remove_file(probe).map_err(|source| unusable("write", source))?;
         Ok(Self { folder: path })
@@ -78,12 +76,11 @@ impl Store {
         let (temporary, mut file) = temporary_in(folder)?;
         let stored = file
             .write_all(bytes)
-            .and_then(|()| file.sync_all())
-            .and_then(|()| fs::rename(&temporary, path))
+            .and_then(|()| publish(&RealDisk, &file, &temporary, path))
             // The names as well, up to the memory itself: who made a folder may have died since.
             .and_then(|()| {
-                let mut names = path.ancestors().take_while(|name| *name != self.folder);
-                names.try_for_each(sync_folder)
+                let mut names = path.ancestors().skip(1).take_while(|name| *name != self.folder);
+                names.try_for_each(|name| sync_name(&RealDisk, name))
             });
         if stored.is_err() {
             let _ = fs::remove_file(&temporary);

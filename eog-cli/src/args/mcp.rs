@@ -18,17 +18,26 @@ pub(crate) struct Mcp {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Offer investigations and the tools over snapshots to agents.
+    /// Offer investigations and the snapshot tools to agents over MCP.
     ///
-    /// Without --http one client is served on standard input and output, which is how clients start
-    /// a server. docs/mcp.md has the configuration of the common ones, ready to paste.
+    /// Without --http the server talks to one client over standard input and output, which is how
+    /// clients start a server. docs/mcp.md has configurations for common clients, ready to paste.
+    ///
+    /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
+    /// are interrupted, and `resume` continues them. A second signal ends it at once.
     Serve(Box<Serve>),
 }
 
 const SERVE_HELP: &str = "\
+Exit codes:
+  0    the client disconnected, or a signal ended the server
+  2    wrong command line, or the server cannot start with these options
+  4    a file that an option names cannot be used
+  130  a second signal ended the server at once
+
 Environment:
-  EOG_MCP_TOKEN  the token that clients must send, if --token-file names none: 16 to 1024
-                 letters, digits and signs of ASCII
+  EOG_MCP_TOKEN  the token that clients must send, unless --token-file is given: 16 to 1024
+                 printable ASCII characters without spaces
 
 Examples:
   eog mcp serve --root ~/incidents --state ~/.local/state/eog
@@ -39,17 +48,17 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_HELP)]
 pub(crate) struct Serve {
-    /// Folder below which clients may name incidents. May be given several times. Nothing outside
-    /// can be read, by links neither.
+    /// Folder whose incidents clients may read. May be given several times. Nothing outside these
+    /// folders can be read, not even through links.
     #[arg(long = "root", value_name = "DIR", required = true)]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Folder in which investigations are stored, each with its journal, ledger and report. Made if
-    /// absent. Must not lie below a --root.
+    /// Folder to store investigations in, each with its journal, ledger and report. Created if
+    /// missing. Must be outside every --root.
     #[arg(long, value_name = "DIR")]
     pub(crate) state: PathBuf,
 
-    /// Application architecture (JSON) for all snapshots, unless a call names another.
+    /// Application architecture (JSON) for all snapshots, unless a call names a different one.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
 
@@ -68,52 +77,54 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) calls: Calls,
 
-    /// Most investigations that stay in --state. When one more begins, the oldest that does not run is
-    /// removed with its journal, whether it finished or was interrupted.
+    /// Maximum number of investigations kept in --state. When one more begins, the oldest that is not
+    /// running is deleted with its journal, whether it finished or was interrupted.
     #[arg(long, value_name = "N", default_value = "1000")]
     pub(crate) keep: NonZeroUsize,
 
-    /// Most memory for folders that were read, such as 1G, by the size of their files. Those that
-    /// were not used for longest make room.
+    /// Maximum size of the folders kept in memory, such as 1G, by the size of their files. The least
+    /// recently used are dropped first.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
     pub(crate) max_loaded: u64,
 
-    /// Most investigations at once: as many as there are cores if absent.
+    /// Maximum number of investigations that run at once. Default: the number of cores.
     #[arg(long, value_name = "N")]
     pub(crate) max_running: Option<NonZeroUsize>,
 
-    /// Most investigations that wait for their turn; more are refused.
+    /// Maximum number of investigations that wait for their turn; further ones are refused.
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub(crate) max_waiting: usize,
 
-    /// Longest time for one investigation, in seconds. What was found by then is the result.
+    /// Maximum time for one investigation, in seconds. What was found by then is the result.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = parse_seconds)]
     pub(crate) max_time: Duration,
 
     /// Serve HTTP at this address instead of standard input and output. The endpoint is /mcp. An
-    /// address that other machines can reach needs a token and --allow-host.
+    /// address that other machines can reach requires a token and --allow-host.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) http: Option<SocketAddr>,
 
     /// File with the token that clients must send as `Authorization: Bearer TOKEN`: 16 to 1024
-    /// letters, digits and signs of ASCII, without spaces.
+    /// printable ASCII characters without spaces.
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
 
-    /// Name by which clients call the server, beside localhost. May be given several times.
+    /// Host name by which clients call the server, in addition to localhost. May be given several
+    /// times.
     #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
     pub(crate) hosts: Vec<String>,
 
-    /// Web page that may call, such as https://inspector.example.org. May be given several times.
+    /// Origin of a web page that may call the server, such as https://inspector.example.org. May be
+    /// given several times.
     #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
     pub(crate) origins: Vec<String>,
 
-    /// Longest body of a request.
+    /// Maximum size of a request body.
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = parse_size, requires = "http")]
     pub(crate) max_body: u64,
 
-    /// How long a client whose connection broke in a call may take to come back, in seconds. Then
-    /// its calls are cancelled.
+    /// How long a client whose connection broke during a call may take to reconnect, in seconds.
+    /// After that its calls are cancelled.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds,
           requires = "http")]
     pub(crate) grace: Duration,

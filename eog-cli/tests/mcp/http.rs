@@ -81,7 +81,7 @@ fn strangers_are_refused_with_what_to_do() {
         &format!("{host}Authorization: Bearer wrong-token-wrong\r\n"),
         &hello,
         401,
-        "not that of this server",
+        "the token is wrong",
     );
     refused(&format!("Host: evil.example.org\r\n{token}"), &hello, 403, "--allow-host");
     refused(
@@ -90,7 +90,7 @@ fn strangers_are_refused_with_what_to_do() {
         403,
         "--allow-origin",
     );
-    refused(&format!("{host}{token}"), &"x".repeat(5000), 413, "longer than the 2000 bytes");
+    refused(&format!("{host}{token}"), &"x".repeat(5000), 413, "longer than 2000 bytes");
     refused(&format!("{host}{token}"), "this is no JSON", 400, "send one JSON-RPC object");
     let (status, answer) =
         raw(&server, &format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
@@ -125,9 +125,9 @@ fn an_open_address_needs_a_token_and_a_name() {
         String::from_utf8(output.stderr).unwrap()
     };
     let both = refused(&[], None);
-    assert!(both.contains("clients need a token") && both.contains("--allow-host"), "{both}");
+    assert!(both.contains("set a token") && both.contains("--allow-host"), "{both}");
     let one = refused(&[], Some(TOKEN));
-    assert!(one.contains("--allow-host") && !one.contains("a token"), "{one}");
+    assert!(one.contains("--allow-host") && !one.contains("set a token"), "{one}");
     let one = refused(&["--allow-host", "x"], None);
     assert!(one.contains("at least 16 characters") && !one.contains("--allow-host"), "{one}");
     assert!(refused(&["--allow-host", "x"], Some("short")).contains("fewer than 16 characters"));

@@ -7,4 +7,6 @@ mod http;
 mod interop;
 mod schemas;
 mod stdio;
+#[cfg(unix)]
+mod stopping;
 mod support;

@@ -17,14 +17,16 @@ mod notes;
 #[cfg(test)]
 mod tests;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use eog_core::{Anomaly, Direction, EntityId, Finding, Signal, Timestamp, Topology};
+use eog_core::{Anomaly, EntityId, Finding, Signal, Timestamp};
 
 use crate::events::EventRecord;
-use crate::paths::MAX_PATH_HOPS;
+use crate::paths::{MAX_PATH_HOPS, Travel};
 use crate::series::{Periods, Series};
+use crate::ways::{Number, Ways};
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
 
@@ -139,7 +141,7 @@ impl Books {
 
 /// Attribution within one incident.
 pub(crate) struct Attribution<'a> {
-    pub(crate) topology: &'a Topology,
+    pub(crate) ways: &'a Ways,
     pub(crate) anomalies: &'a [Anomaly],
     pub(crate) periods: Periods,
     pub(crate) asked: &'a Asked,
@@ -175,22 +177,22 @@ impl Attribution<'_> {
         let shown = own.total() > 0.0 && (own.stands_out() || alerting);
         let mut complete = true;
         let mut shares: Vec<(EntityId, f64, Burden)> = Vec::new();
-        let mut seen = BTreeSet::from([entity.clone()]);
-        let mut queue: VecDeque<(EntityId, usize)> =
-            self.upstream(entity).into_iter().map(|neighbour| (neighbour, 1)).collect();
-        while let Some((neighbour, hops)) = queue.pop_front() {
-            if !seen.insert(neighbour.clone()) {
+        let start = self.ways.number(entity);
+        let mut seen = BTreeSet::from_iter(start);
+        let mut queue: VecDeque<(Number, usize)> =
+            start.into_iter().flat_map(|start| self.upstream(start)).map(|one| (one, 1)).collect();
+        while let Some((number, hops)) = queue.pop_front() {
+            let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
-            }
-            let theirs = match account(&neighbour, Weight::Calls) {
+            };
+            let theirs = match account(neighbour, Weight::Calls) {
                 Account::Burden(theirs) => theirs,
                 Account::Usual => continue,
                 // What is not measured passes on what it is given.
                 Account::Unknown => {
                     complete = false;
                     if hops < MAX_PATH_HOPS {
-                        let further = self.upstream(&neighbour).into_iter();
-                        queue.extend(further.map(|further| (further, hops + 1)));
+                        queue.extend(self.upstream(number).map(|further| (further, hops + 1)));
                     }
                     continue;
                 }
@@ -204,12 +206,12 @@ impl Attribution<'_> {
             } else if theirs.weight == own.weight {
                 own.share_of(&theirs)
             } else {
-                match (account(entity, Weight::None), account(&neighbour, Weight::None)) {
+                match (account(entity, Weight::None), account(neighbour, Weight::None)) {
                     (Account::Burden(own), Account::Burden(theirs)) => own.share_of(&theirs),
                     _ => 0.0,
                 }
             };
-            shares.push((neighbour, share, theirs));
+            shares.push((neighbour.clone(), share, theirs));
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         shares.truncate(MAX_NAMED);
@@ -221,13 +223,12 @@ impl Attribution<'_> {
     }
 
     fn account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
+        // Of very many entities most may be unmeasured: the books are for the others.
+        let Some(measured) = (self.measured)(entity) else { return Account::Unknown };
         let key = || (entity.clone(), kind, weight);
         let draw = || {
             let control = self.control_end(kind);
-            let measured = (self.measured)(entity);
-            measured.map_or(Account::Unknown, |measured| {
-                burden::account(&measured, kind, weight, &self.periods, control)
-            })
+            burden::account(&measured, kind, weight, &self.periods, control)
         };
         let find = |kept: &Kept| kept.accounts.get(&key()).cloned();
         self.books.or_else(self.periods, find, draw, |kept, account| {
@@ -300,9 +301,9 @@ impl Attribution<'_> {
     }
 
     fn deviation(&self, entity: &EntityId) -> Option<Deviation> {
+        let measured = (self.measured)(entity)?;
         let work_out = || {
             let last = self.anomalies.iter().flat_map(Anomaly::onsets).max()?;
-            let measured = (self.measured)(entity)?;
             deviation::earliest(&measured, &self.periods, last)
         };
         let find = |kept: &Kept| kept.deviations.get(entity).cloned();
@@ -322,23 +323,27 @@ impl Attribution<'_> {
         through_usual: bool,
     ) -> Vec<(EntityId, Vec<EntityId>, Deviation)> {
         let mut found = Vec::new();
-        let mut seen = BTreeSet::from([entity.clone()]);
-        let mut queue = VecDeque::from([vec![entity.clone()]]);
-        while let Some(path) = queue.pop_front() {
-            let Some(last) = path.last() else { continue };
-            for neighbour in self.upstream(last) {
-                if !seen.insert(neighbour.clone()) {
-                    continue;
-                }
-                let mut longer = path.clone();
-                longer.push(neighbour.clone());
-                let deviation = self.deviation(&neighbour);
+        let Some(start) = self.ways.number(entity) else { return found };
+        // Whom effects go to next, on the way back to the entity.
+        let mut next = BTreeMap::from([(start, start)]);
+        let mut queue = VecDeque::from([(start, 0)]);
+        while let Some((last, hops)) = queue.pop_front() {
+            for number in self.upstream(last) {
+                let Entry::Vacant(slot) = next.entry(number) else { continue };
+                slot.insert(last);
+                let Some(neighbour) = self.ways.name(number) else { continue };
+                let deviation = self.deviation(neighbour);
                 let earlier = deviation.filter(|deviation| deviation.can_precede(latest));
-                let passes = || through_usual || (self.measured)(&neighbour).is_none();
+                let passes = || through_usual || (self.measured)(neighbour).is_none();
                 if let Some(deviation) = earlier {
-                    found.push((neighbour, longer, deviation));
-                } else if longer.len() <= MAX_PATH_HOPS && passes() {
-                    queue.push_back(longer);
+                    let back = std::iter::successors(Some(number), |at| {
+                        next.get(at).copied().filter(|_| *at != start)
+                    });
+                    let mut path = self.ways.named(&back.collect::<Vec<Number>>());
+                    path.reverse();
+                    found.push((neighbour.clone(), path, deviation));
+                } else if hops + 1 < MAX_PATH_HOPS && passes() {
+                    queue.push_back((number, hops + 1));
                 }
             }
         }
@@ -346,13 +351,7 @@ impl Attribution<'_> {
     }
 
     /// Neighbours that effects come from, by name, each once.
-    fn upstream(&self, entity: &EntityId) -> Vec<EntityId> {
-        let rows = self.topology.neighbours(entity).into_iter();
-        let mut names: Vec<EntityId> = rows
-            .filter(|row| matches!(row.direction, Direction::Upstream | Direction::Both))
-            .map(|row| row.entity)
-            .collect();
-        names.dedup();
-        names
+    fn upstream(&self, entity: Number) -> impl Iterator<Item = Number> {
+        self.ways.lanes(Travel::Effects).back.of(entity)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EffectDirection, EvidenceKind, Window};
+use eog_core::{EffectDirection, EvidenceKind, Topology, Window};
 
 use super::*;
 
@@ -112,7 +112,7 @@ impl World {
         periods.baseline = Window::new(at(0), at(10)).ok();
         let asked = Asked::new(&self.alerts, self.series.values().flatten());
         let attribution = Attribution {
-            topology: &self.topology,
+            ways: &Ways::new(&self.topology, std::iter::empty()),
             anomalies: &self.alerts,
             periods,
             asked: &asked,

@@ -1,6 +1,7 @@
 //! The context contract over a bundle.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use eog_core::{
@@ -19,6 +20,7 @@ use crate::shift::{shift_finding, steady_finding};
 use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
 use crate::spans::span_series;
 use crate::text::counted;
+use crate::ways::Ways;
 
 /// How many findings one page of a context holds.
 pub const FINDINGS_PER_PAGE: usize = 40;
@@ -55,7 +57,11 @@ const MAX_STEADY: usize = 5;
 #[derive(Clone, Debug)]
 pub struct BundleContext {
     bundle: Bundle,
+    /// The topology by numbers.
+    ways: Arc<Ways>,
     effects: EffectMap,
+    /// The changes of each entity, by their places.
+    changes: BTreeMap<EntityId, Vec<usize>>,
     asked: Asked,
     /// Shared by clones, which ask about the same bundle.
     books: Arc<Books>,
@@ -64,10 +70,16 @@ pub struct BundleContext {
 impl BundleContext {
     /// A context contract over a bundle.
     pub fn new(bundle: Bundle) -> Self {
-        let effects = EffectMap::new(&bundle.topology, &bundle.changes, &bundle.anomalies);
+        let Bundle { topology, changes, anomalies, .. } = &bundle;
+        let ways = Arc::new(Ways::of(topology, changes, anomalies));
+        let effects = EffectMap::over(Arc::clone(&ways), changes, anomalies);
+        let mut places: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
+        for (place, change) in changes.iter().enumerate() {
+            places.entry(change.entity.clone()).or_default().push(place);
+        }
         let series = bundle.telemetry.values().flat_map(|telemetry| telemetry.series.values());
         let asked = Asked::new(&bundle.anomalies, series);
-        Self { bundle, effects, asked, books: Arc::default() }
+        Self { bundle, ways, effects, changes: places, asked, books: Arc::default() }
     }
 
     /// The bundle.
@@ -99,7 +111,8 @@ impl BundleContext {
             let at = change.time.start();
             at >= request.window.end() || last_onset.is_some_and(|last| at > last)
         };
-        let own = self.bundle.changes.iter().filter(|change| change.entity == request.entity);
+        let places = self.changes.get(&request.entity).into_iter().flatten();
+        let own = places.filter_map(|place| self.bundle.changes.get(*place));
         let (late, useful): (Vec<&Finding>, Vec<&Finding>) =
             own.partition(|change| too_late(change));
         if !late.is_empty() {
@@ -128,7 +141,7 @@ impl BundleContext {
             })
         };
         let attribution = Attribution {
-            topology: &self.bundle.topology,
+            ways: &self.ways,
             anomalies: &self.bundle.anomalies,
             periods: self.periods(request.window),
             asked: &self.asked,

@@ -320,7 +320,8 @@ impl McpConfig {
                         let own = own.get_mut();
                         let bounds = std::mem::take(own);
                         if bounds.command.is_some() || bounds.url.is_some() {
-                            let reason = "the server is there and in the pasted JSON, too";
+                            let reason =
+                                "this server is defined here and in the pasted JSON; keep one";
                             return Err(SourceError::config(place, reason));
                         }
                         *own = ServerConfig {
@@ -403,17 +404,18 @@ impl McpConfig {
 
     fn check(&self) -> Result<(), SourceError> {
         if self.context.is_none() && self.evidence.is_empty() {
-            let reason = "there is neither `context` nor `evidence`: nothing tells of an entity";
+            let reason =
+                "neither `context` nor `evidence` is given, so nothing provides evidence; add one";
             return Err(SourceError::config(&self.place, reason));
         }
         if self.limits.findings == 0 || self.limits.tokens == 0 {
-            return Err(self.wrong("limits", "a limit of 0 allows nothing"));
+            return Err(self.wrong("limits", "a limit of 0 allows nothing; use 1 or more"));
         }
         let own_queries = self.topology.len() + self.alerts.len() + self.findings.len();
         for (part, folder) in [("bundle", &self.bundle), ("snapshot", &self.snapshot)] {
             if folder.is_some() && own_queries > 0 {
                 let reason = format!(
-                    "the incident is read from the {part}; leave out topology, alerts, findings"
+                    "the incident is read from the {part}; remove `topology`, `alerts` and `findings`"
                 );
                 return Err(self.wrong(part, reason));
             }
@@ -422,14 +424,15 @@ impl McpConfig {
             return Err(self.wrong("snapshot", "give a `bundle` or a `snapshot`, not both"));
         }
         if self.architecture.is_some() && self.snapshot.is_none() {
-            return Err(self.wrong("architecture", "it goes with a `snapshot`, and there is none"));
+            return Err(self.wrong("architecture", "it requires a `snapshot`, and none is given"));
         }
         for (part, call, about) in self.calls() {
             self.check_call(&part, call, about)?;
         }
         for query in &self.findings {
             if query.finding.entity.is_none() {
-                let reason = "a finding of all entities needs `entity`, a template over the row";
+                let reason =
+                    "each of these queries needs `entity`, a template over the fields of a row";
                 return Err(self.wrong("findings", reason));
             }
         }
@@ -440,10 +443,12 @@ impl McpConfig {
                 return Err(self.wrong(&part, "give either `finding` or `series`"));
             }
             if query.limit == 0 {
-                return Err(self.wrong(&part, "a limit of 0 allows nothing"));
+                return Err(self.wrong(&part, "a limit of 0 allows nothing; use 1 or more"));
             }
             if !names.insert(&query.name) {
-                return Err(self.wrong(&part, "another one has the same name"));
+                return Err(
+                    self.wrong(&part, "another query has the same name; names must be unique")
+                );
             }
         }
         Ok(())
@@ -457,12 +462,18 @@ impl McpConfig {
     ) -> Result<(), SourceError> {
         let Some(server) = self.servers.get(&call.server) else {
             let names: Vec<&str> = self.servers.keys().map(String::as_str).collect();
-            let reason = format!("there is no server {:?}, but {}", call.server, names.join(", "));
+            let reason = format!(
+                "there is no server {:?}; the servers are {}",
+                call.server,
+                names.join(", ")
+            );
             return Err(self.wrong(part, reason));
         };
         if server.tools.as_ref().is_some_and(|allowed| !allowed.contains(&call.tool)) {
-            let reason =
-                format!("the `tools` of server {} do not allow {:?}", call.server, call.tool);
+            let reason = format!(
+                "server {}: its list of `tools` does not include {:?}",
+                call.server, call.tool
+            );
             return Err(self.wrong(part, reason));
         }
         for hole in call.arguments.holes() {
@@ -472,7 +483,7 @@ impl McpConfig {
             });
             if !ALWAYS.contains(&name) && !of_entity {
                 let reason = format!(
-                    "{{{name}}} stands for nothing here; what there is: start, end, seconds{}",
+                    "{{{name}}} is not a placeholder here; available are start, end, seconds{}",
                     match about {
                         Some(_) =>
                             ", entity, the named groups of its pattern, page, visit, \
@@ -485,7 +496,7 @@ impl McpConfig {
             let is_time = ["start", "end"].contains(&name);
             if hole.format.is_some() && !is_time {
                 return Err(
-                    self.wrong(part, format!("only start and end have a format, not {name}"))
+                    self.wrong(part, format!("only start and end take a format, not {name}"))
                 );
             }
             if is_time {
@@ -496,7 +507,7 @@ impl McpConfig {
                 .map_err(|reason| self.wrong(part, reason))?;
             }
             if about.is_none() && self.window.is_none() {
-                let reason = format!("{{{name}}} needs a `window` of the configuration");
+                let reason = format!("{{{name}}} requires a `window` in the configuration");
                 return Err(self.wrong(part, reason));
             }
         }
@@ -507,12 +518,14 @@ impl McpConfig {
 /// The text of a file of bounded size.
 fn text_of(file: &Path) -> Result<String, String> {
     use std::io::Read;
-    let cannot = |error: std::io::Error| format!("it cannot be read: {error}");
+    let cannot = |error: std::io::Error| format!("the file cannot be read: {error}");
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(cannot)?;
     opened.take(MAX_CONFIG + 1).read_to_string(&mut text).map_err(cannot)?;
     if text.len() as u64 > MAX_CONFIG {
-        return Err(format!("it is longer than {MAX_CONFIG} bytes"));
+        return Err(format!(
+            "the file is longer than {MAX_CONFIG} bytes, the limit for a configuration"
+        ));
     }
     Ok(text)
 }
@@ -544,14 +557,14 @@ mod tests {
         for (text, reason) in [
             (String::new(), "neither `context` nor `evidence`"),
             (format!("{context}\nunknown = 1"), "unknown field `unknown`"),
-            (context.replace("'db'", "'other'"), "no server \"other\", but db"),
-            (context.replace("{entity}", "{pod}"), "{pod} stands for nothing here"),
-            (context.replace("{entity}", "{entity:unix}"), "only start and end have a format"),
-            (context.replace("{entity}", "{start:noon}"), "no format of a time"),
-            (context.replace("{entity}", "{start"), "has no partner"),
+            (context.replace("'db'", "'other'"), "no server \"other\"; the servers are db"),
+            (context.replace("{entity}", "{pod}"), "{pod} is not a placeholder here"),
+            (context.replace("{entity}", "{entity:unix}"), "only start and end take a format"),
+            (context.replace("{entity}", "{start:noon}"), "unknown time format"),
+            (context.replace("{entity}", "{start"), "unmatched brace"),
             (format!("{context}\nlimits.tokens = 0"), "a limit of 0"),
             (format!("bundle = 'b'\nsnapshot = 's'\n{context}"), "not both"),
-            (format!("architecture = 'a.json'\n{context}"), "goes with a `snapshot`"),
+            (format!("architecture = 'a.json'\n{context}"), "requires a `snapshot`"),
             (evidence(""), "either `finding` or `series`"),
             (evidence(&format!("limit = 0\n{finding}")), "a limit of 0"),
             (format!("{}\n{}", evidence(finding), evidence(finding)), "the same name"),
@@ -560,7 +573,7 @@ mod tests {
                     "{context}\n[[topology]]\ncall = {{ server = 'db', tool = 't', arguments = \
                      {{ a = '{{start}}' }} }}\nrows.json = {{}}\nas.entity = '{{x}}'"
                 ),
-                "needs a `window`",
+                "requires a `window`",
             ),
         ] {
             let error = parse(&text).unwrap_err();
@@ -573,7 +586,7 @@ mod tests {
         let text = "servers.db = { command = 'db', tools = ['read'] }\n\
                     context = { server = 'db', tool = 'write' }";
         let error = McpConfig::parse(text, Path::new("s.toml")).unwrap_err().to_string();
-        assert!(error.contains("do not allow \"write\""), "{error}");
+        assert!(error.contains("does not include \"write\""), "{error}");
     }
 
     #[test]

@@ -96,7 +96,11 @@ impl Connection {
         if matches!(server.reach, Reach::Process(_)) {
             first_notes.silence().await;
         }
-        let message = explained("it could not be started", &reason, &first_notes);
+        let what = match server.reach {
+            Reach::Process(_) => "it could not be started",
+            Reach::Http { .. } => "it could not be reached",
+        };
+        let message = explained(what, &reason, &first_notes);
         Err(CallError { cause, message })
     }
 
@@ -149,12 +153,13 @@ impl Connection {
                 read(tool, result).map_err(|reason| self.failed(Cause::Refused, &reason))
             }
             Ok(ServerResult::InputRequiredResult(_)) => {
-                Err(self.failed(Cause::Refused, "it asks a person, and there is none"))
+                Err(self
+                    .failed(Cause::Refused, "it asks for input from a person, and there is none"))
             }
             Ok(ServerResult::CreateTaskResult(_)) => {
-                Err(self.failed(Cause::Refused, "it answers with a task, which was not asked for"))
+                Err(self.failed(Cause::Refused, "it returned a task, which was not requested"))
             }
-            Ok(_) => Err(self.failed(Cause::Refused, "its answer is none of a tool")),
+            Ok(_) => Err(self.failed(Cause::Refused, "unexpected response type")),
             Err(error) => {
                 if let (ServiceError::TransportSend(_), true) = (&error, self.has_stderr) {
                     self.notes.silence().await;
@@ -170,7 +175,7 @@ impl Connection {
                 let reason = if *timeout >= bounds.total {
                     format!("no answer within {} s", bounds.total.as_secs_f64())
                 } else {
-                    format!("neither answer nor progress for {} s", timeout.as_secs_f64())
+                    format!("no answer and no progress for {} s", timeout.as_secs_f64())
                 };
                 self.failed(Cause::TimedOut, &reason)
             }
@@ -180,16 +185,17 @@ impl Connection {
                 // With these, not only with HTTP 404, servers say that a session has expired.
                 let may_be_session = !self.has_stderr && NO_SESSION.contains(&code);
                 let cause = if may_be_session { Cause::Lost } else { Cause::Refused };
-                self.failed(cause, &format!("it answers with error {code}: {said}"))
+                self.failed(cause, &format!("it returned error {code}: {said}"))
             }
             ServiceError::UnexpectedResponse => {
-                self.failed(Cause::Refused, "its answer is none of a tool")
+                self.failed(Cause::Refused, "unexpected response type")
             }
             ServiceError::TransportSend(error) => {
                 self.failed(Cause::Lost, &chain(error.error.as_ref()))
             }
             ServiceError::TransportClosed => {
-                let why = self.notes.end().unwrap_or_else(|| "the connection ended".to_owned());
+                let why =
+                    self.notes.end().unwrap_or_else(|| "the connection was closed".to_owned());
                 self.failed(Cause::Lost, &why)
             }
             other => self.failed(Cause::Lost, &chain(other)),
@@ -216,7 +222,7 @@ impl Drop for Abandoned {
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             runtime.spawn(async move {
-                let reason = Some("the answer is no longer wanted".to_owned());
+                let reason = Some("the answer is no longer needed".to_owned());
                 let note = CancelledNotificationParam::new(Some(id), reason);
                 let peer: &Peer<RoleClient> = connection.service.peer();
                 // A server that does not read is not waited for.
@@ -292,7 +298,7 @@ async fn list(
         let listed = service
             .list_tools(Some(page))
             .await
-            .map_err(|error| format!("its tools cannot be listed: {}", chain(&error)))?;
+            .map_err(|error| format!("its tools could not be listed: {}", chain(&error)))?;
         for tool in listed.tools {
             let annotations = tool.annotations.as_ref();
             let says_read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
@@ -315,7 +321,7 @@ fn validator(schema: &Value) -> Result<Validator, String> {
         .build(schema)
         .map_err(|error| {
             let error = eog_evidence::shorten(&error.to_string(), MAX_SAID);
-            format!("the schema of its output cannot be used: {error}")
+            format!("its output schema cannot be used: {error}")
         })
 }
 
@@ -331,18 +337,25 @@ fn read(tool: &Tool, result: CallToolResult) -> Result<ToolAnswer, String> {
         .collect();
     let text = texts.join("\n");
     if result.is_error == Some(true) {
-        return Err(format!("the tool says: {}", eog_evidence::shorten(&text, MAX_SAID)));
+        return Err(format!(
+            "the tool reported an error: {}",
+            eog_evidence::shorten(&text, MAX_SAID)
+        ));
     }
     if let Some(output) = &tool.output {
         let output = output.as_ref().map_err(Clone::clone)?;
         let Some(structured) = &result.structured_content else {
-            return Err("its answer lacks the structured content that its schema asks for".into());
+            return Err(
+                "its answer lacks the structured content that its output schema requires".into()
+            );
         };
         if let Err(error) = output.validate(structured) {
             let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "the whole".to_owned() } else { place };
+            let place = if place.is_empty() { "its root".to_owned() } else { place };
             let error = eog_evidence::shorten(&error.masked().to_string(), MAX_SAID);
-            return Err(format!("its answer does not fit its own schema at {place}: {error}"));
+            return Err(format!(
+                "its answer does not match its own output schema at {place}: {error}"
+            ));
         }
     }
     Ok(ToolAnswer { structured: result.structured_content, text })

@@ -105,7 +105,7 @@ impl McpContext {
         };
         let value = json_of(&answer).map_err(wrong)?;
         let context: LocalContext = serde_json::from_value(value)
-            .map_err(|error| wrong(format!("its answer is no local context: {error}")))?;
+            .map_err(|error| wrong(format!("its answer is not a context: {error}")))?;
         if context.findings.len() > MAX_DIRECT || context.mentions.len() > MAX_DIRECT {
             let reason = format!("its answer has more than {MAX_DIRECT} findings or mentions");
             return Err(wrong(reason));
@@ -177,9 +177,9 @@ impl McpContext {
                 found.omitted.push(format!("{}: {count} {what}", query.name));
             }
         };
-        note(more, "more than its limit");
-        note(outside, "outside of the window or about other entities");
-        note(read.left_out, "rows beyond the bound of one answer");
+        note(more, "findings beyond its limit");
+        note(outside, "findings outside the window or about other entities");
+        note(read.left_out, "rows beyond the limit of one answer");
         found.omitted.extend(unread.map(|unread| format!("{}: {unread}", query.name)));
         Ok(found)
     }
@@ -190,9 +190,11 @@ impl McpContext {
         call: &Call,
         scope: &Scope<'_>,
     ) -> Result<(ToolAnswer, String), CallError> {
-        let arguments = call.arguments.fill(|hole| scope.value(hole)).map_err(|reason| {
-            CallError { cause: Cause::Refused, message: format!("{name} was not asked: {reason}") }
-        })?;
+        let arguments =
+            call.arguments.fill(|hole| scope.value(hole)).map_err(|reason| CallError {
+                cause: Cause::Refused,
+                message: format!("{name} was not queried: {reason}"),
+            })?;
         ask(&self.remotes, call, arguments).await
     }
 
@@ -291,7 +293,7 @@ pub(super) fn of_window(hole: &Hole, window: Window, lead: u32) -> Result<Fillin
         "start" => write_time(start, hole.format.as_deref()),
         "end" => write_time(window.end(), hole.format.as_deref()),
         "seconds" => Ok(Filling::Number(window.end().duration_since(start).as_secs())),
-        name => Err(format!("the name of the entity has no part {name}")),
+        name => Err(format!("the name of the entity has no part {name:?}")),
     }
 }
 

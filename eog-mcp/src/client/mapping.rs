@@ -43,9 +43,10 @@ pub(super) struct TimeField {
 
 impl TimeField {
     fn read(&self, row: &Row) -> Result<Timestamp, String> {
-        let text = row.get(&self.field).ok_or_else(|| format!("no field {:?}", self.field))?;
-        read_time(text, self.format.as_deref())
-            .ok_or_else(|| format!("{:?} holds {:?}, no time", self.field, shorten(text, 40)))
+        let text = row.get(&self.field).ok_or_else(|| format!("missing field {:?}", self.field))?;
+        read_time(text, self.format.as_deref()).ok_or_else(|| {
+            format!("field {:?} is {:?}, which is not a time", self.field, shorten(text, 40))
+        })
     }
 
     fn read_if_there(&self, row: &Row) -> Result<Option<Timestamp>, String> {
@@ -110,11 +111,13 @@ struct PeerMap {
 fn number(row: &Row, field: &str) -> Result<Option<f64>, String> {
     let Some(text) = row.get(field) else { return Ok(None) };
     let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
-    number.map(Some).ok_or_else(|| format!("{field:?} holds {:?}, no number", shorten(text, 40)))
+    number
+        .map(Some)
+        .ok_or_else(|| format!("field {field:?} is {:?}, which is not a number", shorten(text, 40)))
 }
 
 fn entity(row: &Row, template: &Template) -> Result<EntityId, String> {
-    let name = template.words(|field| row.get(field)).ok_or("no name of an entity")?;
+    let name = template.words(|field| row.get(field)).ok_or("missing entity name")?;
     EntityId::new(name.trim()).map_err(|error| error.to_string())
 }
 
@@ -122,7 +125,7 @@ impl FindingMap {
     pub(super) fn finding(&self, row: &Row, origin: &Origin<'_>) -> Result<Finding, String> {
         let entity = match &self.entity {
             Some(template) => entity(row, template)?,
-            None => origin.entity.ok_or("the row does not say whom it is about")?.clone(),
+            None => origin.entity.ok_or("the row does not name an entity")?.clone(),
         };
         let until = self.until.as_ref().map(|until| until.read_if_there(row)).transpose()?;
         let time = match (&self.time, origin.window) {
@@ -134,7 +137,7 @@ impl FindingMap {
                     .map_or(EvidenceTime::At(start), EvidenceTime::During)
             }
             (None, Some(window)) => EvidenceTime::During(window),
-            (None, None) => return Err("there is neither a `time` nor a window".to_owned()),
+            (None, None) => return Err("neither a `time` nor a `window` is configured".to_owned()),
         };
         let quantity = match &self.quantity {
             None => None,
@@ -206,7 +209,7 @@ impl SeriesMap {
         for row in rows {
             let point = self.time.read(row).and_then(|at| {
                 let value = number(row, &self.value)?;
-                Ok((at, value.ok_or_else(|| format!("no field {:?}", self.value))?))
+                Ok((at, value.ok_or_else(|| format!("missing field {:?}", self.value))?))
             });
             let point = match point {
                 Ok(point) => point,
@@ -261,7 +264,7 @@ pub(super) struct EdgeMap {
 
 impl EdgeMap {
     pub(super) fn edge(&self, row: &Row) -> Result<Edge, String> {
-        let relation = self.relation.words(|field| row.get(field)).ok_or("no relation")?;
+        let relation = self.relation.words(|field| row.get(field)).ok_or("missing relation")?;
         Ok(Edge {
             source: entity(row, &self.source)?,
             target: entity(row, &self.target)?,
@@ -298,7 +301,7 @@ impl AlertMap {
                 template.as_ref().and_then(|template| template.words(|field| row.get(field)));
             shorten(&mask_text(&text.unwrap_or_default()), MAX_EXCERPT)
         };
-        let name = self.name.words(|field| row.get(field)).ok_or("no name of an alert")?;
+        let name = self.name.words(|field| row.get(field)).ok_or("missing alert name")?;
         let last_seen = self.last_seen.as_ref().map(|seen| seen.read_if_there(row)).transpose()?;
         Ok(Anomaly {
             name: shorten(&mask_text(&name), MAX_VALUE),
@@ -359,10 +362,13 @@ impl Unread {
         match (self.count, read) {
             (0, _) => Ok(None),
             (count, 0) => Err(format!(
-                "none of {count} rows could be read: {}; check the mapping",
+                "none of the {count} rows could be read: {}; check the mapping",
                 self.first
             )),
-            (count, _) => Ok(Some(format!("{count} rows that could not be read: {}", self.first))),
+            (1, _) => Ok(Some(format!("1 row could not be read: {}", self.first))),
+            (count, _) => {
+                Ok(Some(format!("{count} rows could not be read, the first: {}", self.first)))
+            }
         }
     }
 }
@@ -432,10 +438,10 @@ mod tests {
             "kind": "event", "signal": "errors", "time": {"field": "at"}, "entity": "{name}",
             "quantity": {"observed": "n", "unit": "1"}, "excerpt": "x"}));
         for (fields, reason) in [
-            (json!({"name": "a"}), "no field \"at\""),
-            (json!({"name": "a", "at": "noon"}), "\"noon\", no time"),
-            (json!({"at": "2026-01-01T10:00:00Z"}), "no name of an entity"),
-            (json!({"name": "a", "at": "2026-01-01T10:00:00Z", "n": "many"}), "no number"),
+            (json!({"name": "a"}), "missing field \"at\""),
+            (json!({"name": "a", "at": "noon"}), "\"noon\", which is not a time"),
+            (json!({"at": "2026-01-01T10:00:00Z"}), "missing entity name"),
+            (json!({"name": "a", "at": "2026-01-01T10:00:00Z", "n": "many"}), "not a number"),
         ] {
             let error = event.finding(&row(fields), &origin(&cart)).unwrap_err();
             assert!(error.contains(reason), "{error}");
@@ -464,7 +470,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!((findings[0].trend, findings[0].time.start()), (Trend::Rising, at(20)));
         assert!(findings[0].excerpt.contains("pay p95"), "{}", findings[0].excerpt);
-        assert!(unread.judge(60).unwrap().unwrap().starts_with("1 rows"));
+        assert!(unread.judge(60).unwrap().unwrap().starts_with("1 row could not be read: "));
     }
 
     #[test]

@@ -75,11 +75,13 @@ impl Notes {
         let kept = self.kept();
         let mut text = String::new();
         if kept.junk > 0 {
-            let lines = if kept.junk == 1 { "line" } else { "lines" };
-            text.push_str(&format!(
-                "; it wrote {} {lines} to standard output that are no messages, first {:?}",
-                kept.junk, kept.first_junk
-            ));
+            let first = &kept.first_junk;
+            text.push_str(&match kept.junk {
+                1 => format!("; 1 line on standard output was not an MCP message: {first:?}"),
+                count => format!(
+                    "; {count} lines on standard output were not MCP messages, the first: {first:?}"
+                ),
+            });
         }
         let stderr = String::from_utf8_lossy(&kept.stderr);
         let stderr = stderr.trim();
@@ -112,7 +114,9 @@ mod tests {
         let text = notes.for_failure();
         assert!(text.ends_with("password=[masked] refused"), "{text}");
         assert!(
-            text.contains("2 lines to standard output that are no messages, first \"Welcome!\"")
+            text.contains(
+                "2 lines on standard output were not MCP messages, the first: \"Welcome!\""
+            )
         );
         assert!(text.len() < TAIL_BYTES + 200);
     }

@@ -27,7 +27,7 @@ pub(super) fn no_tool<'a>(name: &str, offered: impl Iterator<Item = &'a str>) ->
     let near: Vec<&str> = near.into_iter().take(MOST_NEAR).map(|(_, known)| known).collect();
     let hint = match (near.is_empty(), offered.len()) {
         (false, _) => format!("did you mean {}?", near.join(" or ")),
-        (true, 0) => "it has none at all".to_owned(),
+        (true, 0) => "it offers none".to_owned(),
         (true, count) => {
             let listed: Vec<&str> = offered.iter().take(MOST_LISTED).map(String::as_str).collect();
             let more = match count.saturating_sub(MOST_LISTED) {
@@ -54,7 +54,7 @@ mod tests {
         let expected =
             "it has no tool \"xyz\"; its tools are get_context, get_context_contract, list_logs";
         assert_eq!(said("xyz"), expected);
-        assert_eq!(no_tool("a", std::iter::empty()), "it has no tool \"a\"; it has none at all");
+        assert_eq!(no_tool("a", std::iter::empty()), "it has no tool \"a\"; it offers none");
         let many: Vec<String> = (0..40).map(|number| format!("t{number:02}")).collect();
         let said = no_tool("xyz", many.iter().map(String::as_str));
         assert!(said.ends_with("t28, t29, and 10 more"), "{said}");

@@ -36,7 +36,8 @@ impl Remote {
             other => return other.map_err(|attempt| self.named(tool, attempt.error)),
         };
         self.ask(tool, arguments).await.map_err(|attempt| {
-            let message = format!("{}; asked before, {}", attempt.error.message, lost.message);
+            let message =
+                format!("{}; the first attempt failed: {}", attempt.error.message, lost.message);
             self.named(tool, CallError { message, ..attempt.error })
         })
     }

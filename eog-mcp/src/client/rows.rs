@@ -1,8 +1,7 @@
 //! From the answer of a tool to rows of named fields.
 
 mod json;
-
-use std::collections::BTreeMap;
+mod row;
 
 use super::connection::ToolAnswer;
 use regex::Regex;
@@ -10,12 +9,7 @@ use serde::Deserialize;
 
 use json::JsonRows;
 pub(super) use json::json_of;
-
-/// Most rows that are taken from one answer.
-pub(super) const MAX_ROWS: usize = 10_000;
-
-/// Longest text kept of one field, in bytes.
-const MAX_FIELD: usize = 16 << 10;
+pub(super) use row::{MAX_ROWS, Read, Row};
 
 /// How the answer of a tool becomes rows.
 #[derive(Clone, Debug, Deserialize)]
@@ -40,7 +34,9 @@ impl TryFrom<String> for Pattern {
     fn try_from(text: String) -> Result<Self, String> {
         let regex = Regex::new(&text).map_err(|error| error.to_string())?;
         if regex.capture_names().flatten().next().is_none() {
-            return Err("the expression has no named group, such as (?<at>[^ ]+)".to_owned());
+            return Err(
+                "the regular expression needs a named group, such as (?<at>[^ ]+)".to_owned()
+            );
         }
         Ok(Self(regex))
     }
@@ -101,37 +97,11 @@ impl TryFrom<String> for Delimiter {
             b"pipes" => Ok(Self::Pipes),
             b"," => Ok(Self::Comma),
             [byte] if byte.is_ascii() => Ok(Self::Byte(*byte)),
-            _ => Err(format!("{text:?} is no delimiter: give spaces, pipes, or one character")),
+            _ => {
+                Err(format!("invalid delimiter {text:?}; use spaces, pipes or one ASCII character"))
+            }
         }
     }
-}
-
-/// Named fields, each a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Row(BTreeMap<String, String>);
-
-impl Row {
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    fn set(&mut self, name: &str, value: &str) {
-        let end = (0..=value.len().min(MAX_FIELD)).rev().find(|at| value.is_char_boundary(*at));
-        let value = value.get(..end.unwrap_or(0)).unwrap_or_default();
-        self.0.insert(name.to_owned(), value.to_owned());
-    }
-
-    /// How long its texts are together.
-    fn bytes(&self) -> usize {
-        self.0.values().map(String::len).sum()
-    }
-}
-
-/// Rows, and how many were too many.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Read {
-    pub(super) rows: Vec<Row>,
-    pub(super) left_out: usize,
 }
 
 impl Rows {

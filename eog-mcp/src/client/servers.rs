@@ -14,7 +14,7 @@ use super::error::SourceError;
 const MAX_OVER_HTTP: usize = 16 << 20;
 
 /// One server and its bounds, as configured. `${NAME}` stands for a variable of the environment in
-/// every text, `${NAME:-otherwise}` for one that may be missing, and `${CONFIG_DIR}` for the folder
+/// every text, `${NAME:-default}` for one that may be missing, and `${CONFIG_DIR}` for the folder
 /// of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -136,7 +136,7 @@ impl Variables<'_> {
         while let Some((before, from)) = rest.split_once("${") {
             filled.push_str(before);
             let (inner, after) =
-                from.split_once('}').ok_or_else(|| format!("a ${{ of {text:?} is not closed"))?;
+                from.split_once('}').ok_or_else(|| format!("unclosed ${{ in {text:?}"))?;
             let (name, otherwise) = match inner.split_once(":-") {
                 Some((name, otherwise)) => (name, Some(otherwise)),
                 None => (inner, None),
@@ -147,7 +147,7 @@ impl Variables<'_> {
                 name => (self.environment)(name),
             };
             let value = value.or(otherwise.map(str::to_owned)).ok_or_else(|| {
-                format!("the variable {name} is not set: set it, or write ${{{name}:-otherwise}}")
+                format!("the environment variable {name} is not set; set it, or write ${{{name}:-default}}")
             })?;
             filled.push_str(&value);
             rest = after;
@@ -168,7 +168,9 @@ impl ServerConfig {
         let reach = match (&self.command, &self.url) {
             (Some(command), None) => {
                 if !self.headers.is_empty() {
-                    return Err("`headers` go with `url`; variables go into `env`".to_owned());
+                    return Err(
+                        "`headers` apply to `url` only; with `command`, use `env`".to_owned()
+                    );
                 }
                 let cwd = self.cwd.as_ref().map(|cwd| fill(&cwd.display().to_string()));
                 Reach::Process(Launch {
@@ -180,17 +182,19 @@ impl ServerConfig {
             }
             (None, Some(url)) => {
                 if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() {
-                    return Err("`args`, `env` and `cwd` go with `command`, not `url`".to_owned());
+                    return Err(
+                        "`args`, `env` and `cwd` apply to `command` only, not to `url`".to_owned()
+                    );
                 }
                 let url = fill(url)?;
                 if !url.starts_with("http://") && !url.starts_with("https://") {
-                    return Err("`url` begins with neither http:// nor https://".to_owned());
+                    return Err("`url` must start with http:// or https://".to_owned());
                 }
                 Reach::Http { url, headers: map(&self.headers)? }
             }
             (Some(_), Some(_)) => return Err("give `command` or `url`, not both".to_owned()),
             (None, None) => {
-                return Err("give `command` for a program, or `url` for an address".to_owned());
+                return Err("give `command` (a program) or `url` (an HTTP endpoint)".to_owned());
             }
         };
         let seconds = |given: Option<u64>, usual| Duration::from_secs(given.unwrap_or(usual));
@@ -209,12 +213,12 @@ impl ServerConfig {
         bounds.push(server.call);
         let any_zero = bounds.iter().any(|bounds| bounds.quiet.is_zero() || bounds.total.is_zero());
         if any_zero || server.startup.is_zero() || server.max_answer == 0 {
-            return Err("a bound of 0 allows nothing; leave it out for the usual one".to_owned());
+            return Err("a limit of 0 allows nothing; omit it to use the default".to_owned());
         }
         if matches!(server.reach, Reach::Http { .. }) && server.max_answer > MAX_OVER_HTTP {
             return Err(format!(
-                "max_answer_bytes is {}, but from an address at most {MAX_OVER_HTTP} (16 MiB) are \
-                 taken: set it to that or less, and have the tool answer in pages",
+                "`max_answer_bytes` is {}, but answers over HTTP are limited to {MAX_OVER_HTTP} bytes \
+                 (16 MiB); lower it, and let the tool answer in pages",
                 server.max_answer
             ));
         }
@@ -242,22 +246,22 @@ pub fn pasted_servers(
     place: &str,
 ) -> Result<(BTreeMap<String, ServerConfig>, Vec<String>), SourceError> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| SourceError::config(place, format!("it is no JSON: {error}")))?;
+        .map_err(|error| SourceError::config(place, format!("not valid JSON: {error}")))?;
     let lists = ["mcpServers", "servers", "context_servers"];
     let found: Vec<&Map<String, Value>> =
         lists.iter().filter_map(|name| value.get(name)?.as_object()).collect();
     if found.is_empty() {
-        let reason = "it has neither `mcpServers` nor `servers`, each a map from names to servers";
+        let reason = "expected `mcpServers`, `servers` or `context_servers`, each an object of named servers";
         return Err(SourceError::config(place, reason));
     }
     let (mut servers, mut warnings) = (BTreeMap::new(), Vec::new());
     for (name, server) in found.into_iter().flatten() {
         let at = format!("{place}: server {name}");
-        let fields = server
-            .as_object()
-            .ok_or_else(|| SourceError::config(&at, "it is no object with `command` or `url`"))?;
+        let fields = server.as_object().ok_or_else(|| {
+            SourceError::config(&at, "expected an object with `command` or `url`")
+        })?;
         if fields.get("disabled") == Some(&Value::Bool(true)) {
-            warnings.push(format!("{at} is disabled"));
+            warnings.push(format!("{at} is disabled and was skipped"));
             continue;
         }
         servers.insert(name.clone(), pasted(fields, &at, &mut warnings)?);
@@ -272,22 +276,22 @@ fn pasted(
 ) -> Result<ServerConfig, SourceError> {
     let mut config = ServerConfig::default();
     for (name, value) in fields {
-        let wrong = |wanted: &str| SourceError::config(at, format!("`{name}` is not {wanted}"));
-        let text = || value.as_str().map(str::to_owned).ok_or_else(|| wrong("a text"));
+        let wrong = |wanted: &str| SourceError::config(at, format!("`{name}` must be {wanted}"));
+        let text = || value.as_str().map(str::to_owned).ok_or_else(|| wrong("a string"));
         match name.as_str() {
             "command" => config.command = Some(text()?),
             "args" => {
                 config.args =
-                    serde_json::from_value(value.clone()).map_err(|_| wrong("a list of texts"))?;
+                    serde_json::from_value(value.clone()).map_err(|_| wrong("a list of strings"))?;
             }
             "env" | "headers" => {
-                let values = value.as_object().ok_or_else(|| wrong("a map of texts"))?;
+                let values = value.as_object().ok_or_else(|| wrong("an object of strings"))?;
                 let values = values.iter().map(|(key, value)| {
                     let value = match value {
                         Value::String(text) => text.clone(),
                         Value::Number(_) | Value::Bool(_) => value.to_string(),
                         Value::Null | Value::Array(_) | Value::Object(_) => {
-                            return Err(wrong("a map of texts"));
+                            return Err(wrong("an object of strings"));
                         }
                     };
                     Ok((key.clone(), value))
@@ -305,18 +309,17 @@ fn pasted(
                 "stdio" | "http" | "streamable-http" | "streamableHttp" | "streamable_http" => {}
                 other => {
                     let reason = format!(
-                        "the transport {other:?} is not spoken: give a server on standard input \
-                         and output, or over streamable HTTP"
+                        "the transport {other:?} is not supported; use stdio or streamable HTTP"
                     );
                     return Err(SourceError::config(at, reason));
                 }
             },
             // Some agents count in milliseconds, some in seconds.
-            "timeout" => warnings.push(format!("{at}: `timeout` has no unit; see call_seconds")),
+            "timeout" => warnings.push(format!("{at}: `timeout` is ignored, since its unit differs between clients; use `call_seconds`")),
             "disabled" | "autoApprove" | "alwaysAllow" | "trust" | "description" | "name"
             | "enabled" | "icon" => {}
             other => {
-                warnings.push(format!("{at}: `{}` is unknown", eog_evidence::shorten(other, 40)));
+                warnings.push(format!("{at}: the unknown field `{}` is ignored", eog_evidence::shorten(other, 40)));
             }
         }
     }
@@ -344,7 +347,7 @@ mod tests {
         assert_eq!(variables("${OTHER:-else}/x").unwrap(), "else/x");
         assert_eq!(variables("${CONFIG_DIR}/x.db").unwrap(), "/conf/x.db");
         assert!(variables("${OTHER}").unwrap_err().contains("OTHER is not set"));
-        assert!(variables("${TOKEN").unwrap_err().contains("not closed"));
+        assert!(variables("${TOKEN").unwrap_err().contains("unclosed"));
         assert_eq!(variables("$TOKEN {}").unwrap(), "$TOKEN {}");
     }
 
@@ -370,11 +373,14 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_told() {
         for (text, reason) in [
-            ("[", "no JSON"),
-            ("{}", "neither `mcpServers` nor `servers`"),
-            (r#"{"servers": {"a": 1}}"#, "server a: it is no object"),
-            (r#"{"servers": {"a": {"type": "sse", "url": "http://x"}}}"#, "\"sse\" is not spoken"),
-            (r#"{"servers": {"a": {"args": "x"}}}"#, "`args` is not a list of texts"),
+            ("[", "not valid JSON"),
+            ("{}", "expected `mcpServers`, `servers` or"),
+            (r#"{"servers": {"a": 1}}"#, "server a: expected an object"),
+            (
+                r#"{"servers": {"a": {"type": "sse", "url": "http://x"}}}"#,
+                "\"sse\" is not supported",
+            ),
+            (r#"{"servers": {"a": {"args": "x"}}}"#, "`args` must be a list of strings"),
         ] {
             let error = pasted_servers(text, "mcp.json").unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
@@ -389,9 +395,9 @@ mod tests {
             server(
                 |s| (s.url, s.max_answer_bytes) = (Some("http://x".into()), Some((16 << 20) + 1))
             )
-            .contains("at most 16777216 (16 MiB)")
+            .contains("limited to 16777216 bytes (16 MiB)")
         );
-        assert!(server(|s| s.url = Some("ftp://x".into())).contains("neither http://"));
+        assert!(server(|s| s.url = Some("ftp://x".into())).contains("must start with http://"));
         assert!(
             server(|s| (s.url, s.command) = (Some("http://x".into()), Some("x".into())))
                 .contains("not both")

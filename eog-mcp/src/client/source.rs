@@ -219,7 +219,7 @@ impl Start<'_> {
         let window = self.config.window;
         let arguments = call.arguments.fill(|hole| match window {
             Some(window) => of_window(hole, window, 0),
-            None => Err("the configuration has no window".to_owned()),
+            None => Err("the configuration has no `window`".to_owned()),
         });
         let arguments = arguments.map_err(|reason| SourceError::config(place, reason))?;
         let (answer, asked) = ask(self.remotes, call, arguments)
@@ -243,7 +243,7 @@ fn judge(
         .map_err(|reason| SourceError::Incident { place: place.to_owned(), reason })?;
     warnings.extend(unread.map(|unread| format!("{place}: {unread}")));
     if read.left_out > 0 {
-        warnings.push(format!("{place}: {} rows beyond the bound of one answer", read.left_out));
+        warnings.push(format!("{place}: {} rows beyond the limit of one answer", read.left_out));
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ impl TryFrom<String> for Template {
             let inner = from.strip_prefix('{').and_then(|inner| inner.split_once('}'));
             let Some((hole, after)) = inner else {
                 return Err(format!(
-                    "a brace of {text:?} has no partner; a brace is written twice"
+                    "unmatched brace in {text:?}; double it to write a literal brace"
                 ));
             };
             pieces.push(Piece::Text(std::mem::take(&mut plain)));
@@ -113,7 +113,7 @@ impl Hole {
             Some((named, "regex")) => (named, Quote::Regex),
             Some((_, other)) => {
                 return Err(format!(
-                    "{{{text}}} asks for {other:?}; what there is: sql, text, regex"
+                    "unknown quoting {other:?} in {{{text}}}; use sql, text or regex"
                 ));
             }
         };
@@ -127,7 +127,9 @@ impl Hole {
         if is_name {
             Ok(Self { name: name.to_owned(), format, quote })
         } else {
-            Err(format!("{{{text}}} is no placeholder: a name is made of letters, digits, _ and -"))
+            Err(format!(
+                "{{{text}}} is not a placeholder: a name consists of letters, digits, spaces, `_`, `-` and `.`"
+            ))
         }
     }
 
@@ -136,8 +138,7 @@ impl Hole {
         match self.quote {
             Quote::Plain if value.chars().all(is_plain) => Ok(value.to_owned()),
             Quote::Plain => Err(format!(
-                "{:?} is not put into a text as it is: say how it is quoted there, as in \
-                 {{{}|sql}}, {{{}|text}} or {{{}|regex}}",
+                "{:?} must be quoted here: write {{{}|sql}}, {{{}|text}} or {{{}|regex}}",
                 eog_evidence::shorten(value, 80),
                 self.name,
                 self.name,
@@ -145,7 +146,7 @@ impl Hole {
             )),
             // Some databases take a backslash for an escape.
             Quote::Sql if value.contains('\\') => Err(format!(
-                "{:?} holds a backslash, which not all databases read alike",
+                "{:?} contains a backslash, which databases interpret differently",
                 eog_evidence::shorten(value, 80)
             )),
             Quote::Sql => Ok(value.replace('\'', "''")),
@@ -223,12 +224,14 @@ pub(super) fn write_time(at: Timestamp, format: Option<&str>) -> Result<Filling,
         "unix_ms" => Filling::Number(at.as_millisecond()),
         pattern if pattern.contains('%') => {
             let text = jiff::fmt::strtime::format(pattern, &at.to_zoned(TimeZone::UTC));
-            Filling::Text(text.map_err(|error| format!("{pattern:?} is no format: {error}"))?)
+            Filling::Text(
+                text.map_err(|error| format!("invalid time format {pattern:?}: {error}"))?,
+            )
         }
         other => {
             return Err(format!(
-                "{other:?} is no format of a time: give rfc3339, unix, unix_ms or a pattern such \
-                 as %Y-%m-%d %H:%M:%S"
+                "unknown time format {other:?}; use rfc3339, unix, unix_ms or a pattern such as \
+                 %Y-%m-%d %H:%M:%S"
             ));
         }
     })
@@ -299,18 +302,18 @@ mod tests {
     #[test]
     fn what_needs_quotes_is_refused_without() {
         let error = filled("x = '{entity}'", "a' OR '1'='1").unwrap_err();
-        assert!(error.contains("say how it is quoted"), "{error}");
+        assert!(error.contains("must be quoted here"), "{error}");
         assert!(filled("x = '{entity|sql}'", "a\\").unwrap_err().contains("backslash"));
     }
 
     #[test]
     fn what_is_no_template_is_told() {
         for (bad, reason) in [
-            ("a{", "no partner"),
-            ("a}b", "no partner"),
-            ("{}", "no placeholder"),
-            ("{entity|html}", "sql, text, regex"),
-            ("{start:noon}", "no format of a time"),
+            ("a{", "unmatched brace"),
+            ("a}b", "unmatched brace"),
+            ("{}", "not a placeholder"),
+            ("{entity|html}", "sql, text or regex"),
+            ("{start:noon}", "unknown time format"),
             ("{other}", "no other"),
         ] {
             let error = filled(bad, "x").unwrap_err();

@@ -32,7 +32,7 @@ pub(super) fn transport(
             config = config.auth_header(token);
             continue;
         }
-        let bad = |part: &str| format!("the header {name:?} has a {part} that HTTP does not allow");
+        let bad = |part: &str| format!("the header {name:?} has an invalid {part}");
         let name: http::HeaderName = name.parse().map_err(|_| bad("name"))?;
         let mut value = http::HeaderValue::from_str(value).map_err(|_| bad("value"))?;
         value.set_sensitive(true);
@@ -67,7 +67,10 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Attentive<T> {
             && refused.id.is_none()
         {
             let said = eog_evidence::shorten(&refused.error.message, 200);
-            self.notes.ended(format!("it refused a request with {}: {said}", refused.error.code.0));
+            self.notes.ended(format!(
+                "it rejected a request with error {}: {said}",
+                refused.error.code.0
+            ));
             return None;
         }
         if let JsonRpcMessage::Response(response) = &message

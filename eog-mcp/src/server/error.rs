@@ -7,14 +7,14 @@ use eog_evidence::{BundleError, StartError};
 use eog_sre::SnapshotError;
 use eog_sre::tools::ToolError;
 
-use super::store::InvestigationId;
+use super::id::InvestigationId;
 
 /// Why a server cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// No root was given.
-    #[error("no folder is named that clients may read; name one with --root")]
+    #[error("no root folder is given; name at least one with --root")]
     NoRoot,
     /// A root cannot be used.
     #[error("the root {} cannot be used: {reason}; name an existing folder", path.display())]
@@ -25,7 +25,7 @@ pub enum ServeError {
         reason: String,
     },
     /// The state folder cannot be used.
-    #[error("cannot store investigations in {}: {source}; name a folder that can be written to",
+    #[error("cannot store investigations in {}: {source}; name a writable folder",
             path.display())]
     State {
         /// The folder.
@@ -34,8 +34,8 @@ pub enum ServeError {
         source: std::io::Error,
     },
     /// The state folder lies below a root.
-    #[error("the state folder {} lies below the root {}, where clients could read what others \
-             investigated; name one outside of every root", state.display(), root.display())]
+    #[error("the state folder {} is inside the root {}, where clients could read the investigations of \
+             others; name a folder outside every root", state.display(), root.display())]
     StateInRoot {
         /// The state folder.
         state: PathBuf,
@@ -43,7 +43,7 @@ pub enum ServeError {
         root: PathBuf,
     },
     /// An address that others can reach, without what must protect it.
-    #[error("{address} can be reached from other machines, so {}", missing.join("; and "))]
+    #[error("other machines can reach {address}: {}", missing.join("; "))]
     Unprotected {
         /// The address.
         address: std::net::SocketAddr,
@@ -54,7 +54,7 @@ pub enum ServeError {
     #[error("the token cannot be used: {0}")]
     Token(&'static str),
     /// The client on standard input did not speak MCP.
-    #[error("the client did not begin with an MCP handshake: {0}")]
+    #[error("the client did not start with an MCP handshake: {0}")]
     Handshake(String),
     /// The socket cannot be used.
     #[error("cannot serve: {0}")]
@@ -65,7 +65,7 @@ pub enum ServeError {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     /// Each with its name and what would be right.
-    #[error("the arguments of {tool} do not fit:{}", as_list(wrong))]
+    #[error("invalid arguments for {tool}:{}", as_list(wrong))]
     Arguments { tool: String, wrong: Vec<String> },
     #[error("{0}")]
     Path(String),
@@ -73,32 +73,34 @@ pub(super) enum Problem {
     Input { folder: String, reason: String },
     #[error("there is no investigation {id:?}{}", near(.nearest))]
     UnknownInvestigation { id: String, nearest: Vec<String> },
-    #[error("{0} is running; wait until it has ended, or cancel the call that runs it")]
+    #[error("{0} is running; wait until it ends, or cancel the call that runs it")]
     StillRuns(InvestigationId),
-    #[error("{0} was interrupted before its first step was stored; `resume` begins it")]
+    #[error("{0} was interrupted before its first step was stored; `resume` starts it")]
     Empty(InvestigationId),
-    #[error("time was up before {0} could choose where to start; `resume` goes on with it")]
+    #[error(
+        "the time limit was reached before {0} could choose where to start; `resume` continues it"
+    )]
     NotBegun(InvestigationId),
     #[error("{0}")]
     Judge(String),
     #[error(
-        "{entity} was never evaluated in {id}; evaluated were, among others: {}", others.join(", ")
+        "{entity} was not evaluated in {id}; evaluated entities include {}", others.join(", ")
     )]
     NeverEvaluated { id: InvestigationId, entity: EntityId, others: Vec<String> },
     #[error(
-        "{id} was judged by {then:?}, and this server judges by {now:?}; start it with the policy of \
-         the investigation"
+        "{id} was judged by the policy {then:?}, but this server uses {now:?}; start a server with the \
+         policy of the investigation"
     )]
     OtherJudge { id: InvestigationId, then: String, now: String },
     #[error(
-        "{0} investigations wait already; try again when some have ended (list_investigations)"
+        "{0} investigations are waiting already; try again when some have ended (see list_investigations)"
     )]
     Busy(usize),
     #[error("cancelled{}", .0.as_ref().map_or_else(String::new, |id| {
-        format!("; what {id} has found so far is stored, and `resume` goes on with it")
+        format!("; what {id} found so far is stored, and `resume` continues it")
     }))]
     Cancelled(Option<InvestigationId>),
-    #[error("the server is going down; call again when it is up")]
+    #[error("the server is shutting down; call again when it is back")]
     GoingDown,
     #[error(transparent)]
     Tool(#[from] ToolError),
@@ -141,7 +143,7 @@ fn as_list(wrong: &[String]) -> String {
 
 fn near(nearest: &[String]) -> String {
     match nearest {
-        [] => "; none was made yet: call investigate".to_owned(),
-        some => format!("; the latest are {} (list_investigations names all)", some.join(", ")),
+        [] => "; there are none yet, call investigate".to_owned(),
+        some => format!("; the latest are {} (list_investigations lists all)", some.join(", ")),
     }
 }

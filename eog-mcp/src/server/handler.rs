@@ -169,7 +169,7 @@ impl Server {
                 let id = self.0.store.find(&arguments.investigation)?;
                 (Work::GoOn { id, seconds: arguments.seconds, answers: Vec::new() }, ask)
             }
-            _ => return self.short(name.into_owned(), arguments).await,
+            _ => return self.short(name.into_owned(), arguments, cancel.clone()).await,
         };
         // A client that was sent away with questions comes back with the answers.
         let work = match request_state {
@@ -196,6 +196,7 @@ impl Server {
         &self,
         name: String,
         arguments: Map<String, Value>,
+        cancel: CancellationToken,
     ) -> Result<CallToolResponse, Problem> {
         let _turn = self.0.queries.acquire().await.map_err(|_| Problem::GoingDown)?;
         let work = move |server: &Self| {
@@ -203,7 +204,7 @@ impl Server {
                 return Err(Problem::Store(format!("there is no tool {name:?}")));
             };
             match offered.kind {
-                Kind::Explain => server.explain(&server.read(&name, offered, arguments)?),
+                Kind::Explain => server.explain(&server.read(&name, offered, arguments)?, &cancel),
                 Kind::Diff => server.diff(&server.read(&name, offered, arguments)?),
                 Kind::List => server.list(&server.read(&name, offered, arguments)?),
                 Kind::Context => server.context(&server.read(&name, offered, arguments)?),

@@ -17,7 +17,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refused
         Err(error) => error,
     };
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        let message = format!("this is no JSON: {error}; send one JSON-RPC object");
+        let message = format!("not valid JSON: {error}; send one JSON-RPC object");
         refused(ErrorData::parse_error(message, None), None)
     })?;
     let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
@@ -25,7 +25,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refused
     if value.get("id").is_none() && value.get("method").is_some_and(Value::is_string) {
         return Ok(None);
     }
-    let message = format!("this is no message of MCP: {error}; send one JSON-RPC object");
+    let message = format!("not a valid MCP message: {error}; send one JSON-RPC object");
     Err(refused(ErrorData::invalid_request(message, None), id))
 }
 

@@ -25,6 +25,7 @@ mod course;
 mod error;
 mod handler;
 mod http;
+mod id;
 mod investigations;
 mod library;
 mod message;
@@ -41,13 +42,18 @@ mod tasks;
 mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::ServerHandler as _;
 use rmcp::model::Tool;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+/// The library of [`HttpSettings::routes`].
+#[doc(no_inline)]
+pub use axum;
 use catalogue::Catalogue;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};
@@ -59,6 +65,9 @@ use runner::Runner;
 pub use settings::Settings;
 use store::Store;
 use tasks::Tasks;
+
+/// How long a server takes to end at most, once it is told to or its client is gone.
+const LAST: Duration = Duration::from_secs(5);
 
 /// Investigations and the SRE tools as an MCP server. Clones are the same server.
 ///
@@ -141,11 +150,13 @@ impl Server {
     }
 
     /// Ends everything: runs are cancelled, their journals stay and can be resumed. Returns when
-    /// nothing is left that works on behalf of a client.
-    async fn close(&self) {
+    /// nothing is left that works on behalf of a client, at the latest at this time: what cannot be
+    /// cancelled, such as a large folder that is being read, works on and is answered to nobody.
+    async fn close(&self, by: Instant) {
         self.0.stop.cancel();
+        self.0.queries.close();
         self.0.tasks.shutdown();
         self.0.tracker.close();
-        self.0.tracker.wait().await;
+        let _ = timeout_at(by, self.0.tracker.wait()).await;
     }
 }

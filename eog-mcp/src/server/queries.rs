@@ -5,6 +5,7 @@ use eog::{CallRecorder, ContextContract as _, EntityId, Usage};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use super::answers::{Compared, Concluded, Explained, Listed, Summary};
 use super::arguments::{self, Checked, Diff, Explain, GetContext, List};
@@ -16,8 +17,12 @@ use super::{Run, Server, words};
 const PAGE: usize = 20;
 
 impl Server {
-    /// Why an entity has its label. Blocks.
-    pub(super) fn explain(&self, arguments: &Explain) -> Result<CallToolResult, Problem> {
+    /// Why an entity has its label. Blocks until it is known, the call is cancelled or the server ends.
+    pub(super) fn explain(
+        &self,
+        arguments: &Explain,
+        cancel: &CancellationToken,
+    ) -> Result<CallToolResult, Problem> {
         let shared = &self.0;
         let id = shared.store.find(&arguments.investigation)?;
         let entity = arguments::entity("explain", &arguments.entity)?;
@@ -28,10 +33,13 @@ impl Server {
         let judge = shared.policies.judge(run).map_err(Problem::Judge)?;
         let (policy, limits) = (judge.policy(case), judge.limits());
         let runtime = tokio::runtime::Handle::current();
-        let explained =
-            runtime.block_on(travel::explain(finished.ledger(), &entity, Some(&*policy), limits));
-        let explanation = explained
-            .map_err(|error| Problem::Store(format!("{id}: its ledger cannot be used: {error}")))?;
+        // Dropped half-way, it takes the programs with it that the policy has started.
+        let explained = travel::explain(finished.ledger(), &entity, Some(&*policy), limits);
+        let explained = cancel.run_until_cancelled(shared.stop.run_until_cancelled(explained));
+        let explanation =
+            runtime.block_on(explained).flatten().ok_or(Problem::Cancelled(None))?.map_err(
+                |error| Problem::Store(format!("{id}: its ledger cannot be used: {error}")),
+            )?;
         if explanation.belief.is_none() {
             let others = meant(&finished, &entity);
             return Err(Problem::NeverEvaluated { id, entity, others });

@@ -1,16 +1,18 @@
 //! One client on standard input and output.
 
 use std::io;
-use std::sync::Arc;
 
-use rmcp::model::{ErrorData, ServerJsonRpcMessage};
+use futures_util::StreamExt;
+use rmcp::model::ErrorData;
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::codec::FramedRead;
 
 use super::message::{self, Refused, refused};
-use super::{ServeError, Server};
+use super::{LAST, ServeError, Server};
+use crate::lines::{Line, Lines, Writer};
 
 /// Longest message of a client, in bytes.
 const MAX_LINE: usize = 1 << 20;
@@ -19,10 +21,12 @@ const MAX_LINE: usize = 1 << 20;
 const MAX_UNREADABLE: u32 = 100;
 
 impl Server {
-    /// Serves one client on standard input and output, until it goes or `stop` resolves.
+    /// Serves one client on standard input and output, until it disconnects or `stop` resolves.
     ///
-    /// The server ends with it: when this returns nothing works for anybody any more. What ran is
-    /// cancelled, and can be resumed from its journal.
+    /// It returns within 5 seconds of `stop`; when the client disconnects, answers that are under way get
+    /// up to 5 seconds more. What was running is cancelled and can be resumed from its journal. Nothing
+    /// runs any more then, except work that takes longer and cannot be cancelled, such as reading a
+    /// large folder.
     ///
     /// # Errors
     /// [`ServeError::Handshake`] when the other end does not speak MCP.
@@ -45,9 +49,9 @@ impl Server {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let lines = Lines::new(read, write);
+        let pipes = Pipes::new(read, write);
         let ended = self.0.stop.child_token();
-        let service = serve_server_with_ct(self.clone(), lines, ended.clone());
+        let service = serve_server_with_ct(self.clone(), pipes, ended.clone());
         let served = async {
             match service.await {
                 Ok(running) => running.waiting().await.map_err(io::Error::other).map(drop)?,
@@ -59,97 +63,42 @@ impl Server {
             Ok(())
         };
         let mut served = std::pin::pin!(served);
-        let result = tokio::select! {
-            result = &mut served => result,
+        let (result, by) = tokio::select! {
+            result = &mut served => (result, Instant::now() + LAST),
             () = stop => {
+                let by = Instant::now() + LAST;
                 ended.cancel();
-                served.await
+                // A client that does not read is not waited for any longer.
+                (timeout_at(by, served).await.unwrap_or(Ok(())), by)
             }
         };
-        self.close().await;
+        self.close(by).await;
         result
     }
 }
 
 /// Messages as lines. A line that is no message gets an error instead of silence.
-struct Lines<R, W> {
-    read: BufReader<R>,
-    line: Vec<u8>,
-    /// Whether the rest of a line that is too long is being passed over.
-    is_passing: bool,
+struct Pipes<R, W> {
+    read: FramedRead<R, Lines>,
     unreadable: u32,
-    write: Arc<Mutex<Option<W>>>,
+    write: Writer<W>,
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+impl<R: AsyncRead, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
     fn new(read: R, write: W) -> Self {
-        Self {
-            read: BufReader::new(read),
-            line: Vec::new(),
-            is_passing: false,
-            unreadable: 0,
-            write: Arc::new(Mutex::new(Some(write))),
-        }
+        let read = FramedRead::new(read, Lines::new(MAX_LINE, usize::MAX));
+        Self { read, unreadable: 0, write: Writer::new(write) }
     }
 
-    /// The next line, in `self.line`. What was read stays when the future is dropped.
-    async fn next_line(&mut self) -> io::Result<Line> {
-        loop {
-            let buffer = self.read.fill_buf().await?;
-            if buffer.is_empty() {
-                return Ok(Line::End);
-            }
-            let end = buffer.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(buffer.len(), |end| end + 1);
-            if !self.is_passing {
-                let room = (MAX_LINE + 1).saturating_sub(self.line.len());
-                self.line.extend_from_slice(&buffer[..taken.min(room)]);
-            }
-            self.read.consume(taken);
-            let is_long = self.line.len() > MAX_LINE;
-            if is_long {
-                self.is_passing = true;
-                self.line.clear();
-            }
-            if end.is_some() {
-                return Ok(if std::mem::take(&mut self.is_passing) {
-                    Line::TooLong
-                } else {
-                    Line::Whole
-                });
-            }
-        }
-    }
-
-    /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time,
-    /// and half a line would spoil the next.
+    /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time.
     fn complain(&mut self, complaint: Refused) {
         self.unreadable += 1;
         let write = self.write.clone();
-        tokio::spawn(async move { send_line(&write, &complaint).await });
+        tokio::spawn(async move { write.send(&complaint).await });
     }
 }
 
-/// What was read.
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
-async fn send_line<W: AsyncWrite + Unpin>(
-    write: &Mutex<Option<W>>,
-    message: &ServerJsonRpcMessage,
-) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    let mut write = write.lock().await;
-    let write = write.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-    write.write_all(&line).await?;
-    write.flush().await
-}
-
-impl<R, W> Transport<RoleServer> for Lines<R, W>
+impl<R, W> Transport<RoleServer> for Pipes<R, W>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -161,43 +110,33 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let write = self.write.clone();
-        async move { send_line(&write, &message).await }
+        async move { write.send(&message).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        loop {
-            if self.unreadable >= MAX_UNREADABLE {
-                return None;
-            }
-            let complaint = match self.next_line().await {
-                Ok(Line::Whole) => {
-                    if self.line.trim_ascii().is_empty() {
-                        self.line.clear();
-                        continue;
-                    }
-                    let read = message::read(&self.line);
-                    self.line.clear();
-                    match read {
-                        Ok(Some(message)) => return Some(message),
-                        Ok(None) => continue,
-                        Err(complaint) => complaint,
-                    }
-                }
-                Ok(Line::TooLong) => refused(
+        while self.unreadable < MAX_UNREADABLE {
+            let complaint = match self.read.next().await?.ok()? {
+                Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+                Line::Whole(line) => match message::read(&line) {
+                    Ok(Some(message)) => return Some(message),
+                    Ok(None) => continue,
+                    Err(complaint) => complaint,
+                },
+                Line::TooLong(_) => refused(
                     ErrorData::invalid_request(
                         format!("the message is longer than {MAX_LINE} bytes; send a shorter one"),
                         None,
                     ),
                     None,
                 ),
-                Ok(Line::End) | Err(_) => return None,
             };
             self.complain(complaint);
         }
+        None
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.write.lock().await.take();
+        self.write.close();
         Ok(())
     }
 }

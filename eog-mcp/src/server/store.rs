@@ -1,15 +1,16 @@
 //! The state folder: one folder for each investigation.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
+use eog::durable::{self, Disk, RealDisk};
 use eog::{Config, EntityId, EntryBody, Journal, JournalError, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Problem, ServeError};
+pub(super) use super::id::InvestigationId;
 
 /// The version of the files of this module.
 const VERSION: u32 = 1;
@@ -19,24 +20,6 @@ const MAX_RECORD: u64 = 4 << 20;
 
 /// How the name of a folder begins that is being removed.
 const GONE: &str = ".gone-";
-
-/// What an investigation is called: counted, never named by a client.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct InvestigationId(u64);
-
-impl fmt::Display for InvestigationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "inv-{:06}", self.0)
-    }
-}
-
-impl InvestigationId {
-    /// Reads an id exactly as it is written.
-    fn parse(text: &str) -> Option<Self> {
-        let id = Self(text.strip_prefix("inv-")?.parse().ok()?);
-        (id.to_string() == text).then_some(id)
-    }
-}
 
 /// How an investigation began.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -117,43 +100,62 @@ impl Part {
 
 /// The state folder.
 #[derive(Debug)]
-pub(super) struct Store(PathBuf);
+pub(super) struct Store {
+    path: PathBuf,
+    disk: Box<dyn Disk>,
+}
 
 impl Store {
     /// Opens a state folder that lies below none of the roots, which are without links. Nothing is
     /// made otherwise.
     pub(super) fn open(folder: &Path, roots: &[PathBuf]) -> Result<Self, ServeError> {
+        Self::on(Box::new(RealDisk), folder, roots)
+    }
+
+    fn on(disk: Box<dyn Disk>, folder: &Path, roots: &[PathBuf]) -> Result<Self, ServeError> {
         let unusable = |source| ServeError::State { path: folder.to_owned(), source };
         let outside = |real: PathBuf| match roots.iter().find(|root| real.starts_with(root)) {
             Some(root) => Err(ServeError::StateInRoot { state: real, root: root.clone() }),
             None => Ok(real),
         };
         outside(to_be(folder).map_err(unusable)?)?;
-        let made = std::fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
+        let made = durable::create_folders(&*disk, folder).and_then(|()| folder.canonicalize());
         // Once more, as it really is.
         let real = outside(made.map_err(unusable)?)?;
         tempfile_in(&real).map_err(unusable)?;
-        let store = Self(real);
+        let store = Self { path: real, disk };
         store.clear();
         Ok(store)
     }
 
     /// A new folder under the next number. Making it is what gives the number away, so servers that
-    /// share the state folder never give the same.
+    /// share the state folder never give the same. The folder and how the investigation began survive
+    /// a power loss from here on: so does the journal that comes next, and it cannot be resumed without
+    /// them.
     pub(super) fn create(&self, began: &Began) -> Result<InvestigationId, Problem> {
-        let mut number = self.ids().last().map_or(0, |id| id.0);
+        let mut number = self.ids().last().map_or(0, InvestigationId::number);
         loop {
             number += 1;
-            let id = InvestigationId(number);
-            match std::fs::create_dir(self.folder(&id)) {
-                Ok(()) => {
-                    self.write_json(&id, "investigation.json", began)?;
-                    return Ok(id);
-                }
+            let id = InvestigationId::numbered(number);
+            match self.disk.create_folder(&self.folder(&id)) {
+                Ok(()) => match self.begin(&id, began) {
+                    Ok(()) => return Ok(id),
+                    Err(problem) => {
+                        // Nobody could use it, and it would count.
+                        let _ = std::fs::remove_dir_all(self.folder(&id));
+                        return Err(problem);
+                    }
+                },
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(cannot_store(&id, &error)),
             }
         }
+    }
+
+    fn begin(&self, id: &InvestigationId, began: &Began) -> Result<(), Problem> {
+        self.write_json(id, "investigation.json", began)?;
+        let named = durable::sync_name(&*self.disk, &self.folder(id));
+        named.map_err(|error| cannot_store(id, &error))
     }
 
     /// The investigation that a client names.
@@ -167,7 +169,7 @@ impl Store {
 
     /// Every investigation, oldest first.
     pub(super) fn ids(&self) -> Vec<InvestigationId> {
-        let entries = self.0.read_dir().into_iter().flatten().flatten();
+        let entries = self.path.read_dir().into_iter().flatten().flatten();
         let id = |entry: std::fs::DirEntry| InvestigationId::parse(entry.file_name().to_str()?);
         let mut ids: Vec<_> = entries.filter_map(id).collect();
         ids.sort();
@@ -199,7 +201,7 @@ impl Store {
             journal => journal,
         };
         // Under another name first: half of one is never found.
-        let gone = self.0.join(format!("{GONE}{id}"));
+        let gone = self.path.join(format!("{GONE}{id}"));
         let is_gone = std::fs::rename(self.folder(id), &gone).is_ok();
         drop(journal);
         if is_gone {
@@ -211,7 +213,7 @@ impl Store {
 
     /// Removes what is left of investigations that were being removed.
     fn clear(&self) {
-        for entry in self.0.read_dir().into_iter().flatten().flatten() {
+        for entry in self.path.read_dir().into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(|name| name.starts_with(GONE)) {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
@@ -276,7 +278,7 @@ impl Store {
     }
 
     fn folder(&self, id: &InvestigationId) -> PathBuf {
-        self.0.join(id.to_string())
+        self.path.join(id.to_string())
     }
 
     fn write_json(
@@ -306,18 +308,17 @@ impl Store {
         serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))
     }
 
-    /// Writes a file whole or not at all.
+    /// Writes a file whole or not at all. It is durable when this returns.
     fn write(&self, id: &InvestigationId, file: &str, content: &[u8]) -> Result<(), Problem> {
         let folder = self.folder(id);
         let temporary = folder.join(format!(".{file}.tmp"));
-        std::fs::write(&temporary, content)
-            .and_then(|()| std::fs::rename(&temporary, folder.join(file)))
+        durable::replace(&*self.disk, &folder.join(file), &temporary, &[content])
             .map_err(|error| cannot_store(id, &error))
     }
 }
 
 fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> Problem {
-    Problem::Store(format!("{id}: cannot store: {error}; look at the server's state folder"))
+    Problem::Store(format!("{id}: cannot write to the server's state folder: {error}"))
 }
 
 /// Where a folder is or would be, without the links that lead there.
@@ -343,67 +344,4 @@ fn tempfile_in(folder: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_are_counted_and_read_back_exactly() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (one, two) = (Store::open(folder.path(), &[]), Store::open(folder.path(), &[]));
-        let (one, two) = (one.expect("opens"), two.expect("opens twice"));
-        let began = Began::new("x".to_owned(), "/x".into(), None);
-        let ids = [&one, &two, &one].map(|store| store.create(&began).expect("stores").to_string());
-        assert_eq!(ids, ["inv-000001", "inv-000002", "inv-000003"]);
-        assert!(one.find("inv-000002").is_ok());
-        for wrong in ["inv-2", "inv-0000002", "inv-000009", "../inv-000001", "", "inv-+00001"] {
-            let problem = one.find(wrong).expect_err(wrong).to_string();
-            assert!(problem.contains("inv-000003"), "{problem}");
-        }
-    }
-
-    #[test]
-    fn the_oldest_that_do_not_run_make_room() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(folder.path(), &[]).expect("opens");
-        let began = Began::new("x".to_owned(), "/x".into(), None);
-        let journals: Vec<Journal> = (0..5)
-            .map(|_| {
-                let id = store.create(&began).expect("stores");
-                Journal::create(store.journal(&id)).expect("a journal")
-            })
-            .collect();
-        let ids = || store.ids().iter().map(|id| id.0).collect::<Vec<_>>();
-        store.prune(1, |_| false);
-        assert_eq!(ids(), [1, 2, 3, 4, 5], "other servers work on all of them");
-        drop(journals);
-        store.prune(3, |id| id.0 == 1);
-        assert_eq!(ids(), [1, 4, 5], "the first one runs here");
-        std::fs::write(store.journal(&InvestigationId(1)), "damaged").expect("writes");
-        std::fs::remove_file(store.journal(&InvestigationId(4))).expect("removes");
-        store.prune(1, |_| false);
-        assert_eq!(ids(), [4], "one without a journal may be about to get it");
-        assert_eq!(folder.path().read_dir().expect("reads").count(), 1, "nothing else is left");
-
-        std::fs::create_dir(folder.path().join(".gone-inv-000009")).expect("a folder");
-        Store::open(folder.path(), &[]).expect("opens");
-        assert_eq!(folder.path().read_dir().expect("reads").count(), 1, "remains are cleared");
-        assert_eq!(store.create(&began).expect("stores").0, 5);
-    }
-
-    #[test]
-    fn a_state_folder_below_a_root_is_refused_before_it_is_made() {
-        let all = tempfile::tempdir().expect("a folder");
-        let real = all.path().canonicalize().expect("it is there");
-        let root = real.join("root");
-        std::fs::create_dir(&root).expect("a root");
-        let roots = [root.clone()];
-        for state in ["root", "root/state", "root/a/b", "other/../root/state"] {
-            let refused = Store::open(&real.join(state), &roots).map(drop);
-            let Err(ServeError::StateInRoot { .. }) = refused else {
-                panic!("{state}: {refused:?}");
-            };
-        }
-        assert_eq!(root.read_dir().expect("reads").count(), 0);
-        Store::open(&real.join("rooted"), &roots).expect("only the name begins like that");
-    }
-}
+mod tests;

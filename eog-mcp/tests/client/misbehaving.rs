@@ -124,14 +124,14 @@ async fn junk_between_messages_is_passed_over() {
 #[tokio::test]
 async fn junk_in_place_of_an_answer_is_told() {
     let (_, message) = fails("junk_only", "call_seconds = 1").await;
-    assert!(message.contains("1 line to standard output"), "{message}");
+    assert!(message.contains("1 line on standard output was not an MCP message"), "{message}");
     assert!(message.contains("Segmentation fault"), "{message}");
 }
 
 #[tokio::test]
 async fn a_call_that_hangs_is_given_up_and_cancelled() {
     let (server, message) = fails("hangs", "call_seconds = 1").await;
-    assert!(message.contains("neither answer nor progress for 1 s"), "{message}");
+    assert!(message.contains("no answer and no progress for 1 s"), "{message}");
     assert_eq!(server.seen("tools/call hangs"), 1, "what was late is not asked again");
     until("the server is told", || server.seen("notifications/cancelled") == 1).await;
 }
@@ -160,12 +160,12 @@ async fn an_answer_that_is_too_long_is_not_kept() {
 #[tokio::test]
 async fn wrong_answers_are_told_and_not_asked_for_again() {
     for (tool, reason) in [
-        ("wrong", "does not fit its own schema at /count"),
+        ("wrong", "does not match its own output schema at /count"),
         ("unstructured", "lacks the structured content"),
-        ("malformed", "no message of MCP"),
-        ("odd", "none of a tool"),
+        ("malformed", "not a valid MCP message"),
+        ("odd", "unexpected response type"),
         ("refuses", "error -32602: bad arguments"),
-        ("says_no", "the tool says: no such table"),
+        ("says_no", "the tool reported an error: no such table"),
     ] {
         let (server, message) = fails(tool, "").await;
         assert!(message.contains(reason), "{tool}: {message}");

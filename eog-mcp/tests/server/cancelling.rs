@@ -1,11 +1,16 @@
 //! Calls that are given up, and clients that vanish.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Failure};
+use eog_mcp::server::{Alone, Judge, Policies, Run, Server};
 use rmcp::model::{ClientRequest, Request, ServerResult};
 use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Held, PATIENCE, Place, call, client, connect, content, incident, serve, until,
+    Held, PATIENCE, Place, Plain, call, client, connect, content, incident, serve, until,
 };
 
 /// Label and evaluations that a run which nobody disturbs comes to.
@@ -136,4 +141,47 @@ async fn resources_can_be_read_while_it_runs() {
     run.await.unwrap().unwrap();
     assert!(read("report").await.contains("- Cost: 3 evaluations, 3 policy calls; converged"));
     assert_eq!(read("ledger").await.lines().count(), 4);
+}
+
+/// A policy that blocks its thread, so that nothing can stop it.
+#[derive(Clone)]
+struct Stuck(Arc<std::sync::Mutex<std::sync::mpsc::Receiver<()>>>);
+
+impl Policies for Stuck {
+    fn name(&self) -> String {
+        "stuck".to_owned()
+    }
+
+    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+        Ok(Box::new(Alone(self.clone())))
+    }
+}
+
+impl AbductivePolicy for Stuck {
+    fn decide<'a>(&'a self, _packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        let _ = self.0.lock().unwrap().recv();
+        Box::pin(std::future::ready(Err(Failure::policy("it was let go"))))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_stopped_is_not_waited_for_longer_than_is_said() {
+    let place = Place::new();
+    let (release, held) = std::sync::mpsc::channel();
+    let stuck = Stuck(Arc::new(std::sync::Mutex::new(held)));
+    let server = Server::open(place.settings(), Arc::new(stuck), Arc::new(Plain)).unwrap();
+    let (theirs, serving) = serve(&server);
+    let client = rmcp::ServiceExt::serve(client(), theirs).await.unwrap();
+    let peer = client.peer().clone();
+    let calls =
+        tokio::spawn(async move { peer.call_tool_once(call("investigate", incident())).await });
+    until(|| server.load() == (1, 0)).await;
+    let gone = std::time::Instant::now();
+    drop(client);
+    calls.abort();
+    tokio::time::timeout(PATIENCE, serving).await.expect("it ends").unwrap();
+    // Twice: the library waits as long for answers that are under way.
+    assert!(gone.elapsed() < Duration::from_secs(5 + 5 + 10), "{:?}", gone.elapsed());
+    assert_eq!(server.load(), (1, 0), "it is still stuck");
+    drop(release);
 }

@@ -1,26 +1,49 @@
-//! Clients that vanish from a connection over HTTP.
+//! Clients over HTTP that vanish, that are slow, or that are too many.
 
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
-use eog_mcp::server::{HttpSettings, Server};
+use eog_mcp::server::axum::routing::{any, get};
+use eog_mcp::server::axum::{self, Router};
+use eog_mcp::server::{HttpSettings, ServeError, Server, Token};
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::support::{Held, PATIENCE, Place, until};
 
-async fn serve(server: &Server) -> std::net::SocketAddr {
+/// As long as a client may be slow in these tests.
+const MOMENT: Duration = Duration::from_millis(100);
+
+async fn serve(server: &Server) -> SocketAddr {
+    let mut settings = HttpSettings::default();
+    settings.grace = MOMENT;
+    serve_with(server, settings).await.0
+}
+
+/// Gives its address, what stops it, and its end.
+async fn serve_with(
+    server: &Server,
+    settings: HttpSettings,
+) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let server = server.clone();
-    let mut settings = HttpSettings::default();
-    settings.grace = Duration::from_millis(100);
-    tokio::spawn(async move { server.http(listener, settings, std::future::pending()).await });
-    address
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async move {
+        if stopped.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let serving = tokio::spawn(async move { server.http(listener, settings, stopped).await });
+    (address, stop, serving)
 }
 
 /// Sends one message and gives the connection, from which nothing was read yet.
-async fn post(address: std::net::SocketAddr, headers: &str, message: &Value) -> TcpStream {
+async fn post(address: SocketAddr, headers: &str, message: &Value) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let body = message.to_string();
     let request = format!(
@@ -102,4 +125,145 @@ async fn a_client_without_a_session_that_vanishes_leaves_nothing_running() {
     drop(call);
     until(|| server.load() == (0, 0)).await;
     held.until_waiting(0).await;
+}
+
+/// Sends something and gives all that comes before the connection is closed, and when that was.
+async fn until_closed(address: SocketAddr, sent: &str) -> (String, Duration) {
+    let begin = Instant::now();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    let mut all = String::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut all)).await;
+    read.expect("it is closed").unwrap();
+    (all, begin.elapsed())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_clients_are_not_waited_for() {
+    let (place, held) = (Place::new(), Held::free());
+    let mut settings = HttpSettings::default();
+    settings.head_time = MOMENT;
+    settings.body_time = MOMENT;
+    let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
+
+    for head in ["", "POST /mcp HTTP/1.1\r\nHo"] {
+        let (_, took) = until_closed(address, head).await;
+        assert!(took >= MOMENT, "{head:?}: {took:?}");
+    }
+    // One that stays silent after its answer, too.
+    let request = format!("GET /elsewhere HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let (answer, took) = until_closed(address, &request).await;
+    assert!(answer.starts_with("HTTP/1.1 404") && took >= MOMENT, "{took:?}: {answer}");
+
+    let request = format!("POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Length: 100\r\n\r\n{{");
+    let (answer, took) = until_closed(address, &request).await;
+    assert!(answer.starts_with("HTTP/1.1 408") && took >= MOMENT, "{took:?}: {answer}");
+    assert!(answer.contains("the request body did not arrive in time"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_connections_than_there_is_room_for_wait() {
+    let (place, held) = (Place::new(), Held::free());
+    let mut settings = HttpSettings::default();
+    settings.max_connections = 1;
+    let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
+    let request = format!("GET /elsewhere HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let mut first = TcpStream::connect(address).await.unwrap();
+    first.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut first, "404").await;
+    let mut second = TcpStream::connect(address).await.unwrap();
+    second.write_all(request.as_bytes()).await.unwrap();
+    let early = tokio::time::timeout(3 * MOMENT, second.readable()).await;
+    assert!(early.is_err(), "there is no room");
+    drop(first);
+    read_until(&mut second, "404").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_sessions_than_there_is_room_for_are_refused() {
+    let (place, held) = (Place::new(), Held::free());
+    let mut settings = HttpSettings::default();
+    settings.max_sessions = 1;
+    let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"}}});
+    read_until(&mut post(address, "", &hello).await, "serverInfo").await;
+    let refused = read_until(&mut post(address, "", &hello).await, "try again later").await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_stopped_closes_what_is_open() {
+    let (place, held) = (Place::new(), Held::free());
+    let (address, stop, serving) = serve_with(&place.server(&held), HttpSettings::default()).await;
+    let request = format!("GET /elsewhere HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let mut idle = TcpStream::connect(address).await.unwrap();
+    idle.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut idle, "404").await;
+    // Its body will never come.
+    let stuck = format!("POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Length: 9\r\n\r\n");
+    let mut half = TcpStream::connect(address).await.unwrap();
+    half.write_all(stuck.as_bytes()).await.unwrap();
+    tokio::time::sleep(MOMENT).await;
+    let begin = Instant::now();
+    stop.send(()).unwrap();
+    tokio::time::timeout(PATIENCE, serving).await.expect("it ends").unwrap().unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(5 + 10), "{:?}", begin.elapsed());
+    for mut stream in [idle, half] {
+        let closed = tokio::time::timeout(3 * MOMENT, stream.read_to_end(&mut Vec::new())).await;
+        assert!(closed.is_ok(), "it is closed when the server has ended");
+    }
+    assert!(TcpStream::connect(address).await.is_err(), "nobody listens");
+}
+
+/// What is served beside the endpoint is as hard to reach, and its answers may be streams.
+#[tokio::test(flavor = "multi_thread")]
+async fn further_routes_are_served_behind_the_same_gate() {
+    let (place, held) = (Place::new(), Held::free());
+    let mut settings = HttpSettings::default();
+    settings.token = Token::new("a-token-for-tests-only").ok();
+    settings.max_body_bytes = 100;
+    settings.body_time = MOMENT;
+    let endless = async || {
+        let news = futures_util::stream::once(async { Ok::<_, std::io::Error>("news\n") });
+        axum::body::Body::from_stream(news.chain(futures_util::stream::pending()))
+    };
+    let echo = async |body: String| format!("heard {body}");
+    settings.routes = Router::new().route("/news", get(endless)).route("/echo", any(echo));
+    let (address, stop, serving) = serve_with(&place.server(&held), settings).await;
+
+    let request = |path: &str, host: &str, headers: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    let token = "Authorization: Bearer a-token-for-tests-only\r\n";
+    let (answer, _) = until_closed(address, &request("/echo", "localhost", token, "you")).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("heard you"), "{answer}");
+    let long = "x".repeat(101);
+    let page = format!("{token}Origin: https://evil.example.org\r\n");
+    for (host, headers, body, status) in [
+        ("localhost", "", "you", 401),
+        ("evil.example.org", token, "you", 403),
+        ("localhost", &page, "you", 403),
+        ("localhost", token, &long, 413),
+    ] {
+        let (answer, _) = until_closed(address, &request("/echo", host, headers, body)).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
+    let half =
+        format!("POST /echo HTTP/1.1\r\nHost: localhost\r\n{token}Content-Length: 9\r\n\r\n");
+    assert!(until_closed(address, &half).await.0.starts_with("HTTP/1.1 408"));
+
+    let mut news = TcpStream::connect(address).await.unwrap();
+    let ask = format!("GET /news HTTP/1.1\r\nHost: localhost\r\n{token}\r\n");
+    news.write_all(ask.as_bytes()).await.unwrap();
+    read_until(&mut news, "news").await;
+    stop.send(()).unwrap();
+    tokio::time::timeout(PATIENCE, serving).await.expect("it ends").unwrap().unwrap();
+    let closed = tokio::time::timeout(3 * MOMENT, news.read_to_end(&mut Vec::new())).await;
+    assert!(closed.is_ok(), "a stream ends with its server");
 }

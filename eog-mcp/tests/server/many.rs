@@ -63,7 +63,7 @@ async fn more_than_may_wait_are_told_to_come_again() {
     until(|| server.load() == (2, 1)).await;
     let refused = client.call_tool(call("investigate", incident()));
     let refused = tokio::time::timeout(PATIENCE, refused).await.expect("it does not wait").unwrap();
-    assert!(text(&refused).contains("wait already; try again"), "{refused:?}");
+    assert!(text(&refused).contains("waiting already; try again"), "{refused:?}");
     held.allow(100);
     for call in calls {
         assert!(call.await.unwrap().is_ok(), "the others are answered");

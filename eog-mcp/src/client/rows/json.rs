@@ -6,7 +6,8 @@ use std::io;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{MAX_FIELD, MAX_ROWS, Read, Row, ToolAnswer};
+use super::row::{MAX_FIELD, MAX_ROWS, Read, Row};
+use crate::client::connection::ToolAnswer;
 
 /// Longest texts of all rows of one answer together, in bytes: a field above the rows is told once for
 /// each of them.
@@ -47,10 +48,7 @@ impl TryFrom<Given> for JsonRows {
 
     fn try_from(given: Given) -> Result<Self, String> {
         if !given.at.is_empty() && !given.at.starts_with('/') {
-            return Err(format!(
-                "`at` is {:?}, which is no JSON pointer: it begins with /",
-                given.at
-            ));
+            return Err(format!("`at` is {:?}, but a JSON pointer must start with /", given.at));
         }
         let at: Vec<String> = given.at.split('/').skip(1).map(str::to_owned).collect();
         // Rows are where the pointer leads, or the elements of a list there.
@@ -60,8 +58,8 @@ impl TryFrom<Given> for JsonRows {
                 Field::parse(&text).map_err(|reason| format!("field {name:?}: {reason}"))?;
             if field.up > deepest {
                 return Err(format!(
-                    "field {name:?}: {text:?} goes {} steps up, but the rows at {:?} are at most \
-                     {deepest} deep",
+                    "field {name:?}: {text:?} goes up {} levels, but rows at {:?} are at most \
+                     {deepest} levels deep",
                     field.up, given.at
                 ));
             }
@@ -83,7 +81,7 @@ impl Field {
         }
         match up {
             0 if !text.is_empty() && !text.starts_with('/') => Err(format!(
-                "{text:?} is no JSON pointer: it begins with /, or with ../ for what is above the row"
+                "{text:?} is not a JSON pointer: it must start with /, or with ../ for a value above the row"
             )),
             0 => Ok(Self { up, pointer: text.to_owned() }),
             _ => Ok(Self { up, pointer: format!("/{rest}") }),
@@ -105,7 +103,7 @@ pub(in crate::client) fn json_of(answer: &ToolAnswer) -> Result<Value, String> {
         None => serde_json::from_str(&answer.text).map_err(|error| {
             let begin = eog_evidence::shorten(&answer.text, 80);
             format!(
-                "the answer has no structured content, and its text is no JSON ({error}): {begin:?}"
+                "the answer has no structured content, and its text is not JSON ({error}): {begin:?}"
             )
         })?,
     };
@@ -266,7 +264,7 @@ mod tests {
         let error = rows(json!({"json": {"at": "/items"}}), &plain).unwrap_err();
         assert!(error.contains("nothing at \"/items\""), "{error}");
         let error = rows(json!({"json": {}}), &answer(None, "hello")).unwrap_err();
-        assert!(error.contains("no JSON") && error.contains("hello"), "{error}");
+        assert!(error.contains("not JSON") && error.contains("hello"), "{error}");
     }
 
     #[test]
@@ -291,9 +289,9 @@ mod tests {
     #[test]
     fn wrong_pointers_are_told() {
         for (how, reason) in [
-            (json!({"at": "data"}), "no JSON pointer: it begins with /"),
-            (json!({"fields": {"x": "name"}}), "field \"x\": \"name\" is no JSON pointer"),
-            (json!({"at": "/a", "fields": {"x": "../../../b"}}), "goes 3 steps up"),
+            (json!({"at": "data"}), "a JSON pointer must start with /"),
+            (json!({"fields": {"x": "name"}}), "field \"x\": \"name\" is not a JSON pointer"),
+            (json!({"at": "/a", "fields": {"x": "../../../b"}}), "goes up 3 levels"),
         ] {
             let error = rows(json!({"json": how}), &answer(None, "{}")).unwrap_err();
             assert!(error.contains(reason), "{error}");

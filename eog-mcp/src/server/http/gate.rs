@@ -1,24 +1,45 @@
-//! Who may ask: host, origin, token, and the size of what is sent.
+//! Who may ask: host, origin, token, and the size and pace of what is sent.
 
-use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, WWW_AUTHENTICATE};
-use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt, Full};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE,
+};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::model::{ErrorData, ServerJsonRpcMessage};
 
-use super::super::message::refused;
-use super::{Answer, HttpSettings, Token};
+use super::settings::HttpSettings;
+use super::token::Token;
+use crate::server::message::refused;
 
 /// Names that mean this machine alone, and so cannot be those of a web page from elsewhere.
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Refuses requests before anything is read of them.
+/// What requests must be like, whatever they ask for.
 pub(super) struct Gate {
     token: Option<Token>,
     hosts: Vec<String>,
     origins: Vec<String>,
     max_body_bytes: usize,
+    body_time: Duration,
+}
+
+/// Lets a request pass to its route with its whole body, or refuses it.
+pub(super) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    if let Err(refusal) = gate.check(&request) {
+        return *refusal;
+    }
+    match gate.read(request).await {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => *refusal,
+    }
 }
 
 impl Gate {
@@ -31,10 +52,12 @@ impl Gate {
             hosts: lower(&settings.hosts),
             origins: lower(&settings.origins),
             max_body_bytes: settings.max_body_bytes,
+            body_time: settings.body_time,
         }
     }
 
-    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Box<Answer>> {
+    /// Refuses a request by its head, before anything more is read of it.
+    fn check(&self, request: &Request) -> Result<(), Box<Response>> {
         self.host(request.uri(), request.headers())?;
         self.origin(request.headers())?;
         self.token(request.headers())?;
@@ -43,7 +66,7 @@ impl Gate {
 
     /// A web page can make a browser resolve its own name to this machine; the name then gives it
     /// away.
-    fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+    fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Box<Response>> {
         let mut named = headers.get_all(HOST).iter();
         let host = match (named.next(), named.next()) {
             (Some(one), None) => one.to_str().ok().map(str::to_lowercase),
@@ -63,12 +86,12 @@ impl Gate {
         }
         Err(Box::new(refusal(
             StatusCode::FORBIDDEN,
-            "the Host header is not a name of this server; call it by localhost or 127.0.0.1, or \
-             start it with --allow-host NAME",
+            "the Host header is not a name of this server; use localhost or 127.0.0.1, or start the \
+             server with --allow-host NAME",
         )))
     }
 
-    fn origin(&self, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+    fn origin(&self, headers: &HeaderMap) -> Result<(), Box<Response>> {
         let is_allowed = |origin: &HeaderValue| {
             origin.to_str().is_ok_and(|origin| self.origins.contains(&origin.to_lowercase()))
         };
@@ -77,11 +100,12 @@ impl Gate {
         }
         Err(Box::new(refusal(
             StatusCode::FORBIDDEN,
-            "web pages may not call this server, unless it is started with --allow-origin ORIGIN",
+            "requests from web pages are refused, unless the server is started with --allow-origin \
+             ORIGIN",
         )))
     }
 
-    fn token(&self, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+    fn token(&self, headers: &HeaderMap) -> Result<(), Box<Response>> {
         let Some(token) = &self.token else { return Ok(()) };
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let bearer = |value: &HeaderValue| {
@@ -91,10 +115,12 @@ impl Gate {
         let message = match (given.next(), given.next()) {
             (Some(one), None) => match bearer(one) {
                 Some(text) if token.is(&text) => return Ok(()),
-                Some(_) => "the token is not that of this server",
+                Some(_) => "the token is wrong",
                 None => "the Authorization header must be `Bearer TOKEN`",
             },
-            (None, _) => "this server needs a token: send the header `Authorization: Bearer TOKEN`",
+            (None, _) => {
+                "this server requires a token: send the header `Authorization: Bearer TOKEN`"
+            }
             (Some(_), Some(_)) => "there is more than one Authorization header",
         };
         let mut answer = refusal(StatusCode::UNAUTHORIZED, message);
@@ -103,38 +129,52 @@ impl Gate {
     }
 
     /// What says itself that it is too long need not be read. The rest is counted while it comes.
-    fn size(&self, headers: &HeaderMap) -> Result<(), Box<Answer>> {
+    fn size(&self, headers: &HeaderMap) -> Result<(), Box<Response>> {
         let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let length = length.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
         if length <= self.max_body_bytes as u64 {
             return Ok(());
         }
-        Err(Box::new(too_long(self.max_body_bytes)))
+        Err(self.too_long())
+    }
+
+    /// Reads the body of a request, within bounds of size and time.
+    async fn read(&self, request: Request) -> Result<Request, Box<Response>> {
+        let (head, body) = request.into_parts();
+        let refuse = |status, message: &str| Err(Box::new(refusal(status, message)));
+        let body = Limited::new(body, self.max_body_bytes).collect();
+        match tokio::time::timeout(self.body_time, body).await {
+            Ok(Ok(body)) => Ok(Request::from_parts(head, Body::from(body.to_bytes()))),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(self.too_long()),
+            Ok(Err(error)) => refuse(
+                StatusCode::BAD_REQUEST,
+                &format!("the request body cannot be read: {error}"),
+            ),
+            Err(_) => refuse(
+                StatusCode::REQUEST_TIMEOUT,
+                "the request body did not arrive in time; send it without pauses",
+            ),
+        }
+    }
+
+    fn too_long(&self) -> Box<Response> {
+        let max = self.max_body_bytes;
+        let message = format!(
+            "the request body is longer than {max} bytes, the limit of this server; send less at once"
+        );
+        Box::new(refusal(StatusCode::PAYLOAD_TOO_LARGE, &message))
     }
 }
 
-/// Refuses a body that is too long.
-pub(super) fn too_long(max_body_bytes: usize) -> Answer {
-    let message = format!(
-        "the body is longer than the {max_body_bytes} bytes that this server takes; send less at once"
-    );
-    refusal(StatusCode::PAYLOAD_TOO_LARGE, &message)
-}
-
 /// A refusal that clients of MCP can read, and people, too.
-pub(super) fn refusal(status: StatusCode, message: &str) -> Answer {
+pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
     answer(status, &refused(ErrorData::invalid_request(message.to_owned(), None), None))
 }
 
 /// A message as the whole answer.
-pub(super) fn answer(status: StatusCode, message: &ServerJsonRpcMessage) -> Answer {
+pub(super) fn answer(status: StatusCode, message: &ServerJsonRpcMessage) -> Response {
     let body = serde_json::to_vec(message).unwrap_or_default();
-    let mut response = Response::new(Full::new(Bytes::from(body)).boxed());
-    *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    (status, [(CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 #[cfg(test)]
@@ -146,7 +186,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(()).expect("a request");
+        let request = request.body(Body::empty()).expect("a request");
         gate.check(&request).map_or_else(|refusal| refusal.status().as_u16(), |()| 200)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ServeError;
+use crate::server::error::ServeError;
 
 /// Fewest characters of a token.
 const MIN: usize = 16;
@@ -37,8 +37,7 @@ impl Token {
         }
         if text.len() > MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(ServeError::Token(
-                "it must have at most 1024 characters, letters, digits and signs of ASCII, without \
-                 spaces",
+                "it must consist of at most 1024 printable ASCII characters without spaces",
             ));
         }
         Ok(Self(blake3::hash(text.as_bytes())))

@@ -5,21 +5,19 @@
 //! while without anybody listening.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Method, Request};
-use http_body::{Body, Frame, SizeHint};
-use http_body_util::BodyExt;
-use http_body_util::combinators::BoxBody;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::Response;
+use hyper::body::{Frame, SizeHint};
 use rmcp::transport::streamable_http_server::session::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio_util::sync::CancellationToken;
-
-use super::{Answer, Sessions};
 
 const SESSION: &str = "mcp-session-id";
 
@@ -31,7 +29,7 @@ const STATELESS: &str = "2026-07-28";
 /// Knows of each session how many of its requests are under way.
 pub(super) struct Watch {
     open: Mutex<BTreeMap<String, Presence>>,
-    sessions: Arc<Sessions>,
+    sessions: Arc<LocalSessionManager>,
     grace: Duration,
     stop: CancellationToken,
 }
@@ -53,7 +51,7 @@ pub(super) struct Exchange {
 }
 
 /// Whether a request may begin a session: it has none, and may be of an older protocol.
-pub(super) fn may_begin_session<B>(request: &Request<B>) -> bool {
+pub(super) fn may_begin_session(request: &Request) -> bool {
     let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
     request.method() == Method::POST
         && header(SESSION).is_none()
@@ -61,7 +59,7 @@ pub(super) fn may_begin_session<B>(request: &Request<B>) -> bool {
 }
 
 impl Watch {
-    pub(super) fn new(sessions: Arc<Sessions>, grace: Duration) -> Arc<Self> {
+    pub(super) fn new(sessions: Arc<LocalSessionManager>, grace: Duration) -> Arc<Self> {
         Arc::new(Self { open: Mutex::default(), sessions, grace, stop: CancellationToken::new() })
     }
 
@@ -71,7 +69,7 @@ impl Watch {
     }
 
     /// A request has come.
-    pub(super) fn begin<B>(self: &Arc<Self>, request: &Request<B>) -> Exchange {
+    pub(super) fn begin(self: &Arc<Self>, request: &Request) -> Exchange {
         let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok());
         let watch = session.map(|session| {
             self.presences().entry(session.to_owned()).or_default().open += 1;
@@ -128,11 +126,11 @@ impl Watch {
 
 impl Exchange {
     /// Watches the answer to its end.
-    pub(super) fn follow(self, answer: Answer) -> Answer {
+    pub(super) fn follow(self, answer: Response) -> Response {
         if self.watch.is_none() {
             return answer;
         }
-        answer.map(|body| Followed { body, exchange: self }.boxed())
+        answer.map(|body| Body::new(Followed { body, exchange: self }))
     }
 }
 
@@ -146,18 +144,18 @@ impl Drop for Exchange {
 
 /// A body that tells when it was sent to its end.
 struct Followed {
-    body: BoxBody<Bytes, Infallible>,
+    body: Body,
     exchange: Exchange,
 }
 
-impl Body for Followed {
+impl HttpBody for Followed {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
             self.exchange.is_over = true;

@@ -1,0 +1,182 @@
+//! Which change can have caused which anomaly: the notes that a context contract adds.
+//!
+//! There may be very many changes, and each reaches a large part of the topology. So nothing is
+//! searched from each of them:
+//!
+//! - which anomalies a change reaches, and how far they are, is searched backwards from the
+//!   anomalies, 64 of them at a time ([`Alarms`]);
+//! - what changes name is looked for only for those that may be among the strongest;
+//! - how the strongest reach an entity that is asked about is searched from all of them together,
+//!   when the first one is asked about ([`roads`]).
+
+mod choice;
+mod notes;
+#[cfg(test)]
+mod reference;
+mod roads;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use eog_core::{Anomaly, EntityId, Finding, Signal, Timestamp, Topology};
+use jiff::SignedDuration;
+
+use crate::alarms::Alarms;
+use crate::ways::Ways;
+use choice::{Chosen, can_cause, choose};
+use roads::{Reached, Road};
+
+/// At most this many route notes, and as many impact notes, for one entity.
+const MAX_NOTES: usize = 3;
+
+/// At most this many qualifying changes are kept, strongest first.
+const MAX_QUALIFYING: usize = 256;
+
+/// Times that differ by less are not told apart: alerts are commonly evaluated over 5 minutes, and
+/// objects dumped about as often.
+pub(crate) const ABOUT_AS_NEAR: SignedDuration = SignedDuration::from_mins(5);
+
+/// Per entity: which change elsewhere can have reached it, and which anomaly its own change can
+/// have caused. Computed once per incident.
+///
+/// A change *qualifies* when it is no mere restart and strictly precedes an onset, first or
+/// renewed, of an anomaly that its effects reach; a change of demand reaches by load as well
+/// ([`demand_path`](crate::demand_path)), whichever is shorter. It does not qualify for an onset
+/// that another change precedes much more closely: a change that is more than 5 minutes and more
+/// than half as long again farther away gives way. A change of demand neither gives way nor makes
+/// others give way, since load builds up.
+///
+/// The order of qualifying changes is the same for every entity, so that all entities on a path
+/// follow the same change: the smallest time to the first following onset, then the shorter path
+/// to that anomaly, then the entity's name, then the id.
+///
+/// When the text of a change *names* an entity that its effects reach, paths lead through that
+/// entity where they can: a setting that speaks of one component acts on that component. A name is
+/// matched by whole words (`payFailure` names `pay`); common words never match. Of several the
+/// one with the most words is taken, then the nearest, then the first by name.
+///
+/// ```
+/// use eog_core::{Anomaly, EffectDirection, EntityId, Topology};
+/// use eog_evidence::EffectMap;
+/// let (cart, db) = (EntityId::new("cart")?, EntityId::new("db")?);
+/// let mut topology = Topology::default();
+/// topology.connect(&cart, "calls", &db, EffectDirection::TargetToSource);
+/// let map = EffectMap::new(&topology, &[], &[]);
+/// assert!(map.notes(&cart).is_empty());
+/// # Ok::<(), eog_core::InvalidId>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct EffectMap {
+    /// Strongest first.
+    changes: Vec<Qualifying>,
+    /// By entity what its own changes can have caused, as it is told.
+    impacts: BTreeMap<EntityId, Vec<Impact>>,
+    /// Nothing when no change qualifies.
+    net: Option<Arc<Net>>,
+}
+
+/// The topology, and how the qualifying changes reach it.
+#[derive(Debug)]
+struct Net {
+    ways: Arc<Ways>,
+    /// Searched when an entity is asked about.
+    reached: OnceLock<Reached>,
+}
+
+/// A change that precedes an anomaly it reaches.
+#[derive(Clone, Debug)]
+struct Qualifying {
+    change: Finding,
+    at: Timestamp,
+    road: Road,
+}
+
+/// An anomaly that follows a change and is reached by it.
+#[derive(Clone, Debug)]
+struct Impact {
+    /// The change, by its place among the qualifying ones.
+    place: usize,
+    alert: String,
+    affected: EntityId,
+    onset: Timestamp,
+    path: Vec<EntityId>,
+}
+
+impl EffectMap {
+    /// Finds the qualifying changes. `changes` may hold findings that are not changes and
+    /// restarts; both are passed over.
+    pub fn new(topology: &Topology, changes: &[Finding], anomalies: &[Anomaly]) -> Self {
+        if changes.is_empty() || anomalies.is_empty() {
+            return Self::default();
+        }
+        Self::over(Arc::new(Ways::of(topology, changes, anomalies)), changes, anomalies)
+    }
+
+    /// The same over the ways of a topology with these changes and anomalies.
+    pub(crate) fn over(ways: Arc<Ways>, changes: &[Finding], anomalies: &[Anomaly]) -> Self {
+        let last = anomalies.iter().flat_map(Anomaly::onsets).max();
+        let precedes = |change: &&Finding| last.is_some_and(|last| change.time.start() < last);
+        let causes = || changes.iter().filter(|change| can_cause(change)).filter(precedes);
+        if causes().next().is_none() {
+            return Self::default();
+        }
+        let is_demand = causes().any(|change| change.signal == Signal::Demand);
+        let alarms = Alarms::new(&ways, anomalies, is_demand);
+        let Chosen { changes, impacts } = choose(&ways, causes(), &alarms);
+        let is_any = !changes.is_empty();
+        let net = is_any.then(|| Arc::new(Net { ways, reached: OnceLock::new() }));
+        Self { changes, impacts, net }
+    }
+
+    /// The notes on one entity, all of kind [`EvidenceKind::Note`](eog_core::EvidenceKind::Note);
+    /// routes first.
+    ///
+    /// - Signal [`Signal::Route`]: a change elsewhere whose effects reach the entity. The peer is
+    ///   the next hop towards it, `change` its detail, the time that of the change. The trend is
+    ///   `rising` when the change is one of demand, so that it explains only an entity whose
+    ///   traffic rose; else `steady`. At most three, strongest first, one for each changed entity
+    ///   and next hop.
+    /// - Signal [`Signal::Impact`]: an anomaly that the entity's own change precedes and reaches.
+    ///   The peer is the next hop towards it (none when the anomaly is on the entity itself),
+    ///   `change` the detail of the change, the time that of the onset. At most three anomalies,
+    ///   earliest onset first.
+    pub fn notes(&self, entity: &EntityId) -> Vec<Finding> {
+        let mut notes = self.routes(entity);
+        notes.extend(self.impacts(entity));
+        notes
+    }
+
+    /// The qualifying changes, strongest first.
+    pub fn qualifying(&self) -> impl Iterator<Item = &Finding> {
+        self.changes.iter().map(|qualifying| &qualifying.change)
+    }
+
+    fn routes(&self, entity: &EntityId) -> Vec<Finding> {
+        let Some(net) = &self.net else { return Vec::new() };
+        let Some(number) = net.ways.number(entity) else { return Vec::new() };
+        let roads = || self.changes.iter().map(|change| &change.road);
+        let reached = net.reached.get_or_init(|| Reached::new(&net.ways, roads()));
+        let (mut ways, mut taken) = (BTreeSet::new(), BTreeSet::new());
+        let others = self.changes.iter().filter(|other| other.change.entity != *entity);
+        others
+            .filter_map(|other| {
+                let Road { start, is_demand, .. } = other.road;
+                if !ways.insert((start, is_demand, other.road.named_entity())) {
+                    return None;
+                }
+                let path = net.ways.named(&reached.path(&net.ways, &other.road, number)?);
+                let before = path.get(path.len().checked_sub(2)?)?.clone();
+                let new = taken.insert((other.change.entity.clone(), before.clone()));
+                new.then(|| other.route_note(&path, before))
+            })
+            .take(MAX_NOTES)
+            .collect()
+    }
+
+    fn impacts(&self, entity: &EntityId) -> impl Iterator<Item = Finding> {
+        let own = self.impacts.get(entity).into_iter().flatten();
+        own.filter_map(|impact| Some(self.changes.get(impact.place)?.impact_note(impact)))
+    }
+}

@@ -1,0 +1,73 @@
+//! What is told of a qualifying change.
+
+use eog_core::{
+    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Signal,
+    Timestamp, Trend, to_the_second,
+};
+
+use super::{Impact, Qualifying};
+use crate::text::{arrows, change_in_words, shorten, span_between};
+
+impl Qualifying {
+    fn is_demand(&self) -> bool {
+        self.change.signal == Signal::Demand
+    }
+
+    pub(super) fn route_note(&self, path: &[EntityId], before: EntityId) -> Finding {
+        let entity = path.last().unwrap_or(&before).clone();
+        let what = if self.is_demand() { "load" } else { "effects" };
+        let excerpt = format!(
+            "{} changed {} at {}; its {what} can reach here by {}",
+            self.change.entity,
+            self.in_words(),
+            to_the_second(self.at),
+            arrows(path)
+        );
+        let peer = Some(Peer { entity: before, role: PeerRole::NextUpstream });
+        self.note(entity, Signal::Route, self.at, peer, excerpt)
+    }
+
+    pub(super) fn impact_note(&self, impact: &Impact) -> Finding {
+        let entity = self.change.entity.clone();
+        let next = impact.path.get(1).cloned();
+        let peer = next.map(|entity| Peer { entity, role: PeerRole::NextDownstream });
+        let excerpt = format!(
+            "alert {} on {} followed at {}, {} after the change; reached by {}",
+            shorten(&impact.alert, 80),
+            impact.affected,
+            to_the_second(impact.onset),
+            span_between(self.at, impact.onset),
+            arrows(&impact.path)
+        );
+        self.note(entity, Signal::Impact, impact.onset, peer, excerpt)
+    }
+
+    fn in_words(&self) -> String {
+        let detail = self.change.change.as_ref();
+        detail.map_or_else(|| shorten(&self.change.excerpt, 160), change_in_words)
+    }
+
+    fn note(
+        &self,
+        entity: EntityId,
+        signal: Signal,
+        at: Timestamp,
+        peer: Option<Peer>,
+        excerpt: String,
+    ) -> Finding {
+        let trend = if self.is_demand() { Trend::Rising } else { Trend::Steady };
+        Finding::new(FindingContent {
+            query: format!("paths of change={} at entity={entity}", self.change.id()),
+            entity,
+            kind: EvidenceKind::Note,
+            signal,
+            trend,
+            time: EvidenceTime::At(at),
+            quantity: None,
+            change: self.change.change.clone(),
+            peer,
+            source: "topology".into(),
+            excerpt,
+        })
+    }
+}

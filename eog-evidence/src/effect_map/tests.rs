@@ -1,0 +1,236 @@
+//! What notes are given on small topologies.
+
+use eog_core::{ChangeDetail, EffectDirection, EvidenceKind, EvidenceTime, FindingContent, Trend};
+use proptest::prelude::*;
+
+use super::*;
+use crate::steps::counted;
+use crate::worlds::shapes::{Changes, Large, SHAPES, Shape};
+use crate::worlds::{Small, at, everybody, id, small};
+
+fn change(entity: &str, minute: i64, signal: Signal, path: &str) -> Finding {
+    Finding::new(FindingContent {
+        entity: id(entity),
+        kind: EvidenceKind::Change,
+        signal,
+        trend: Trend::Steady,
+        time: EvidenceTime::At(at(minute)),
+        quantity: None,
+        change: Some(ChangeDetail { path: path.into(), old: None, new: Some("on".into()) }),
+        peer: None,
+        source: "changes".into(),
+        query: String::new(),
+        excerpt: path.into(),
+    })
+}
+
+fn alert(entity: &str, onset: i64, renewed: &[i64]) -> Anomaly {
+    Anomaly {
+        name: format!("alert-{entity}"),
+        entity: id(entity),
+        signal: Signal::Errors,
+        onset: at(onset),
+        renewed: renewed.iter().map(|minute| at(*minute)).collect(),
+        last_seen: None,
+        severity: String::new(),
+        description: String::new(),
+    }
+}
+
+/// `web` calls `cart` and `pay`, both call `db`; `flags` configures `web`, `cart` and `pay`.
+fn shop() -> Topology {
+    let mut topology = Topology::default();
+    for (caller, callee) in [("web", "cart"), ("web", "pay"), ("cart", "db"), ("pay", "db")] {
+        topology.connect(&id(caller), "calls", &id(callee), EffectDirection::TargetToSource);
+    }
+    for entity in ["web", "cart", "pay"] {
+        let effects = EffectDirection::SourceToTarget;
+        topology.connect(&id("flags"), "configures", &id(entity), effects);
+    }
+    topology
+}
+
+/// The notes on an entity as `signal peer` words.
+fn notes(changes: &[Finding], anomalies: &[Anomaly], entity: &str) -> Vec<String> {
+    let map = EffectMap::new(&shop(), changes, anomalies);
+    let notes = map.notes(&id(entity));
+    notes
+        .iter()
+        .map(|note| {
+            let peer = note.peer.as_ref().map_or("here", |peer| peer.entity.as_str());
+            let path = note.change.as_ref().map_or("", |change| change.path.as_str());
+            format!("{:?} {peer} {path}", note.signal)
+        })
+        .collect()
+}
+
+#[test]
+fn a_change_qualifies_when_it_precedes_an_onset_that_it_reaches() {
+    use Signal::{Configuration, Demand, Restart};
+    let none: [&str; 0] = [];
+    let web = alert("web", 10, &[]);
+    let cases = [
+        // (change, alert, entity asked about, notes)
+        (change("db", 5, Configuration, "size"), web.clone(), "web", vec!["Route cart size"]),
+        (change("db", 5, Configuration, "size"), web.clone(), "db", vec!["Impact cart size"]),
+        (change("db", 5, Configuration, "size"), web.clone(), "flags", none.to_vec()),
+        (change("db", 10, Configuration, "size"), web.clone(), "web", none.to_vec()),
+        (change("db", 5, Restart, "run"), web.clone(), "web", none.to_vec()),
+        (
+            change("db", 15, Configuration, "size"),
+            alert("web", 10, &[20]),
+            "pay",
+            vec!["Route db size"],
+        ),
+        (change("web", 5, Configuration, "size"), web.clone(), "web", vec!["Impact here size"]),
+        (change("web", 5, Configuration, "size"), alert("db", 10, &[]), "db", none.to_vec()),
+        (change("web", 5, Demand, "sale"), alert("db", 10, &[]), "db", vec!["Route cart sale"]),
+        (change("web", 5, Demand, "sale"), alert("db", 10, &[]), "web", vec!["Impact cart sale"]),
+    ];
+    for (change, alert, entity, expected) in cases {
+        let found = notes(std::slice::from_ref(&change), &[alert], entity);
+        assert_eq!(found, expected, "{} {:?} at {entity}", change.entity, change.signal);
+    }
+}
+
+#[test]
+fn paths_lead_through_the_entity_that_a_change_names() {
+    let web = [alert("web", 10, &[])];
+    for (path, next) in [("payFailure", "pay"), ("cartSlow", "cart"), ("banner", "flags")] {
+        let changes = [change("flags", 5, Signal::Configuration, path)];
+        assert_eq!(notes(&changes, &web, "web"), [format!("Route {next} {path}")]);
+    }
+    // Before the named entity the way is direct.
+    let changes = [change("flags", 5, Signal::Configuration, "payFailure")];
+    assert_eq!(notes(&changes, &web, "pay"), ["Route flags payFailure"]);
+    assert_eq!(notes(&changes, &web, "flags"), ["Impact pay payFailure"]);
+}
+
+#[test]
+fn the_nearest_change_leads_and_each_way_is_told_once() {
+    let changes = [
+        change("db", 2, Signal::Configuration, "older"),
+        change("db", 5, Signal::Configuration, "newer"),
+        change("flags", 8, Signal::Configuration, "newest"),
+        change("cart", 2, Signal::Configuration, "oldest"),
+    ];
+    let web = [alert("web", 10, &[])];
+    // The oldest lies more than 5 minutes farther away than the newest.
+    let expected = ["Route flags newest", "Route cart newer"];
+    assert_eq!(notes(&changes, &web, "web"), expected);
+    let mut reversed = changes.to_vec();
+    reversed.reverse();
+    assert_eq!(notes(&reversed, &web, "web"), expected);
+    assert_eq!(notes(&changes, &web, "db"), ["Impact cart newer"]);
+}
+
+#[test]
+fn a_change_gives_way_to_one_much_nearer_before_the_same_anomaly() {
+    use Signal::{Configuration, Demand};
+    let none: [&str; 0] = [];
+    let web = alert("web", 60, &[]);
+    let cases = [
+        // (minutes of a change of db and of one of flags, alerts, notes on db)
+        (50, 58, vec![web.clone()], none.to_vec()),
+        (53, 58, vec![web.clone()], vec!["Impact cart size"]),
+        // Half as long again farther away is about as near.
+        (30, 40, vec![web.clone()], vec!["Impact cart size"]),
+        (29, 40, vec![web.clone()], none.to_vec()),
+        // Another anomaly that only the older one precedes closely.
+        (50, 58, vec![web.clone(), alert("cart", 51, &[])], vec!["Impact cart size"]),
+    ];
+    for (older, newer, anomalies, expected) in cases {
+        let changes = [
+            change("db", older, Configuration, "size"),
+            change("flags", newer, Configuration, "banner"),
+        ];
+        assert_eq!(notes(&changes, &anomalies, "db"), expected, "{older} {newer}");
+    }
+    // Load builds up.
+    let changes = [change("web", 20, Demand, "sale"), change("flags", 58, Configuration, "banner")];
+    assert_eq!(notes(&changes, &[web], "web"), ["Route flags banner", "Impact here sale"]);
+}
+
+#[test]
+fn impacts_are_bounded_and_earliest_first() {
+    let changes = [change("db", 1, Signal::Configuration, "size")];
+    let mut anomalies = vec![alert("web", 30, &[]), alert("cart", 20, &[]), alert("db", 10, &[])];
+    anomalies.push(Anomaly { name: "last".into(), ..alert("pay", 40, &[]) });
+    let expected = ["Impact here size", "Impact cart size", "Impact cart size"];
+    assert_eq!(notes(&changes, &anomalies, "db"), expected);
+}
+
+/// What a map says, as the reference does.
+fn told(map: &EffectMap, entity: &EntityId) -> Vec<reference::Told> {
+    let notes = map.notes(entity);
+    let told = notes.iter().map(|note| {
+        let peer = note.peer.as_ref().map(|peer| (peer.entity.clone(), peer.role));
+        let text = match note.signal {
+            Signal::Route => {
+                let (_, way) = note.excerpt.rsplit_once("; its ").unwrap();
+                way.trim_start_matches("load ").trim_start_matches("effects ").to_owned()
+            }
+            _ => {
+                let (alert, rest) = note.excerpt.split_once(", ").unwrap();
+                let (_, way) = rest.rsplit_once("; reached").unwrap();
+                format!("{alert}{way}")
+            }
+        };
+        (note.signal, peer, note.change.clone().unwrap(), note.time.start(), text)
+    });
+    told.collect()
+}
+
+fn agrees(incident: &Small) -> Result<(), TestCaseError> {
+    let Small { topology, changes, anomalies } = incident;
+    let map = EffectMap::new(topology, changes, anomalies);
+    let causes = reference::causes(topology, changes, anomalies);
+    let qualifying: Vec<&Finding> = map.qualifying().collect();
+    let expected: Vec<&Finding> = causes.iter().map(|cause| &cause.change).collect();
+    prop_assert_eq!(qualifying, expected);
+    for entity in everybody() {
+        prop_assert_eq!(told(&map, &entity), reference::told(topology, &causes, &entity));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_map_is_what_its_definition_says(incident in small(20)) {
+        agrees(&incident)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_map_of_more_changes_than_it_keeps_is_what_its_definition_says(incident in small(600)) {
+        agrees(&incident)?;
+    }
+}
+
+/// Steps of making a map and of asking it about every entity.
+fn steps(entities: usize, shape: Shape, kind: Changes) -> (usize, usize) {
+    let Large { topology, changes, anomalies } = Large::new(entities, shape, kind);
+    let (making, map) = counted(|| EffectMap::new(&topology, &changes, &anomalies));
+    assert!(map.qualifying().next().is_some(), "{shape:?}");
+    let (asking, ()) = counted(|| topology.entities().for_each(|one| drop(map.notes(one))));
+    (making, asking)
+}
+
+#[test]
+fn steps_grow_no_faster_than_the_incident() {
+    for (shape, kind) in SHAPES.map(|shape| (shape, Changes::Spread)) {
+        let small = steps(1_000, shape, kind);
+        let large = steps(8_000, shape, kind);
+        println!("{shape:?} {kind:?}: {small:?}, {large:?}");
+    }
+    for (shape, kind) in SHAPES.map(|shape| (shape, Changes::Naming)) {
+        let small = steps(1_000, shape, kind);
+        let large = steps(8_000, shape, kind);
+        println!("{shape:?} {kind:?}: {small:?}, {large:?}");
+    }
+}

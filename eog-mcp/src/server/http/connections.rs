@@ -1,0 +1,80 @@
+//! Connections: how many there are at once, how long a head may take, and how they end.
+//!
+//! `axum::serve` has none of these bounds, and leaves them to the library below it, as here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::settings::HttpSettings;
+
+/// Connections that were accepted.
+pub(super) struct Connections {
+    open: GracefulShutdown,
+    /// Ends them, whatever they are doing.
+    cut: CancellationToken,
+}
+
+impl Connections {
+    /// Accepts connections until `stop` resolves, and lets these routes answer. Then nobody listens
+    /// any more; what is open goes on.
+    pub(super) async fn accept(
+        listener: TcpListener,
+        routes: &Router,
+        settings: &HttpSettings,
+        stop: impl Future<Output = ()>,
+    ) -> Self {
+        let all = Self { open: GracefulShutdown::new(), cut: CancellationToken::new() };
+        let room = Arc::new(Semaphore::new(settings.max_connections));
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(settings.head_time);
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let (stream, room) = tokio::select! {
+                () = &mut stop => return all,
+                accepted = next(&listener, &room) => accepted,
+            };
+            let answer = TowerToHyperService::new(routes.clone());
+            let connection = all.open.watch(http.serve_connection(TokioIo::new(stream), answer));
+            let cut = all.cut.clone();
+            tokio::spawn(async move {
+                let _room = room;
+                // How a client breaks off is its own affair.
+                let _ = cut.run_until_cancelled(connection).await;
+            });
+        }
+    }
+
+    /// Lets what is open end, at the latest at this time.
+    pub(super) async fn end(self, by: Instant) {
+        let _ = timeout_at(by, self.open.shutdown()).await;
+        self.cut.cancel();
+    }
+}
+
+/// The next connection, once there is room for it. A connection that breaks off at once, or a lack
+/// of descriptors that passes, is not the end of a server.
+async fn next(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    let room = room.clone().acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let _ = stream.set_nodelay(true);
+                return (stream, room);
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}

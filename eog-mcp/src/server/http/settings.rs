@@ -1,0 +1,101 @@
+//! How a server is reached over HTTP, and by whom.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+
+use super::token::Token;
+use crate::server::error::ServeError;
+
+/// How a server is reached over HTTP, and by whom.
+///
+/// ```
+/// use eog_mcp::server::HttpSettings;
+/// let settings = HttpSettings::default();
+/// assert!(settings.token.is_none() && settings.hosts.is_empty());
+/// ```
+///
+/// Further routes, served beside the endpoint:
+///
+/// ```
+/// use eog_mcp::server::{HttpSettings, axum};
+/// let mut settings = HttpSettings::default();
+/// settings.routes = axum::Router::new()
+///     .route("/health", axum::routing::get(async || "eog serves"));
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpSettings {
+    /// What every request must carry as `Authorization: Bearer …`. Needed where others can reach the
+    /// address.
+    pub token: Option<Token>,
+    /// Names by which the server may be called, beside those of this machine alone (`localhost`,
+    /// `127.0.0.1`, `[::1]`), such as `eog.example.org` or `eog.example.org:8080`. Needed where
+    /// others can reach the address: a name that is not expected may be a web page's.
+    pub hosts: Vec<String>,
+    /// Web pages that may call, such as `https://inspector.example.org`. A request that no browser
+    /// sends has no origin, and passes.
+    pub origins: Vec<String>,
+    /// Longest body of a request, in bytes.
+    pub max_body_bytes: usize,
+    /// Most connections at once; further ones wait.
+    pub max_connections: usize,
+    /// Most sessions of clients of older protocols.
+    pub max_sessions: usize,
+    /// How long a client may take to send the head of a request, from when it has connected or its
+    /// last request was answered.
+    pub head_time: Duration,
+    /// How long a client may take to send the body of a request.
+    pub body_time: Duration,
+    /// How long a client that lost its connection in a call may take to come back. After that its
+    /// calls are cancelled.
+    pub grace: Duration,
+    /// What is served at the same address beside `/mcp`. The checks of host, origin, token, length and
+    /// time hold for these routes, too; the body of a request is read whole before its route is
+    /// called. A fallback among them is not used.
+    pub routes: Router,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            token: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            max_body_bytes: 1 << 20,
+            max_connections: 512,
+            max_sessions: 1024,
+            head_time: Duration::from_secs(10),
+            body_time: Duration::from_secs(30),
+            grace: Duration::from_secs(10),
+            routes: Router::new(),
+        }
+    }
+}
+
+impl HttpSettings {
+    /// Whether these settings protect an address that others can reach.
+    ///
+    /// # Errors
+    /// [`ServeError::Unprotected`] says all that is missing.
+    pub fn protect(&self, address: SocketAddr) -> Result<(), ServeError> {
+        if address.ip().is_loopback() {
+            return Ok(());
+        }
+        let mut missing = Vec::new();
+        if self.token.is_none() {
+            missing.push(
+                "set a token of at least 16 characters in the environment variable EOG_MCP_TOKEN or in a \
+                 file (--token-file)",
+            );
+        }
+        if self.hosts.is_empty() {
+            missing.push("give the host names by which clients call the server (--allow-host)");
+        }
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(ServeError::Unprotected { address, missing }),
+        }
+    }
+}
