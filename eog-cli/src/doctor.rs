@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use eog_llm::{Check, CheckStatus};
+use eog_report::clean::clean;
 use eog_session::judge::{self, By, PolicyChoice, Settings, variables};
 
 use crate::args::Doctor;
 use crate::error::{CliError, Exit};
-use crate::{files, report};
+use crate::files;
 
 /// Says what is configured and what is missing. Makes no calls.
 pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
@@ -92,7 +93,7 @@ impl Lines {
             Mark::Wrong => "ERROR  ",
         };
         self.is_wrong |= mark == Mark::Wrong;
-        let (what, detail) = (report::clean(what), report::clean(detail));
+        let (what, detail) = (clean(what), clean(detail));
         let _ = writeln!(self.text, "{word}  {what}: {detail}");
     }
 }

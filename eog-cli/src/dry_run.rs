@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, LocalContext, Neighbour};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
+use eog_report::clean::{clean, escape_json};
 use eog_session::judge::{By, Chosen, PolicyChoice};
 use eog_session::source::Opened;
 
@@ -30,14 +31,13 @@ pub(crate) fn run(
         "\nWindow {} to {}: {}\nEntities to start from, by the built-in rules: {}.",
         case.window.start(),
         case.window.end(),
-        crate::report::clean(&case.bootstrap.window_reason),
+        clean(&case.bootstrap.window_reason),
         packets.iter().map(|packet| packet.entity.as_str()).collect::<Vec<_>>().join(", ")
     );
     for (packet, seed) in packets.iter().zip(&case.seeds) {
-        let _ =
-            writeln!(text, "\nPACKET {} ({})", packet.entity, crate::report::clean(&seed.reason));
+        let _ = writeln!(text, "\nPACKET {} ({})", packet.entity, clean(&seed.reason));
         let json = serde_json::to_string_pretty(packet).unwrap_or_default();
-        text += &crate::report::escape_json(&json);
+        text += &escape_json(&json);
         text.push('\n');
     }
     if let Some(unarmed) = judge.unarmed()? {
@@ -110,7 +110,7 @@ fn write_request(text: &mut String, request: &ChatRequest) {
         };
         let _ = writeln!(text, "--- {who}");
         for line in message.text.lines() {
-            let _ = writeln!(text, "{}", crate::report::clean(line));
+            let _ = writeln!(text, "{}", clean(line));
         }
     }
 }

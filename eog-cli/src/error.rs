@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use eog::{ForkError, JournalError, MemoryError, RecordError, SideError};
 use eog_eval::EvalError;
 use eog_evidence::StartError;
+use eog_report::clean::{clean, clean_line};
 use eog_session::judge::JudgeError;
 use eog_session::run::{RecordsError, RunError, Unbegun};
 use eog_session::source::{OpenError, Opened};
 use eog_session::travel::ReadError;
 use eog_sre::tools::ToolError;
-
-use crate::report::{clean, clean_line};
 
 /// How the command ends. Documented in `eog investigate --help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,14 @@ use eog_eval::controllers::{self, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulate::{Ablation, SimulatedTruth};
 use eog_eval::{EvalError, itbench, petshop, simulate, suite};
+use eog_report::clean::{clean, clean_line, escape_json};
 use serde::Serialize;
 
 use crate::args::{Controllers, Eval, EvalFormat, Evaluated};
 use crate::error::{CliError, Exit};
+use crate::files;
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
-use crate::{files, report};
 
 /// `eog eval`.
 pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
@@ -91,7 +92,7 @@ fn settings(simulated: &Controllers) -> Settings {
 fn note(arguments: &Eval, notes: &[String]) {
     if matches!(arguments.format, EvalFormat::Csv) {
         for note in notes {
-            eprintln!("eog: note: {}", report::clean_line(note));
+            eprintln!("eog: note: {}", clean_line(note));
         }
     }
 }
@@ -108,11 +109,11 @@ fn tell(
     }
     let text = match arguments.format {
         EvalFormat::Text => {
-            report.to_string().lines().map(|line| format!("{}\n", report::clean(line))).collect()
+            report.to_string().lines().map(|line| format!("{}\n", clean(line))).collect()
         }
         EvalFormat::Json => {
             let json = serde_json::to_string_pretty(report).unwrap_or_default();
-            format!("{}\n", report::escape_json(&json))
+            format!("{}\n", escape_json(&json))
         }
         EvalFormat::Csv => csv.to_owned(),
     };

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use eog::{Budget, Concurrency, Config, DecisionMemory, StopReason};
-use eog_session::controllers::{AnyFinished, AnyLedger};
+use eog_report::Report;
+use eog_report::clean::{clean, clean_line};
+use eog_session::controllers::AnyLedger;
 use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::{
     Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge, same_source,
@@ -15,9 +17,8 @@ use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
-use crate::report::{self, Report};
 use crate::runtime::runtime;
-use crate::{dry_run, files, memory, source};
+use crate::{dry_run, files, memory, source, told};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
@@ -85,8 +86,8 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     if let Err(RunError::OtherJudge { then, now }) = same_judge(&work.chosen, settings.policy()) {
         return Err(CliError::Usage(format!(
             "this investigation began with {} as the judge, but now it would be {}; name the same",
-            report::clean(&then),
-            report::clean(&now)
+            clean(&then),
+            clean(&now)
         )));
     }
     let begin = source::start(&source, settings, window)?;
@@ -143,7 +144,7 @@ impl<'a> Work<'a> {
                  judged stays as it was; what follows rests on the files as they are now",
                 folder.display()
             );
-            eprintln!("{}", report::clean_line(&line));
+            eprintln!("{}", clean_line(&line));
         }
         Ok(())
     }
@@ -192,7 +193,7 @@ impl<'a> Work<'a> {
 pub(crate) fn choose(judging: &crate::args::Judging) -> Result<Chosen, CliError> {
     let chosen = Chosen::choose(&judging.options())?;
     for note in chosen.notes() {
-        eprintln!("{}", report::clean_line(&format!("eog: note: {note}")));
+        eprintln!("{}", clean_line(&format!("eog: note: {note}")));
     }
     Ok(chosen)
 }
@@ -200,7 +201,7 @@ pub(crate) fn choose(judging: &crate::args::Judging) -> Result<Chosen, CliError>
 /// Says what an interrupted write cost.
 pub(crate) fn say_cut(path: &Path, cut: Option<impl std::fmt::Display>) {
     if let Some(cut) = cut {
-        eprintln!("{}", report::clean_line(&format!("eog: {}: {cut}", path.display())));
+        eprintln!("{}", clean_line(&format!("eog: {}: {cut}", path.display())));
     }
 }
 
@@ -211,12 +212,7 @@ fn tell(
     mut ended: Ended,
     onward: Onward<'_>,
 ) -> Result<Exit, CliError> {
-    let AnyFinished::Eog(finished) = &ended.finished;
-    let mut report = Report::of_run(ended.name, finished);
-    report.spent.usage += ended.spent_after;
-    if let Some(narrative) = ended.narrative {
-        report.narrative = narrative;
-    }
+    let report = told::report_of_run(&mut ended);
     let journal_error = ended.finished.take_journal_error();
     let (finished, cut_short) = (&ended.finished, ended.cut_short);
     let next = match &journal_error {
@@ -231,14 +227,14 @@ fn tell(
     if let Some(folder) = &running.out {
         let ledger = finished.to_json_lines();
         outputs.push(files::write(folder, "ledger.jsonl", &ledger));
-        outputs.push(files::write(folder, "agent_output.json", &report::agent_output(&report)));
-        outputs.push(files::write(folder, "graph.dot", &report::dot(&report)));
-        outputs.push(files::write(folder, "report.md", &report::markdown(&report)));
+        outputs.push(files::write(folder, "agent_output.json", &eog_report::agent_output(&report)));
+        outputs.push(files::write(folder, "graph.dot", &eog_report::dot(&report)));
+        outputs.push(files::write(folder, "report.md", &eog_report::markdown(&report)));
     }
     let outputs = files::all(outputs);
     if let Some(error) = finished.side_error() {
         let line = format!("eog: figures of this run are missing beside the journal: {error}");
-        eprintln!("{}", report::clean_line(&line));
+        eprintln!("{}", clean_line(&line));
     }
     if let (true, false, Some(command)) = (is_stored, running.quiet, next) {
         onward::say(&command);
@@ -248,7 +244,7 @@ fn tell(
         StopReason::Cancelled => Exit::Interrupted,
         _ if cut_short == Some(CutShort::Interrupted) => Exit::Interrupted,
         _ if report.nothing_was_decided() => Exit::Failed,
-        _ if report.is_diagnosed() => Exit::Diagnosed,
+        _ if report.diagnosis.is_diagnosed() => Exit::Diagnosed,
         _ => Exit::Inconclusive,
     })
 }
@@ -256,10 +252,10 @@ fn tell(
 /// The report in one of the formats.
 pub(crate) fn render(report: &Report, format: Format) -> String {
     match format {
-        Format::Text => report::text(report, files::terminal_width()),
-        Format::Json => report::json(report),
-        Format::Dot => report::dot(report),
-        Format::Mermaid => report::mermaid(report),
+        Format::Text => eog_report::text(report, files::terminal_width()),
+        Format::Json => eog_report::json(report),
+        Format::Dot => eog_report::dot(report),
+        Format::Mermaid => eog_report::mermaid(report),
     }
 }
 

@@ -15,12 +15,13 @@ mod onward;
 mod progress;
 mod prompt;
 mod reasoning;
-mod report;
 mod runtime;
 mod schema;
+mod shell;
 mod simulate;
 mod source;
 mod stress;
+mod told;
 mod tool;
 mod travel;
 

@@ -1,6 +1,6 @@
 //! `eog mcp serve`: agents as the users of eog.
 
-mod rendered;
+mod in_words;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
+use eog_report::clean::clean_line;
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::interrupt::{end_at_once_on_second, interrupted};
 use crate::investigate::choose;
-use crate::report::clean_line;
-use rendered::Rendered;
+use in_words::InWords;
 
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));
-    let server = Server::open(settings(serve), chosen, Arc::new(Rendered))?;
+    let server = Server::open(settings(serve), chosen, Arc::new(InWords))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

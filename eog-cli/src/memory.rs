@@ -1,9 +1,8 @@
 //! What `--memory` was good for, in words.
 
 use eog::{MemoryFigures, Usage};
+use eog_report::clean::clean_line;
 use eog_session::run::Remembered;
-
-use crate::report;
 
 /// Says on standard error what was known. What could not be stored is said even when quiet.
 pub(crate) fn tell(memory: Option<&Remembered>, quiet: bool) {
@@ -14,7 +13,7 @@ pub(crate) fn tell(memory: Option<&Remembered>, quiet: bool) {
     if let Some(error) = first_write_error {
         let count = counted(figures.unstored, "decision");
         let line = format!("eog: {count} could not be kept in memory: {error}");
-        eprintln!("{}", report::clean_line(&line));
+        eprintln!("{}", clean_line(&line));
     }
 }
 

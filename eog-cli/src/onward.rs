@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use eog::{BudgetKind, StopReason};
+use eog_report::clean::clean_line;
 use eog_session::controllers::AnyFinished;
 use eog_session::judge::{Chosen, PolicyChoice};
 use eog_session::run::CutShort;
 
 use crate::args::{By, Running};
-use crate::report::{clean_line, quoted};
+use crate::shell::quoted;
 
 /// What an investigation was made from and is stored in.
 #[derive(Clone, Copy)]

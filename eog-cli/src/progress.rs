@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use eog::QuestionKind;
 use eog::stress::Progress as Stressing;
+use eog_report::clean::{clean, clean_line};
 use eog_session::{Listener, Step};
 use indicatif::{ProgressBar, ProgressStyle};
-
-use crate::report::{clean, clean_line};
 
 /// A spinner that says what is going on; silent when standard error is no terminal.
 pub(crate) struct Progress {

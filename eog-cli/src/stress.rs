@@ -13,7 +13,7 @@ use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{files, investigate, memory, report};
+use crate::{files, investigate, memory, told};
 
 /// The file of the run as given.
 const BASELINE: &str = "baseline.jsonl";
@@ -83,9 +83,9 @@ fn tell(arguments: &args::Stress, name: &str, found: &Report) -> Result<Exit, Cl
     let mut outputs = vec![files::print(&match arguments.format {
         StressFormat::Text => {
             let ledgers = arguments.out.as_deref().map(ledgers);
-            report::stress(name, found, ledgers.as_ref(), files::terminal_width())
+            told::stress(name, found, ledgers.as_ref(), files::terminal_width())
         }
-        StressFormat::Json => report::stress_json(name, found),
+        StressFormat::Json => told::stress_json(name, found),
     })];
     if let Some(folder) = &arguments.out {
         if let Some(pair) = &found.pair {
@@ -116,9 +116,9 @@ fn exit(found: &Report) -> Exit {
 }
 
 /// Where both ledgers are written, for commands that a person can copy.
-fn ledgers(folder: &Path) -> report::Ledgers {
+fn ledgers(folder: &Path) -> told::Ledgers {
     let path = |name| folder.join(name).display().to_string();
-    report::Ledgers { baseline: path(BASELINE), differing: path(DIFFERING) }
+    told::Ledgers { baseline: path(BASELINE), differing: path(DIFFERING) }
 }
 
 #[cfg(test)]

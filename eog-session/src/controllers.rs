@@ -333,6 +333,16 @@ impl AnyLedger {
         each!(self, AnyLedger, ledger => judge_at(ledger, at))
     }
 
+    /// Every fork that it went through, oldest first.
+    pub fn forks(&self) -> Vec<eog::ForkTaken> {
+        each!(self, AnyLedger, ledger => eog::ForkTaken::all(ledger))
+    }
+
+    /// Its entries in words, one a line.
+    pub fn in_words(&self, width: Option<usize>) -> String {
+        each!(self, AnyLedger, ledger => eog_report::entries(ledger, width))
+    }
+
     /// Whether one of its entries has this hash.
     pub fn holds(&self, hash: eog::Digest) -> bool {
         each!(self, AnyLedger, ledger => ledger.entries().iter().any(|entry| entry.hash == hash))

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use eog::{AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, Limits, Usage, Window};
 use eog_evidence::{EvidencePolicy, Incident};
-use eog_prompts::Narrative;
+use eog_report::Narrative;
 
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;

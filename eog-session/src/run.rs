@@ -14,7 +14,7 @@ use eog::{
     Speculation, StopReason, Usage, Window,
 };
 use eog_evidence::StartError;
-use eog_prompts::Narrative;
+use eog_report::Narrative;
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::{self, AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};

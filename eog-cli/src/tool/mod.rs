@@ -5,6 +5,7 @@ mod table;
 
 use std::io::Read;
 
+use eog_report::clean::{clean_line, escape_json};
 use eog_sre::tools::{MAX_LIMIT, Toolbox, tools};
 use serde_json::{Map, Value};
 
@@ -12,7 +13,6 @@ use crate::args::{Call, Tool, ToolFormat};
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::progress::Progress;
-use crate::report::{clean_line, escape_json};
 use crate::source;
 
 /// Longest text of `--json`, in bytes.

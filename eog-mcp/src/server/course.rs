@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog::{Budget, Config, EntityId, StopReason};
-use eog_prompts::Narrative;
+use eog_report::Report;
+use eog_report::page::plain;
 use eog_session::Listener;
-use eog_session::controllers::{AnyFinished, AnyLedger};
+use eog_session::controllers::AnyLedger;
 use eog_session::run::{
     Course, Ended, Records, RunError, Start, Steering, same_judge, same_source,
 };
@@ -182,37 +183,32 @@ impl Server {
         };
         let ended = tokio::runtime::Handle::current().block_on(run(course));
         let mut ended = ended.map_err(|error| Problem::run(&id, &began.name, error))?;
-        match ended.finished.take_journal_error() {
-            Some(error) => Err(error.into()),
-            None => self.end(id, &began.name, &ended.finished, ended.narrative.as_ref()),
+        if let Some(error) = ended.finished.take_journal_error() {
+            return Err(error.into());
         }
+        let mut report = Report::new(began.name, ended.finished.diagnosis());
+        report.narrative = ended.narrative.unwrap_or(report.narrative);
+        self.end(id, &report, ended.finished.to_json_lines())
     }
 
     /// Stores the result. What cannot be stored is said beside it: the journal has it all.
-    fn end(
-        &self,
-        id: InvestigationId,
-        name: &str,
-        finished: &AnyFinished,
-        told: Option<&Narrative>,
-    ) -> Result<Done, Problem> {
-        let (store, reports) = (&self.0.store, &self.0.reports);
-        let diagnosis = finished.diagnosis();
-        let answer = Investigated::new(&id, name, &diagnosis);
+    fn end(&self, id: InvestigationId, report: &Report, ledger: String) -> Result<Done, Problem> {
+        let store = &self.0.store;
+        let answer = Investigated::new(&id, report);
         let parts = [
-            (Part::Ledger, finished.to_json_lines()),
-            (Part::Report, reports.markdown(name, finished, told)),
-            (Part::Dot, reports.dot(name, finished)),
-            (Part::Mermaid, reports.mermaid(name, finished)),
+            (Part::Ledger, ledger),
+            (Part::Report, eog_report::markdown(report)),
+            (Part::Dot, eog_report::dot(report)),
+            (Part::Mermaid, eog_report::mermaid(report)),
         ];
         let stored: Result<(), Problem> = parts
             .iter()
             .try_for_each(|(part, text)| store.set_part(&id, *part, text))
             .and_then(|()| store.set_ended(&id, &answer.ended()));
-        if finished.stop() == StopReason::Cancelled {
+        if report.stop == StopReason::Cancelled {
             return Err(Problem::Cancelled(Some(id)));
         }
-        let mut text = reports.text(name, finished, told);
+        let mut text = plain(&eog_report::text(report, None));
         text += &format!("\nInvestigation {id}: {}.", answer.stop);
         if answer.is_unfinished {
             text += " `resume` goes on with it.";
@@ -220,7 +216,7 @@ impl Server {
         if let Err(problem) = stored {
             text += &format!("\nThe result could not be stored: {problem}");
         }
-        let questions = ask::questions(&diagnosis, &store.people(&id));
+        let questions = ask::questions(&report.diagnosis, &store.people(&id));
         Ok(Done { id, answer, text, questions })
     }
 }

@@ -11,7 +11,7 @@
 //!   standard input and output, and [`Server::http`] any number on a socket.
 //! - [`Policies`] says who judges, and a [`Judge`] may choose where to start and tell the result, too;
 //!   [`Evidence`] is the built-in rules.
-//! - [`Reports`] renders results for people.
+//! - [`Reports`] tells people why a label, and where two runs part; results are told by `eog_report`.
 //!
 //! What a client names are paths below [`Settings::roots`] and ids that the server gave; nothing
 //! else on the machine can be reached. What a client gets is text from telemetry, which is data and

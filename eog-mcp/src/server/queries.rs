@@ -39,13 +39,12 @@ impl Server {
             ExplainError::Restore(error) => Problem::unusable(&id, &error),
             error => Problem::Store(format!("{id}: {error}")),
         })?;
-        let (finished, explanation) = (explained.finished, explained.explanation);
-        let diagnosis = finished.diagnosis();
+        let (diagnosis, explanation) = (explained.finished.diagnosis(), explained.explanation);
         if explanation.belief.is_none() {
             let others = meant(&diagnosis, &entity);
             return Err(Problem::NeverEvaluated { id, entity, others });
         }
-        let text = shared.reports.explanation(&began.name, &finished, &explanation);
+        let text = shared.reports.explanation(&diagnosis, &explanation);
         result(&Explained::new(&id, &diagnosis, &explanation), text)
     }
 

@@ -1,5 +1,6 @@
 //! Ledger, report and graph of each investigation, as resources.
 
+use eog_report::Report;
 use eog_session::travel;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -138,12 +139,12 @@ impl Server {
             return Ok(travel::read_journal(&store.journal(id))?.ledger.to_json_lines());
         }
         let Standing { began, finished, .. } = self.standing(id)?;
-        let reports = &self.0.reports;
+        let report = Report::new(began.name, finished.diagnosis());
         Ok(match part {
             Part::Ledger => finished.to_json_lines(),
-            Part::Report => reports.markdown(&began.name, &finished, None),
-            Part::Dot => reports.dot(&began.name, &finished),
-            Part::Mermaid => reports.mermaid(&began.name, &finished),
+            Part::Report => eog_report::markdown(&report),
+            Part::Dot => eog_report::dot(&report),
+            Part::Mermaid => eog_report::mermaid(&report),
         })
     }
 }

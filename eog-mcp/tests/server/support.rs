@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eog::travel::Explanation;
-use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Diagnosis, Failure, Label};
 use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Reports, Server, Settings};
-use eog_prompts::Narrative;
-use eog_session::controllers::AnyFinished;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
@@ -148,28 +146,12 @@ impl AbductivePolicy for Held {
     }
 }
 
-/// Reports that say what they are.
+/// Words that say what they are about.
 pub(crate) struct Plain;
 
 impl Reports for Plain {
-    fn text(&self, name: &str, finished: &AnyFinished, _: Option<&Narrative>) -> String {
-        format!("{name}: {} entries", finished.entries())
-    }
-
-    fn markdown(&self, name: &str, finished: &AnyFinished, told: Option<&Narrative>) -> String {
-        format!("# {}", self.text(name, finished, told))
-    }
-
-    fn dot(&self, name: &str, _: &AnyFinished) -> String {
-        format!("digraph {{ label={name:?} }}")
-    }
-
-    fn mermaid(&self, _: &str, _: &AnyFinished) -> String {
-        "flowchart LR".to_owned()
-    }
-
-    fn explanation(&self, name: &str, _: &AnyFinished, explanation: &Explanation) -> String {
-        format!("{name}: {}", explanation.entity)
+    fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
+        format!("about {}", explanation.entity)
     }
 }
 

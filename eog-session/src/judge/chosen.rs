@@ -11,9 +11,11 @@ use eog::{
 use eog_evidence::{EvidencePolicy, Incident};
 use eog_llm::{ConfigError, Notice, Recorded};
 use eog_prompts::{
-    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, Material,
-    ModelInfo, Narrative, Opening, Pack, PackError, Prompter,
+    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
+    ModelInfo, Opening, Pack, PackError, Prompter,
 };
+
+use eog_report::Narrative;
 
 use super::settings::{By, Options, PolicyChoice, Settings};
 use super::watch::Watch;
@@ -221,10 +223,8 @@ impl Judge for OfRun {
         let chosen = &self.chosen.settings;
         let models = self.models.as_ref().filter(|_| chosen.finalize == By::Model)?;
         let finalizer = Finalizer::new(models.finalize.clone());
-        let AnyFinished::Eog(finished) = finished;
-        Some(Box::pin(async move {
-            finalizer.finalize(&Material::of(&finished.machine)).await.narrative
-        }))
+        let diagnosis = finished.diagnosis();
+        Some(Box::pin(async move { finalizer.finalize(&diagnosis).await.narrative }))
     }
 
     fn over_budget(&self) -> Option<BudgetKind> {

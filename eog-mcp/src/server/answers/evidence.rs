@@ -1,6 +1,6 @@
 //! What a label rests on: findings, and claims of cause and effect.
 
-use eog::{Belief, Claim, Diagnosis, EntityId, EvidenceId, Finding};
+use eog_core::{Belief, Claim, Diagnosis, EntityId, EvidenceId, Finding};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,7 +50,8 @@ impl From<&Claim> for Step {
 }
 
 /// What a belief cites, changes first, then by time.
-pub(super) fn cited(diagnosis: &Diagnosis, belief: &Belief) -> Vec<Cited> {
+pub(super) fn cited(diagnosis: &Diagnosis, belief: Option<&Belief>) -> Vec<Cited> {
+    let cited = belief.map(|belief| diagnosis.cited(belief)).unwrap_or_default();
     let one = |finding: &&Finding| Cited {
         id: finding.id().clone(),
         time: words::time(&finding.time),
@@ -58,5 +59,5 @@ pub(super) fn cited(diagnosis: &Diagnosis, belief: &Belief) -> Vec<Cited> {
         source: finding.source.clone(),
         query: shorten(&finding.query),
     };
-    diagnosis.cited(belief).iter().take(MAX_CITED).map(one).collect()
+    cited.iter().take(MAX_CITED).map(one).collect()
 }

@@ -82,7 +82,7 @@ impl Explained {
             entity: explanation.entity.clone(),
             label: belief.map_or("never evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
-            evidence: belief.map(|belief| cited(diagnosis, belief)).unwrap_or_default(),
+            evidence: cited(diagnosis, belief),
             claims: belief
                 .iter()
                 .flat_map(|b| &b.claims)

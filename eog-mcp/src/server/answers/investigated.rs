@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog::{Diagnosis, EntityId, StopReason, to_the_second};
+use eog_core::{Diagnosis, EntityId, to_the_second};
+use eog_report::Report;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -124,27 +125,24 @@ impl Resources {
 }
 
 impl Investigated {
-    pub(in crate::server) fn new(id: &InvestigationId, name: &str, diagnosis: &Diagnosis) -> Self {
-        let Diagnosis { conclusion, spent, window, anomalies, .. } = diagnosis;
-        // What is still waiting was interrupted.
-        let stop = diagnosis.stop.unwrap_or(StopReason::Cancelled);
+    pub(in crate::server) fn new(id: &InvestigationId, report: &Report) -> Self {
+        let diagnosis = &report.diagnosis;
+        let Diagnosis { anomalies, conclusion, window, spent, .. } = diagnosis;
         let mut omitted = Vec::new();
         let alert = |at: &usize| {
             anomalies.get(*at).map(|found| format!("{} on {}", found.name, found.entity))
         };
-        let mut groups: Vec<_> = conclusion.frontier.iter().collect();
-        groups.sort_by_key(|group| group.covers.is_empty());
-        let origins = groups.iter().map(|group| OriginGroup {
-            entities: group.origins.iter().map(|e| origin(diagnosis, e)).collect(),
+        let origins = diagnosis.causes().chain(diagnosis.unlinked()).map(|group| OriginGroup {
+            entities: group.origins.iter().map(|entity| origin(diagnosis, entity)).collect(),
             confidence: group.confidence.to_string(),
             doubts: group.doubts.iter().map(ToString::to_string).collect(),
             explains: group.covers.iter().filter_map(alert).collect(),
         });
-        let alerts = anomalies.iter().enumerate().map(|(at, found)| Alert {
-            name: found.name.clone(),
-            entity: found.entity.clone(),
-            onset: to_the_second(found.onset),
-            explained: !conclusion.unexplained.contains(&at),
+        let alerts = report.alerts().into_iter().map(|alert| Alert {
+            name: alert.anomaly.name.clone(),
+            entity: alert.anomaly.entity.clone(),
+            onset: to_the_second(alert.anomaly.onset),
+            explained: !alert.explained_by.is_empty(),
         });
         let candidates = conclusion.ranking.iter().map(|ranked| Candidate {
             entity: ranked.entity.clone(),
@@ -153,9 +151,9 @@ impl Investigated {
         });
         Self {
             investigation: id.to_string(),
-            name: name.to_owned(),
-            stop: words::stop(stop),
-            is_unfinished: words::is_unfinished(stop),
+            name: report.name.clone(),
+            stop: words::stop(report.stop),
+            is_unfinished: words::is_unfinished(report.stop),
             confidence: conclusion.confidence.to_string(),
             window_start: to_the_second(window.start()),
             window_end: to_the_second(window.end()),
@@ -196,9 +194,5 @@ impl Investigated {
 
 fn origin(diagnosis: &Diagnosis, entity: &EntityId) -> Origin {
     let belief = diagnosis.belief(entity);
-    Origin {
-        entity: entity.clone(),
-        summary: summary(belief),
-        evidence: belief.map(|belief| cited(diagnosis, belief)).unwrap_or_default(),
-    }
+    Origin { entity: entity.clone(), summary: summary(belief), evidence: cited(diagnosis, belief) }
 }
