@@ -190,7 +190,8 @@ async fn what_was_heard_is_what_evaluations_were_begun_with_at_any_width() {
                 // Those who had spoken to it by the order of entries.
                 let before = &ledger.entries()[..step.entry as usize];
                 let spoken = before.iter().filter_map(|entry| entry.evaluation()).filter(|other| {
-                    other.outcome.broadcast_to.contains(entity) && !inbox.contains_key(&other.entity)
+                    other.outcome.broadcast_to.contains(entity)
+                        && !inbox.contains_key(&other.entity)
                 });
                 overtaken += spoken.count();
             }
@@ -206,10 +207,10 @@ async fn a_message_that_a_new_edge_brings_is_heard() {
         "web" => symptom_of(packet, "db"),
         _ => origin(packet),
     });
-    let contract = ["web", "db"].map(finding).into_iter().fold(
-        MemoryContext::default(),
-        eog_testkit::MemoryContext::with,
-    );
+    let contract = ["web", "db"]
+        .map(finding)
+        .into_iter()
+        .fold(MemoryContext::default(), eog_testkit::MemoryContext::with);
     let case = eog_testkit::seeded(graph, ["db", "web"]);
     let finished = Engine::new(contract, policy).investigate(Config::default(), case).await;
     let explanation =

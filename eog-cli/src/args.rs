@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
+use eog_session::controllers::ControllerName;
 
 pub(crate) use eval::{Controllers, Eval, EvalFormat, Evaluated, OfJudge};
 pub(crate) use judging::{By, Judging};
@@ -184,6 +185,11 @@ pub(crate) struct Start {
     /// Time window to investigate, as START/END in RFC 3339. Chosen from the alerts if absent.
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
     pub(crate) window: Option<Window>,
+
+    /// Controller: `eog`, Explanations over Graphs, or `linear`, a loop that follows the newest lead,
+    /// revises nothing and stops at the first origin: the baseline that eog is compared with.
+    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
+    pub(crate) controller: ControllerName,
 
     /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
     #[arg(long, value_enum, default_value_t = Profile::Default)]

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, LocalContext, Neighbour};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
 use eog_report::clean::{clean, escape_json};
+use eog_session::controllers::AnySettings;
 use eog_session::judge::{By, Chosen, PolicyChoice};
+use eog_session::run::Start as Begin;
 use eog_session::source::Opened;
 
 use crate::args::Start;
 use crate::error::{CliError, Exit};
 use crate::files;
-use crate::investigate::config;
 use crate::runtime::runtime;
 
 /// A model may correct its answer once.
@@ -21,9 +22,10 @@ const TRIES: u64 = 2;
 pub(crate) fn run(
     judge: &Chosen,
     source: &Opened,
-    case: &Case,
+    begin: &Begin,
     start: &Start,
 ) -> Result<Exit, CliError> {
+    let case = &begin.by_rule;
     let packets = packets(source, case)?;
     let mut text = String::from("Dry run: no calls are made.\n");
     let _ = writeln!(
@@ -45,7 +47,7 @@ pub(crate) fn run(
         if let (true, Some(packet)) = (asks, packets.first()) {
             text += &first_prompt(&unarmed.explore, case, packet)?;
         }
-        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, case);
+        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, begin);
     }
     files::print(&text)?;
     Ok(Exit::Diagnosed)
@@ -121,11 +123,14 @@ fn bound(
     explore: &Prompter,
     finalize: &Prompter,
     start: &Start,
-    case: &Case,
+    begin: &Begin,
 ) -> String {
     let chain = |prompter: &Prompter| prompter.models().len() as u64;
-    let visits = u64::from(config(start).max_visits.unwrap_or(u32::MAX));
-    let entities = case.topology.entities().count() as u64;
+    let visits = u64::from(match &begin.settings {
+        AnySettings::Eog(config) => config.max_visits.unwrap_or(u32::MAX),
+        AnySettings::Linear(_) => 1,
+    });
+    let entities = begin.by_rule.topology.entities().count() as u64;
     let judged = match judge.settings.policy {
         PolicyChoice::Llm => start.budget.min(visits.saturating_mul(entities)),
         PolicyChoice::Evidence | PolicyChoice::Command(_) => 0,

@@ -1,7 +1,5 @@
 //! `eog fork`: another course from an entry of a ledger on.
 
-use eog::{Concurrency, Config};
-use eog_session::controllers::{AnyLedger, AnySettings, Changes};
 use eog_session::judge::Policies as _;
 use eog_session::run::{Course, can_fork, same_judge, same_source};
 
@@ -9,7 +7,7 @@ use crate::args::Fork;
 use crate::error::{CliError, Exit};
 use crate::investigate::Work;
 use crate::onward::Onward;
-use crate::{source, travel};
+use crate::{rules, source, travel};
 
 /// `eog fork`.
 pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
@@ -25,7 +23,7 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     if policy.is_none() {
         same_judge(&work.chosen, ledger.judge_at(at)).map_err(failed)?;
     }
-    let changes = changes(arguments, policy, ledger);
+    let changes = rules::changes(arguments, policy, ledger)?;
     // What cannot be forked must not leave a journal behind.
     can_fork(ledger, at, &changes).map_err(failed)?;
     let records = work.records(arguments.journal.as_deref(), arguments.no_fsync)?;
@@ -33,37 +31,4 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
         Onward { journal: arguments.journal.as_deref(), path: &arguments.path, architecture };
     let run = async |course: Course<'_>| course.fork(ledger, at, changes).await;
     work.conduct(source.clone(), records, Some(path), onward, run)
-}
-
-/// What the command line changes, and nothing that it leaves as it was.
-fn changes(arguments: &Fork, policy: Option<String>, ledger: &AnyLedger) -> Changes {
-    let judge = || ledger.judge_at(arguments.at).map(str::to_owned);
-    let settings = AnySettings::at(ledger, arguments.at).and_then(|before| {
-        let AnySettings::Eog(before) = before;
-        let after = changed(arguments, policy.as_ref(), &before);
-        let policy = policy.clone().or_else(judge);
-        (*before != after).then(|| Config { policy, ..after }.into())
-    });
-    Changes { policy, settings }
-}
-
-fn changed(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config {
-    let mut config = before.clone();
-    if policy.is_some() {
-        config.policy = policy.cloned();
-    }
-    if let Some(profile) = arguments.profile {
-        let Config { policy, budget, concurrency, broadcast, .. } = config;
-        config = Config { policy, budget, concurrency, broadcast, ..profile.config() };
-    }
-    if let Some(hops) = arguments.budget {
-        config.budget.hops = Some(hops);
-    }
-    if let Some(width) = arguments.width {
-        config.concurrency = Concurrency::Window(width);
-    }
-    if arguments.no_messages || arguments.messages {
-        config.broadcast = arguments.messages;
-    }
-    config
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use eog::{Budget, Concurrency, Config, DecisionMemory, StopReason};
+use eog::{DecisionMemory, StopReason};
 use eog_report::Report;
 use eog_report::clean::{clean, clean_line};
-use eog_session::controllers::AnyLedger;
+use eog_session::controllers::{AnyLedger, AnySettings};
 use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::{
     Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge, same_source,
@@ -18,7 +18,7 @@ use crate::interrupt::interrupted;
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{dry_run, files, memory, source, told};
+use crate::{dry_run, files, memory, rules, source, told};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
@@ -27,17 +27,14 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     if arguments.dry_run {
         let chosen = Chosen::outline(&running.judging.options())?;
         let progress = Progress::start(running.quiet);
-        let (source, begin) = begin(&progress, start, config(start))?;
+        let settings = rules::settings(start, arguments.width, None)?;
+        let (source, begin) = begin(&progress, start, settings)?;
         drop(progress);
-        return dry_run::run(&chosen, &source, &begin.by_rule, start);
+        return dry_run::run(&chosen, &source, &begin, start);
     }
     let work = Work::prepare(running)?;
-    let config = Config {
-        policy: Some(work.chosen.name()),
-        concurrency: Concurrency::Window(arguments.width),
-        ..config(start)
-    };
-    let (source, begin) = begin(&work.progress, start, config)?;
+    let settings = rules::settings(start, arguments.width, Some(work.chosen.name()))?;
+    let (source, begin) = begin(&work.progress, start, settings)?;
     let journal = arguments.journal.as_deref();
     let onward = Onward { journal, path: &start.path, architecture: start.architecture.as_deref() };
     let records = work.records(journal, arguments.no_fsync)?;
@@ -51,11 +48,11 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
 pub(crate) fn begin(
     progress: &Progress,
     start: &Start,
-    config: Config,
+    settings: AnySettings,
 ) -> Result<(Opened, Begin), CliError> {
     let architecture = start.architecture.as_deref();
     let source = source::open(progress, &start.path, architecture, &start.reading)?;
-    let begin = source::start(&source, config.into(), start.window)?;
+    let begin = source::start(&source, settings, start.window)?;
     Ok((source, begin))
 }
 
@@ -257,10 +254,4 @@ pub(crate) fn render(report: &Report, format: Format) -> String {
         Format::Dot => eog_report::dot(report),
         Format::Mermaid => eog_report::mermaid(report),
     }
-}
-
-/// The rules that were chosen.
-pub(crate) fn config(start: &Start) -> Config {
-    let (budget, broadcast) = (Budget::hops(start.budget), !start.no_messages);
-    Config { budget, broadcast, ..start.profile.config() }
 }

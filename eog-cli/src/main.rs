@@ -15,6 +15,7 @@ mod onward;
 mod progress;
 mod prompt;
 mod reasoning;
+mod rules;
 mod runtime;
 mod schema;
 mod shell;

@@ -1,9 +1,10 @@
 //! `eog stress`: how far a result hangs on the order.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
+use eog::DecisionMemory;
 use eog::stress::{Report, Side, Stress};
-use eog::{Config, DecisionMemory};
 use eog_session::judge::Policies as _;
 use eog_session::run::Steering;
 use eog_session::stress::{StressError, Stressed, stress};
@@ -13,7 +14,7 @@ use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{files, investigate, memory, told};
+use crate::{files, investigate, memory, rules, told};
 
 /// The file of the run as given.
 const BASELINE: &str = "baseline.jsonl";
@@ -30,12 +31,9 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     let chosen = chosen.with_limits(limits);
     let kept = arguments.memory.as_deref().map(DecisionMemory::open).transpose()?;
     let progress = Progress::start(arguments.quiet);
-    let config = Config {
-        // As `eog investigate` names it, so that the baseline is its ledger.
-        policy: Some(chosen.name()),
-        ..investigate::config(&arguments.start)
-    };
-    let (source, start) = investigate::begin(&progress, &arguments.start, config)?;
+    // As `eog investigate` names the policy, so that the baseline is its ledger.
+    let settings = rules::settings(&arguments.start, NonZeroU32::MIN, Some(chosen.name()))?;
+    let (source, start) = investigate::begin(&progress, &arguments.start, settings)?;
     let (steering, cancel) = Steering::new();
     let stressed = runtime()?.block_on(async {
         let interrupt = async {
@@ -123,6 +121,7 @@ fn ledgers(folder: &Path) -> told::Ledgers {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use eog::Config;
     use eog::stress::DelayDefect;
     use eog_session::judge::Evidence;
     use eog_session::run::Start;

@@ -253,8 +253,8 @@ impl fmt::Display for FailureTable {
 mod tests {
     use eog::{Budget, Case, Config, Decision, Direction, EvidenceId, Failure, Proposal};
     use eog_testkit::{
-        MemoryContext, alert, deferred, entity, finding, healthy, hour, origin, policy_fn,
-        run, symptom_of, topology, try_policy_fn,
+        MemoryContext, alert, deferred, entity, finding, healthy, hour, origin, policy_fn, run,
+        symptom_of, topology, try_policy_fn,
     };
 
     use super::*;

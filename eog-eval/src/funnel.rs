@@ -213,7 +213,8 @@ mod tests {
         let graph = topology("web calls app; app calls db");
         let case = Case::from_anomalies(graph, hour(), vec![alert("web", "HttpErrors", "10:05")]);
         let contract = seen(&["web", "app", "db"]);
-        let ended = Investigation::of(case.clone(), run(Config::default(), case, &contract, &policy));
+        let ended =
+            Investigation::of(case.clone(), run(Config::default(), case, &contract, &policy));
         assert_eq!(funnel(&ended, &entity("app")), Funnel::NotInFrontier);
         assert_eq!(funnel(&ended, &entity("db")), Funnel::Named);
     }

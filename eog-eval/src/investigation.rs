@@ -83,7 +83,8 @@ impl Investigation {
 
     /// The claims that hold at the end, each once.
     pub fn claims(&self) -> Vec<ClaimEdge> {
-        let mut edges: Vec<ClaimEdge> = self.diagnosis.claims.iter().map(eog::Claim::edge).collect();
+        let mut edges: Vec<ClaimEdge> =
+            self.diagnosis.claims.iter().map(eog::Claim::edge).collect();
         edges.dedup();
         edges
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use eog::{
     Body, Case, Conclusion, Config, Controller, Diagnosis, EntryBody, Finished, ForkChanges,
-    Inquiry, Journal, JournalError, Ledger, LedgerError, Machine, Observation, RestoreError,
-    SideError, SpeculationFigures, Spent, StopReason,
+    Inquiry, Journal, JournalError, Ledger, LedgerError, Linear, LinearBody, LinearConfig, Machine,
+    Observation, OfMachine, RestoreError, SideError, SpeculationFigures, Spent, StopReason,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,18 @@ impl Investigator for Controller {
     }
 }
 
+impl Investigator for Linear {
+    fn settings_at(ledger: &Ledger<LinearBody>, at: u64) -> Option<LinearConfig> {
+        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
+        let config = until.fold(None, |before, entry| match &entry.body {
+            LinearBody::LinearOpened(opened) => Some(&opened.config),
+            LinearBody::Forked(forked) => forked.changes.config.as_ref().or(before),
+            _ => before,
+        })?;
+        Some(config.clone())
+    }
+}
+
 /// What an entry records, in one line.
 pub(crate) fn words<M: Investigator>(body: &M::Body) -> String {
     if let Some(opening) = body.opening() {
@@ -101,6 +113,7 @@ macro_rules! each {
     ($any:expr, $all:ident, $one:ident => $body:expr) => {
         match $any {
             $crate::controllers::$all::Eog($one) => $body,
+            $crate::controllers::$all::Linear($one) => $body,
         }
     };
 }
@@ -190,6 +203,15 @@ macro_rules! controllers {
             }
         }
 
+        impl AnyFinished {
+            /// Whose investigation it is.
+            pub fn controller(&self) -> ControllerName {
+                match self {
+                    $(Self::$variant(_) => ControllerName::$variant,)+
+                }
+            }
+        }
+
         impl AnySettings {
             /// Whose settings they are.
             pub fn controller(&self) -> ControllerName {
@@ -226,7 +248,6 @@ macro_rules! controllers {
                 type Error = OtherController;
 
                 fn try_from(changes: Changes) -> Result<Self, OtherController> {
-                    #[allow(unreachable_patterns, reason = "there may be one controller alone")]
                     let config = match changes.settings {
                         None => None,
                         Some(AnySettings::$variant(settings)) => Some(*settings),
@@ -244,6 +265,7 @@ macro_rules! controllers {
 
 controllers! {
     Eog: Controller, Config, "The controller of *Explanations over Graphs*.";
+    Linear: Linear, LinearConfig, "A loop that looks, notes and goes on.";
 }
 
 type Journaled<T> = (AnyLedger, T);
@@ -370,11 +392,14 @@ fn of_tag(tag: Option<String>) -> ControllerName {
     tag.and_then(|tag| ControllerName::of_opening(&tag)).unwrap_or(ControllerName::Eog)
 }
 
-fn restored<M: Investigator>(
-    ledger: &Ledger<M::Body>,
+fn restored<B: Body + OfMachine>(
+    ledger: &Ledger<B>,
     last_stop: impl FnOnce() -> Option<StopReason>,
-) -> Result<Finished<M>, RestoreError> {
-    Ok(ended(eog::Replay::<M>::new(ledger)?.finish()?, last_stop))
+) -> Result<Finished<B::Machine>, RestoreError>
+where
+    B::Machine: Investigator<Body = B>,
+{
+    Ok(ended(eog::restore(ledger)?, last_stop))
 }
 
 /// An investigation that was rebuilt. What is still waiting was interrupted: a ledger holds what was
@@ -388,13 +413,6 @@ pub(crate) fn ended<M: Investigator>(
 }
 
 impl AnyFinished {
-    /// Whose investigation it is.
-    pub fn controller(&self) -> ControllerName {
-        match self {
-            Self::Eog(_) => ControllerName::Eog,
-        }
-    }
-
     /// Why it ended.
     pub fn stop(&self) -> StopReason {
         each!(self, AnyFinished, finished => finished.stop)

@@ -54,7 +54,6 @@ pub async fn stress(
     listener: Arc<dyn Listener>,
 ) -> Result<Stressed, StressError> {
     let Start { settings, by_rule: case, .. } = start;
-    #[allow(irrefutable_let_patterns, reason = "there may be one controller alone")]
     let AnySettings::Eog(config) = settings else {
         return Err(StressError::NoOrder(settings.controller()));
     };

@@ -41,7 +41,8 @@ fn kinship(first: &AnyLedger, second: &AnyLedger, seq: u64) -> impl Iterator<Ite
     let forked = |name: &str, ledger: &AnyLedger, other: &AnyLedger, others_name: &str| {
         let fork = ledger.forks().into_iter().find(|fork| fork.at + 1 == seq)?;
         // The parent may have gone on since.
-        let of = if other.holds(fork.parent) { format!(" of {others_name}") } else { String::new() };
+        let of =
+            if other.holds(fork.parent) { format!(" of {others_name}") } else { String::new() };
         Some(("", format!("{name} is a fork{of} {}", clean(&words::fork(&fork)))))
     };
     let a = forked("the first", first, second, "the second");

@@ -56,7 +56,8 @@ fn what_a_busy_policy_could_not_be_asked_about_is_said() {
 
 #[test]
 fn a_policy_that_is_busy_for_a_moment_is_asked_again() {
-    let busy_at_first = format!("if [ $(wc -l < \"$0.calls\") -lt 3 ]; then exit 75; fi\n{HEALTHY}");
+    let busy_at_first =
+        format!("if [ $(wc -l < \"$0.calls\") -lt 3 ]; then exit 75; fi\n{HEALTHY}");
     let incident = then_judged_by(&busy_at_first);
     let said = text(&explain(&incident, &[]).output().unwrap());
     assert!(said.contains("No single finding or message"), "{said}");
@@ -116,7 +117,8 @@ fn messages_are_dated_by_what_an_evaluation_was_begun_with() {
         let evaluated = &bodies[at + 1]["evaluated"];
         assert_eq!(evaluated["entity"].as_str().unwrap(), *seed);
         let told = names(&evaluated["outcome"]["broadcast_to"]);
-        spoken_to += seeds[at + 1..].iter().filter(|later| told.iter().any(|it| it == *later)).count();
+        spoken_to +=
+            seeds[at + 1..].iter().filter(|later| told.iter().any(|it| it == *later)).count();
 
         let output = eog().arg("explain").arg(folder.path()).arg(seed).output().unwrap();
         let text = text(&output);

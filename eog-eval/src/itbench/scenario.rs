@@ -87,12 +87,8 @@ pub fn evaluate_snapshot_with(
         suspects.entities().filter(|entity| named.contains(*entity)).cloned().collect();
     let output = Output::of_investigation(&ordered, &ended.claims());
 
-    let known: BTreeSet<&EntityId> = ended
-        .case
-        .topology
-        .entities()
-        .chain(ended.diagnosis.beliefs.keys())
-        .collect();
+    let known: BTreeSet<&EntityId> =
+        ended.case.topology.entities().chain(ended.diagnosis.beliefs.keys()).collect();
     let stands_for = |entity: &EntityId, class: &str| {
         truth.classes_of(&NamedEntity::parse(entity.as_str())).contains(class)
     };

@@ -3,7 +3,7 @@
 use eog::travel::{Parting, diff as difference};
 use eog::{Body, EntityId, Entry, Label};
 
-use crate::controllers::{AnyLedger, Investigator, OtherController, Pause, words};
+use crate::controllers::{AnyLedger, ControllerName, Investigator, Pause, words};
 
 /// How two ledgers compare, whichever controller wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,19 @@ pub struct Compared {
     pub parting: Parted,
     /// Whether the ledgers are equal.
     pub equal: bool,
+}
+
+/// Two ledgers that cannot be compared entry by entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the controllers {first} and {second} wrote these ledgers, whose entries do not compare; \
+         `eog replay` says what each concluded"
+)]
+pub struct OtherControllers {
+    /// The controller that wrote the first.
+    pub first: ControllerName,
+    /// The controller that wrote the second.
+    pub second: ControllerName,
 }
 
 /// Where the courses of two runs part.
@@ -111,11 +124,18 @@ impl Recorded {
 /// Compares two ledgers of one controller: their inputs, then entry by entry what happened.
 ///
 /// # Errors
-/// [`OtherController`] when different controllers wrote them.
-pub fn diff(first: &AnyLedger, second: &AnyLedger) -> Result<Compared, OtherController> {
+/// [`OtherControllers`] when different controllers wrote them.
+pub fn diff(first: &AnyLedger, second: &AnyLedger) -> Result<Compared, OtherControllers> {
     match (first, second) {
         (AnyLedger::Eog(first), AnyLedger::Eog(second)) => {
             Ok(compared::<eog::Controller>(first, second))
+        }
+        (AnyLedger::Linear(first), AnyLedger::Linear(second)) => {
+            Ok(compared::<eog::Linear>(first, second))
+        }
+        (first, second) => {
+            let (wanted, given) = (first.controller(), second.controller());
+            Err(OtherControllers { first: wanted, second: given })
         }
     }
 }

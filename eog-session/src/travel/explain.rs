@@ -56,7 +56,6 @@ pub async fn explain(
     listener: Arc<dyn Listener>,
     unknown: impl FnOnce(&SideError),
 ) -> Result<Explained, ExplainError> {
-    #[allow(irrefutable_let_patterns, reason = "there may be one controller alone")]
     let AnyLedger::Eog(ledger) = &read.ledger else {
         return Err(ExplainError::NotOf(read.ledger.controller()));
     };
