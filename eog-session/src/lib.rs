@@ -4,6 +4,7 @@
 //! - [`judge`]: who judges, chooses where to start, and tells the result.
 //! - [`run`]: an investigation is begun, resumed or forked, with its journal and what stands beside it.
 //! - [`travel`]: a ledger or journal is read, replayed, explained and compared.
+//! - [`store`]: a folder of investigations, as a server keeps it.
 //! - [`stress`](mod@stress): one investigation in many orders.
 //! - [`controllers`]: which controllers there are. All of the above works for each of them, or says in
 //!   one line why not.
@@ -33,6 +34,7 @@ pub mod judge;
 mod listener;
 pub mod run;
 pub mod source;
+pub mod store;
 pub mod stress;
 pub mod travel;
 

@@ -53,7 +53,10 @@ fn a_linear_investigation_is_begun_resumed_replayed_forked_and_compared() {
     let forked = run(&["fork", &out, bundle, "--at", "1", "--budget", "1", "--out", &fork]);
     assert_eq!(forked.status.code(), Some(3), "{}", said(&forked));
     let compared = text(&run(&["diff", &out, &fork]));
-    assert!(compared.contains("is a fork of the first at entry 1: budget from 200 to 1"), "{compared}");
+    assert!(
+        compared.contains("is a fork of the first at entry 1: budget from 200 to 1"),
+        "{compared}"
+    );
 }
 
 #[test]
@@ -81,9 +84,17 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
             2,
             "--no-messages, --width have no effect with the controller linear; omit them",
         ),
-        (run(&["fork", &linear_out, bundle, "--at", "1", "--messages"]), 2, "--messages has no effect"),
+        (
+            run(&["fork", &linear_out, bundle, "--at", "1", "--messages"]),
+            2,
+            "--messages has no effect",
+        ),
         (run(&["explain", &linear_out, "frontend"]), 4, "explain goes with the controller eog"),
-        (run(&["stress", bundle, "--controller", "linear"]), 2, "the controller linear has only one"),
+        (
+            run(&["stress", bundle, "--controller", "linear"]),
+            2,
+            "the controller linear has only one",
+        ),
         (run(&["diff", &eog_out, &linear_out]), 2, "the controllers eog and linear wrote these"),
         (run(&["investigate", bundle, "--controller", "psychic"]), 2, "there are eog, linear"),
     ] {

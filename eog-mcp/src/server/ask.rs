@@ -8,7 +8,7 @@ use rmcp::model::{ElicitRequestParams, ElicitationSchema, InputRequest, InputReq
 use serde_json::{Value, json};
 
 use super::error::Problem;
-use super::store::People;
+use eog_session::store::People;
 
 /// Most questions in one investigation.
 const MAX_QUESTIONS: usize = 5;

@@ -17,9 +17,9 @@ use eog_session::source::Opened;
 use super::answers::Investigated;
 use super::arguments::{Investigate, Profile};
 use super::error::Problem;
-use super::store::{Began, InvestigationId, Part};
 use super::work::{Answers, Done, Work};
 use super::{Server, ask};
+use eog_session::store::{Began, InvestigationId, Part};
 
 /// Policy calls of an investigation unless the caller says otherwise.
 const BUDGET: u64 = 200;
@@ -201,7 +201,7 @@ impl Server {
             (Part::Dot, eog_report::dot(report)),
             (Part::Mermaid, eog_report::mermaid(report)),
         ];
-        let stored: Result<(), Problem> = parts
+        let stored = parts
             .iter()
             .try_for_each(|(part, text)| store.set_part(&id, *part, text))
             .and_then(|()| store.set_ended(&id, &answer.ended()));

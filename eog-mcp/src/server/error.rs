@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use eog::{EntityId, JournalError, RecordError, RestoreError, SideError};
 use eog_session::run::{RecordsError, RunError, Unbegun};
 use eog_session::source::OpenError;
+use eog_session::store::StoreError;
 use eog_session::travel::ReadError;
 use eog_sre::tools::ToolError;
 
-use super::id::InvestigationId;
+use eog_session::store::InvestigationId;
 
 /// Why a server cannot start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -164,6 +165,25 @@ impl Problem {
     /// A ledger that does not follow.
     pub(super) fn unusable(id: &InvestigationId, error: &RestoreError) -> Self {
         Self::Store(format!("{id}: its ledger cannot be used: {error}"))
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unknown { id, nearest } => Self::UnknownInvestigation { id, nearest },
+            error => Self::Store(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for ServeError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unusable { path, source } => Self::State { path, source },
+            StoreError::InRoot { state, root } => Self::StateInRoot { state, root },
+            error => Self::Socket(std::io::Error::other(error)),
+        }
     }
 }
 

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::error::Problem;
-use super::store::{Began, Ended, InvestigationId};
 use super::voice::{Asked, Voice};
 use super::work::{Done, Work};
 use super::{Server, words};
+use eog_session::store::{Began, Ended, InvestigationId};
 
 /// How an investigation stands.
 pub(super) struct Standing {

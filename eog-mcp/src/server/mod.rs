@@ -25,7 +25,6 @@ mod course;
 mod error;
 mod handler;
 mod http;
-mod id;
 mod investigations;
 mod message;
 mod queries;
@@ -35,7 +34,6 @@ mod roots;
 mod runner;
 mod settings;
 mod stdio;
-mod store;
 mod tasks;
 mod voice;
 mod words;
@@ -58,13 +56,13 @@ use tokio_util::task::TaskTracker;
 #[doc(no_inline)]
 pub use axum;
 use catalogue::Catalogue;
+use eog_session::store::Store;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};
 pub use reports::Reports;
 use roots::Roots;
 use runner::Runner;
 pub use settings::Settings;
-use store::Store;
 use tasks::Tasks;
 
 /// How long a server takes to end at most, once it is told to or its client is gone.

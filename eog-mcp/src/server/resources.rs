@@ -11,7 +11,7 @@ use rmcp::model::{
 use super::Server;
 use super::error::Problem;
 use super::investigations::Standing;
-use super::store::{InvestigationId, Part};
+use eog_session::store::{InvestigationId, Part};
 
 /// Investigations of one page of the list.
 const PAGE: usize = 50;
@@ -22,8 +22,15 @@ const MAX_BYTES: u64 = 64 << 20;
 /// How every address begins.
 const BEGIN: &str = "eog://investigations/";
 
-impl Part {
+/// How a part is offered as a resource.
+trait Offered: Copy {
     /// How the address of the part ends.
+    fn tail(self) -> &'static str;
+    fn mime(self) -> &'static str;
+    fn title(self) -> &'static str;
+}
+
+impl Offered for Part {
     fn tail(self) -> &'static str {
         match self {
             Self::Ledger => "ledger",

@@ -12,8 +12,8 @@ use rmcp::task_manager::TaskContext;
 
 use super::ask::{self, Gap};
 use super::error::Problem;
-use super::store::InvestigationId;
 use super::work::Answers;
+use eog_session::store::InvestigationId;
 
 /// How long a client may take to accept one notification.
 const NOTIFY: Duration = Duration::from_secs(1);

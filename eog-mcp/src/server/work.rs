@@ -5,7 +5,7 @@ use eog::EntityId;
 use super::answers::Investigated;
 use super::arguments::Investigate;
 use super::ask::Gap;
-use super::store::InvestigationId;
+use eog_session::store::InvestigationId;
 
 /// What is to be run.
 pub(super) enum Work {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Failure};
-use eog_mcp::server::{Alone, Judge, Policies, Run, Server};
+use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Server};
 use rmcp::model::{ClientRequest, Request, ServerResult};
 use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ impl Policies for Stuck {
         "stuck".to_owned()
     }
 
-    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
         Ok(Box::new(Alone(self.clone())))
     }
 }

@@ -5,9 +5,9 @@ use eog_session::travel::{self, Parted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::store::InvestigationId;
 use super::super::words;
 use super::shorten;
+use eog_session::store::InvestigationId;
 
 /// How two investigations compare.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

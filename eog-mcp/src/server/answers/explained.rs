@@ -5,9 +5,9 @@ use eog::{Diagnosis, EntityId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::store::InvestigationId;
 use super::evidence::{Cited, Step, cited};
 use super::{MAX_LISTED, shorten, summary};
+use eog_session::store::InvestigationId;
 
 /// Why an entity has its label.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

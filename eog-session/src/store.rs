@@ -1,4 +1,10 @@
-//! The state folder: one folder for each investigation.
+//! A folder of investigations, as a server keeps it: one folder for each.
+//!
+//! Each has its journal, how it began (`investigation.json`), how its last run ended (`ended.json`), what
+//! people said (`people.json`), and what its last run left: ledger, report, graphs.
+
+mod error;
+mod id;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -6,12 +12,13 @@ use std::path::{Component, Path, PathBuf};
 
 use eog::durable::{self, Disk, RealDisk};
 use eog::{Config, EntityId, JournalError, Window};
-use eog_session::controllers::{AnyLedger, AnySettings};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::error::{Problem, ServeError};
-pub(super) use super::id::InvestigationId;
+use crate::controllers::{AnyLedger, AnySettings};
+
+pub use error::StoreError;
+pub use id::InvestigationId;
 
 /// The version of the files of this module.
 const VERSION: u32 = 1;
@@ -25,22 +32,24 @@ const GONE: &str = ".gone-";
 /// How an investigation began.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Began {
-    pub(super) version: u32,
+pub struct Began {
+    /// The version of the file.
+    pub version: u32,
     /// What the incident is called.
-    pub(super) name: String,
+    pub name: String,
     /// Its folder.
-    pub(super) folder: PathBuf,
+    pub folder: PathBuf,
     /// The architecture that goes with it.
-    pub(super) architecture: Option<PathBuf>,
+    pub architecture: Option<PathBuf>,
     /// By which rules, and who judges.
-    pub(super) config: AnySettings,
+    pub config: AnySettings,
     /// The window that was asked for.
-    pub(super) window: Option<Window>,
+    pub window: Option<Window>,
 }
 
 impl Began {
-    pub(super) fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
+    /// With default rules, and no window asked for.
+    pub fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
         let (config, window) = (Config::default().into(), None);
         Self { version: VERSION, name, folder, architecture, config, window }
     }
@@ -49,47 +58,55 @@ impl Began {
 /// How a run ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Ended {
-    pub(super) version: u32,
+pub struct Ended {
+    /// The version of the file.
+    pub version: u32,
     /// Why it ended, in words.
-    pub(super) stop: String,
+    pub stop: String,
     /// Whether `resume` can find out more.
-    pub(super) is_unfinished: bool,
+    pub is_unfinished: bool,
     /// How sure the result is.
-    pub(super) confidence: String,
+    pub confidence: String,
     /// The origins that explain an alert.
-    pub(super) origins: Vec<String>,
+    pub origins: Vec<String>,
     /// Committed evaluations.
-    pub(super) evaluations: u64,
+    pub evaluations: u64,
 }
 
 impl Ended {
-    pub(super) const VERSION: u32 = VERSION;
+    /// The version that this program writes.
+    pub const VERSION: u32 = VERSION;
 }
 
 /// What people were asked, and what they said.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct People {
+pub struct People {
     /// Entities that somebody was asked about.
-    pub(super) asked: BTreeSet<EntityId>,
+    pub asked: BTreeSet<EntityId>,
     /// What was supplied.
-    pub(super) notes: BTreeMap<EntityId, String>,
+    pub notes: BTreeMap<EntityId, String>,
 }
 
 /// The files of one investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
+    /// Every step, one JSON object a line.
     Ledger,
+    /// The report as Markdown.
     Report,
+    /// The causal graph for Graphviz.
     Dot,
+    /// The causal graph for Mermaid.
     Mermaid,
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 4] = [Self::Ledger, Self::Report, Self::Dot, Self::Mermaid];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Ledger, Self::Report, Self::Dot, Self::Mermaid];
 
-    pub(super) fn file(self) -> &'static str {
+    /// The name of its file.
+    pub fn file(self) -> &'static str {
         match self {
             Self::Ledger => "ledger.jsonl",
             Self::Report => "report.md",
@@ -101,7 +118,7 @@ impl Part {
 
 /// The state folder.
 #[derive(Debug)]
-pub(super) struct Store {
+pub struct Store {
     path: PathBuf,
     disk: Box<dyn Disk>,
 }
@@ -109,14 +126,17 @@ pub(super) struct Store {
 impl Store {
     /// Opens a state folder that lies below none of the roots, which are without links. Nothing is
     /// made otherwise.
-    pub(super) fn open(folder: &Path, roots: &[PathBuf]) -> Result<Self, ServeError> {
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(folder: &Path, roots: &[PathBuf]) -> Result<Self, StoreError> {
         Self::on(Box::new(RealDisk), folder, roots)
     }
 
-    fn on(disk: Box<dyn Disk>, folder: &Path, roots: &[PathBuf]) -> Result<Self, ServeError> {
-        let unusable = |source| ServeError::State { path: folder.to_owned(), source };
+    fn on(disk: Box<dyn Disk>, folder: &Path, roots: &[PathBuf]) -> Result<Self, StoreError> {
+        let unusable = |source| StoreError::Unusable { path: folder.to_owned(), source };
         let outside = |real: PathBuf| match roots.iter().find(|root| real.starts_with(root)) {
-            Some(root) => Err(ServeError::StateInRoot { state: real, root: root.clone() }),
+            Some(root) => Err(StoreError::InRoot { state: real, root: root.clone() }),
             None => Ok(real),
         };
         outside(to_be(folder).map_err(unusable)?)?;
@@ -133,7 +153,10 @@ impl Store {
     /// share the state folder never give the same. The folder and how the investigation began survive
     /// a power loss from here on: so does the journal that comes next, and it cannot be resumed without
     /// them.
-    pub(super) fn create(&self, began: &Began) -> Result<InvestigationId, Problem> {
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn create(&self, began: &Began) -> Result<InvestigationId, StoreError> {
         let mut number = self.ids().last().map_or(0, InvestigationId::number);
         loop {
             number += 1;
@@ -153,23 +176,26 @@ impl Store {
         }
     }
 
-    fn begin(&self, id: &InvestigationId, began: &Began) -> Result<(), Problem> {
+    fn begin(&self, id: &InvestigationId, began: &Began) -> Result<(), StoreError> {
         self.write_json(id, "investigation.json", began)?;
         let named = durable::sync_name(&*self.disk, &self.folder(id));
         named.map_err(|error| cannot_store(id, &error))
     }
 
     /// The investigation that a client names.
-    pub(super) fn find(&self, text: &str) -> Result<InvestigationId, Problem> {
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn find(&self, text: &str) -> Result<InvestigationId, StoreError> {
         let found = InvestigationId::parse(text).filter(|id| self.folder(id).is_dir());
-        found.ok_or_else(|| Problem::UnknownInvestigation {
+        found.ok_or_else(|| StoreError::Unknown {
             id: eog_evidence::shorten(text, 60),
             nearest: self.ids().iter().rev().take(3).map(ToString::to_string).collect(),
         })
     }
 
     /// Every investigation, oldest first.
-    pub(super) fn ids(&self) -> Vec<InvestigationId> {
+    pub fn ids(&self) -> Vec<InvestigationId> {
         let entries = self.path.read_dir().into_iter().flatten().flatten();
         let id = |entry: std::fs::DirEntry| InvestigationId::parse(entry.file_name().to_str()?);
         let mut ids: Vec<_> = entries.filter_map(id).collect();
@@ -179,7 +205,7 @@ impl Store {
 
     /// Removes the oldest investigations until so many are left. `runs` says which ones this server
     /// works on; what another one works on is known by the lock on its journal.
-    pub(super) fn prune(&self, keep: usize, runs: impl Fn(&InvestigationId) -> bool) {
+    pub fn prune(&self, keep: usize, runs: impl Fn(&InvestigationId) -> bool) {
         let ids = self.ids();
         let mut excess = ids.len().saturating_sub(keep);
         for id in ids {
@@ -221,25 +247,37 @@ impl Store {
         }
     }
 
-    pub(super) fn journal(&self, id: &InvestigationId) -> PathBuf {
+    /// The journal of an investigation.
+    pub fn journal(&self, id: &InvestigationId) -> PathBuf {
         self.folder(id).join("journal")
     }
 
-    pub(super) fn began(&self, id: &InvestigationId) -> Result<Began, Problem> {
+    /// How an investigation began.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn began(&self, id: &InvestigationId) -> Result<Began, StoreError> {
         self.read_json(id, "investigation.json")
     }
 
     /// How the last run ended; nothing if it was killed or is still under way.
-    pub(super) fn ended(&self, id: &InvestigationId) -> Option<Ended> {
+    pub fn ended(&self, id: &InvestigationId) -> Option<Ended> {
         self.read_json(id, "ended.json").ok()
     }
 
-    pub(super) fn set_ended(&self, id: &InvestigationId, ended: &Ended) -> Result<(), Problem> {
+    /// Stores how a run ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_ended(&self, id: &InvestigationId, ended: &Ended) -> Result<(), StoreError> {
         self.write_json(id, "ended.json", ended)
     }
 
     /// A run is under way: what the one before left is no longer the result.
-    pub(super) fn forget_end(&self, id: &InvestigationId) -> Result<(), Problem> {
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn forget_end(&self, id: &InvestigationId) -> Result<(), StoreError> {
         let files = Part::ALL.map(Part::file).into_iter().chain(["ended.json"]);
         for file in files {
             match std::fs::remove_file(self.folder(id).join(file)) {
@@ -252,29 +290,34 @@ impl Store {
         Ok(())
     }
 
-    pub(super) fn people(&self, id: &InvestigationId) -> People {
+    /// What people were asked, and what they said.
+    pub fn people(&self, id: &InvestigationId) -> People {
         self.read_json(id, "people.json").unwrap_or_default()
     }
 
-    pub(super) fn set_people(&self, id: &InvestigationId, people: &People) -> Result<(), Problem> {
+    /// Stores what people said.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_people(&self, id: &InvestigationId, people: &People) -> Result<(), StoreError> {
         self.write_json(id, "people.json", people)
     }
 
     /// A part as the last run left it, if a run has ended since the journal changed.
-    pub(super) fn part(&self, id: &InvestigationId, part: Part) -> Option<String> {
+    pub fn part(&self, id: &InvestigationId, part: Part) -> Option<String> {
         std::fs::read_to_string(self.folder(id).join(part.file())).ok()
     }
 
-    pub(super) fn part_bytes(&self, id: &InvestigationId, part: Part) -> Option<u64> {
+    /// How long a part is, if a run has left it.
+    pub fn part_bytes(&self, id: &InvestigationId, part: Part) -> Option<u64> {
         self.folder(id).join(part.file()).metadata().ok().map(|meta| meta.len())
     }
 
-    pub(super) fn set_part(
-        &self,
-        id: &InvestigationId,
-        part: Part,
-        text: &str,
-    ) -> Result<(), Problem> {
+    /// Stores a part.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_part(&self, id: &InvestigationId, part: Part, text: &str) -> Result<(), StoreError> {
         self.write(id, part.file(), text.as_bytes())
     }
 
@@ -287,9 +330,9 @@ impl Store {
         id: &InvestigationId,
         file: &str,
         value: &impl Serialize,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), StoreError> {
         let text = serde_json::to_vec_pretty(value)
-            .map_err(|error| Problem::Store(format!("{id}: cannot write {file}: {error}")))?;
+            .map_err(|error| StoreError::File(format!("{id}: cannot write {file}: {error}")))?;
         self.write(id, file, &text)
     }
 
@@ -297,10 +340,10 @@ impl Store {
         &self,
         id: &InvestigationId,
         file: &str,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, StoreError> {
         let path = self.folder(id).join(file);
         let unusable =
-            |reason: String| Problem::Store(format!("{id}: cannot read {file}: {reason}"));
+            |reason: String| StoreError::File(format!("{id}: cannot read {file}: {reason}"));
         let bytes = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
         if bytes > MAX_RECORD {
             return Err(unusable(format!("it is longer than {MAX_RECORD} bytes")));
@@ -310,7 +353,7 @@ impl Store {
     }
 
     /// Writes a file whole or not at all. It is durable when this returns.
-    fn write(&self, id: &InvestigationId, file: &str, content: &[u8]) -> Result<(), Problem> {
+    fn write(&self, id: &InvestigationId, file: &str, content: &[u8]) -> Result<(), StoreError> {
         let folder = self.folder(id);
         let temporary = folder.join(format!(".{file}.tmp"));
         durable::replace(&*self.disk, &folder.join(file), &temporary, &[content])
@@ -318,8 +361,8 @@ impl Store {
     }
 }
 
-fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> Problem {
-    Problem::Store(format!("{id}: cannot write to the server's state folder: {error}"))
+fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> StoreError {
+    StoreError::File(format!("{id}: cannot write to the server's state folder: {error}"))
 }
 
 /// Where a folder is or would be, without the links that lead there.

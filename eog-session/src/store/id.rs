@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What an investigation is called: counted, never named by a client.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct InvestigationId(u64);
+pub struct InvestigationId(u64);
 
 impl fmt::Display for InvestigationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -13,16 +13,16 @@ impl fmt::Display for InvestigationId {
 }
 
 impl InvestigationId {
-    pub(super) fn numbered(number: u64) -> Self {
+    pub(crate) fn numbered(number: u64) -> Self {
         Self(number)
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.0
     }
 
     /// Reads an id exactly as it is written.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let id = Self(text.strip_prefix("inv-")?.parse().ok()?);
         (id.to_string() == text).then_some(id)
     }

@@ -58,7 +58,7 @@ fn a_state_folder_below_a_root_is_refused_before_it_is_made() {
     let roots = [root.clone()];
     for state in ["root", "root/state", "root/a/b", "other/../root/state"] {
         let refused = Store::open(&real.join(state), &roots).map(drop);
-        let Err(ServeError::StateInRoot { .. }) = refused else {
+        let Err(StoreError::InRoot { .. }) = refused else {
             panic!("{state}: {refused:?}");
         };
     }
