@@ -256,7 +256,7 @@ impl Linear {
         }
         match &step.answer {
             RecordedAnswer::Decided(decision) => {
-                replies.push(Ok(Reply::Decision(decision.clone())))
+                replies.push(Ok(Reply::Decision(decision.clone())));
             }
             RecordedAnswer::Failed(failure) => replies.push(Err(failure.clone())),
             RecordedAnswer::Remembered { .. } => {}
