@@ -6,6 +6,7 @@ mod hosts;
 mod index;
 mod labels;
 mod objects;
+mod selectable;
 mod telemetry;
 
 use std::collections::BTreeSet;
