@@ -5,8 +5,9 @@ use std::path::Path;
 
 use eog_eval::controllers::{self, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
-use eog_eval::simulate::{Ablation, SimulatedTruth};
-use eog_eval::{EvalError, itbench, petshop, simulate, suite};
+use eog_eval::simulated::{self, Ablation};
+use eog_eval::{EvalError, itbench, petshop, suite};
+use eog_simulate::Scenario;
 use serde::Serialize;
 
 use crate::args::{Controllers, Eval, EvalFormat, Evaluated};
@@ -50,15 +51,16 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             tell(arguments, &report, &report.to_csv())
         }
         Evaluated::Simulated { truths, architecture, seeds, size, ablations } => {
-            let truths = SimulatedTruth::read_all(truths)?;
+            let scenarios = Scenario::read_all(truths)?;
             let all = if *ablations { &Ablation::ALL[..] } else { &[Ablation::Whole][..] };
-            let count = truths.len().saturating_mul(all.len()) as u64 * *seeds;
+            let count = scenarios.len().saturating_mul(all.len()) as u64 * *seeds;
             let mut done = 0_u64;
-            let report = simulate::evaluate(&truths, architecture, *seeds, *size, all, |case| {
-                done += 1;
-                let (scenario, seed) = (&case.scenario, case.seed);
-                progress.say(&format!("{done} of {count}: scenario {scenario}, seed {seed}"));
-            })?;
+            let report =
+                simulated::evaluate(&scenarios, architecture, *seeds, *size, all, |case| {
+                    done += 1;
+                    let (scenario, seed) = (&case.scenario, case.seed);
+                    progress.say(&format!("{done} of {count}: scenario {scenario}, seed {seed}"));
+                })?;
             drop(progress);
             tell(arguments, &report, &report.to_csv())
         }

@@ -44,7 +44,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     let bytes = number.checked_mul(unit).ok_or_else(wrong)?;
-    let sizes = eog_eval::simulate::SIZES;
+    let sizes = eog_simulate::snapshot::SIZES;
     if !sizes.contains(&bytes) {
         return Err(format!("expected {} to {} bytes", sizes.start(), sizes.end()));
     }

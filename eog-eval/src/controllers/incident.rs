@@ -1,7 +1,7 @@
 //! The incidents that are investigated.
 
-use eog_testkit::RandomSeed;
-use eog_testkit::truth::{TruthGraph, TruthSpec};
+use eog_simulate::RandomSeed;
+use eog_simulate::truth::{TruthGraph, TruthSpec};
 
 use super::Settings;
 use crate::error::EvalError;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use eog::EntityId;
-use eog_testkit::truth::TruthGraph;
+use eog_simulate::truth::TruthGraph;
 use serde::Serialize;
 
 use super::Settings;

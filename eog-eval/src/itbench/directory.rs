@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use eog_simulate::Scenario;
+use eog_simulate::files::{FileError, list_folder};
 use serde::Serialize;
 
 use super::output::Output;
@@ -11,7 +13,7 @@ use super::reasoning::{Reasoning, ReasoningJudge, ReasoningReport};
 use super::runs::{RunsReport, evaluate_runs};
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
-use crate::error::{EvalError, entries};
+use crate::error::EvalError;
 use crate::table::{csv_text, score as number};
 
 /// The file that a run leaves.
@@ -22,32 +24,24 @@ const OUTPUT_FILE: &str = "agent_output.json";
 pub struct Truths(BTreeMap<String, (PathBuf, GroundTruth)>);
 
 impl Truths {
-    /// Reads a JSON list of truths with their `id`, or a folder of scenarios
-    /// (`Scenario-N/ground_truth.yaml`). Scenarios are known by their number, else by their name.
+    /// Reads a list of truths with their `id`, or a folder of scenarios
+    /// (`Scenario-N/ground_truth.yaml`), which are known by their number, else by their name.
     ///
     /// # Errors
     /// [`EvalError`] names the file, the place, and what is wrong.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let of_folders = path.is_dir();
         let mut truths = BTreeMap::new();
-        if path.is_dir() {
-            for folder in entries(path)?.into_iter().filter(|folder| folder.is_dir()) {
-                let file = folder.join("ground_truth.yaml");
-                if file.is_file() {
-                    let truth = GroundTruth::read(&file)?;
-                    truths.insert(scenario_of(&folder), (file, truth));
-                }
-            }
-        } else {
-            for truth in GroundTruth::read_all(path)? {
-                let Some(id) = truth.id.clone() else {
-                    return Err(EvalError::malformed(path, "a truth", "it has no id"));
-                };
-                truths.insert(id, (path.to_owned(), truth));
-            }
-        }
-        if truths.is_empty() {
-            let expected = "a JSON list of truths, or folders with ground_truth.yaml";
-            return Err(EvalError::Nothing { dir: path.to_owned(), expected });
+        for scenario in Scenario::read_all(path)? {
+            let truth = GroundTruth::of(&scenario)?;
+            let Scenario { id, file, place, .. } = scenario;
+            let folder = file.parent().filter(|_| of_folders);
+            let name = match (folder, id) {
+                (Some(folder), _) => scenario_of(folder),
+                (None, Some(id)) => id,
+                (None, None) => return Err(EvalError::malformed(path, place, "it has no id")),
+            };
+            truths.insert(name, (file, truth));
         }
         Ok(Self(truths))
     }
@@ -125,7 +119,7 @@ pub fn evaluate_outputs_judged(
     judge: Option<&dyn ReasoningJudge>,
 ) -> Result<ItbenchReport, EvalError> {
     let folders = |dir: &Path| -> Result<Vec<PathBuf>, EvalError> {
-        Ok(entries(dir)?.into_iter().filter(|path| path.is_dir()).collect())
+        Ok(list_folder(dir)?.into_iter().filter(|path| path.is_dir()).collect())
     };
     let (mut without_truth, mut without_runs) = (Vec::new(), Vec::new());
     let mut found: Vec<(String, &GroundTruth, Vec<PathBuf>)> = Vec::new();
@@ -142,7 +136,7 @@ pub fn evaluate_outputs_judged(
         found.iter().map(|(name, _, runs)| (name, runs.len())).min_by_key(|(_, runs)| *runs)
     else {
         let expected = "SCENARIO/RUN/agent_output.json, with a truth for the scenario";
-        return Err(EvalError::Nothing { dir: dir.to_owned(), expected });
+        return Err(FileError::nothing(dir, expected).into());
     };
     let k = k.unwrap_or(runs);
     if k == 0 || k > runs {

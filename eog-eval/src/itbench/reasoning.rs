@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::output::{NamedEntity, Output};
+use super::named::NamedEntity;
+use super::output::Output;
 use super::truth::GroundTruth;
 
 /// The longest text that a judge is given of one reason, in characters.

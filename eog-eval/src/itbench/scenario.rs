@@ -7,7 +7,8 @@ use eog::{Confidence, Config, EntityId};
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
 use serde::Serialize;
 
-use super::output::{NamedEntity, Output};
+use super::named::NamedEntity;
+use super::output::Output;
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
 use crate::baselines::baselines;

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use eog::{EntityId, Timestamp};
+use eog_simulate::files::{FileError, list_folder, read_json, read_text};
 use serde::Deserialize;
 
-use crate::error::{EvalError, entries, read_json, read_text};
+use crate::error::EvalError;
 
 /// Deepest folder below the data set that may hold an issue.
 const MAX_DEPTH: usize = 4;
@@ -75,7 +76,7 @@ impl PetShop {
         find_issues(dir, 0, &mut issues)?;
         if issues.is_empty() {
             let expected = "folders with metrics.csv and target.json";
-            return Err(EvalError::Nothing { dir: dir.to_owned(), expected });
+            return Err(FileError::nothing(dir, expected).into());
         }
         Ok(Self { calls, services, normal, issues })
     }
@@ -179,7 +180,7 @@ fn data_set_below(dir: &Path) -> Result<Option<PathBuf>, EvalError> {
     if !dir.is_dir() || dir.join("graph.csv").exists() {
         return Ok(None);
     }
-    Ok(entries(dir)?.into_iter().find(|inner| inner.join("graph.csv").is_file()))
+    Ok(list_folder(dir)?.into_iter().find(|inner| inner.join("graph.csv").is_file()))
 }
 
 fn find_issues(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), EvalError> {
@@ -188,7 +189,7 @@ fn find_issues(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(),
         return Ok(());
     }
     if depth < MAX_DEPTH {
-        for path in entries(dir)?.into_iter().filter(|path| path.is_dir()) {
+        for path in list_folder(dir)?.into_iter().filter(|path| path.is_dir()) {
             find_issues(&path, depth + 1, found)?;
         }
     }

@@ -17,12 +17,13 @@ mod truth;
 use std::path::Path;
 
 use eog_evidence::Bundle;
+use eog_simulate::files::{FileError, list_folder};
 
 pub use report::{Figures, GroupReport, OverRuns, SuiteReport};
 pub use score::{BaselineScore, CaseScore, score_case, score_runs};
 pub use truth::{TRUTH_SUFFIX, Truth};
 
-use crate::error::{EvalError, entries};
+use crate::error::EvalError;
 
 /// One case of a suite.
 #[derive(Clone, Debug)]
@@ -82,7 +83,7 @@ struct Folder {
 
 fn list(dir: &Path) -> Result<Folder, EvalError> {
     let mut folder = Folder { cases: Vec::new(), left_out: Vec::new() };
-    for path in entries(dir)? {
+    for path in list_folder(dir)? {
         let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
         if !path.is_dir() {
             let bundle = name.strip_suffix(TRUTH_SUFFIX).map(|stem| dir.join(stem));
@@ -98,7 +99,7 @@ fn list(dir: &Path) -> Result<Folder, EvalError> {
     }
     if folder.cases.is_empty() {
         let expected = "folders with a bundle, each with NAME.truth.json beside it";
-        return Err(EvalError::Nothing { dir: dir.to_owned(), expected });
+        return Err(FileError::nothing(dir, expected).into());
     }
     Ok(folder)
 }
