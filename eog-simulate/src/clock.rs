@@ -9,6 +9,9 @@ pub(crate) type Ms = i64;
 pub(crate) const SECOND: Ms = 1_000;
 pub(crate) const MINUTE: Ms = 60 * SECOND;
 
+/// How long the recording of a snapshot lasts.
+pub(crate) const LENGTH: Ms = 60 * MINUTE;
+
 /// When the recording began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(pub(crate) Timestamp);

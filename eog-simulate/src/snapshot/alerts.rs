@@ -5,10 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
-use super::noise::Noise;
-use super::plan::Plan;
-use super::system::System;
-use crate::clock::{Clock, MINUTE, Ms};
+use super::course::Course;
+use crate::clock::{LENGTH, MINUTE, Ms};
 use crate::files::FileError;
 
 /// Alerts are dumped from this time before the fault on.
@@ -17,16 +15,13 @@ const LEAD: Ms = 10 * MINUTE;
 /// Writes the dumps; how many bytes they hold.
 pub(super) fn write(
     folder: &Path,
-    system: &System,
-    plan: &Plan,
-    noise: &Noise,
-    cluster: &Cluster,
-    clock: Clock,
-    length: Ms,
+    course: &Course,
+    cluster: &Cluster<'_>,
 ) -> Result<u64, FileError> {
+    let Course { system, plan, noise, clock } = course;
     let mut bytes = 0;
     let mut at = plan.at - LEAD;
-    while at < length {
+    while at < LENGTH {
         let mut alerts = vec![json!({
             "labels": {"alertname": "Watchdog", "severity": "none"},
             "annotations": {"description": "Always firing.", "summary": "The alerting works."},

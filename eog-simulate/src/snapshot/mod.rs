@@ -10,9 +10,10 @@
 
 mod alerts;
 mod cluster;
+mod course;
 mod fault;
 mod manifests;
-mod measure;
+mod metrics;
 mod names;
 mod noise;
 mod plan;
@@ -23,25 +24,19 @@ mod traffic;
 
 use std::path::Path;
 
-use eog_core::Timestamp;
-use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::clock::{Clock, MINUTE, Ms, SECOND};
+use crate::clock::{LENGTH, MINUTE, Ms, SECOND};
 use crate::files::FileError;
-use crate::random::RandomSeed;
+use crate::random::{RandomSeed, Stream};
 use crate::scenario::Scenario;
 use crate::yaml;
 use cluster::Cluster;
-use measure::{Measured, Metrics, Scrape};
-use noise::Noise;
-use plan::Plan;
-use system::System;
+use course::Course;
+use metrics::{Measured, Metrics, Scrape};
 use table::{LOG_COLUMNS, TableFile};
 use traffic::{SPAN_COLUMNS, Sinks, Traffic};
 
-/// How long the recording lasts, in minutes.
-const LENGTH: Ms = 60 * MINUTE;
 /// The smallest and the greatest size that can be asked for, in bytes.
 pub const SIZES: std::ops::RangeInclusive<u64> = 1_000_000..=1_100_000_000;
 /// Fewest requests a minute.
@@ -76,46 +71,42 @@ pub fn simulate(
         let reason = format!("{size} bytes were asked for; {SIZES:?} are possible");
         return Err(FileError::unusable(dir, reason));
     }
-    let scenario = RandomSeed::from(seed).child(&given.name);
-    let system = System::new(given, architecture, scenario)?;
-    let plan = Plan::new(given, &system, LENGTH, scenario);
-    let noise = Noise::new(&system, &plan, LENGTH, scenario);
-    let clock = Clock(start(scenario));
-    let mut cluster = Cluster::new(&system, &plan, &noise, clock, LENGTH, scenario);
-
-    let wrong = |path: &Path| {
-        let path = path.to_owned();
-        move |error: std::io::Error| FileError::unusable(&path, error)
-    };
-    std::fs::create_dir(dir).map_err(wrong(dir))?;
-    for folder in ["alerts", "metrics"] {
-        let folder = dir.join(folder);
-        std::fs::create_dir(&folder).map_err(wrong(&folder))?;
+    let seed = RandomSeed::from(seed).child(&given.name);
+    let course = Course::new(given, architecture, seed)?;
+    let mut cluster = Cluster::new(&course, seed);
+    for folder in [dir.to_owned(), dir.join("alerts"), dir.join("metrics")] {
+        std::fs::create_dir(&folder).map_err(|error| FileError::unusable(&folder, error))?;
     }
-    let mut draw = scenario.stream("records");
-    let mut bytes =
-        alerts::write(&dir.join("alerts"), &system, &plan, &noise, &cluster, clock, LENGTH)?;
-    bytes += records::events(&dir.join("k8s_events_raw.tsv"), &cluster, clock, &mut draw)?;
-    bytes +=
-        records::objects(&dir.join("k8s_objects_raw.tsv"), &mut cluster, &noise, clock, LENGTH)?;
-    let text = yaml::write(&given.value);
+    let mut draw = seed.stream("records");
+    let alerts = alerts::write(&dir.join("alerts"), &course, &cluster)?;
+    let path = dir.join("k8s_events_raw.tsv");
+    let events = records::events(&path, &cluster, course.clock, &mut draw)?;
+    let objects = records::objects(&dir.join("k8s_objects_raw.tsv"), &mut cluster, &course)?;
     let path = dir.join("ground_truth.yaml");
-    std::fs::write(&path, text).map_err(wrong(&path))?;
+    std::fs::write(&path, yaml::write(&given.value))
+        .map_err(|error| FileError::unusable(&path, error))?;
+    let written = alerts + events + objects;
+    let left = size.saturating_sub(written) as f64;
+    let telemetry = telemetry(dir, &course, &cluster, left, seed, &mut draw)?;
+    Ok(Written { bytes: written + telemetry.bytes, ..telemetry })
+}
 
-    let (system, plan, noise, cluster) = (&system, &plan, &noise, &cluster);
-    let traffic = |purpose: &str| {
-        let draw = scenario.stream(purpose);
-        Traffic { system, plan, noise, cluster, clock, draw }
-    };
-    let left = size.saturating_sub(bytes) as f64;
-    let interval = interval(left, system.services.len());
-    let scraped = scrape_bytes(system.services.len()) * (LENGTH / interval) as f64;
+/// Writes traces, logs and metrics of about `left` bytes.
+fn telemetry(
+    dir: &Path,
+    course: &Course,
+    cluster: &Cluster<'_>,
+    left: f64,
+    seed: RandomSeed,
+    draw: &mut Stream,
+) -> Result<Written, FileError> {
+    let traffic = |purpose: &str| Traffic { course, cluster, draw: seed.stream(purpose) };
+    let services = course.system.services.len();
+    let interval = interval(left, services);
+    let scraped = scrape_bytes(services) * (LENGTH / interval) as f64;
     let mean = request_bytes(traffic("a sample"))?;
     let minutes = (LENGTH / MINUTE) as f64;
-    let usual: f64 = {
-        let traffic = traffic("the load");
-        (0..LENGTH / MINUTE).map(|at| traffic.load(at * MINUTE)).sum::<f64>() / minutes
-    };
+    let usual = (0..LENGTH / MINUTE).map(|at| course.load(at * MINUTE)).sum::<f64>() / minutes;
     let wanted = (left - scraped) / mean / minutes / usual;
     let rate = wanted.max(MIN_RATE);
 
@@ -129,17 +120,16 @@ pub fn simulate(
     let mut requests = 0;
     let mut at: Ms = 0;
     while at < LENGTH {
-        let count = traffic.draw.around(rate * traffic.load(at) * interval as f64 / MINUTE as f64);
+        let count = traffic.draw.around(rate * course.load(at) * interval as f64 / MINUTE as f64);
         for number in 0..count {
             let when = at + number as Ms * interval / count as Ms;
             traffic.request(when, &mut sinks)?;
             requests += 1;
         }
         at += interval;
-        let scrape = Scrape { at, system, plan, noise, cluster, clock };
-        metrics.scrape(&scrape, &mut sinks.measured, &mut draw)?;
+        metrics.scrape(&Scrape { at, course, cluster }, &mut sinks.measured, draw)?;
     }
-    bytes += sinks.spans.finish()? + sinks.logs.finish()? + metrics.finish()?;
+    let bytes = sinks.spans.finish()? + sinks.logs.finish()? + metrics.finish()?;
     Ok(Written { bytes, requests, is_least: wanted <= MIN_RATE })
 }
 
@@ -169,11 +159,4 @@ fn request_bytes(mut traffic: Traffic<'_>) -> Result<f64, FileError> {
         traffic.request(LENGTH / SAMPLE as Ms * number as Ms, &mut sinks)?;
     }
     Ok((sinks.spans.bytes() + sinks.logs.bytes()) as f64 / SAMPLE as f64)
-}
-
-/// When the recording begins: some hour of January 2026.
-fn start(seed: RandomSeed) -> Timestamp {
-    let hours = seed.stream("start").below(600) as i64;
-    let january = Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH);
-    january.checked_add(SignedDuration::from_hours(hours)).unwrap_or(january)
 }

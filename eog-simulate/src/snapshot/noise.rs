@@ -6,7 +6,7 @@ use crate::random::{RandomSeed, Stream};
 
 use super::plan::Plan;
 use super::system::{Role, System};
-use crate::clock::{MINUTE, Ms, SECOND};
+use crate::clock::{LENGTH, MINUTE, Ms, SECOND};
 
 /// Harmless happenings, drawn from the seed alone.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub(super) struct Flap {
 pub(super) const USUAL_ERRORS: f64 = 0.004;
 
 impl Noise {
-    pub(super) fn new(system: &System, plan: &Plan, length: Ms, seed: RandomSeed) -> Self {
+    pub(super) fn new(system: &System, plan: &Plan, seed: RandomSeed) -> Self {
         let mut draw = seed.stream("noise");
         let own: BTreeSet<usize> = plan.roots.iter().filter_map(|root| root.service).collect();
         let involved: BTreeSet<usize> = plan
@@ -70,7 +70,7 @@ impl Noise {
             if draw.chance(0.55) {
                 draw.between((2 * MINUTE) as u64, early.max(2 * MINUTE) as u64) as Ms
             } else {
-                draw.between(late as u64, (length - 2 * MINUTE).max(late) as u64) as Ms
+                draw.between(late as u64, (LENGTH - 2 * MINUTE).max(late) as u64) as Ms
             }
         };
         let mut several = |from: &[usize], low: u64, high: u64| -> Vec<(usize, Ms)> {

@@ -7,7 +7,7 @@ use crate::random::RandomSeed;
 use super::fault::{Fault, Root, roots};
 use super::names::key;
 use super::system::{Role, System};
-use crate::clock::{MINUTE, Ms, SECOND};
+use crate::clock::{LENGTH, MINUTE, Ms, SECOND};
 use crate::scenario::Scenario;
 
 /// The course of a simulated fault.
@@ -58,9 +58,9 @@ struct Style {
 }
 
 impl Plan {
-    pub(super) fn new(given: &Scenario, system: &System, length: Ms, seed: RandomSeed) -> Self {
+    pub(super) fn new(given: &Scenario, system: &System, seed: RandomSeed) -> Self {
         let mut draw = seed.stream("plan");
-        let at = length / 2 + draw.between(0, (length / 12) as u64) as Ms;
+        let at = LENGTH / 2 + draw.between(0, (LENGTH / 12) as u64) as Ms;
         let roots = roots(given, system, seed);
         let words = given.fault_words();
         let holder = roots.iter().find_map(|root| holder(root, given, system));

@@ -6,10 +6,10 @@ use crate::random::Stream;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Event};
+use super::course::Course;
 use super::manifests::{suffix, uid};
-use super::noise::Noise;
 use super::table::{LOG_COLUMNS, TableFile, python};
-use crate::clock::{Clock, MINUTE, Ms, SECOND};
+use crate::clock::{Clock, LENGTH, MINUTE, Ms, SECOND};
 use crate::files::FileError;
 
 /// Time between two dumps of all objects.
@@ -18,7 +18,7 @@ const ROUND: Ms = 5 * MINUTE;
 /// Writes every event, each in both versions of the interface.
 pub(super) fn events(
     path: &Path,
-    cluster: &Cluster,
+    cluster: &Cluster<'_>,
     clock: Clock,
     draw: &mut Stream,
 ) -> Result<u64, FileError> {
@@ -44,13 +44,13 @@ fn both(event: &Event, name: &str, uid: &str, clock: Clock) -> (Value, Value) {
     let severity = if event.warning { "Warning" } else { "Normal" };
     let old = json!({
         "apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": regarding,
-        "reason": event.reason, "message": event.message, "type": severity, "count": event.count,
+        "reason": event.reason, "message": event.message, "type": severity, "count": 1,
         "firstTimestamp": at, "lastTimestamp": at, "source": {"component": event.component},
     });
     let new = json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": metadata,
         "regarding": regarding, "reason": event.reason, "note": event.message, "type": severity,
-        "deprecatedCount": event.count, "deprecatedFirstTimestamp": at,
+        "deprecatedCount": 1, "deprecatedFirstTimestamp": at,
         "deprecatedLastTimestamp": at, "deprecatedSource": {"component": event.component},
         "reportingController": event.component,
     });
@@ -60,17 +60,15 @@ fn both(event: &Event, name: &str, uid: &str, clock: Clock) -> (Value, Value) {
 /// Writes the periodic dumps of all objects.
 pub(super) fn objects(
     path: &Path,
-    cluster: &mut Cluster,
-    noise: &Noise,
-    clock: Clock,
-    length: Ms,
+    cluster: &mut Cluster<'_>,
+    course: &Course,
 ) -> Result<u64, FileError> {
     let mut table = TableFile::create(path, &LOG_COLUMNS)?;
     let mut number = 0;
-    while number * ROUND + 20 * SECOND < length {
+    while number * ROUND + 20 * SECOND < LENGTH {
         let begin = number * ROUND + 20 * SECOND;
         number += 1;
-        if number == noise.missing_round as Ms + 1 {
+        if number == course.noise.missing_round as Ms + 1 {
             continue;
         }
         let dumped: Vec<(String, Value)> = cluster
@@ -81,7 +79,7 @@ pub(super) fn objects(
             let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
             let resource = format!("{kind}s");
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            record(&mut table, clock, begin + at as Ms * 4, object, space, &resource, name)?;
+            record(&mut table, course.clock, begin + at as Ms * 4, object, space, &resource, name)?;
         }
     }
     table.finish()

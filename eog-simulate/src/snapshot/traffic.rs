@@ -3,13 +3,13 @@
 use crate::random::Stream;
 
 use super::cluster::Cluster;
+use super::course::Course;
 use super::manifests::suffix;
-use super::measure::Measured;
-use super::noise::{Noise, USUAL_ERRORS};
-use super::plan::Plan;
-use super::system::{Role, System};
+use super::metrics::Measured;
+use super::noise::USUAL_ERRORS;
+use super::system::Role;
 use super::table::{TableFile, python};
-use crate::clock::{Clock, Ms};
+use crate::clock::Ms;
 use crate::files::FileError;
 
 /// The columns of spans.
@@ -52,11 +52,8 @@ pub(super) struct Sinks {
 
 /// Requests through a system.
 pub(super) struct Traffic<'a> {
-    pub(super) system: &'a System,
-    pub(super) plan: &'a Plan,
-    pub(super) noise: &'a Noise,
-    pub(super) cluster: &'a Cluster,
-    pub(super) clock: Clock,
+    pub(super) course: &'a Course,
+    pub(super) cluster: &'a Cluster<'a>,
     pub(super) draw: Stream,
 }
 
@@ -73,15 +70,9 @@ struct Trace {
 }
 
 impl Traffic<'_> {
-    /// How many times the usual load there is at a time.
-    pub(super) fn load(&self, at: Ms) -> f64 {
-        let surge = self.plan.surge.filter(|(_, from, _)| *from <= at);
-        self.noise.load(at) * surge.map_or(1.0, |(.., factor)| factor)
-    }
-
     /// One request from one of the entries.
     pub(super) fn request(&mut self, at: Ms, sinks: &mut Sinks) -> Result<(), FileError> {
-        let Some(&entry) = self.draw.pick(&self.system.entries) else { return Ok(()) };
+        let Some(&entry) = self.draw.pick(&self.course.system.entries) else { return Ok(()) };
         let mut trace = Trace { id: self.hex(32), path: Vec::new() };
         self.serve(entry, at as f64, "", &mut trace, sinks)?;
         Ok(())
@@ -97,15 +88,15 @@ impl Traffic<'_> {
         sinks: &mut Sinks,
     ) -> Result<Outcome, FileError> {
         let span = self.hex(16);
-        let is_silent = self.noise.silent == Some(at);
+        let is_silent = self.course.noise.silent == Some(at);
         let inner = if is_silent { parent.to_owned() } else { span.clone() };
         trace.path.push(at);
         let now = when as Ms;
-        let hit = self.plan.hit(at, now).copied();
-        let sends = self.system.services[at].role == Role::Sending;
+        let hit = self.course.plan.hit(at, now).copied();
+        let sends = self.course.system.services[at].role == Role::Sending;
         let mut took = self.own_time(at, now);
         let (mut failed, mut reason) = (false, "internal error");
-        let callees: Vec<usize> = self.system.callees(at).collect();
+        let callees: Vec<usize> = self.course.system.callees(at).collect();
         let chance = (2.4 / callees.len().max(1) as f64).clamp(0.25, 0.9);
         for callee in callees {
             let skip = trace.path.len() >= MAX_DEPTH || trace.path.contains(&callee);
@@ -119,13 +110,14 @@ impl Traffic<'_> {
             }
         }
         let own = hit.map_or(0.0, |hit| hit.errors);
-        let noise = self.noise.failing.iter().find(|(of, from, _)| *of == at && *from <= now);
+        let noise =
+            self.course.noise.failing.iter().find(|(of, from, _)| *of == at && *from <= now);
         let chance = own.max(noise.map_or(0.0, |(.., rate)| *rate)).max(USUAL_ERRORS);
         if self.draw.chance(chance) && !sends {
             failed = true;
         }
         if !is_silent {
-            let name = format!("{}/handle", self.system.services[at].name);
+            let name = format!("{}/handle", self.course.system.services[at].name);
             let kind = if sends { "Client" } else { "Server" };
             self.span(
                 at,
@@ -159,12 +151,12 @@ impl Traffic<'_> {
         sinks: &mut Sinks,
     ) -> Result<Outcome, FileError> {
         let now = when as Ms;
-        let target = self.system.services[to].clone();
-        let is_queue = self.system.consumers(to).next().is_some();
-        let hit = self.plan.hit(to, now).copied();
+        let target = self.course.system.services[to].clone();
+        let is_queue = self.course.system.consumers(to).next().is_some();
+        let hit = self.course.plan.hit(to, now).copied();
         let span = self.hex(16);
-        let silent =
-            self.noise.silent == Some(from) || self.system.services[from].role == Role::Sending;
+        let silent = self.course.noise.silent == Some(from)
+            || self.course.system.services[from].role == Role::Sending;
         let inner = if silent { parent.to_owned() } else { span.clone() };
         let hop = 0.3 + self.draw.share();
         let (outcome, reason) = if hit.is_some_and(|hit| hit.down) {
@@ -229,10 +221,10 @@ impl Traffic<'_> {
         trace: &mut Trace,
         sinks: &mut Sinks,
     ) -> Result<(), FileError> {
-        let consumers: Vec<usize> = self.system.consumers(queue).collect();
+        let consumers: Vec<usize> = self.course.system.consumers(queue).collect();
         for consumer in consumers {
-            let hit = self.plan.hit(consumer, when as Ms).copied();
-            if hit.is_some_and(|hit| hit.down) || self.noise.silent == Some(consumer) {
+            let hit = self.course.plan.hit(consumer, when as Ms).copied();
+            if hit.is_some_and(|hit| hit.down) || self.course.noise.silent == Some(consumer) {
                 continue;
             }
             let late = when + 5.0 + 40.0 * self.draw.share();
@@ -277,8 +269,8 @@ impl Traffic<'_> {
         let usual = 3.0 + ((at * 7) % 11) as f64 * 1.5;
         let spread = 0.6 + 0.8 * self.draw.share();
         let tail = if self.draw.chance(0.03) { 1.0 + 2.0 * self.draw.share() } else { 1.0 };
-        let noise = self.noise.slower.iter().find(|(of, from, _)| *of == at && *from <= now);
-        let slower = self.plan.hit(at, now).map_or(0.0, |hit| hit.slower);
+        let noise = self.course.noise.slower.iter().find(|(of, from, _)| *of == at && *from <= now);
+        let slower = self.course.plan.hit(at, now).map_or(0.0, |hit| hit.slower);
         let more = slower * (0.6 + 0.8 * self.draw.share());
         usual * spread * tail * noise.map_or(1.0, |(.., factor)| *factor) + more
     }
@@ -301,8 +293,8 @@ impl Traffic<'_> {
         let duration = ((took * 1e6) as u64).to_string();
         let (status, message) = if failed { ("Error", reason) } else { ("Unset", "") };
         let attributes = if attributes.is_empty() { "{}" } else { attributes };
-        let service = &self.system.services[at].name;
-        let time = self.clock.table(when as Ms);
+        let service = &self.course.system.services[at].name;
+        let time = self.course.clock.table(when as Ms);
         let start =
             [time.as_str(), trace, id, parent, "", name, kind, service, &resource, "sim", "1"];
         let rest =
@@ -336,9 +328,9 @@ impl Traffic<'_> {
         };
         let (severity, number) = if failed { ("ERROR", "17") } else { ("INFO", "9") };
         let now = when as Ms;
-        let (time, second) = (self.clock.table(now), self.clock.seconds(now));
+        let (time, second) = (self.course.clock.table(now), self.course.clock.seconds(now));
         let resource = self.resource(at, now);
-        let service = &self.system.services[at].name;
+        let service = &self.course.system.services[at].name;
         sinks.logs.row(&[
             &time, &second, trace, span, "1", severity, number, service, &body, "", &resource, "",
             "sim", "", "{}", "{}", "",
@@ -346,10 +338,10 @@ impl Traffic<'_> {
     }
 
     fn resource(&self, at: usize, now: Ms) -> String {
-        let service = &self.system.services[at];
+        let service = &self.course.system.services[at];
         let kind = format!("k8s.{}.name", service.kind.to_lowercase());
         python(&[
-            ("k8s.namespace.name", &self.system.namespace),
+            ("k8s.namespace.name", &self.course.system.namespace),
             (&kind, &service.workload),
             ("k8s.pod.name", self.cluster.pod(at, now)),
             ("service.name", &service.name),

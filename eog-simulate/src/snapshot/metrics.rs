@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::random::Stream;
 
 use super::cluster::Cluster;
-use super::noise::Noise;
-use super::plan::Plan;
-use super::system::{Role, System};
+use super::course::Course;
+use super::system::Role;
 use super::table::{TableFile, python};
-use crate::clock::{Clock, Ms};
+use crate::clock::Ms;
 use crate::files::FileError;
 
 const SERVICE_COLUMNS: [&str; 9] = [
@@ -74,11 +73,8 @@ pub(super) struct Metrics {
 /// What a scrape looks at.
 pub(super) struct Scrape<'a> {
     pub(super) at: Ms,
-    pub(super) system: &'a System,
-    pub(super) plan: &'a Plan,
-    pub(super) noise: &'a Noise,
-    pub(super) cluster: &'a Cluster,
-    pub(super) clock: Clock,
+    pub(super) course: &'a Course,
+    pub(super) cluster: &'a Cluster<'a>,
 }
 
 impl Metrics {
@@ -95,14 +91,14 @@ impl Metrics {
         measured: &mut Measured,
         draw: &mut Stream,
     ) -> Result<(), FileError> {
-        for at in 0..scrape.system.services.len() {
-            if scrape.noise.is_gap(at, scrape.at) {
+        for at in 0..scrape.course.system.services.len() {
+            if scrape.course.noise.is_gap(at, scrape.at) {
                 continue;
             }
             let counters = measured.0.entry(at).or_default();
             let counted = counters.clone();
             counters.recent = 0;
-            let is_measured = scrape.system.services[at].role == Role::Serving;
+            let is_measured = scrape.course.system.services[at].role == Role::Serving;
             if is_measured && counted.buckets.iter().any(|count| *count > 0) {
                 self.service(scrape, at, &counted)?;
             }
@@ -117,14 +113,14 @@ impl Metrics {
         at: usize,
         counted: &Counters,
     ) -> Result<(), FileError> {
-        let service = &scrape.system.services[at].name;
+        let service = &scrape.course.system.services[at].name;
         if !self.services.contains_key(&at) {
             let path = self.folder.join(format!("service_{service}_raw.tsv"));
             self.services.insert(at, TableFile::create(&path, &SERVICE_COLUMNS)?);
         }
         let Some(file) = self.services.get_mut(&at) else { return Ok(()) };
-        let time = scrape.clock.table(scrape.at);
-        let space = &scrape.system.namespace;
+        let time = scrape.course.clock.table(scrape.at);
+        let space = &scrape.course.system.namespace;
         let tags = |status: &str, le: &str| {
             let mut tags = vec![
                 ("namespace", space.as_str()),
@@ -170,7 +166,7 @@ impl Metrics {
         counted: &Counters,
         draw: &mut Stream,
     ) -> Result<(), FileError> {
-        let hit = scrape.plan.hit(at, scrape.at).copied().unwrap_or_default();
+        let hit = scrape.course.plan.hit(at, scrape.at).copied().unwrap_or_default();
         if hit.down {
             return Ok(());
         }
@@ -185,12 +181,12 @@ impl Metrics {
         *used += busy * 30.0;
         let used = *used;
         let memory = (90.0 + 10.0 * draw.share() + if hit.slower > 0.0 { 60.0 } else { 0.0 }) * 1e6;
-        let ended = scrape.noise.restarts.iter();
+        let ended = scrape.course.noise.restarts.iter();
         let restarts = ended.filter(|(of, when)| *of == at && *when <= scrape.at).count();
         let Some(file) = self.pods.get_mut(&pod) else { return Ok(()) };
-        let time = scrape.clock.table(scrape.at);
-        let space = &scrape.system.namespace;
-        let container = &scrape.system.services[at].name;
+        let time = scrape.course.clock.table(scrape.at);
+        let space = &scrape.course.system.namespace;
+        let container = &scrape.course.system.services[at].name;
         let tags = python(&[("container", container), ("namespace", space), ("pod", &pod)]);
         let mut row =
             |name: &str, value: String| file.row(&[name, &time, &value, &pod, space, &tags]);
@@ -198,9 +194,10 @@ impl Metrics {
         row("container_memory_working_set_bytes", format!("{memory:.0}"))?;
         row("kube_pod_container_status_restarts_total", format!("{restarts}.0"))?;
         row("container_network_receive_packets_total", format!("{}.0", counted.buckets[8] * 3))?;
-        let is_queue = scrape.system.consumers(at).next().is_some();
+        let is_queue = scrape.course.system.consumers(at).next().is_some();
         if is_queue {
             let backlog = scrape
+                .course
                 .plan
                 .hit(at, scrape.at)
                 .map_or(0.0, |hit| (scrape.at - hit.onset) as f64 / 1_000.0);
