@@ -30,13 +30,13 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
     };
     match &arguments.what {
         Evaluated::Suite { dir, runs } => {
-            let report = suite::evaluate_runs(dir, runs.count, &mut told)?;
+            let report = suite::evaluate(dir, runs.count, &mut told)?;
             drop(progress);
             note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
         }
         Evaluated::Petshop { dir, runs } => {
-            let report = petshop::evaluate_runs(dir, runs.count, &mut told)?;
+            let report = petshop::evaluate(dir, runs.count, &mut told)?;
             drop(progress);
             note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let truths = itbench::Truths::read(truths)?;
             let judge = ModelJudge::choose(judge, &progress)?;
             let judge = judge.as_ref().map(|judge| judge as &dyn ReasoningJudge);
-            let report = itbench::evaluate_outputs_judged(&truths, outputs, *k, judge)?;
+            let report = itbench::evaluate_outputs(&truths, outputs, *k, judge)?;
             drop(progress);
             note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())

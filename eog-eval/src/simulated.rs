@@ -13,7 +13,7 @@ use crate::controller_failures::{FailureMode, FailureTable};
 use crate::error::EvalError;
 use crate::funnel::{FunnelShares, by_cause};
 use crate::itbench::{
-    GroundTruth, OutputScore, RunsReport, ScenarioScore, evaluate_runs, evaluate_snapshot_with,
+    GroundTruth, OutputScore, RunsReport, ScenarioScore, evaluate_runs, evaluate_snapshot,
 };
 use crate::table::{csv_text, joined, score as number};
 
@@ -157,7 +157,7 @@ fn investigate(
         std::fs::rename(from, to).map_err(|error| EvalError::file(from, error))?;
     }
     let config = Config { broadcast: ablation != Ablation::Messages, ..Config::default() };
-    let scored = evaluate_snapshot_with(dir, Some(architecture), truth, config);
+    let scored = evaluate_snapshot(dir, Some(architecture), truth, config);
     if let Some((from, to)) = &moved {
         std::fs::rename(to, from).map_err(|error| EvalError::file(from, error))?;
     }

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use eog::Config;
 use eog_eval::itbench::{
     CauseToJudge, GroundTruth, Judged, NamedEntity, Output, Predicted, ReasoningJudge, Truths,
-    Verdict, evaluate_outputs, evaluate_outputs_judged, evaluate_runs, evaluate_snapshot, score,
+    Verdict, evaluate_outputs, evaluate_runs, evaluate_snapshot, score,
 };
 use eog_eval::{FailureMode, Funnel};
 
@@ -221,7 +222,7 @@ fn the_four_outputs_are_read_and_scored() {
     let truths = GroundTruth::read_all(&dir.join("ground_truths.json")).unwrap();
     let truth = truths.into_iter().find(|truth| truth.id.as_deref() == Some("2")).unwrap();
     let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
-    let report = evaluate_outputs(&truths, &dir.join("agent_outputs"), None).unwrap();
+    let report = evaluate_outputs(&truths, &dir.join("agent_outputs"), None, None).unwrap();
     assert_eq!((report.runs.len(), report.without_truth.as_slice()), (2, &["1".to_owned()][..]));
     let text = report.to_string();
     assert!(text.contains("scenario 1 is left out: there is no ground truth for it"), "{report}");
@@ -241,7 +242,7 @@ fn the_four_outputs_are_read_and_scored() {
     assert_eq!(precisions, [1.0 / 9.0, 1.0 / 6.0, 1.0 / 8.0, 1.0 / 4.0]);
     let report = evaluate_runs(&runs, 2).unwrap();
     println!("{report}");
-    assert_eq!((report.pass.value, report.majority.value), (1.0, 1.0));
+    assert_eq!((report.repeated.pass.value, report.repeated.majority.value), (1.0, 1.0));
 }
 
 #[test]
@@ -250,17 +251,26 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
     let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
     let architecture = dir.join("architecture.json");
     let truth = truths.of("2").unwrap();
-    let scored =
-        evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), truth).unwrap();
+    let scored = evaluate_snapshot(
+        &dir.join("scenario-2-partial"),
+        Some(&architecture),
+        truth,
+        Config::default(),
+    )
+    .unwrap();
     assert_eq!((scored.score.precision, scored.score.recall), (1.0, 1.0), "{scored:#?}");
     assert!(scored.funnel.values().all(|stage| *stage == Funnel::Named), "{scored:#?}");
     assert!(scored.unknown_causes.is_empty(), "{scored:#?}");
     assert_eq!(scored.failures.count(FailureMode::WrongVerification), 0, "{scored:#?}");
     let elsewhere = "groups: [{id: flagd-confg, kind: Ingress, name: x, root_cause: true}]";
     let elsewhere = GroundTruth::parse(elsewhere, "truth.yaml".as_ref()).unwrap();
-    let missed =
-        evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), &elsewhere)
-            .unwrap();
+    let missed = evaluate_snapshot(
+        &dir.join("scenario-2-partial"),
+        Some(&architecture),
+        &elsewhere,
+        Config::default(),
+    )
+    .unwrap();
     let [note] = missed.unknown_causes.as_slice() else { panic!("{missed:#?}") };
     assert!(note.contains("root cause flagd-confg; nearest: flagd-config"), "{note}");
     // The graph alone names it too, in this recording: whatever all depend on.
@@ -307,11 +317,11 @@ fn k_must_fit_the_runs_there_are() {
     std::fs::create_dir_all(dir.path().join("outputs/8/1")).unwrap();
     let outputs = dir.path().join("outputs");
     for k in [0, 3] {
-        let error = evaluate_outputs(&truths, &outputs, Some(k)).unwrap_err().to_string();
+        let error = evaluate_outputs(&truths, &outputs, Some(k), None).unwrap_err().to_string();
         assert!(error.contains(&format!("k is {k}, but scenario 7 has 2 runs")), "{error}");
     }
     for k in [None, Some(1), Some(2)] {
-        let report = evaluate_outputs(&truths, &outputs, k).unwrap();
+        let report = evaluate_outputs(&truths, &outputs, k, None).unwrap();
         assert_eq!(report.summary.unwrap().k, k.unwrap_or(2));
         assert_eq!(report.without_truth, ["8"]);
     }
@@ -319,7 +329,7 @@ fn k_must_fit_the_runs_there_are() {
     std::fs::write(dir.path().join("truths/Scenario-9/ground_truth.yaml"), TRUTH).unwrap();
     std::fs::create_dir_all(outputs.join("9")).unwrap();
     let truths = Truths::read(&dir.path().join("truths")).unwrap();
-    let report = evaluate_outputs(&truths, &outputs, None).unwrap();
+    let report = evaluate_outputs(&truths, &outputs, None, None).unwrap();
     assert!(report.to_string().contains("scenario 9 is left out: it has no runs"), "{report}");
 }
 
@@ -336,7 +346,7 @@ fn groups_that_a_truth_does_not_have_are_told() {
     let file = dir.path().join("truths/Scenario-7/ground_truth.yaml");
     std::fs::write(&file, text).unwrap();
     let truths = Truths::read(&dir.path().join("truths")).unwrap();
-    let report = evaluate_outputs(&truths, &dir.path().join("outputs"), None).unwrap();
+    let report = evaluate_outputs(&truths, &dir.path().join("outputs"), None, None).unwrap();
     let place = format!("{}, scenario 7: aliases or propagations", file.display());
     assert!(report.to_string().contains(&place), "{report}");
 }
@@ -377,7 +387,7 @@ fn reasoning_is_judged_cause_by_cause() {
     let (dir, truths) = folder_of(&[REASONED, r#"{"entities": []}"#, "not json"]);
     let outputs = dir.path().join("outputs");
     let judge = Scripted::new(Ok(vec![Verdict::Partial]));
-    let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+    let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
     let asked = judge.asked.borrow();
     // Only the run that names a root cause is judged, and of it only the cause with a reason.
     let [only] = asked.as_slice() else { panic!("{asked:?}") };
@@ -403,7 +413,7 @@ fn a_judge_that_fails_makes_no_score_and_no_zero() {
         (Ok(vec![Verdict::Right, Verdict::Right]), "2 verdicts on 1 causes"),
     ] {
         let judge = Scripted::new(verdicts);
-        let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+        let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
         let reasoning = report.reasoning.as_ref().unwrap();
         assert_eq!((reasoning.mean, reasoning.scored, reasoning.left_out), (None, 0, 1));
         let text = report.to_string();
@@ -421,7 +431,7 @@ fn a_truth_without_conditions_cannot_be_compared_with() {
     let truths = Truths::read(&dir.path().join("truths")).unwrap();
     let judge = Scripted::new(Ok(Vec::new()));
     let outputs = dir.path().join("outputs");
-    let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+    let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
     assert!(judge.asked.borrow().is_empty());
     assert!(
         report.to_string().contains("the truth says no condition of ConfigMap/flags"),

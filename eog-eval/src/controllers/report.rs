@@ -11,7 +11,8 @@ use super::Settings;
 use super::contender::{Condition, against_loops, messages, orders, told};
 use super::order::Exploration;
 use super::scene::Outcome;
-use crate::itbench::{OutputScore, Share, evaluate_runs};
+use crate::itbench::{OutputScore, evaluate_runs};
+use crate::repeated::{Repeated, Share};
 use crate::table::{csv_text, joined, score as number};
 
 /// One run of one controller on one incident.
@@ -185,12 +186,13 @@ fn summary<'c>(
         count += 1;
     }
     let report = evaluate_runs(&runs, k)?;
+    let Repeated { pass, majority, reliability_gap, always, .. } = report.repeated;
     Some(Summary {
         condition,
-        pass: report.pass,
-        majority: report.majority,
-        reliability_gap: report.reliability_gap,
-        always: report.always,
+        pass,
+        majority,
+        reliability_gap,
+        always,
         pass_f1: report.pass_f1,
         majority_f1: report.majority_f1,
         calls: calls as f64 / count as f64,

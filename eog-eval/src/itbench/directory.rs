@@ -94,25 +94,13 @@ pub struct ItbenchReport {
 }
 
 /// Scores every `SCENARIO/RUN/agent_output.json` of a folder. An output of no use is a failed run.
-/// Without a `k`, it is the smallest number of runs of any scenario.
+/// Without a `k`, it is the smallest number of runs of any scenario. A judge of the reasoning, if
+/// there is one, is not asked before `k` is found to be right.
 ///
 /// # Errors
 /// [`EvalError`] when the folder cannot be read or holds no output, when `k` is 0, or when a
-/// scenario has fewer than `k` runs.
+/// scenario has fewer than `k` runs. What a judge fails to judge is left out, with the reason.
 pub fn evaluate_outputs(
-    truths: &Truths,
-    dir: &Path,
-    k: Option<usize>,
-) -> Result<ItbenchReport, EvalError> {
-    evaluate_outputs_judged(truths, dir, k, None)
-}
-
-/// The same with a judge of the reasoning, if there is one. Nobody is asked before `k` is found to
-/// be right.
-///
-/// # Errors
-/// Those of [`evaluate_outputs`]. What a judge fails to judge is left out, with the reason.
-pub fn evaluate_outputs_judged(
     truths: &Truths,
     dir: &Path,
     k: Option<usize>,

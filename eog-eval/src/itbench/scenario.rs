@@ -53,24 +53,12 @@ pub struct BaselineScenario {
     pub f1: f64,
 }
 
-/// Investigates a snapshot with the evidence policy and scores the result. The truth is used for
-/// scoring alone.
+/// Investigates a snapshot with the evidence policy and these rules of the controller, and scores
+/// the result. The truth is used for scoring alone.
 ///
 /// # Errors
 /// [`EvalError`] when the snapshot cannot be read or there is nothing to start from.
 pub fn evaluate_snapshot(
-    dir: &Path,
-    architecture: Option<&Path>,
-    truth: &GroundTruth,
-) -> Result<ScenarioScore, EvalError> {
-    evaluate_snapshot_with(dir, architecture, truth, Config::default())
-}
-
-/// The same with other rules of the controller.
-///
-/// # Errors
-/// [`EvalError`] when the snapshot cannot be read or there is nothing to start from.
-pub fn evaluate_snapshot_with(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,

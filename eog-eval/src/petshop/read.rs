@@ -117,14 +117,8 @@ impl Table {
     /// [`EvalError`] names the file, the line, and what is wrong.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let text = read_text(path)?;
-        let mut lines = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(text.as_bytes())
-            .into_records();
-        let wrong = |line: usize, reason: String| {
-            EvalError::malformed(path, format_args!("line {line}"), reason)
-        };
+        let mut lines = records(&text);
+        let wrong = |line: usize, reason: String| wrong(path, line, reason);
         let mut header = |line: usize, name: &str| -> Result<csv::StringRecord, EvalError> {
             let record = lines.next().ok_or_else(|| wrong(line, format!("no row of {name}s")))?;
             let record = record.map_err(|error| wrong(line, error.to_string()))?;
@@ -175,6 +169,16 @@ impl Table {
     }
 }
 
+/// The rows of a table without a header.
+fn records(text: &str) -> csv::StringRecordsIntoIter<&[u8]> {
+    let mut reader = csv::ReaderBuilder::new();
+    reader.has_headers(false).flexible(true).from_reader(text.as_bytes()).into_records()
+}
+
+fn wrong(path: &Path, line: usize, reason: String) -> EvalError {
+    EvalError::malformed(path, format_args!("line {line}"), reason)
+}
+
 /// A folder of a folder without a graph that has one.
 fn data_set_below(dir: &Path) -> Result<Option<PathBuf>, EvalError> {
     if !dir.is_dir() || dir.join("graph.csv").exists() {
@@ -200,14 +204,8 @@ fn find_issues(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(),
 #[expect(clippy::type_complexity, reason = "services and calls, once")]
 fn read_graph(path: &Path) -> Result<(Vec<EntityId>, Vec<(EntityId, EntityId)>), EvalError> {
     let text = read_text(path)?;
-    let mut records = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(text.as_bytes())
-        .into_records();
-    let wrong = |line: usize, reason: String| {
-        EvalError::malformed(path, format_args!("line {line}"), reason)
-    };
+    let mut records = records(&text);
+    let wrong = |line: usize, reason: String| wrong(path, line, reason);
     let name = |line: usize, text: &str| {
         EntityId::new(text).map_err(|error| wrong(line, error.to_string()))
     };

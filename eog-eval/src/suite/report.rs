@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::score::{CaseScore, RankScore};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::funnel::{FunnelShares, by_cause};
-use crate::itbench::{Share, wilson};
+use crate::repeated::{Repeated, Share, wilson, write_rows};
 use crate::table::{csv_text, joined, score};
 
 /// What a suite scored.
@@ -32,16 +32,9 @@ pub struct SuiteReport {
 pub struct OverRuns {
     /// The fewest runs of a case.
     pub runs: usize,
-    /// At least one run succeeds.
-    pub pass: Share,
-    /// More than half of the runs do.
-    pub majority: Share,
-    /// The difference: what is found, but not reliably.
-    pub reliability_gap: Share,
-    /// All runs succeed.
-    pub always: Share,
-    /// All runs agree on whether they do.
-    pub consistent: Share,
+    /// How far they succeed; k is the number of runs.
+    #[serde(flatten)]
+    pub repeated: Repeated,
     /// All runs name the same causes.
     pub same_causes: Share,
 }
@@ -184,19 +177,13 @@ impl SuiteReport {
 impl OverRuns {
     fn of(cases: &[CaseScore]) -> Option<Self> {
         let runs = cases.iter().map(|case| case.runs.len()).min().filter(|runs| *runs > 1)?;
-        let share = |holds: &dyn Fn(&CaseScore) -> bool| {
-            wilson(cases.iter().map(|case| f64::from(u8::from(holds(case)))))
-        };
-        let most = |case: &CaseScore| 2 * case.successes() > case.runs.len();
-        let first = |case: &CaseScore| case.runs.first().cloned().unwrap_or_default();
+        let successes: Vec<(usize, usize)> =
+            cases.iter().map(|case| (case.runs.len(), case.successes())).collect();
+        let alike = cases.iter().map(|case| case.runs.windows(2).all(|pair| pair[0] == pair[1]));
         Some(Self {
             runs,
-            pass: share(&|case| case.successes() > 0),
-            majority: share(&most),
-            reliability_gap: share(&|case| case.successes() > 0 && !most(case)),
-            always: share(&|case| case.successes() == case.runs.len()),
-            consistent: share(&CaseScore::is_consistent),
-            same_causes: share(&|case| case.runs.iter().all(|named| *named == first(case))),
+            repeated: Repeated::of(&successes, runs),
+            same_causes: wilson(alike.map(|alike| f64::from(u8::from(alike)))),
         })
     }
 }
@@ -205,17 +192,8 @@ impl fmt::Display for OverRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let runs = self.runs;
         writeln!(f, "{runs} runs of each case, in different orders; in brackets 95 % intervals")?;
-        for (name, share) in [
-            (format!("Pass@{runs}"), self.pass),
-            (format!("Majority@{runs}"), self.majority),
-            ("reliability gap".into(), self.reliability_gap),
-            ("always found".into(), self.always),
-            ("consistent in all runs".into(), self.consistent),
-            ("the same causes named".into(), self.same_causes),
-        ] {
-            writeln!(f, "  {name:<24}{share}")?;
-        }
-        Ok(())
+        write_rows(f, self.repeated.rows(runs, "consistent in all runs".to_owned()))?;
+        write_rows(f, [("the same causes named".to_owned(), self.same_causes)])
     }
 }
 
