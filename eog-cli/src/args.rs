@@ -90,9 +90,9 @@ pub(crate) enum Command {
     /// Show what language models are told: the templates of each phase, and their forms of answer.
     #[command(subcommand)]
     Prompt(Prompt),
-    /// Measure how good it is on incidents whose causes are known.
+    /// Score investigations of incidents whose causes are known.
     Eval(Eval),
-    /// Write the snapshot of an incident that its ground truth describes, with noise.
+    /// Write a simulated snapshot of the incident that a ground truth describes.
     Simulate(Simulate),
     /// Say what is set and what is missing for language models, without asking any.
     Doctor(Doctor),

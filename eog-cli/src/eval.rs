@@ -1,4 +1,4 @@
-//! `eog eval`: how good it is, on incidents whose causes are known.
+//! `eog eval`: scores investigations of incidents whose causes are known.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -22,11 +22,11 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         && (path.is_dir() || path.file_name().is_none())
     {
         let path = path.display();
-        return Err(CliError::Usage(format!("--csv: {path} is a folder; name a file in it")));
+        return Err(CliError::Usage(format!("--csv: {path} is a folder; give the name of a file")));
     }
     let progress = Progress::start(false);
     let mut told = |done: usize, all: usize, name: &str| {
-        progress.say(&format!("{done} of {all} investigated; {name}"));
+        progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
         Evaluated::Suite { dir, runs } => {

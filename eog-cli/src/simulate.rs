@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<Exit, CliError> {
     ))?;
     if written.is_least && written.bytes > size + size / 4 {
         eprintln!(
-            "eog: note: {size} bytes were asked for; the least that this scenario needs is {} bytes",
+            "eog: note: {size} bytes were requested, but this scenario needs at least {} bytes",
             written.bytes
         );
     }
@@ -37,15 +37,18 @@ fn choose<'a>(scenarios: &'a [Scenario], arguments: &Simulate) -> Result<&'a Sce
     if let Some(pair) = known.windows(2).find(|pair| pair[0] == pair[1])
         && arguments.scenario.as_deref().is_none_or(|wanted| wanted == pair[0])
     {
-        let reason = format!("several truths have the id {:?}: give each one of its own", pair[0]);
+        let reason = format!("several ground truths have the id {:?}; ids must be unique", pair[0]);
         return Err(wrong(reason));
     }
     match (&arguments.scenario, scenarios) {
         (None, [only]) => Ok(only),
-        (None, _) => Err(wrong(format!("choose one with --scenario: {}", known.join(", ")))),
+        (None, _) => Err(wrong(format!(
+            "it has several scenarios; choose one with --scenario: {}",
+            known.join(", ")
+        ))),
         (Some(id), _) => scenarios.iter().find(|one| one.name == *id).ok_or_else(|| {
-            let reason = "is none of the scenarios; choose one with --scenario";
-            wrong(format!("{id:?} {reason}: {}", known.join(", ")))
+            let known = known.join(", ");
+            wrong(format!("it has no scenario {id:?}; choose one with --scenario: {known}"))
         }),
     }
 }

@@ -5,30 +5,30 @@ use std::path::Path;
 
 use eog_simulate::files::FileError;
 
-/// Why an evaluation could not be made.
+/// Why an evaluation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// A file or folder is of no use.
+    /// A file or folder cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// There are not as many runs as are to be looked at.
+    /// There are fewer runs than k.
     #[error(
-        "k is {k}, but scenario {scenario} has {runs} runs; k must be at least 1 and at most the fewest runs \
-         of a scenario"
+        "k is {k}, but scenario {scenario} has {runs} runs; k must be between 1 and the smallest number of \
+         runs of any scenario"
     )]
     Runs {
-        /// How many runs of each scenario are to be looked at.
+        /// The number of runs that Pass@k and Majority@k are computed from.
         k: usize,
         /// The scenario with the fewest runs.
         scenario: String,
         /// How many it has.
         runs: usize,
     },
-    /// A setting makes no sense.
+    /// A setting is not valid.
     #[error("{reason}")]
     Setting {
-        /// Which, why, and what would do.
+        /// Which one, why, and what would be valid.
         reason: String,
     },
     /// A case could not be investigated.

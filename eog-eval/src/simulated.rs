@@ -276,7 +276,7 @@ impl fmt::Display for SimulatedReport {
                 )?;
             }
         }
-        writeln!(f, "trivial rankings, the first named")?;
+        writeln!(f, "trivial rankings (the first entity is named)")?;
         for (name, f1) in self.baselines() {
             writeln!(f, "  {name:<18}  {f1:>7.3}")?;
         }

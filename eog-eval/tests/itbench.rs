@@ -124,11 +124,11 @@ fn the_second_form_names_its_causes() {
 fn a_truth_of_no_use_says_why() {
     let cases = [
         ("groups: [", "t.yaml, line 2, column 1:"),
-        ("a: &a [x]\nb: *a", "t.yaml, line 2, column 4: references"),
-        (&"[".repeat(100), "t.yaml, line 1, column 65: deeper than 64 levels"),
+        ("a: &a [x]\nb: *a", "t.yaml, line 2, column 4: aliases"),
+        (&"[".repeat(100), "t.yaml, line 1, column 65: nested more than 64 levels"),
         ("", "t.yaml, line 1, column 1: the file is empty"),
         ("alerts: []", "neither groups nor entities"),
-        ("groups: [{id: a, kind: Pod, name: a}]", "no group is marked root_cause"),
+        ("groups: [{id: a, kind: Pod, name: a}]", "no group has root_cause"),
         ("groups: [{id: a, kind: Pod, root_cause: true}]", "group a has neither filter nor name"),
         (
             "groups: [{id: a, kind: Pod, filter: ['('], root_cause: true}]",
@@ -225,8 +225,8 @@ fn the_four_outputs_are_read_and_scored() {
     let report = evaluate_outputs(&truths, &dir.join("agent_outputs"), None, None).unwrap();
     assert_eq!((report.runs.len(), report.without_truth.as_slice()), (2, &["1".to_owned()][..]));
     let text = report.to_string();
-    assert!(text.contains("scenario 1 is left out: there is no ground truth for it"), "{report}");
-    assert!(text.contains("left out: nobody judged it"), "{report}");
+    assert!(text.contains("scenario 1 is skipped: it has no ground truth"), "{report}");
+    assert!(text.contains("not scored: there is no judge"), "{report}");
     assert_eq!(report.to_csv().lines().count(), 3);
 
     let mut runs = BTreeMap::new();
@@ -330,7 +330,7 @@ fn k_must_fit_the_runs_there_are() {
     std::fs::create_dir_all(outputs.join("9")).unwrap();
     let truths = Truths::read(&dir.path().join("truths")).unwrap();
     let report = evaluate_outputs(&truths, &outputs, None, None).unwrap();
-    assert!(report.to_string().contains("scenario 9 is left out: it has no runs"), "{report}");
+    assert!(report.to_string().contains("scenario 9 is skipped: it has no runs"), "{report}");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn groups_that_a_truth_does_not_have_are_told() {
     let truth = GroundTruth::parse(&text, "truth.yaml".as_ref()).unwrap();
     let notes = truth.notes();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(notes[0].contains("name \"wbe\", which is no group; nearest: web"), "{notes:?}");
+    assert!(notes[0].contains("refer to \"wbe\", which is not a group; nearest: web"), "{notes:?}");
     assert!(self::truth().notes().is_empty());
 
     let (dir, _) = folder_of(&[r#"{"entities": []}"#]);
@@ -410,14 +410,17 @@ fn a_judge_that_fails_makes_no_score_and_no_zero() {
     let outputs = dir.path().join("outputs");
     for (verdicts, expected) in [
         (Err("the model is away"), "the model is away"),
-        (Ok(vec![Verdict::Right, Verdict::Right]), "2 verdicts on 1 causes"),
+        (Ok(vec![Verdict::Right, Verdict::Right]), "2 verdicts for 1 causes"),
     ] {
         let judge = Scripted::new(verdicts);
         let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
         let reasoning = report.reasoning.as_ref().unwrap();
         assert_eq!((reasoning.mean, reasoning.scored, reasoning.left_out), (None, 0, 1));
         let text = report.to_string();
-        assert!(text.contains("reasoning of 7/1 is left out") && text.contains(expected), "{text}");
+        assert!(
+            text.contains("reasoning of 7/1 is not scored") && text.contains(expected),
+            "{text}"
+        );
     }
 }
 
@@ -434,7 +437,7 @@ fn a_truth_without_conditions_cannot_be_compared_with() {
     let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
     assert!(judge.asked.borrow().is_empty());
     assert!(
-        report.to_string().contains("the truth says no condition of ConfigMap/flags"),
+        report.to_string().contains("the ground truth gives no condition for ConfigMap/flags"),
         "{report}"
     );
 }

@@ -171,21 +171,21 @@ fn what_is_wrong_is_named_with_file_and_place() {
     fs::create_dir(above.path().join("low")).unwrap();
     fs::write(above.path().join("low/graph.csv"), graph).unwrap();
     let error = cases(above.path()).map(|cases| cases.len()).unwrap_err().to_string();
-    assert!(error.ends_with("low does: name that folder"), "{error}");
+    assert!(error.ends_with("low does; use that folder"), "{error}");
     let cases = [
-        (shop(",web\nweb\n", metrics, Some(target)), "graph.csv, line 2: 1 fields"),
-        (shop(",web\nweb,x\n", metrics, Some(target)), "graph.csv, line 2: \"x\" is no number"),
+        (shop(",web\nweb\n", metrics, Some(target)), "graph.csv, line 2: it has 1 fields"),
+        (shop(",web\nweb,x\n", metrics, Some(target)), "graph.csv, line 2: \"x\" is not a number"),
         (shop(graph, "metric,a\n", Some(target)), "metrics.csv, line 1: the row of microservices"),
         (
             shop(graph, &metrics.replace("60.0", "noon"), Some(target)),
-            "line 5: \"noon\" is no time",
+            "line 5: \"noon\" is not a time",
         ),
         (
             shop(graph, &metrics.replace("0.1", "?"), Some(target)),
-            "line 5: \"?\" of web is no number",
+            "line 5: \"?\" for web is not a number",
         ),
         (shop(graph, metrics, Some("{}")), "target.json, line 1, column 2: missing field `target`"),
-        (shop(graph, metrics, None), "holds nothing to evaluate: folders with metrics.csv"),
+        (shop(graph, metrics, None), "contains nothing to use; expected folders with metrics.csv"),
     ];
     for (found, expected) in cases {
         let error = found.unwrap_err();

@@ -40,7 +40,7 @@ fn a_cause_that_no_incident_has_is_told_with_its_file_and_names_like_it() {
     assert!(notes[0].ends_with("folders without bundle.json: notes"), "{notes:?}");
     let file = dir.path().join("slip.truth.json").display().to_string();
     assert!(
-        notes[1].starts_with(&format!("{file}: the cause \"frontnd\" is no entity")),
+        notes[1].starts_with(&format!("{file}: the incident has no entity \"frontnd\"")),
         "{notes:?}"
     );
     assert!(notes[1].contains("nearest: frontend"), "{notes:?}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Largest JSON or YAML file that is read, in bytes.
 const MAX_TEXT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Why a file or folder is of no use.
+/// Why a file or folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -28,12 +28,12 @@ pub enum FileError {
         /// What is wrong there, and what is expected.
         reason: String,
     },
-    /// It holds nothing to evaluate.
-    #[error("{} holds nothing to evaluate: {expected}", path.display())]
+    /// It contains nothing of what is expected.
+    #[error("{} contains nothing to use; expected {expected}", path.display())]
     Nothing {
         /// The file or folder.
         path: PathBuf,
-        /// What it should hold.
+        /// What it should contain.
         expected: &'static str,
     },
 }
@@ -53,7 +53,7 @@ impl FileError {
         }
     }
 
-    /// A file or folder that holds nothing of what is wanted.
+    /// A file or folder that contains nothing of what is expected.
     pub fn nothing(path: &Path, expected: &'static str) -> Self {
         Self::Nothing { path: path.to_owned(), expected }
     }
@@ -66,7 +66,7 @@ impl FileError {
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     let meta = std::fs::metadata(path).map_err(|error| FileError::unusable(path, error))?;
     if meta.len() > MAX_TEXT_BYTES {
-        let reason = format!("{} bytes are more than the {MAX_TEXT_BYTES} allowed", meta.len());
+        let reason = format!("it has {} bytes; the limit is {MAX_TEXT_BYTES}", meta.len());
         return Err(FileError::unusable(path, reason));
     }
     std::fs::read_to_string(path).map_err(|error| FileError::unusable(path, error))

@@ -1,4 +1,4 @@
-//! A ground truth of ITBench as its file gives it.
+//! An ITBench ground truth, as given in its file.
 
 use std::path::{Path, PathBuf};
 
@@ -155,13 +155,15 @@ impl Scenario {
         let spec = value.get("spec").filter(|spec| spec.is_object()).unwrap_or(&value);
         let spec: Spec = Spec::deserialize(spec).map_err(|error| wrong(error.to_string()))?;
         if spec.groups.is_empty() && spec.entities.is_empty() {
-            return Err(wrong("neither groups nor entities; one of them is needed".into()));
+            return Err(wrong(
+                "it has neither groups nor entities; one of them is required".into(),
+            ));
         }
         for group in &spec.groups {
             group.check().map_err(wrong)?;
         }
         if !spec.groups.is_empty() && !spec.groups.iter().any(|group| group.root_cause) {
-            return Err(wrong("no group is marked root_cause: true".into()));
+            return Err(wrong("no group has root_cause: true".into()));
         }
         let Spec { id, groups, entities, aliases, propagations, fault: faults, alerts } = spec;
         let id = id.map(|id| text_of(&id));
@@ -319,10 +321,13 @@ mod tests {
     #[test]
     fn what_is_needed_is_checked() {
         for (text, said) in [
-            ("{}", "truth.yaml, the truth: neither groups nor entities; one of them is needed"),
+            (
+                "{}",
+                "truth.yaml, the truth: it has neither groups nor entities; one of them is required",
+            ),
             ("groups: [{id: a, kind: Pod}]", "group a has neither filter nor name"),
             ("groups: [{id: a, kind: Pod, filter: ['a(']}]", "filter \"a(\" of group a: "),
-            ("groups: [{id: a, kind: Pod, name: a}]", "no group is marked root_cause: true"),
+            ("groups: [{id: a, kind: Pod, name: a}]", "no group has root_cause: true"),
         ] {
             let error = parsed(text).expect_err("is refused");
             assert!(error.contains(said), "{error}");

@@ -25,12 +25,15 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Value, FileError> {
         let (event, at) = parser.next_token().map_err(|e| wrong(e.marker(), e.info()))?;
         match event {
             Event::Alias(_) => {
-                return Err(wrong(&at, "references (*name) are not read; write it out"));
+                return Err(wrong(
+                    &at,
+                    "aliases (*name) are not supported; repeat the value instead",
+                ));
             }
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    return Err(wrong(&at, &format!("deeper than {MAX_DEPTH} levels")));
+                    return Err(wrong(&at, &format!("nested more than {MAX_DEPTH} levels deep")));
                 }
             }
             Event::SequenceEnd | Event::MappingEnd => depth = depth.saturating_sub(1),

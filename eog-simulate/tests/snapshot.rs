@@ -104,7 +104,7 @@ fn what_cannot_be_simulated_says_why() {
     let truth = made.truth(&truth("kind: Pod, namespace: store, name: basket-a-b", "it is lost"));
     let dir = made.folder.path().join("small");
     let error = simulate(&truth, &made.architecture, 1, 10, &dir).unwrap_err().to_string();
-    assert!(error.contains("10 bytes were asked for"), "{error}");
+    assert!(error.contains("10 bytes were requested"), "{error}");
     let there = made.folder.path().to_owned();
     let error = simulate(&truth, &made.architecture, 1, SIZE, &there).unwrap_err().to_string();
     assert!(error.starts_with("cannot use"), "{error}");

@@ -123,7 +123,7 @@ pub fn evaluate_outputs(
     let Some((fewest, runs)) =
         found.iter().map(|(name, _, runs)| (name, runs.len())).min_by_key(|(_, runs)| *runs)
     else {
-        let expected = "SCENARIO/RUN/agent_output.json, with a truth for the scenario";
+        let expected = "SCENARIO/RUN/agent_output.json, with a ground truth for the scenario";
         return Err(FileError::nothing(dir, expected).into());
     };
     let k = k.unwrap_or(runs);
@@ -166,20 +166,21 @@ impl ItbenchReport {
     pub fn notes(&self) -> Vec<String> {
         let of_runs = self.runs.iter().flat_map(|run| {
             let RunScore { scenario, run, score, reason, reasoning } = run;
-            let useless =
-                score.is_none().then(|| format!("{scenario}/{run} is of no use: {reason}"));
+            let useless = score
+                .is_none()
+                .then(|| format!("the output of {scenario}/{run} cannot be used: {reason}"));
             let unjudged = reasoning.as_ref().and_then(|reasoning| match reasoning {
                 Reasoning::LeftOut { reason } => {
-                    Some(format!("the reasoning of {scenario}/{run} is left out: {reason}"))
+                    Some(format!("the reasoning of {scenario}/{run} is not scored: {reason}"))
                 }
                 Reasoning::Scored { .. } => None,
             });
             useless.into_iter().chain(unjudged)
         });
         let left_out = |scenarios: &[String], why: &str| -> Vec<String> {
-            scenarios.iter().map(|name| format!("scenario {name} is left out: {why}")).collect()
+            scenarios.iter().map(|name| format!("scenario {name} is skipped: {why}")).collect()
         };
-        let mut notes = left_out(&self.without_truth, "there is no ground truth for it");
+        let mut notes = left_out(&self.without_truth, "it has no ground truth");
         notes.extend(left_out(&self.without_runs, "it has no runs"));
         notes.extend(of_runs);
         notes.extend(self.notes_on_truths.iter().cloned());
@@ -235,7 +236,7 @@ impl fmt::Display for ItbenchReport {
         }
         match &self.reasoning {
             Some(reasoning) => write!(f, "{reasoning}")?,
-            None => writeln!(f, "  {:<24}left out: nobody judged it", "reasoning")?,
+            None => writeln!(f, "  {:<24}not scored: there is no judge", "reasoning")?,
         }
         self.notes().iter().try_for_each(|note| writeln!(f, "  note: {note}"))
     }

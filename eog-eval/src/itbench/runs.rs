@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::score::OutputScore;
 use crate::repeated::{Repeated, Share, normal, wilson, write_rows};
+use crate::table::count;
 
 /// What k runs of every scenario came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,10 +97,6 @@ fn median(mut values: Vec<f64>) -> f64 {
     lower.map_or(upper, |lower| (lower + upper) / 2.0)
 }
 
-fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
 impl fmt::Display for RunsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let k = self.k;
@@ -107,7 +104,7 @@ impl fmt::Display for RunsReport {
         let scenarios = count(self.scenarios, "scenario", "scenarios");
         let of_each = count(runs, "run", "runs");
         let at_a_time = if runs > k { format!(", {k} at a time") } else { String::new() };
-        writeln!(f, "{scenarios}, {of_each} each{at_a_time}; in brackets 95 % intervals")?;
+        writeln!(f, "{scenarios}, {of_each} each{at_a_time}; 95 % intervals in brackets")?;
         write_rows(f, self.repeated.rows(k, format!("consistent in {k} runs")))?;
         let rest = [
             ("consistent in all runs".into(), self.consistent_in_all),

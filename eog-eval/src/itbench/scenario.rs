@@ -96,7 +96,7 @@ pub fn evaluate_snapshot(
         let names =
             known.iter().map(|entity| entity.as_str().rsplit('/').next().unwrap_or_default());
         let near = nearest(class, names.collect::<BTreeSet<_>>());
-        format!("no entity of the snapshot stands for the root cause {class}{near}")
+        format!("the snapshot has no entity for the root cause {class}{near}")
     });
     let trivial = baselines(&ended.case, &contract).into_iter().map(|(name, ranking)| {
         let tied = ranking.tiers().first().map_or(&[][..], Vec::as_slice);

@@ -117,7 +117,7 @@ impl GroundTruth {
     pub fn notes(&self) -> Vec<String> {
         let told = |id: &String| {
             let near = nearest(id, self.groups.iter().map(|group| group.id.as_str()));
-            format!("aliases or propagations name {id:?}, which is no group{near}")
+            format!("aliases or propagations refer to {id:?}, which is not a group{near}")
         };
         self.unknown.iter().map(told).collect()
     }

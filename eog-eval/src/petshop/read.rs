@@ -67,7 +67,7 @@ impl PetShop {
     pub fn read(dir: &Path) -> Result<Self, EvalError> {
         if let Some(inner) = data_set_below(dir)? {
             let (dir, inner) = (dir.display(), inner.display());
-            let reason = format!("{dir} holds no graph.csv, but {inner} does: name that folder");
+            let reason = format!("{dir} has no graph.csv, but {inner} does; use that folder");
             return Err(EvalError::Setting { reason });
         }
         let (services, calls) = read_graph(&dir.join("graph.csv"))?;
@@ -120,10 +120,12 @@ impl Table {
         let mut lines = records(&text);
         let wrong = |line: usize, reason: String| wrong(path, line, reason);
         let mut header = |line: usize, name: &str| -> Result<csv::StringRecord, EvalError> {
-            let record = lines.next().ok_or_else(|| wrong(line, format!("no row of {name}s")))?;
+            let record = lines
+                .next()
+                .ok_or_else(|| wrong(line, format!("the row of {name}s is missing")))?;
             let record = record.map_err(|error| wrong(line, error.to_string()))?;
             if record.get(0) != Some(name) {
-                return Err(wrong(line, format!("the row of {name}s begins with {name:?}")));
+                return Err(wrong(line, format!("the row of {name}s must start with {name:?}")));
             }
             Ok(record)
         };
@@ -148,18 +150,21 @@ impl Table {
             }
             if record.len() != width {
                 let found = record.len();
-                return Err(wrong(line, format!("{found} fields where the header has {width}")));
+                return Err(wrong(
+                    line,
+                    format!("it has {found} fields, but the header has {width}"),
+                ));
             }
             let seconds = first.parse::<f64>().ok().filter(|seconds| seconds.is_finite());
             let time = seconds.and_then(|seconds| Timestamp::from_second(seconds as i64).ok());
             times.push(time.ok_or_else(|| {
-                wrong(line, format!("{first:?} is no time in seconds since 1970"))
+                wrong(line, format!("{first:?} is not a time in seconds since 1970"))
             })?);
             for (column, cell) in columns.iter_mut().zip(record.iter().skip(1)) {
                 let value = match cell.trim() {
                     "" => None,
                     text => Some(text.parse::<f64>().map_err(|_| {
-                        wrong(line, format!("{text:?} of {} is no number", column.service))
+                        wrong(line, format!("{text:?} for {} is not a number", column.service))
                     })?),
                 };
                 column.values.push(value.filter(|value| value.is_finite()));
@@ -219,12 +224,12 @@ fn read_graph(path: &Path) -> Result<(Vec<EntityId>, Vec<(EntityId, EntityId)>),
         let record = record.map_err(|error| wrong(line, error.to_string()))?;
         if record.len() != services.len() + 1 {
             let (found, width) = (record.len(), services.len() + 1);
-            return Err(wrong(line, format!("{found} fields where the header has {width}")));
+            return Err(wrong(line, format!("it has {found} fields, but the header has {width}")));
         }
         let caller = name(line, record.get(0).unwrap_or_default())?;
         for (callee, cell) in services.iter().zip(record.iter().skip(1)) {
             let linked = cell.trim().parse::<f64>();
-            let linked = linked.map_err(|_| wrong(line, format!("{cell:?} is no number")))?;
+            let linked = linked.map_err(|_| wrong(line, format!("{cell:?} is not a number")))?;
             if linked != 0.0 && *callee != caller {
                 calls.push((caller.clone(), callee.clone()));
             }

@@ -72,7 +72,7 @@ fn list(dir: &Path) -> Result<Folder, EvalError> {
         if !path.is_dir() {
             let bundle = name.strip_suffix(TRUTH_SUFFIX).map(|stem| dir.join(stem));
             if let Some(bundle) = bundle.filter(|bundle| !bundle.is_dir()) {
-                let reason = format!("the bundle {} is missing beside it", bundle.display());
+                let reason = format!("its bundle {} is missing", bundle.display());
                 return Err(EvalError::file(&path, reason));
             }
             continue;

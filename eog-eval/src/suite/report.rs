@@ -9,7 +9,7 @@ use super::score::{CaseScore, RankScore};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::funnel::{FunnelShares, by_cause};
 use crate::repeated::{Repeated, Share, wilson, write_rows};
-use crate::table::{csv_text, joined, score};
+use crate::table::{count, csv_text, joined, score};
 
 /// What a suite scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -108,11 +108,11 @@ impl SuiteReport {
         Self { cases, groups, failures, over_runs, left_out }
     }
 
-    /// What to know before the figures are believed: folders that are left out, odd truths.
+    /// What to know before trusting the figures: skipped folders, ground truths that do not fit.
     pub fn notes(&self) -> Vec<String> {
         let left_out = (!self.left_out.is_empty()).then(|| {
             let names = self.left_out.join(", ");
-            format!("left out, for they are folders without bundle.json: {names}")
+            format!("skipped folders without bundle.json: {names}")
         });
         let of_cases = self.cases.iter().flat_map(|case| case.notes.iter().cloned());
         left_out.into_iter().chain(of_cases).collect()
@@ -191,7 +191,10 @@ impl OverRuns {
 impl fmt::Display for OverRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let runs = self.runs;
-        writeln!(f, "{runs} runs of each case, in different orders; in brackets 95 % intervals")?;
+        writeln!(
+            f,
+            "{runs} runs of each case, each in a different order; 95 % intervals in brackets"
+        )?;
         write_rows(f, self.repeated.rows(runs, "consistent in all runs".to_owned()))?;
         write_rows(f, [("the same causes named".to_owned(), self.same_causes)])
     }
@@ -234,7 +237,9 @@ impl fmt::Display for SuiteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, group) in &self.groups {
             let name = if name.is_empty() { "all" } else { name };
-            writeln!(f, "{name}: {} incidents, {} normal times", group.incidents, group.normal)?;
+            let incidents = count(group.incidents, "incident", "incidents");
+            let normal = count(group.normal, "fault-free period", "fault-free periods");
+            writeln!(f, "{name}: {incidents}, {normal}")?;
             if group.incidents > 0 {
                 writeln!(
                     f,
@@ -250,7 +255,7 @@ impl fmt::Display for SuiteReport {
             if let Some(specificity) = group.specificity {
                 writeln!(f, "  specificity {specificity:.3}")?;
             }
-            writeln!(f, "  slowest case {:.1} ms", group.slowest_millis)?;
+            writeln!(f, "  slowest case: {:.1} ms", group.slowest_millis)?;
         }
         write!(f, "{}", self.failures)?;
         if let Some(over_runs) = &self.over_runs {

@@ -167,7 +167,7 @@ fn unknown_causes(
         let names = known.iter().map(|entity| entity.as_str());
         let near = nearest(cause.as_str(), names);
         format!(
-            "{place}the cause {:?} is no entity of the incident and counts as missed{near}",
+            "{place}the incident has no entity {:?}, so this cause counts as missed{near}",
             cause.as_str()
         )
     };

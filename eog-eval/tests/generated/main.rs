@@ -60,8 +60,8 @@ fn a_suite_is_read_from_a_folder() {
     }
     std::fs::remove_dir_all(dir.path().join("m1")).unwrap();
     let error = evaluate(&dir).unwrap_err().to_string();
-    assert!(error.contains("m1.truth.json") && error.contains("missing beside it"), "{error}");
+    assert!(error.contains("m1.truth.json") && error.contains("m1 is missing"), "{error}");
     let empty = tempfile::tempdir().unwrap();
     let error = evaluate(&empty).unwrap_err().to_string();
-    assert!(error.contains("holds nothing to evaluate"), "{error}");
+    assert!(error.contains("contains nothing to use"), "{error}");
 }

@@ -93,10 +93,10 @@ impl OracleRates {
             }
         }
         if !(self.shrink > 0.0 && self.shrink <= 1.0) {
-            return invalid("shrink", self.shrink, "above 0, up to 1");
+            return invalid("shrink", self.shrink, "above 0 and up to 1");
         }
         if self.swapped + self.missed + self.deferred <= 0.0 {
-            return invalid("swapped", self.swapped, "above 0, or one of the other kinds");
+            return invalid("swapped", self.swapped, "above 0, unless another kind of error is");
         }
         Ok(())
     }

@@ -49,7 +49,8 @@ pub struct Written {
     pub bytes: u64,
     /// Requests from outside.
     pub requests: u64,
-    /// Whether it could not have been less: there are as few requests as make sense.
+    /// Whether the snapshot could not have been smaller: it contains the fewest requests that make
+    /// sense.
     pub is_least: bool,
 }
 
@@ -68,7 +69,9 @@ pub fn simulate(
     dir: &Path,
 ) -> Result<Written, FileError> {
     if !SIZES.contains(&size) {
-        let reason = format!("{size} bytes were asked for; {SIZES:?} are possible");
+        let (least, most) = (SIZES.start(), SIZES.end());
+        let reason =
+            format!("{size} bytes were requested; the size must be {least} to {most} bytes");
         return Err(FileError::unusable(dir, reason));
     }
     let seed = RandomSeed::from(seed).child(&given.name);

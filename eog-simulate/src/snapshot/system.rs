@@ -84,7 +84,7 @@ impl System {
         let known = builder.take_components(&declared);
         builder.take_dependencies(&declared, &known);
         if builder.system.services.is_empty() {
-            let reason = "neither components.services nor the truth names a service";
+            let reason = "neither components.services nor the ground truth names a service";
             return Err(FileError::malformed(architecture, "components", reason));
         }
         builder.close_gaps(given, &declared, &known);

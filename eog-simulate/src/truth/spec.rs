@@ -79,9 +79,9 @@ impl Default for TruthSpec {
     }
 }
 
-/// A number of a [`TruthSpec`] that makes no sense.
+/// A value of a [`TruthSpec`] that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} of a truth spec is {found}, but must be {expected}")]
+#[error("{field} is {found}, but must be {expected}")]
 pub struct InvalidSpec {
     /// The field.
     pub field: &'static str,
@@ -123,7 +123,7 @@ impl TruthSpec {
             return invalid("entities", &self.entities, format!("1 to {MAX_ENTITIES}"));
         }
         if self.origins > self.entities {
-            let expected = format!("at most the {} entities", self.entities);
+            let expected = format!("at most {}, the number of entities", self.entities);
             return invalid("origins", &self.origins, expected);
         }
         if !(0.0..=MAX_DEPENDENCIES).contains(&self.dependencies) {
@@ -152,14 +152,17 @@ mod tests {
     fn the_field_that_makes_no_sense_is_named() {
         let good = TruthSpec::default();
         for (spec, said) in [
-            (TruthSpec { entities: 0, ..good.clone() }, "entities of a truth spec is 0, but must"),
-            (TruthSpec { entities: 1_000_001, ..good.clone() }, "entities of a truth spec is 1000"),
-            (TruthSpec { origins: 31, ..good.clone() }, "31, but must be at most the 30 entities"),
-            (TruthSpec { dependencies: f64::NAN, ..good.clone() }, "dependencies of a truth spec"),
+            (TruthSpec { entities: 0, ..good.clone() }, "entities is 0, but must"),
+            (TruthSpec { entities: 1_000_001, ..good.clone() }, "entities is 1000"),
+            (
+                TruthSpec { origins: 31, ..good.clone() },
+                "origins is 31, but must be at most 30, the number of entities",
+            ),
+            (TruthSpec { dependencies: f64::NAN, ..good.clone() }, "dependencies"),
             (TruthSpec { dependencies: 1e9, ..good.clone() }, "must be 0 to 1000"),
-            (TruthSpec { propagation: 1.1, ..good.clone() }, "propagation of a truth spec is 1.1"),
-            (TruthSpec { decoys: -0.1, ..good.clone() }, "decoys of a truth spec is -0.1, but"),
-            (TruthSpec { misleading: 2.0, ..good.clone() }, "misleading of a truth spec is 2"),
+            (TruthSpec { propagation: 1.1, ..good.clone() }, "propagation is 1.1"),
+            (TruthSpec { decoys: -0.1, ..good.clone() }, "decoys is -0.1, but"),
+            (TruthSpec { misleading: 2.0, ..good.clone() }, "misleading is 2"),
             (TruthSpec { undeclared: f64::NAN, ..good.clone() }, "must be 0 to 1"),
         ] {
             let error = spec.check().expect_err("makes no sense").to_string();
