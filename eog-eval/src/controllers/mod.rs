@@ -97,7 +97,7 @@ pub fn compare_under(
     conditions: Vec<Condition>,
 ) -> Result<ControllersReport, EvalError> {
     if settings.scenarios == 0 || settings.runs == 0 {
-        let reason = "at least one scenario and one run are needed".to_owned();
+        let reason = "at least one scenario and one run are required".to_owned();
         return Err(EvalError::Setting { reason });
     }
     let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
