@@ -8,9 +8,9 @@ use eog::{
     EntityId, Order, StopReason,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, Incident, open_case};
-use eog_testkit::{RunError, try_run};
 
 use crate::error::EvalError;
+use crate::plain::{RunError, try_run};
 use crate::ranking::Ranking;
 
 /// An investigation that has ended.
