@@ -53,9 +53,7 @@ mod faulty;
 mod findings;
 mod memory;
 mod names;
-pub mod oracle;
 mod packets;
-mod random;
 mod recorder;
 mod render;
 mod run;
@@ -63,12 +61,14 @@ mod scripted;
 pub mod sim;
 mod table;
 mod topologies;
-pub mod truth;
 
 /// Compiles the examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/testing-policies.md")]
 struct Guide;
+
+use eog_simulate::random;
+pub use eog_simulate::{RandomSeed, Stream, oracle, truth};
 
 pub use assert::{Asserted, Assertion, Concluded, assert_that};
 pub use calls::Call;
@@ -80,7 +80,6 @@ pub use findings::{FindingBuilder, finding};
 pub use memory::MemoryContext;
 pub use names::{at, entity, hour, window};
 pub use packets::{PacketBuilder, belief, packet};
-pub use random::{RandomSeed, Stream};
 pub use recorder::Recorder;
 pub use render::{render, render_entry};
 pub use run::{RunError, ask, drive, run, try_run};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog::{Budget, Config, EntityId, StopReason};
+use eog::{EntityId, StopReason};
 use eog_report::Report;
 use eog_report::page::plain;
 use eog_session::Listener;
@@ -15,7 +15,7 @@ use eog_session::run::{
 use eog_session::source::Opened;
 
 use super::answers::Investigated;
-use super::arguments::{Investigate, Profile};
+use super::arguments::Investigate;
 use super::error::Problem;
 use super::work::{Answers, Done, Work};
 use super::{Server, ask};
@@ -97,15 +97,7 @@ impl Server {
         let called = shared.roots.name(&folder);
         let source = shared.library.load(&folder, architecture.as_deref());
         let source = source.map_err(|error| Problem::open(&called, &error))?;
-        let rules = match arguments.profile {
-            Some(Profile::Paper) => Config::paper(),
-            Some(Profile::Default) | None => Config::default(),
-        };
-        let config = Config {
-            policy: Some(shared.policies.name()),
-            budget: Budget::hops(arguments.budget.unwrap_or(BUDGET)),
-            ..rules
-        };
+        let config = arguments.settings(shared.policies.name(), BUDGET)?;
         let start = Start::of(&source, config, window)
             .map_err(|error| Problem::Input { folder: called, reason: error.to_string() })?;
         let name = source.incident().name.clone();

@@ -1,6 +1,6 @@
 //! What the entries of the linear loop record, in words.
 
-use eog_core::{EntityId, LinearBody, Step};
+use eog_core::{EntityId, LinearBody, LinearStep as Step};
 
 use super::{Told, answered, joined, named, some};
 
