@@ -62,8 +62,8 @@ pub fn drive<M: Machine>(
 pub enum PlainError {
     /// An answer is not there at once.
     #[error(
-        "the answer of the {} about {about} is not ready at once; drive sources and policies that \
-         wait with eog::Engine", whom(*kind)
+        "the {} on {about} is not ready at once; drive sources and policies that \
+         wait with eog::Engine", what(*kind)
     )]
     NotReady {
         /// What the question is about.
@@ -82,9 +82,9 @@ pub enum PlainError {
     Stalled,
 }
 
-fn whom(kind: QuestionKind) -> &'static str {
+fn what(kind: QuestionKind) -> &'static str {
     match kind {
-        QuestionKind::Context => "context source",
-        QuestionKind::Policy => "policy",
+        QuestionKind::Context => "context",
+        QuestionKind::Policy => "decision",
     }
 }

@@ -75,7 +75,7 @@ fn a_plain_loop_says_whose_call_is_not_ready() {
 }
 
 #[test]
-#[should_panic(expected = "the decision on a is not ready at once; a policy that waits needs")]
+#[should_panic(expected = "the decision on a is not ready at once; test a policy that waits")]
 fn asking_a_policy_that_waits_panics() {
     let policy = Faulty::new(policy_fn(healthy)).hang(Call::any());
     let _ = ask(&policy, &packet("a").build());
