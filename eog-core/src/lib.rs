@@ -72,6 +72,7 @@ mod linear;
 mod live_claims;
 mod machine;
 mod packet;
+mod plain;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
@@ -120,6 +121,7 @@ pub use ledger::{Entry, Ledger, LedgerError, opening_tag};
 pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, LinearStep};
 pub use machine::{AnswerOf, Machine, OfMachine};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use plain::{PlainError, drive};
 pub use policy_fn::{policy_fn, try_policy_fn};
 pub use question::{Question, QuestionKind};
 pub use record::{

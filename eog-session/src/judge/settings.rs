@@ -74,7 +74,7 @@ pub fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
     match text.split_once(':') {
         None if text == "evidence" => Ok(PolicyChoice::Evidence),
         None if text == "llm" => Ok(PolicyChoice::Llm),
-        Some(("command", "")) => Err("name a program after `command:`".to_owned()),
+        Some(("command", "")) => Err("the program is missing after `command:`".to_owned()),
         Some(("command", program)) => Ok(PolicyChoice::Command(program.into())),
         Some(("llm", model)) => Err(format!("write --policy llm --model {model}")),
         _ => Err("expected `evidence`, `llm` or `command:PROGRAM`".to_owned()),
