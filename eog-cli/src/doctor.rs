@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 
 use eog_llm::{Check, CheckStatus};
+use eog_report::clean::clean;
+use eog_session::judge::{self, By, PolicyChoice, Settings, variables};
 
-use crate::args::{By, Doctor, PolicyChoice};
+use crate::args::Doctor;
 use crate::error::{CliError, Exit};
-use crate::judge::{self, variables};
-use crate::settings::Settings;
-use crate::{files, report};
+use crate::files;
 
 /// Says what is configured and what is missing. Makes no calls.
 pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
-    let settings = Settings::load(&arguments.judging)?;
+    let settings = Settings::load(&arguments.judging.options())?;
     let mut lines = Lines::default();
     lines.good("version", concat!("eog ", env!("CARGO_PKG_VERSION")));
     match &settings.file {
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
         Ok(pack) => lines.good("prompts", pack.name()),
         Err(error) => lines.add(Mark::Wrong, "prompts", &error.to_string()),
     }
-    if let Some(reason) = settings.idle_options(&arguments.judging) {
+    if let Some(reason) = settings.idle_options(&arguments.judging.options()) {
         lines.add(Mark::Wrong, "options", &reason);
     } else if settings.asks_models() {
         lines.checks(settings.llm.check(&variables));
@@ -93,7 +93,7 @@ impl Lines {
             Mark::Wrong => "ERROR  ",
         };
         self.is_wrong |= mark == Mark::Wrong;
-        let (what, detail) = (report::clean(what), report::clean(detail));
+        let (what, detail) = (clean(what), clean(detail));
         let _ = writeln!(self.text, "{word}  {what}: {detail}");
     }
 }

@@ -7,14 +7,15 @@ use eog_eval::controllers::{self, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::{EvalError, itbench, petshop, suite};
+use eog_report::clean::{clean, clean_line, escape_json};
 use eog_simulate::Scenario;
 use serde::Serialize;
 
 use crate::args::{Controllers, Eval, EvalFormat, Evaluated};
 use crate::error::{CliError, Exit};
+use crate::files;
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
-use crate::{files, report};
 
 /// `eog eval`.
 pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
@@ -93,7 +94,7 @@ fn settings(simulated: &Controllers) -> Settings {
 fn note(arguments: &Eval, notes: &[String]) {
     if matches!(arguments.format, EvalFormat::Csv) {
         for note in notes {
-            eprintln!("eog: note: {}", report::clean_line(note));
+            eprintln!("eog: note: {}", clean_line(note));
         }
     }
 }
@@ -110,11 +111,11 @@ fn tell(
     }
     let text = match arguments.format {
         EvalFormat::Text => {
-            report.to_string().lines().map(|line| format!("{}\n", report::clean(line))).collect()
+            report.to_string().lines().map(|line| format!("{}\n", clean(line))).collect()
         }
         EvalFormat::Json => {
             let json = serde_json::to_string_pretty(report).unwrap_or_default();
-            format!("{}\n", report::escape_json(&json))
+            format!("{}\n", escape_json(&json))
         }
         EvalFormat::Csv => csv.to_owned(),
     };

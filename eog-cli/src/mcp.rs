@@ -1,6 +1,6 @@
 //! `eog mcp serve`: agents as the users of eog.
 
-mod judged;
+mod in_words;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
+use eog_report::clean::clean_line;
 
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::interrupt::{end_at_once_on_second, interrupted};
-use crate::judge::Judge;
-use crate::report::clean_line;
-use judged::{Judged, Rendered};
+use crate::investigate::choose;
+use in_words::InWords;
 
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
@@ -27,10 +27,10 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let McpCommand::Serve(serve) = &arguments.command;
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.map(|address| http(serve, address)).transpose()?;
-    let judge = Judge::choose(&serve.judging)?;
+    let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
-    let judged = Arc::new(Judged::new(judge, limits));
-    let server = Server::open(settings(serve), judged, Arc::new(Rendered::default()))?;
+    let chosen = Arc::new(chosen.with_limits(limits));
+    let server = Server::open(settings(serve), chosen, Arc::new(InWords))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

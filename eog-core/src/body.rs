@@ -65,8 +65,10 @@ pub struct Opening<'b> {
 pub struct Departure<'b> {
     /// The hash of the last entry that the parent had, beyond those copied.
     pub parent: Digest,
-    /// Who judges from here on, if somebody else does.
+    /// Who judges from here on, as the fork or its settings name them.
     pub policy: Option<&'b str>,
+    /// Whether the fork itself names who judges. Settings do so even where it is the same as before.
+    pub names_policy: bool,
     /// Every choice of the machine from here on, if another.
     settings: Option<&'b dyn Settings>,
 }
@@ -80,6 +82,8 @@ pub struct Look<'b> {
     pub entity: &'b EntityId,
     /// Its local context, unless it could not be had.
     pub context: Option<&'b ContextRecord>,
+    /// The digest of the whole question that was asked about it, unless there was none.
+    pub packet: Option<Digest>,
     /// What came back.
     pub answer: &'b RecordedAnswer,
     /// What was taken out of the answer, and why.
@@ -127,6 +131,11 @@ impl<S: Settings> Forked<S> {
         let ForkChanges { policy, config } = &self.changes;
         let settings = config.as_ref().map(|config| config as &dyn Settings);
         let named = config.as_ref().and_then(Settings::policy);
-        Departure { parent: self.parent, policy: policy.as_deref().or(named), settings }
+        Departure {
+            parent: self.parent,
+            policy: policy.as_deref().or(named),
+            names_policy: policy.is_some(),
+            settings,
+        }
     }
 }

@@ -92,7 +92,7 @@ pub struct ForkTaken {
     pub at: u64,
     /// The hash of the parent's last entry.
     pub parent: Digest,
-    /// Who judges from there on, if somebody else does.
+    /// Who judges from there on, if the fork names somebody.
     pub policy: Option<String>,
     /// The settings of the machine before and after, as JSON, if they are others from there on.
     pub settings: Option<(Value, Value)>,
@@ -131,27 +131,13 @@ impl Diagnosis {
             waiting,
             failures: Vec::new(),
             refusals: Vec::new(),
-            forks: Vec::new(),
+            forks: ForkTaken::all(ledger),
             spent,
             stop,
             seen: BTreeMap::new(),
         };
         opening.case.bootstrap.evidence.iter().for_each(|finding| diagnosis.note(finding));
-        let mut settings = opening.settings();
         for entry in ledger.entries() {
-            if let Some(fork) = entry.body.fork() {
-                let before = settings.clone();
-                let changed = fork.settings().map(|after| {
-                    settings.clone_from(&after);
-                    (before, after)
-                });
-                diagnosis.forks.push(ForkTaken {
-                    at: entry.seq.saturating_sub(1),
-                    parent: fork.parent,
-                    policy: fork.policy.map(str::to_owned),
-                    settings: changed,
-                });
-            }
             diagnosis.take_in(ledger, entry.seq, &entry.body);
         }
         diagnosis
@@ -268,6 +254,30 @@ impl Diagnosis {
 }
 
 impl ForkTaken {
+    /// Every fork that a ledger went through, oldest first.
+    pub fn all<B: Body>(ledger: &Ledger<B>) -> Vec<Self> {
+        let Some(opening) = ledger.opening() else { return Vec::new() };
+        let (mut policy, mut settings) = (opening.policy, opening.settings());
+        let mut forks = Vec::new();
+        for entry in ledger.entries() {
+            let Some(fork) = entry.body.fork() else { continue };
+            let is_other = fork.names_policy || fork.policy != policy;
+            let judge = fork.policy.filter(|_| is_other);
+            policy = fork.policy.or(policy);
+            let changed = fork.settings().map(|after| {
+                let before = std::mem::replace(&mut settings, after.clone());
+                (before, after)
+            });
+            forks.push(Self {
+                at: entry.seq.saturating_sub(1),
+                parent: fork.parent,
+                policy: judge.map(str::to_owned),
+                settings: changed,
+            });
+        }
+        forks
+    }
+
     /// The settings that are others from there on, in the order of their names.
     pub fn changed_settings(&self) -> Vec<ChangedSetting> {
         let mut changed = Vec::new();

@@ -7,7 +7,8 @@
 //! - A [`Prompter`] asks a phase's question: it renders the prompt with secrets masked and untrusted
 //!   text quoted, asks a chain of models, checks each answer, and asks for one correction.
 //! - [`LlmPolicy`] is the abductive policy: it asks [`phases::Explore`] about each packet.
-//! - [`narrate`] tells the result by rules, a [`Finalizer`] with a model: `docs/reports.md`.
+//! - A [`Finalizer`] writes the report's narrative with a model, and checks every statement:
+//!   `docs/reports.md`.
 //!
 //! Nothing here reads a clock, draws a random number, or accesses the network; only [`Pack::load`]
 //! and [`Pack::with_folder`] read files. For writing a policy and testing it with mocks, see
@@ -44,15 +45,10 @@ mod schema;
 mod sift;
 mod times;
 mod tokens;
-pub mod words;
 
 pub use ask::{AskLimits, Asked, Prompter};
 pub use condense::{CHUNK_TOKENS, Condensed, condense_packet};
-pub use finalize::{
-    AgentAlert, AgentEntity, AgentOutput, AgentPropagation, AlertExplained, Author, Citation,
-    Deviation, Finalized, Finalizer, Material, Moment, NARRATIVE_VERSION, NarratedEntity,
-    Narrative, Propagation, Refused, narrate,
-};
+pub use finalize::{Finalized, Finalizer};
 pub use mock::{MockModel, Reply};
 pub use model::{
     AnswerForm, ChatError, ChatErrorKind, ChatMessage, ChatModel, ChatRequest, ChatResponse,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use eog::Engine;
 use eog_core::{Confidence, Config, EntityId, Label};
 use eog_prompts::{
-    ChatRequest, Finalizer, Material, MockModel, Opening, Pack, Prompter, Reply, condense_packet,
+    ChatRequest, Finalizer, MockModel, Opening, Pack, Prompter, Reply, condense_packet,
 };
 use eog_testkit::assert_that;
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ async fn a_bottling_line_is_diagnosed_in_its_own_words() {
         Arc::new(Pack::named("plant").unwrap()),
         vec![Arc::<MockModel>::clone(&teller)],
     );
-    Finalizer::new(prompter).finalize(&Material::of(&finished.machine)).await;
+    Finalizer::new(prompter).finalize(&finished.diagnosis()).await;
     assert_eq!(teller.requests().len(), 2);
     for request in &teller.requests() {
         assert_eq!(request.phase, "finalize");

@@ -5,7 +5,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableS
 use textwrap::core::display_width;
 
 use super::ordered::Ordered;
-use crate::report::clean;
+use eog_report::clean::clean;
 
 /// A line below the header and nothing else.
 const LINES: TableStyle =

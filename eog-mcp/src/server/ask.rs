@@ -1,17 +1,14 @@
 //! Asking a person for evidence that is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use eog::{
-    BoxFuture, ContextContract, ContextRequest, Controller, EntityId, EvidenceKind, EvidenceTime,
-    Failure, Finding, FindingContent, Label, LocalContext, Signal, Trend, Window,
-};
+use eog::{Diagnosis, EntityId, Label};
 use rmcp::model::{ElicitRequest, ElicitResult, ElicitationAction};
 use rmcp::model::{ElicitRequestParams, ElicitationSchema, InputRequest, InputRequests};
 use serde_json::{Value, json};
 
 use super::error::Problem;
-use super::store::People;
+use eog_session::store::People;
 
 /// Most questions in one investigation.
 const MAX_QUESTIONS: usize = 5;
@@ -31,9 +28,10 @@ pub(super) struct Gap {
 
 /// Entities that were put off with nothing to cite, by name, without those that somebody was asked
 /// about already.
-pub(super) fn gaps(controller: &Controller, asked: &BTreeSet<EntityId>) -> Vec<Gap> {
-    controller
-        .beliefs()
+pub(super) fn gaps(diagnosis: &Diagnosis, asked: &BTreeSet<EntityId>) -> Vec<Gap> {
+    diagnosis
+        .beliefs
+        .iter()
         .filter(|(entity, belief)| {
             belief.label == Label::Defer && belief.evidence.is_empty() && !asked.contains(*entity)
         })
@@ -42,9 +40,9 @@ pub(super) fn gaps(controller: &Controller, asked: &BTreeSet<EntityId>) -> Vec<G
 }
 
 /// The questions that may still be asked.
-pub(super) fn questions(controller: &Controller, people: &People) -> Vec<Gap> {
+pub(super) fn questions(diagnosis: &Diagnosis, people: &People) -> Vec<Gap> {
     let left = MAX_QUESTIONS.saturating_sub(people.asked.len());
-    gaps(controller, &people.asked).into_iter().take(left).collect()
+    gaps(diagnosis, &people.asked).into_iter().take(left).collect()
 }
 
 /// One question as a form with one field.
@@ -92,48 +90,4 @@ pub(super) fn supplied(result: &ElicitResult) -> Option<String> {
 /// The same of an answer in JSON. One that is no such answer counts as skipped.
 pub(super) fn supplied_in(value: &Value) -> Option<String> {
     supplied(&serde_json::from_value(value.clone()).ok()?)
-}
-
-/// What people supplied, as findings beside those of a contract.
-pub(super) struct Supplemented<C> {
-    contract: C,
-    notes: BTreeMap<EntityId, Finding>,
-}
-
-impl<C> Supplemented<C> {
-    pub(super) fn new(contract: C, people: &People, window: Window) -> Self {
-        let finding = |(entity, text): (&EntityId, &String)| {
-            let content = FindingContent {
-                entity: entity.clone(),
-                kind: EvidenceKind::Note,
-                signal: Signal::Other,
-                trend: Trend::Steady,
-                time: EvidenceTime::During(window),
-                quantity: None,
-                change: None,
-                peer: None,
-                source: "person".to_owned(),
-                query: format!("asked about {entity}"),
-                excerpt: text.clone(),
-            };
-            (entity.clone(), Finding::new(content))
-        };
-        Self { contract, notes: people.notes.iter().map(finding).collect() }
-    }
-}
-
-impl<C: ContextContract> ContextContract for Supplemented<C> {
-    fn get_context<'a>(
-        &'a self,
-        request: &'a ContextRequest,
-    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        let Some(note) = self.notes.get(&request.entity).filter(|_| request.page <= 1) else {
-            return self.contract.get_context(request);
-        };
-        Box::pin(async move {
-            let mut context = self.contract.get_context(request).await?;
-            context.findings.insert(0, note.clone());
-            Ok(context)
-        })
-    }
 }

@@ -1,23 +1,10 @@
-//! Results for people.
+//! Words for what an engine finds beside a result.
 
-use eog::Finished;
 use eog::travel::Explanation;
+use eog_core::Diagnosis;
 
-/// Renders results for people. `name` is what the incident is called; a finished investigation may
-/// also be one that was cut short, or is still running.
+/// Tells people what an engine finds beside a result. Results themselves are told by `eog_report`.
 pub trait Reports: Send + Sync {
-    /// The result as plain text.
-    fn text(&self, name: &str, finished: &Finished) -> String;
-
-    /// The result as Markdown.
-    fn markdown(&self, name: &str, finished: &Finished) -> String;
-
-    /// The causal graph for Graphviz.
-    fn dot(&self, name: &str, finished: &Finished) -> String;
-
-    /// The causal graph for Mermaid.
-    fn mermaid(&self, name: &str, finished: &Finished) -> String;
-
     /// Why an entity has its label, as plain text.
-    fn explanation(&self, name: &str, finished: &Finished, explanation: &Explanation) -> String;
+    fn explanation(&self, diagnosis: &Diagnosis, explanation: &Explanation) -> String;
 }

@@ -1,10 +1,7 @@
 //! What happens, in words for agents and people.
 
-use eog::travel::Parting;
-use eog::{
-    BudgetKind, EntityId, Entry, EntryBody, EvidenceTime, LocalContext, Observation, StopReason,
-    to_the_second,
-};
+use eog::{BudgetKind, EntityId, EvidenceTime, LocalContext, StopReason, to_the_second};
+use eog_session::travel::Parted;
 
 /// Characters of telemetry in one line of progress.
 const MAX_WORDS: usize = 200;
@@ -34,31 +31,10 @@ pub(super) fn is_unfinished(reason: StopReason) -> bool {
     )
 }
 
-/// One entry of a ledger in one line.
-pub(super) fn entry(entry: &Entry) -> String {
-    let what = match &entry.body {
-        EntryBody::Opened(opened) => {
-            let (alerts, seeds) = (opened.case.anomalies.len(), opened.case.seeds.len());
-            format!("opened with {alerts} alerts and {seeds} places to start at")
-        }
-        EntryBody::Evaluated(evaluation) => {
-            let belief = &evaluation.outcome.belief;
-            format!("{} is {}: {}", evaluation.entity, belief.label, belief.summary)
-        }
-        EntryBody::Observed(observed) => match &observed.observation {
-            Observation::NewEvidence(entity) => format!("new evidence on {entity}"),
-            Observation::Anomaly(anomaly) => {
-                format!("new alert {} on {}", anomaly.name, anomaly.entity)
-            }
-            _ => "the topology changed".to_owned(),
-        },
-        EntryBody::Halted(_) => "stopped".to_owned(),
-        EntryBody::Resumed => "goes on".to_owned(),
-        EntryBody::Forked(_) => "takes another course from here".to_owned(),
-        _ => "recorded".to_owned(),
-    };
-    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("entry {}: {}", entry.seq, eog_evidence::shorten(&what, MAX_WORDS))
+/// A step of a run: what an entry records, in one line.
+pub(super) fn step(seq: u64, words: &str) -> String {
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("entry {seq}: {}", eog_evidence::shorten(&words, MAX_WORDS))
 }
 
 /// When a finding holds.
@@ -84,18 +60,17 @@ pub(super) fn context(entity: &EntityId, context: &LocalContext) -> String {
 }
 
 /// Where two courses part.
-pub(super) fn parting(parting: &Parting) -> String {
+pub(super) fn parting(parting: &Parted) -> String {
     match parting {
-        Parting::Never => "what happened is the same".to_owned(),
-        Parting::OneGoesOn { shared, first } => {
+        Parted::Never => "what happened is the same".to_owned(),
+        Parted::OneGoesOn { shared, first } => {
             let longer = if *first { "first" } else { "second" };
             format!("the same for {shared} entries; the {longer} goes on")
         }
-        Parting::At { first, second } => format!(
-            "they part at entry {}\n  first:  {}\n  second: {}",
-            first.seq,
-            entry(first),
-            entry(second)
+        Parted::At { seq, first, second } => format!(
+            "they part at entry {seq}\n  first:  {}\n  second: {}",
+            step(*seq, &first.words),
+            step(*seq, &second.words)
         ),
     }
 }

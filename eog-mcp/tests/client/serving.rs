@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eog::travel::Explanation;
-use eog::{ContextContract, ContextRequest, EntityId, Finished, Timestamp, Window};
+use eog::{ContextContract, ContextRequest, Diagnosis, EntityId, Timestamp, Window};
 use eog_evidence::{Bundle, BundleContext};
 use eog_mcp::server::{Evidence, HttpSettings, Reports, Server, Settings};
 use eog_sre::{ReadOptions, Snapshot, tools::Toolbox};
@@ -141,27 +141,11 @@ fn internal(error: impl ToString) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// Reports that nobody reads.
+/// Words that nobody reads.
 struct Silent;
 
 impl Reports for Silent {
-    fn text(&self, name: &str, _: &Finished) -> String {
-        name.to_owned()
-    }
-
-    fn markdown(&self, name: &str, _: &Finished) -> String {
-        name.to_owned()
-    }
-
-    fn dot(&self, name: &str, _: &Finished) -> String {
-        name.to_owned()
-    }
-
-    fn mermaid(&self, name: &str, _: &Finished) -> String {
-        name.to_owned()
-    }
-
-    fn explanation(&self, name: &str, _: &Finished, _: &Explanation) -> String {
-        name.to_owned()
+    fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
+        explanation.entity.to_string()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Failure};
-use eog_mcp::server::{Alone, Judge, Policies, Run, Server};
+use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Server};
 use rmcp::model::{ClientRequest, Request, ServerResult};
 use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
@@ -136,10 +136,10 @@ async fn resources_can_be_read_while_it_runs() {
         }
     };
     assert_eq!(read("ledger").await.lines().count(), 2);
-    assert_eq!(read("report").await, "# three alerts: 2 entries");
+    assert!(read("report").await.contains("- Cost: 1 evaluation, 1 policy call; interrupted"));
     held.allow(100);
     run.await.unwrap().unwrap();
-    assert_eq!(read("report").await, "# three alerts: 4 entries");
+    assert!(read("report").await.contains("- Cost: 3 evaluations, 3 policy calls; converged"));
     assert_eq!(read("ledger").await.lines().count(), 4);
 }
 
@@ -152,7 +152,7 @@ impl Policies for Stuck {
         "stuck".to_owned()
     }
 
-    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
         Ok(Box::new(Alone(self.clone())))
     }
 }

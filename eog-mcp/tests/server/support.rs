@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eog::travel::Explanation;
-use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Finished, Label};
-use eog_mcp::server::{Alone, Judge, Policies, Reports, Run, Server, Settings};
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Diagnosis, Failure, Label};
+use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Reports, Server, Settings};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
@@ -112,7 +112,7 @@ impl Policies for Held {
         "held".to_owned()
     }
 
-    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
         Ok(Box::new(Alone(self.clone())))
     }
 }
@@ -146,28 +146,12 @@ impl AbductivePolicy for Held {
     }
 }
 
-/// Reports that say what they are.
+/// Words that say what they are about.
 pub(crate) struct Plain;
 
 impl Reports for Plain {
-    fn text(&self, name: &str, finished: &Finished) -> String {
-        format!("{name}: {} entries", finished.ledger().entries().len())
-    }
-
-    fn markdown(&self, name: &str, finished: &Finished) -> String {
-        format!("# {}", self.text(name, finished))
-    }
-
-    fn dot(&self, name: &str, _: &Finished) -> String {
-        format!("digraph {{ label={name:?} }}")
-    }
-
-    fn mermaid(&self, _: &str, _: &Finished) -> String {
-        "flowchart LR".to_owned()
-    }
-
-    fn explanation(&self, name: &str, _: &Finished, explanation: &Explanation) -> String {
-        format!("{name}: {}", explanation.entity)
+    fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
+        format!("about {}", explanation.entity)
     }
 }
 

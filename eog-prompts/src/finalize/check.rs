@@ -3,21 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{ClaimEdge, EntityId, EvidenceId, EvidenceTime, Finding, Timestamp};
+use eog_core::{ClaimEdge, Diagnosis, EntityId, EvidenceId, EvidenceTime, Finding, Timestamp};
 use eog_evidence::mask_text;
+use eog_report::clean::{clean, clean_up_to};
+use eog_report::{
+    AlertExplained, Author, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity, Narrative,
+    Propagation, Refused, rules, words,
+};
 
 use super::clock::Clock;
-use super::material::Material;
-use super::narrative::{
-    AlertExplained, Author, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity, Narrative,
-    Propagation, Refused,
-};
-use super::rules;
 use crate::phases::{
     FinalizeAnswer, FinalizeInput, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation,
     ToldTime,
 };
-use crate::words;
 
 /// Longest summary that is taken, in characters; the rest is cut.
 const MAX_SUMMARY: usize = 1_500;
@@ -30,29 +28,29 @@ const MAX_QUOTED: usize = 160;
 
 /// The narrative that an answer gives, checked against the ledger.
 pub(super) fn take(
-    material: &Material,
+    diagnosis: &Diagnosis,
     input: &FinalizeInput,
     answer: &FinalizeAnswer,
     model: &str,
 ) -> Narrative {
-    let mut check = Check::new(material, input);
+    let mut check = Check::new(diagnosis, input);
     let entities = check.entities(&answer.entities);
     let factors = rules::factors(&entities);
-    let best_guess = !material.is_diagnosed() && !factors.is_empty();
+    let best_guess = !diagnosis.is_diagnosed() && !factors.is_empty();
     let alerts = check.alerts(&answer.alerts, &factors, best_guess);
     let propagations = check.propagations(&answer.propagations);
-    let mut left_out = rules::waiting(material);
+    let mut left_out = rules::waiting(diagnosis);
     left_out.extend(input.left_out.iter().cloned());
     let timeline = check.timeline(&answer.timeline, &entities, &mut left_out);
     let summary = match check.text("the summary", &answer.summary, MAX_SUMMARY) {
         Some(summary) if best_guess => format!("Best guess, not a finding: {summary}"),
         Some(summary) => summary,
-        None => rules::summary(material, &entities, &alerts),
+        None => rules::summary(diagnosis, &entities, &alerts),
     };
     Narrative {
         version: NARRATIVE_VERSION,
-        author: Author::Model { name: words::clean(model).into_owned() },
-        confidence: material.conclusion.confidence,
+        author: Author::Model { name: clean(model).into_owned() },
+        confidence: diagnosis.conclusion.confidence,
         best_guess,
         summary,
         timeline,
@@ -75,7 +73,7 @@ struct Answers {
 }
 
 struct Check<'m> {
-    material: &'m Material,
+    diagnosis: &'m Diagnosis,
     input: &'m FinalizeInput,
     clock: Clock,
     refused: Vec<Refused>,
@@ -85,14 +83,14 @@ struct Check<'m> {
 }
 
 impl<'m> Check<'m> {
-    fn new(material: &'m Material, input: &'m FinalizeInput) -> Self {
-        let clock = known_times(material, input);
-        Self { material, input, clock, refused: Vec::new(), more: 0, deviations: Vec::new() }
+    fn new(diagnosis: &'m Diagnosis, input: &'m FinalizeInput) -> Self {
+        let clock = known_times(diagnosis, input);
+        Self { diagnosis, input, clock, refused: Vec::new(), more: 0, deviations: Vec::new() }
     }
 
     fn refuse(&mut self, what: impl AsRef<str>, reason: impl Into<String>) {
         if self.refused.len() < MAX_REFUSED {
-            let what = words::clean_up_to(&mask_text(what.as_ref()), MAX_QUOTED);
+            let what = clean_up_to(&mask_text(what.as_ref()), MAX_QUOTED);
             self.refused.push(Refused { what, reason: reason.into() });
         } else {
             self.more += 1;
@@ -110,7 +108,7 @@ impl<'m> Check<'m> {
 
     /// A text made harmless, unless it is empty or tells a time that nobody measured.
     fn text(&mut self, what: &str, told: &str, limit: usize) -> Option<String> {
-        let text = words::clean_up_to(&mask_text(told), limit);
+        let text = clean_up_to(&mask_text(told), limit);
         if text.is_empty() {
             return None;
         }
@@ -125,7 +123,7 @@ impl<'m> Check<'m> {
     fn findings(&mut self, what: &str, numbers: &[u32]) -> Vec<&'m Finding> {
         let mut findings = Vec::new();
         for &number in numbers.iter().collect::<BTreeSet<_>>() {
-            let found = self.input.id(number).and_then(|id| self.material.findings.get(id));
+            let found = self.input.id(number).and_then(|id| self.diagnosis.findings.get(id));
             match found {
                 Some(finding) => findings.push(finding),
                 None => self.refuse(
@@ -141,7 +139,7 @@ impl<'m> Check<'m> {
     fn entities(&mut self, told: &[ToldEntity]) -> Vec<NarratedEntity> {
         let mut taken: BTreeMap<EntityId, NarratedEntity> = BTreeMap::new();
         for told in told {
-            let Some(name) = self.material.entity(&told.name) else {
+            let Some(name) = self.diagnosis.entity(&told.name) else {
                 self.refuse(
                     format!("entity {}", told.name),
                     "it is no entity of this investigation",
@@ -155,14 +153,14 @@ impl<'m> Check<'m> {
             let entity = self.entity(&name, told);
             taken.insert(name, entity);
         }
-        for name in self.material.involved() {
+        for name in self.diagnosis.involved() {
             if !taken.contains_key(name) {
-                if self.material.cause_of(name).is_some() {
+                if self.diagnosis.cause_of(name).is_some() {
                     let what = format!("nothing about {name}, an origin of the frontier");
                     self.refuse(what, "it is told from the ledger");
                 }
-                let entity = rules::entity(self.material, name);
-                if !entity.contributing_factor && self.material.cause_of(name).is_some() {
+                let entity = rules::entity(self.diagnosis, name);
+                if !entity.contributing_factor && self.diagnosis.cause_of(name).is_some() {
                     self.deviate(name, false, rules::NOTHING_CHANGED);
                 }
                 taken.insert(name.clone(), entity);
@@ -180,7 +178,7 @@ impl<'m> Check<'m> {
 
     /// One entity of the graph.
     fn entity(&mut self, name: &EntityId, told: &ToldEntity) -> NarratedEntity {
-        let by_rules = rules::entity(self.material, name);
+        let by_rules = rules::entity(self.diagnosis, name);
         let about = format!("the reasoning on {name}");
         let reasoning = self.text(&about, &told.reasoning, MAX_TEXT);
         let mut cited: BTreeSet<EvidenceId> = self
@@ -206,7 +204,7 @@ impl<'m> Check<'m> {
             entity.reasoning = reasoning;
         }
         if !cited.is_empty() {
-            let findings = self.material.lookup(&cited);
+            let findings = self.diagnosis.lookup(&cited);
             entity.evidence = findings.into_iter().map(rules::citation).collect();
         }
         entity
@@ -220,7 +218,7 @@ impl<'m> Check<'m> {
         by_rules: &NarratedEntity,
     ) -> Option<Answers> {
         let about = format!("why {name} differs from the frontier");
-        let is_frontier = self.material.cause_of(name).is_some();
+        let is_frontier = self.diagnosis.cause_of(name).is_some();
         match (told.contributing_factor, is_frontier) {
             (false, false) => None,
             (false, true) => match self.text(&about, &told.differs_because, MAX_TEXT) {
@@ -242,7 +240,7 @@ impl<'m> Check<'m> {
                     self.refuse(what, format!("demoted: {open}"));
                     return None;
                 }
-                if !self.material.is_diagnosed() {
+                if !self.diagnosis.is_diagnosed() {
                     return Some(answers);
                 }
                 let Some(reason) = self.text(&about, &told.differs_because, MAX_TEXT) else {
@@ -307,7 +305,7 @@ impl<'m> Check<'m> {
         let findings = self.findings(&about, &told.evidence);
         let holds = |finding: &&Finding| {
             !of_its_own
-                || (rules::is_happening(finding.kind) && self.material.is_own(name, finding))
+                || (rules::is_happening(finding.kind) && self.diagnosis.is_own(name, finding))
         };
         if !findings.iter().any(holds) {
             return None;
@@ -326,7 +324,7 @@ impl<'m> Check<'m> {
         let about = format!("when {name} changed");
         let mut findings = self.findings(&about, &told.evidence);
         findings.retain(|finding| {
-            rules::is_happening(finding.kind) && self.material.is_own(name, finding)
+            rules::is_happening(finding.kind) && self.diagnosis.is_own(name, finding)
         });
         findings.sort_by_key(|finding| (finding.kind, finding.time.start()));
         let said = findings.iter().find(|finding| is_time_of(&told.time, &finding.time));
@@ -344,7 +342,7 @@ impl<'m> Check<'m> {
 
     /// The steps of the ledger in the model's words, and such live claims as it adds.
     fn propagations(&mut self, told: &[ToldPropagation]) -> Vec<Propagation> {
-        let steps = rules::propagations(self.material).into_iter();
+        let steps = rules::propagations(self.diagnosis).into_iter();
         let mut steps: BTreeMap<ClaimEdge, Propagation> = steps
             .map(|step| {
                 (ClaimEdge { cause: step.source.clone(), effect: step.target.clone() }, step)
@@ -352,13 +350,13 @@ impl<'m> Check<'m> {
             .collect();
         for told in told {
             let what = format!("{} affects {}", told.source, told.target);
-            let ends = self.material.entity(&told.source).zip(self.material.entity(&told.target));
+            let ends = self.diagnosis.entity(&told.source).zip(self.diagnosis.entity(&told.target));
             let Some((cause, effect)) = ends else {
                 self.refuse(what, "an end is no entity of this investigation");
                 continue;
             };
             let edge = ClaimEdge { cause, effect };
-            let Some(claim) = self.material.claim(&edge) else {
+            let Some(claim) = self.diagnosis.claim(&edge) else {
                 self.refuse(what, "no claim of the investigation says so");
                 continue;
             };
@@ -380,7 +378,7 @@ impl<'m> Check<'m> {
         factors: &BTreeSet<EntityId>,
         best_guess: bool,
     ) -> Vec<AlertExplained> {
-        let mut alerts = rules::alerts(self.material, factors);
+        let mut alerts = rules::alerts(self.diagnosis, factors);
         let mut by_number: BTreeMap<usize, &ToldAlert> = BTreeMap::new();
         for told in told {
             match usize::try_from(told.alert).ok().and_then(|number| number.checked_sub(1)) {
@@ -426,7 +424,7 @@ impl<'m> Check<'m> {
     ) -> Vec<Moment> {
         let mut moments: BTreeMap<EvidenceId, (u8, Moment)> = BTreeMap::new();
         for told in told {
-            let about = format!("the moment \"{}\"", words::clean_up_to(&told.what, 60));
+            let about = format!("the moment \"{}\"", clean_up_to(&told.what, 60));
             for finding in self.findings(&about, &[told.evidence]) {
                 let mut moment = rules::moment(finding);
                 if let Some(what) = self.text(&about, &told.what, MAX_TEXT) {
@@ -436,11 +434,11 @@ impl<'m> Check<'m> {
             }
         }
         if moments.is_empty() {
-            return rules::timeline(self.material, entities, left_out);
+            return rules::timeline(self.diagnosis, entities, left_out);
         }
         let factors = entities.iter().filter(|entity| entity.contributing_factor);
         for citation in factors.flat_map(|factor| &factor.evidence) {
-            let Some(finding) = self.material.findings.get(&citation.id) else { continue };
+            let Some(finding) = self.diagnosis.findings.get(&citation.id) else { continue };
             if rules::is_happening(finding.kind) {
                 moments
                     .entry(citation.id.clone())
@@ -448,7 +446,7 @@ impl<'m> Check<'m> {
                     .0 = 0;
             }
         }
-        let onsets = rules::onsets(self.material).map(|moment| (1, moment));
+        let onsets = rules::onsets(self.diagnosis).map(|moment| (1, moment));
         rules::arrange(onsets.chain(moments.into_values()).collect(), left_out)
     }
 }
@@ -476,13 +474,13 @@ fn is_time_of(told: &str, time: &EvidenceTime) -> bool {
 }
 
 /// Every time that the model was shown.
-fn known_times(material: &Material, input: &FinalizeInput) -> Clock {
+fn known_times(diagnosis: &Diagnosis, input: &FinalizeInput) -> Clock {
     let mut clock = Clock::default();
-    for at in material.anomalies.iter().flat_map(|a| a.onsets().chain(a.last_seen)) {
+    for at in diagnosis.anomalies.iter().flat_map(|a| a.onsets().chain(a.last_seen)) {
         clock.note(at);
     }
-    clock.note(material.window.start());
-    clock.note(material.window.end());
+    clock.note(diagnosis.window.start());
+    clock.note(diagnosis.window.end());
     for line in &input.evidence {
         clock.note_text(&line.time);
         clock.note_text(&line.text);

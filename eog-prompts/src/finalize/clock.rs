@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use eog_core::Timestamp;
-
-use crate::words;
+use eog_report::words;
 
 /// Times of day and dates, as they stand in texts.
 #[derive(Clone, Debug, Default)]

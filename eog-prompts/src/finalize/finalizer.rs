@@ -1,11 +1,13 @@
 //! The finalizer over a model.
 
+use eog_core::Diagnosis;
+use eog_report::clean::clean_up_to;
+use eog_report::{Author, Narrative, narrate};
+
+use super::check;
 use crate::ask::Prompter;
-use crate::finalize::material::Material;
-use crate::finalize::narrative::{Author, Narrative};
-use crate::finalize::{check, rules};
 use crate::phases::{Finalize, FinalizeInput};
-use crate::{ChatRequest, PromptError, TokenUsage, words};
+use crate::{ChatRequest, PromptError, TokenUsage};
 
 /// Most findings that one prompt shows.
 const MAX_EVIDENCE: usize = 200;
@@ -20,19 +22,20 @@ const MAX_FAILURE: usize = 600;
 /// no claim makes and times that nobody measured are refused. Contributing factors are those of the
 /// frontier, unless the model gives a reason, which is recorded. A contributing factor that cannot
 /// say what changed, when, and how that explains the alerts is demoted. Where no model gives a usable
-/// answer, [`narrate`](crate::narrate) tells the result, and says why.
+/// answer, [`narrate`] tells the result, and says why.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use eog_core::{Case, Config, Controller, Topology, Window};
-/// use eog_prompts::{Author, Finalizer, Material, MockModel, Pack, Prompter};
+/// use eog_prompts::{Finalizer, MockModel, Pack, Prompter};
+/// use eog_report::Author;
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let model = Arc::new(MockModel::new("mock/silent"));
 /// let finalizer = Finalizer::new(Prompter::new(Arc::new(Pack::sre()), vec![model]));
 /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// let case = Case::from_anomalies(Topology::default(), window, vec![]);
-/// let material = Material::of(&Controller::new(Config::default(), case));
-/// let told = finalizer.finalize(&material).await;
+/// let diagnosis = Controller::new(Config::default(), case).diagnosis();
+/// let told = finalizer.finalize(&diagnosis).await;
 /// assert!(matches!(told.narrative.author, Author::RulesAfterFailure { .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
@@ -64,19 +67,19 @@ impl Finalizer {
     ///
     /// # Errors
     /// [`PromptError`] when the templates do not fit, or not even the least evidence does.
-    pub fn prompt(&self, material: &Material) -> Result<ChatRequest, PromptError> {
-        self.fitting(material).map(|(request, _)| request)
+    pub fn prompt(&self, diagnosis: &Diagnosis) -> Result<ChatRequest, PromptError> {
+        self.fitting(diagnosis).map(|(request, _)| request)
     }
 
     /// Tells the result of an investigation.
-    pub async fn finalize(&self, material: &Material) -> Finalized {
-        let input = match self.fitting(material) {
+    pub async fn finalize(&self, diagnosis: &Diagnosis) -> Finalized {
+        let input = match self.fitting(diagnosis) {
             Ok((_, input)) => input,
-            Err(error) => return by_rules(material, &error.to_string(), TokenUsage::default()),
+            Err(error) => return by_rules(diagnosis, &error.to_string(), TokenUsage::default()),
         };
         match self.prompter.ask::<Finalize>(&input).await {
             Ok(asked) => Finalized {
-                narrative: check::take(material, &input, &asked.answer, &asked.model),
+                narrative: check::take(diagnosis, &input, &asked.answer, &asked.model),
                 usage: asked.usage,
                 model: Some(asked.model),
             },
@@ -88,16 +91,16 @@ impl Finalizer {
                     cost_micro_usd: failure.usage.cost_micro_usd,
                     ..TokenUsage::default()
                 };
-                by_rules(material, &failure.message, usage)
+                by_rules(diagnosis, &failure.message, usage)
             }
         }
     }
 
     /// The most that the first model can be shown.
-    fn fitting(&self, material: &Material) -> Result<(ChatRequest, FinalizeInput), PromptError> {
+    fn fitting(&self, diagnosis: &Diagnosis) -> Result<(ChatRequest, FinalizeInput), PromptError> {
         let mut most = MAX_EVIDENCE;
         loop {
-            let input = FinalizeInput::of(material, most);
+            let input = FinalizeInput::of(diagnosis, most);
             match self.prompter.prompt::<Finalize>(&input) {
                 Ok(request) => return Ok((request, input)),
                 Err(PromptError::TooLong { .. }) if most > MIN_EVIDENCE => most /= 2,
@@ -107,9 +110,9 @@ impl Finalizer {
     }
 }
 
-fn by_rules(material: &Material, failure: &str, usage: TokenUsage) -> Finalized {
-    let failure = words::clean_up_to(failure, MAX_FAILURE);
+fn by_rules(diagnosis: &Diagnosis, failure: &str, usage: TokenUsage) -> Finalized {
+    let failure = clean_up_to(failure, MAX_FAILURE);
     let author = Author::RulesAfterFailure { failure };
-    let narrative = Narrative { author, ..rules::narrate(material) };
+    let narrative = Narrative { author, ..narrate(diagnosis) };
     Finalized { narrative, usage, model: None }
 }

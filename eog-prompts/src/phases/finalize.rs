@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Claim, EntityId, EvidenceId, EvidenceKind, Finding, OriginGroup};
+use eog_core::{Claim, Diagnosis, EntityId, EvidenceId, EvidenceKind, Finding, OriginGroup};
+use eog_report::clean::clean;
+use eog_report::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finalize::Material;
 use crate::phase::Phase;
-use crate::words;
 
 /// Most entities, claims and alerts that one prompt shows, each.
 const MAX_LINES: usize = 100;
@@ -147,20 +147,20 @@ impl FinalizeInput {
     /// What is shown of an investigation, with at most so many findings: those behind the frontier
     /// first, then those on the causal paths, then the rest. Other lists hold at most 100 lines, and
     /// as few as 10 where there are fewer findings.
-    pub fn of(material: &Material, max_evidence: usize) -> Self {
+    pub fn of(diagnosis: &Diagnosis, max_evidence: usize) -> Self {
         let mut left_out = Vec::new();
         let lines = MAX_LINES.min(max_evidence.max(MIN_LINES));
-        let names = names(material);
+        let names = names(diagnosis);
         let entities = first(&names, lines, "entity", "entities", &mut left_out);
-        let on_path: BTreeSet<_> = material.causal.iter().map(Claim::edge).collect();
+        let on_path: BTreeSet<_> = diagnosis.causal.iter().map(Claim::edge).collect();
         let (path, beside): (Vec<&Claim>, Vec<&Claim>) =
-            material.claims.iter().partition(|claim| on_path.contains(&claim.edge()));
+            diagnosis.claims.iter().partition(|claim| on_path.contains(&claim.edge()));
         let mut claims: Vec<&Claim> = path.into_iter().chain(beside).collect();
         claims.dedup_by_key(|claim| claim.edge());
         let claims = first(&claims, lines, "claim", "claims", &mut left_out);
-        let alerts: Vec<usize> = (0..material.anomalies.len()).collect();
+        let alerts: Vec<usize> = (0..diagnosis.anomalies.len()).collect();
         let alerts = first(&alerts, lines, "alert", "alerts", &mut left_out);
-        let cited = cited(material, entities, claims);
+        let cited = cited(diagnosis, entities, claims);
         let cited = first(&cited, max_evidence, "finding", "findings", &mut left_out);
         let ids: Vec<EvidenceId> = cited.iter().map(|finding| finding.id().clone()).collect();
         let numbers = |wanted: &[EvidenceId]| -> Vec<usize> {
@@ -168,7 +168,7 @@ impl FinalizeInput {
             let numbered = ids.iter().enumerate().filter(|(_, id)| wanted.contains(id));
             numbered.map(|(position, _)| position + 1).collect()
         };
-        let line = |text: &str| words::clean(text).into_owned();
+        let line = |text: &str| clean(text).into_owned();
         let numbered: BTreeMap<String, usize> = cited
             .iter()
             .zip(1..)
@@ -179,13 +179,13 @@ impl FinalizeInput {
             let text = line(text);
             numbered.get(&text).map_or(text, |number| format!("[{number}]"))
         };
-        let causes: Vec<&OriginGroup> = material.causes().collect();
+        let causes: Vec<&OriginGroup> = diagnosis.causes().collect();
         let causes = first(&causes, lines, "group", "groups of the frontier", &mut left_out);
         let unlinked: Vec<&EntityId> =
-            material.unlinked().flat_map(|group| &group.origins).collect();
+            diagnosis.unlinked().flat_map(|group| &group.origins).collect();
         let what = "origins without an alert";
         let unlinked = first(&unlinked, lines, "origin without an alert", what, &mut left_out);
-        let derived = &material.conclusion.derived_origins;
+        let derived = &diagnosis.conclusion.derived_origins;
         let derived = first(derived, lines, "explained origin", "explained origins", &mut left_out);
         let frontier = causes.iter().map(|group| GroupLine {
             origins: group.origins.clone(),
@@ -194,7 +194,7 @@ impl FinalizeInput {
             doubts: group.doubts.iter().map(|doubt| line(&doubt.to_string())).collect(),
         });
         let alerts = alerts.iter().map(|&position| {
-            let anomaly = &material.anomalies[position];
+            let anomaly = &diagnosis.anomalies[position];
             AlertLine {
                 number: position + 1,
                 name: line(&anomaly.name),
@@ -203,7 +203,7 @@ impl FinalizeInput {
             }
         });
         let entities = entities.iter().map(|name| {
-            let belief = material.beliefs.get(*name);
+            let belief = diagnosis.beliefs.get(*name);
             EntityLine {
                 name: (*name).clone(),
                 label: belief.map(|belief| belief.label.to_string()).unwrap_or_default(),
@@ -226,9 +226,9 @@ impl FinalizeInput {
             text: line(&words::finding(finding)),
         });
         Self {
-            window: words::window(&material.window),
-            confidence: material.conclusion.confidence.to_string(),
-            has_frontier: material.is_diagnosed(),
+            window: words::window(&diagnosis.window),
+            confidence: diagnosis.conclusion.confidence.to_string(),
+            has_frontier: diagnosis.is_diagnosed(),
             frontier: frontier.collect(),
             unlinked: unlinked.iter().map(|name| (*name).clone()).collect(),
             derived: derived.to_vec(),
@@ -249,26 +249,26 @@ impl FinalizeInput {
 
 /// Everyone who had a part, then everyone else who was judged: the best candidates first where
 /// nothing was found.
-fn names(material: &Material) -> Vec<&EntityId> {
-    let ranked = material.conclusion.ranking.iter().take(10).map(|ranked| &ranked.entity);
-    let all = ranked.chain(material.involved()).chain(material.beliefs.keys());
+fn names(diagnosis: &Diagnosis) -> Vec<&EntityId> {
+    let ranked = diagnosis.conclusion.ranking.iter().take(10).map(|ranked| &ranked.entity);
+    let all = ranked.chain(diagnosis.involved()).chain(diagnosis.beliefs.keys());
     let mut seen = BTreeSet::new();
     all.filter(|name| seen.insert(*name)).collect()
 }
 
 /// What some entities and claims cite, each finding once, in their order.
 fn cited<'m>(
-    material: &'m Material,
+    diagnosis: &'m Diagnosis,
     entities: &[&EntityId],
     claims: &[&Claim],
 ) -> Vec<&'m Finding> {
-    let beliefs = entities.iter().filter_map(|name| Some((*name, material.beliefs.get(*name)?)));
+    let beliefs = entities.iter().filter_map(|name| Some((*name, diagnosis.beliefs.get(*name)?)));
     let (factors, others): (Vec<_>, Vec<_>) =
-        beliefs.partition(|(name, _)| material.cause_of(name).is_some());
+        beliefs.partition(|(name, _)| diagnosis.cause_of(name).is_some());
     let mut seen = BTreeSet::new();
     let mut cited: Vec<&Finding> = Vec::new();
     let mut cite = |ids: &[EvidenceId]| {
-        let found = material.lookup(ids);
+        let found = diagnosis.lookup(ids);
         cited.extend(found.into_iter().filter(|finding| seen.insert(finding.id().clone())));
     };
     factors.iter().for_each(|(_, belief)| cite(&belief.evidence));

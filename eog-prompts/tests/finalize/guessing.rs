@@ -1,13 +1,14 @@
 //! A model where the investigation found nothing: it may guess, and the guess is called one.
 
-use eog_prompts::Material;
+use eog_core::Diagnosis;
 use eog_prompts::phases::{FinalizeAnswer, ToldAlert, ToldAnswer, ToldEntity, ToldTime};
 
-use crate::making::{factors, number, reason, shown, told, undiagnosed};
+use crate::incidents::undiagnosed;
+use crate::making::{factors, number, reason, shown, told};
 
 /// A guess at an entity that was changed.
-fn guess(material: &Material, name: &str, changed: &str, at: &str) -> FinalizeAnswer {
-    let change = number(&shown(material), changed);
+fn guess(diagnosis: &Diagnosis, name: &str, changed: &str, at: &str) -> FinalizeAnswer {
+    let change = number(&shown(diagnosis), changed);
     let answer = |text: &str| ToldAnswer { answer: text.to_owned(), evidence: vec![change] };
     FinalizeAnswer {
         summary: "Probably the change.".to_owned(),
@@ -26,9 +27,9 @@ fn guess(material: &Material, name: &str, changed: &str, at: &str) -> FinalizeAn
 
 #[test]
 fn a_guess_is_marked() {
-    let material = undiagnosed();
-    let answer = guess(&material, "db", "pool.size", "2026-01-01T10:04:00Z");
-    let narrative = told(&material, &answer);
+    let diagnosis = undiagnosed();
+    let answer = guess(&diagnosis, "db", "pool.size", "2026-01-01T10:04:00Z");
+    let narrative = told(&diagnosis, &answer);
     assert_eq!(narrative.refused, []);
     assert_eq!((factors(&narrative), narrative.best_guess), (vec!["db"], true));
     assert_eq!(narrative.summary, "Best guess, not a finding: Probably the change.");
@@ -39,10 +40,10 @@ fn a_guess_is_marked() {
 
 #[test]
 fn a_guess_must_answer_the_questions_too() {
-    let material = undiagnosed();
-    let mut answer = guess(&material, "db", "pool.size", "2026-01-01T10:04:00Z");
+    let diagnosis = undiagnosed();
+    let mut answer = guess(&diagnosis, "db", "pool.size", "2026-01-01T10:04:00Z");
     answer.entities[0].when.evidence.clear();
-    let narrative = told(&material, &answer);
+    let narrative = told(&diagnosis, &answer);
     assert_eq!((factors(&narrative), narrative.best_guess), (vec![], false));
     assert!(reason(&narrative, "db is a contributing factor").contains("when is not answered"));
     assert!(!narrative.alerts_explained[0].explained);
@@ -50,12 +51,15 @@ fn a_guess_must_answer_the_questions_too() {
 
 #[test]
 fn a_guess_explains_no_alert_that_it_does_not_reach() {
-    let material = undiagnosed();
-    let answer = guess(&material, "web", "5 % of requests fail", "2026-01-01T10:05:00Z");
+    let diagnosis = undiagnosed();
+    let answer = guess(&diagnosis, "web", "5 % of requests fail", "2026-01-01T10:05:00Z");
     let mut silent = answer.clone();
     silent.alerts[0].explained = false;
-    assert!(told(&material, &answer).alerts_explained[0].explained, "it fired on the guess itself");
-    let narrative = told(&material, &silent);
+    assert!(
+        told(&diagnosis, &answer).alerts_explained[0].explained,
+        "it fired on the guess itself"
+    );
+    let narrative = told(&diagnosis, &silent);
     assert!(!narrative.alerts_explained[0].explained, "the model itself says so");
     assert_eq!(narrative.refused, []);
 }

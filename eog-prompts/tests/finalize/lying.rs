@@ -1,11 +1,12 @@
 //! A model that lies: one statement of an honest answer changed at a time.
 
 use eog::EvidenceKind;
-use eog_prompts::Narrative;
 use eog_prompts::phases::{FinalizeAnswer, ToldEntity, ToldMoment, ToldPropagation};
+use eog_report::{Narrative, Refused};
 use eog_testkit::finding;
 
-use crate::making::{entity, factors, number, reason, sale_told, shown, told, unexplained_origin};
+use crate::incidents::unexplained_origin;
+use crate::making::{entity, factors, number, reason, sale_told, shown, told};
 
 /// What the honest answer becomes.
 fn honest() -> Narrative {
@@ -173,7 +174,7 @@ fn a_text_with_a_time_of_its_own_is_not_taken() {
     assert!(!narrative.propagations.iter().any(|step| step.effect.contains("9:30")));
     assert!(narrative.alerts_explained[0].explanation.starts_with("fired on gateway"));
     for time in ["11:47", "2026-03-21", "12:01", "09:30", "12:08:01", "11:00"] {
-        let told = |r: &&eog_prompts::Refused| r.reason.contains(&format!("it tells {time}"));
+        let told = |r: &&Refused| r.reason.contains(&format!("it tells {time}"));
         assert!(narrative.refused.iter().find(told).is_some(), "{time}: {:#?}", narrative.refused);
     }
     assert_eq!(entity(&narrative, "frontend").when, entity(&honest, "frontend").when);
@@ -262,18 +263,18 @@ fn a_flood_of_lies_is_bounded() {
 #[test]
 fn an_origin_that_nobody_can_answer_for_is_demoted() {
     let note = finding("db").kind(EvidenceKind::Note).at("10:01").excerpt("lies on a path");
-    let material = unexplained_origin(&[note]);
+    let diagnosis = unexplained_origin(&[note]);
     let answer = FinalizeAnswer {
         summary: "It was the database.".to_owned(),
         entities: vec![ToldEntity {
             name: "db".to_owned(),
             contributing_factor: true,
-            evidence: vec![number(&shown(&material), "lies on a path")],
+            evidence: vec![number(&shown(&diagnosis), "lies on a path")],
             ..ToldEntity::default()
         }],
         ..FinalizeAnswer::default()
     };
-    let narrative = told(&material, &answer);
+    let narrative = told(&diagnosis, &answer);
     assert_eq!(factors(&narrative), [""; 0]);
     let [deviation] = &narrative.deviations[..] else { panic!("{:?}", narrative.deviations) };
     assert_eq!((deviation.entity.as_str(), deviation.contributing_factor), ("db", false));
@@ -283,14 +284,14 @@ fn an_origin_that_nobody_can_answer_for_is_demoted() {
 #[test]
 fn times_within_the_evidence_may_be_repeated() {
     let event = finding("db").kind(EvidenceKind::Event).at("10:03").excerpt("last backup at 08:15");
-    let material = unexplained_origin(&[event]);
+    let diagnosis = unexplained_origin(&[event]);
     let answer = |summary: &str| FinalizeAnswer {
         summary: summary.to_owned(),
         entities: vec![ToldEntity { name: "web".to_owned(), ..ToldEntity::default() }],
         ..FinalizeAnswer::default()
     };
-    let narrative = told(&material, &answer("The last backup was at 08:15."));
+    let narrative = told(&diagnosis, &answer("The last backup was at 08:15."));
     assert_eq!(narrative.summary, "The last backup was at 08:15.");
-    let narrative = told(&material, &answer("The last backup was at 08:16."));
+    let narrative = told(&diagnosis, &answer("The last backup was at 08:16."));
     assert!(reason(&narrative, "the summary").contains("08:16"));
 }

@@ -1,80 +1,16 @@
-//! Investigations to tell, and models that tell them.
+//! Models that tell what an investigation found.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eog::{Config, Label};
-use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
+use eog_core::Diagnosis;
 use eog_prompts::phases::{
     FinalizeAnswer, FinalizeInput, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation,
     ToldTime,
 };
-use eog_prompts::{Finalized, Finalizer, Material, MockModel, Narrative, Pack, Prompter, Reply};
-use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
-use eog_testkit::{
-    MemoryContext, alert, case, claim, finding, origin, policy_fn, run, symptom_of, topology,
-};
+use eog_prompts::{Finalized, Finalizer, MockModel, Pack, Prompter, Reply};
+use eog_report::{NarratedEntity, Narrative};
 
-/// The shipped example: a sale on the frontend overloads a database.
-pub(crate) fn flash_sale() -> Material {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-    let bundle = Bundle::read(&folder).unwrap();
-    let case = open_case(&bundle.incident(), None).unwrap();
-    let contract = BundleContext::new(bundle);
-    let finished = run(Config::default(), case, &contract, &EvidencePolicy::default());
-    Material::of(&finished.machine)
-}
-
-/// The partial recording that lies beside the checkout, or nothing with a message.
-pub(crate) fn recording() -> Option<Material> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/itbench");
-    let (folder, architecture): (PathBuf, PathBuf) =
-        (data.join("scenario-2-partial"), data.join("architecture.json"));
-    if !folder.is_dir() || !architecture.is_file() {
-        eprintln!("skipped: no recording at {}", data.display());
-        return None;
-    }
-    let options = ReadOptions { architecture: Some(architecture), ..ReadOptions::default() };
-    let snapshot = Snapshot::open(&folder, &options).unwrap();
-    let graph = snapshot.graph();
-    let case = open_case(&snapshot.incident(&graph), None).unwrap();
-    let contract = SnapshotContext::new(snapshot, graph);
-    let finished = run(Config::default(), case, &contract, &EvidencePolicy::default());
-    Some(Material::of(&finished.machine))
-}
-
-/// A frontend fails, its database was changed, and nobody calls that an origin. An idle cache was
-/// changed, too.
-pub(crate) fn undiagnosed() -> Material {
-    let case = case(topology("web calls db; web calls cache"), [alert("web", "Errors", "10:05")]);
-    let contract = MemoryContext::default()
-        .with(finding("web").at("10:05").excerpt("5 % of requests fail"))
-        .with(finding("db").change("pool.size", "50", "5").at("10:04"))
-        .with(finding("cache").change("ttl", "60", "30").at("10:20"));
-    let policy = policy_fn(|packet| match packet.entity.as_str() {
-        "web" => symptom_of(packet, "db"),
-        _ => {
-            let cited = packet.context.findings.iter();
-            eog::Decision::new(Label::Defer, "changed, but it is not understood").citing(cited)
-        }
-    });
-    let finished = run(Config::default(), case, &contract, &policy);
-    let material = Material::of(&finished.machine);
-    assert!(!material.is_diagnosed());
-    material
-}
-
-/// A database that calls itself an origin without having seen a change.
-pub(crate) fn unexplained_origin(evidence: &[eog_testkit::FindingBuilder]) -> Material {
-    let case = case(topology("web calls db"), [alert("web", "Errors", "10:05")]);
-    let web = finding("web").at("10:05").excerpt("5 % of requests fail");
-    let contract = MemoryContext::default().with(web).with_all(evidence.to_vec());
-    let policy = policy_fn(|packet| match packet.entity.as_str() {
-        "web" => symptom_of(packet, "db"),
-        _ => origin(packet).claiming(claim("db", "web", &packet.context.findings)),
-    });
-    Material::of(&run(Config::default(), case, &contract, &policy).machine)
-}
+use crate::incidents::flash_sale;
 
 /// What a model that has read the flash sale says.
 pub(crate) fn honest(input: &FinalizeInput) -> FinalizeAnswer {
@@ -138,31 +74,31 @@ pub(crate) fn number(input: &FinalizeInput, words: &str) -> u32 {
 }
 
 /// What a model is shown of an investigation.
-pub(crate) fn shown(material: &Material) -> FinalizeInput {
-    FinalizeInput::of(material, 200)
+pub(crate) fn shown(diagnosis: &Diagnosis) -> FinalizeInput {
+    FinalizeInput::of(diagnosis, 200)
 }
 
 /// What the models tell.
-pub(crate) fn ask(material: &Material, models: Vec<MockModel>) -> Finalized {
+pub(crate) fn ask(diagnosis: &Diagnosis, models: Vec<MockModel>) -> Finalized {
     let models = models.into_iter().map(|model| Arc::new(model) as _).collect();
     let finalizer = Finalizer::new(Prompter::new(Arc::new(Pack::sre()), models));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(finalizer.finalize(material))
+    runtime.block_on(finalizer.finalize(diagnosis))
 }
 
 /// What a model's answer becomes.
-pub(crate) fn told(material: &Material, answer: &FinalizeAnswer) -> Narrative {
+pub(crate) fn told(diagnosis: &Diagnosis, answer: &FinalizeAnswer) -> Narrative {
     let model = MockModel::new("mock/teller").then(Reply::json(answer).unwrap());
-    ask(material, vec![model]).narrative
+    ask(diagnosis, vec![model]).narrative
 }
 
 /// The flash sale, told by a model whose honest answer was changed.
 pub(crate) fn sale_told(change: impl Fn(&FinalizeInput, &mut FinalizeAnswer)) -> Narrative {
-    let material = flash_sale();
-    let input = shown(&material);
+    let diagnosis = flash_sale();
+    let input = shown(&diagnosis);
     let mut answer = honest(&input);
     change(&input, &mut answer);
-    told(&material, &answer)
+    told(&diagnosis, &answer)
 }
 
 /// The names of the contributing factors.
@@ -172,7 +108,7 @@ pub(crate) fn factors(narrative: &Narrative) -> Vec<&str> {
 }
 
 /// One entity of a narrative.
-pub(crate) fn entity<'n>(narrative: &'n Narrative, name: &str) -> &'n eog_prompts::NarratedEntity {
+pub(crate) fn entity<'n>(narrative: &'n Narrative, name: &str) -> &'n NarratedEntity {
     narrative.entities.iter().find(|entity| entity.name.as_str() == name).unwrap()
 }
 

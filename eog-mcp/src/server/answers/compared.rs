@@ -1,13 +1,13 @@
 //! How two investigations compare.
 
-use eog::travel::Difference;
-use eog::{Controller, EntityId};
+use eog::{Diagnosis, EntityId};
+use eog_session::travel::{self, Parted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::store::InvestigationId;
 use super::super::words;
 use super::shorten;
+use eog_session::store::InvestigationId;
 
 /// How two investigations compare.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -51,13 +51,11 @@ pub(in crate::server) struct Concluded {
 }
 
 impl Concluded {
-    pub(in crate::server) fn new(id: &InvestigationId, controller: &Controller) -> Self {
-        let conclusion = controller.conclusion();
-        let explaining = conclusion.frontier.iter().filter(|group| !group.covers.is_empty());
+    pub(in crate::server) fn new(id: &InvestigationId, diagnosis: &Diagnosis) -> Self {
         Self {
             investigation: id.to_string(),
-            confidence: conclusion.confidence.to_string(),
-            origins: explaining.flat_map(|group| group.origins.clone()).collect(),
+            confidence: diagnosis.conclusion.confidence.to_string(),
+            origins: diagnosis.causes().flat_map(|group| group.origins.clone()).collect(),
         }
     }
 
@@ -70,7 +68,7 @@ impl Concluded {
 
 impl Compared {
     pub(in crate::server) fn new(
-        difference: &Difference,
+        difference: &travel::Compared,
         first: Concluded,
         second: Concluded,
     ) -> Self {
@@ -80,12 +78,12 @@ impl Compared {
             second: shorten(&setting.second),
         });
         Self {
-            equal: difference.is_none(),
+            equal: difference.equal,
             settings: settings.collect(),
             other_case: difference.other_case,
             parting: words::parting(&difference.parting),
             parting_entry: match &difference.parting {
-                eog::travel::Parting::At { first, .. } => Some(first.seq),
+                Parted::At { seq, .. } => Some(*seq),
                 _ => None,
             },
             first,

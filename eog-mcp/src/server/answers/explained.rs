@@ -1,13 +1,13 @@
 //! Why an entity has its label.
 
-use eog::travel::{Again, Explanation, Part};
-use eog::{EntityId, Finished};
+use eog::travel::{Again, Explanation, Part, Unanswered};
+use eog::{Diagnosis, EntityId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::store::InvestigationId;
-use super::evidence::{Cited, Step, cited, findings};
+use super::evidence::{Cited, Step, cited};
 use super::{MAX_LISTED, shorten, summary};
+use eog_session::store::InvestigationId;
 
 /// Why an entity has its label.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -61,10 +61,9 @@ struct HangsOn {
 impl Explained {
     pub(in crate::server) fn new(
         id: &InvestigationId,
-        finished: &Finished,
+        diagnosis: &Diagnosis,
         explanation: &Explanation,
     ) -> Self {
-        let findings = findings(&finished.machine);
         let belief = explanation.belief.as_ref();
         let evaluations = explanation.steps.iter().map(|step| Evaluated {
             entry: step.entry,
@@ -74,10 +73,7 @@ impl Explained {
             heard: step.heard.iter().map(|one| one.in_words(&explanation.entity)).collect(),
         });
         let hangs_on = explanation.hangs_on.iter().map(|dependence| HangsOn {
-            without: match &dependence.without {
-                Part::Finding(id) => format!("finding {id}"),
-                Part::Message(sender) => format!("the message of {sender}"),
-            },
+            without: part(&dependence.without),
             label: dependence.label.to_string(),
             summary: shorten(&dependence.summary),
         });
@@ -86,7 +82,7 @@ impl Explained {
             entity: explanation.entity.clone(),
             label: belief.map_or("never evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
-            evidence: belief.map(|belief| cited(&findings, belief)).unwrap_or_default(),
+            evidence: cited(diagnosis, belief),
             claims: belief
                 .iter()
                 .flat_map(|b| &b.claims)
@@ -96,11 +92,30 @@ impl Explained {
             evaluations: evaluations.take(MAX_LISTED).collect(),
             hangs_on: hangs_on.take(MAX_LISTED).collect(),
             hangs_on_unknown: match &explanation.again {
-                Again::Same => None,
+                Again::Same => could_not_ask(&explanation.unanswered),
                 Again::NotAsked => Some("its last evaluation has no decision".to_owned()),
                 Again::Other(label) => Some(format!("asked again, the policy says {label}")),
                 Again::Failed(reason) => Some(format!("asked again, the policy fails: {reason}")),
             },
         }
+    }
+}
+
+/// What the policy could not be asked about, if it could not be asked about everything.
+fn could_not_ask(unanswered: &[Unanswered]) -> Option<String> {
+    let first = unanswered.first()?;
+    let (without, reason) = (part(&first.without), shorten(&first.reason));
+    Some(match unanswered.len() - 1 {
+        0 => format!("the policy could not be asked about {without}: {reason}"),
+        more => format!(
+            "the policy could not be asked about {without} and {more} other parts: {reason}"
+        ),
+    })
+}
+
+fn part(part: &Part) -> String {
+    match part {
+        Part::Finding(id) => format!("finding {id}"),
+        Part::Message(sender) => format!("the message of {sender}"),
     }
 }

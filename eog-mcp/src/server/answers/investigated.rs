@@ -1,16 +1,17 @@
 //! The result of an investigation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use eog::{Controller, EntityId, EvidenceId, Finding, Finished, to_the_second};
+use eog_core::{Diagnosis, EntityId, to_the_second};
+use eog_report::Report;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::resources::uri;
-use super::super::store::{self, InvestigationId};
 use super::super::{ask, words};
-use super::evidence::{Cited, Step, cited, findings, propagation};
+use super::evidence::{Cited, Step, cited};
 use super::{listed, summary};
+use eog_session::store::{self, InvestigationId};
 
 /// The result of an investigation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -124,55 +125,48 @@ impl Resources {
 }
 
 impl Investigated {
-    pub(in crate::server) fn new(id: &InvestigationId, name: &str, finished: &Finished) -> Self {
-        let controller = &finished.machine;
-        let conclusion = controller.conclusion();
-        let (spent, window) = (finished.spent(), window(controller));
-        let findings = findings(controller);
+    pub(in crate::server) fn new(id: &InvestigationId, report: &Report) -> Self {
+        let diagnosis = &report.diagnosis;
+        let Diagnosis { anomalies, conclusion, window, spent, .. } = diagnosis;
         let mut omitted = Vec::new();
-        let anomalies = controller.anomalies();
         let alert = |at: &usize| {
             anomalies.get(*at).map(|found| format!("{} on {}", found.name, found.entity))
         };
-        let mut groups: Vec<_> = conclusion.frontier.iter().collect();
-        groups.sort_by_key(|group| group.covers.is_empty());
-        let origins = groups.iter().map(|group| OriginGroup {
-            entities: group.origins.iter().map(|e| origin(controller, &findings, e)).collect(),
+        let origins = diagnosis.causes().chain(diagnosis.unlinked()).map(|group| OriginGroup {
+            entities: group.origins.iter().map(|entity| origin(diagnosis, entity)).collect(),
             confidence: group.confidence.to_string(),
             doubts: group.doubts.iter().map(ToString::to_string).collect(),
             explains: group.covers.iter().filter_map(alert).collect(),
         });
-        let alerts = anomalies.iter().enumerate().map(|(at, found)| Alert {
-            name: found.name.clone(),
-            entity: found.entity.clone(),
-            onset: to_the_second(found.onset),
-            explained: !conclusion.unexplained.contains(&at),
+        let alerts = report.alerts().into_iter().map(|alert| Alert {
+            name: alert.anomaly.name.clone(),
+            entity: alert.anomaly.entity.clone(),
+            onset: to_the_second(alert.anomaly.onset),
+            explained: !alert.explained_by.is_empty(),
         });
         let candidates = conclusion.ranking.iter().map(|ranked| Candidate {
             entity: ranked.entity.clone(),
             label: ranked.label.to_string(),
-            summary: summary(controller.belief(&ranked.entity)),
+            summary: summary(diagnosis.belief(&ranked.entity)),
         });
-        let explaining = groups.iter().filter(|group| !group.covers.is_empty());
-        let propagation = propagation(controller, explaining.flat_map(|group| &group.origins));
         Self {
             investigation: id.to_string(),
-            name: name.to_owned(),
-            stop: words::stop(finished.stop),
-            is_unfinished: words::is_unfinished(finished.stop),
+            name: report.name.clone(),
+            stop: words::stop(report.stop),
+            is_unfinished: words::is_unfinished(report.stop),
             confidence: conclusion.confidence.to_string(),
-            window_start: window.clone().map(|w| w.0).unwrap_or_default(),
-            window_end: window.map(|w| w.1).unwrap_or_default(),
+            window_start: to_the_second(window.start()),
+            window_end: to_the_second(window.end()),
             origins: listed(origins, "groups of origins", &mut omitted),
             propagation: listed(
-                propagation.iter().map(Step::from),
+                diagnosis.causal.iter().map(Step::from),
                 "steps of propagation",
                 &mut omitted,
             ),
             alerts: listed(alerts, "alerts", &mut omitted),
             candidates: listed(candidates, "candidates", &mut omitted),
             without_evidence: listed(
-                ask::gaps(controller, &BTreeSet::new()).into_iter().map(|gap| gap.entity),
+                ask::gaps(diagnosis, &BTreeSet::new()).into_iter().map(|gap| gap.entity),
                 "entities without evidence",
                 &mut omitted,
             ),
@@ -198,25 +192,7 @@ impl Investigated {
     }
 }
 
-fn window(controller: &Controller) -> Option<(String, String)> {
-    controller.ledger().entries().first().and_then(|entry| match &entry.body {
-        eog::EntryBody::Opened(opened) => {
-            let window = opened.case.window;
-            Some((to_the_second(window.start()), to_the_second(window.end())))
-        }
-        _ => None,
-    })
-}
-
-fn origin(
-    controller: &Controller,
-    findings: &BTreeMap<EvidenceId, Finding>,
-    entity: &EntityId,
-) -> Origin {
-    let belief = controller.belief(entity);
-    Origin {
-        entity: entity.clone(),
-        summary: summary(belief),
-        evidence: belief.map(|belief| cited(findings, belief)).unwrap_or_default(),
-    }
+fn origin(diagnosis: &Diagnosis, entity: &EntityId) -> Origin {
+    let belief = diagnosis.belief(entity);
+    Origin { entity: entity.clone(), summary: summary(belief), evidence: cited(diagnosis, belief) }
 }

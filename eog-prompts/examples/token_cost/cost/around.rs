@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use eog_core::{Anomaly, Config, EntityId, Finding, RecordedAnswer};
 use eog_evidence::open_case;
-use eog_prompts::{
-    ChatModel, ChatRequest, Finalizer, Material, MockModel, Opening, Prompter, Reply,
-};
+use eog_prompts::{ChatModel, ChatRequest, Finalizer, MockModel, Opening, Prompter, Reply};
 use eog_testkit::try_run;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -166,7 +164,7 @@ fn report_ours(incident: &Incident) -> Result<Cost, Failed> {
     let ended = finished(incident, Config::default())?;
     let chain = vec![Arc::new(MockModel::new("mock/teller")) as Arc<dyn ChatModel>];
     let prompter = Prompter::new(Arc::new(incident.pack.clone()), chain);
-    let request = Finalizer::new(prompter).prompt(&Material::of(&ended.machine))?;
+    let request = Finalizer::new(prompter).prompt(&ended.diagnosis())?;
     Ok(counted(&[request]))
 }
 

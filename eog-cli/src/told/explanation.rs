@@ -1,0 +1,172 @@
+//! Why an entity has its label, for a person at a terminal.
+
+use eog::travel::{Again, Explanation, Part, Step, Unjudged};
+use eog::{ActivationRefusal, BudgetKind, EntityId, Reason, StopReason};
+
+use eog_core::Diagnosis;
+use eog_report::clean::clean;
+use eog_report::page::{BOLD, DIM, PLAIN, Page, YELLOW};
+use eog_report::{why, words};
+
+/// Renders an explanation.
+pub(crate) fn explanation(
+    diagnosis: &Diagnosis,
+    explanation: &Explanation,
+    width: Option<usize>,
+) -> String {
+    let mut page = Page::new(width);
+    let label = explanation
+        .belief
+        .as_ref()
+        .map_or("never evaluated".to_owned(), |belief| belief.label.to_string());
+    page.line("", BOLD, &format!("{}: {label}", clean(explanation.entity.as_str())));
+    if let Some(belief) = &explanation.belief {
+        page.line("  ", PLAIN, &clean(&belief.summary));
+        for finding in diagnosis.cited(belief) {
+            let when = words::time(&finding.time);
+            page.line("  • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
+            let query = words::query(&finding.source, &finding.query);
+            page.line("    ", DIM, &format!("{}  {}", finding.id(), clean(&query)));
+        }
+        for claim in &belief.claims {
+            let claim = format!("claims that {} explains {}", claim.cause, claim.effect);
+            page.line("  • ", PLAIN, &clean(&claim));
+        }
+    }
+    page.title("HOW IT CAME TO THAT");
+    for step in &explanation.steps {
+        one_step(&mut page, &explanation.entity, step);
+    }
+    page.title("WHAT IT HANGS ON");
+    if explanation.hangs_on.is_empty() {
+        page.line("  ", PLAIN, &nothing_single(explanation));
+    }
+    for dependence in &explanation.hangs_on {
+        page.line("  • without ", PLAIN, &part(diagnosis, &dependence.without));
+        let then = format!("{}: {}", dependence.label, clean(&dependence.summary));
+        page.line("    it would be ", YELLOW, &then);
+    }
+    for unanswered in &explanation.unanswered {
+        page.line("  • not known for ", PLAIN, &part(diagnosis, &unanswered.without));
+        page.line("    ", YELLOW, &clean(&unanswered.reason));
+    }
+    page.into_text()
+}
+
+/// A part of a packet, in words.
+fn part(diagnosis: &Diagnosis, part: &Part) -> String {
+    match part {
+        Part::Finding(id) => diagnosis.findings.get(id).map_or_else(
+            || id.to_string(),
+            |finding| format!("{id}, {}", clean(&words::finding(finding))),
+        ),
+        Part::Message(sender) => format!("the message of {}", clean(sender.as_str())),
+    }
+}
+
+/// Why nothing is named that the label hangs on.
+fn nothing_single(explanation: &Explanation) -> String {
+    match &explanation.again {
+        Again::Same if !explanation.unanswered.is_empty() => {
+            "Nothing is known that the label depends on. The policy could not be asked about:"
+        }
+        Again::Same => "No single finding or message: without any one of them, the label stays.",
+        Again::NotAsked => {
+            "Not known: the last evaluation has no decision that could be asked for again."
+        }
+        Again::Other(label) => {
+            return format!(
+                "Not known: asked again with everything, the policy says {label} and not what is \
+                 recorded. It wavers, or is not the one that made the ledger: see --policy."
+            );
+        }
+        Again::Failed(reason) => {
+            let reason = clean(reason);
+            return format!("Not known: asked again with everything, the policy fails: {reason}");
+        }
+    }
+    .to_owned()
+}
+
+fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
+    for heard in &step.heard {
+        let line = format!("entry {}: heard that {}", heard.entry, heard.in_words(entity));
+        page.line("    ", DIM, &clean(&line));
+    }
+    let change = words::change(step.change);
+    let line = format!(
+        "{}, {change} ({}): {}",
+        step.belief.label,
+        why(step.reason, step.activated_by),
+        clean(&step.belief.summary)
+    );
+    page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
+}
+
+/// Says why an entity has no label.
+pub(crate) fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    page.line("", BOLD, &format!("{}: not judged", clean(entity.as_str())));
+    let words = match why {
+        Unjudged::Waiting { reason, stop } => waiting(*reason, *stop),
+        Unjudged::Refused { entry, refusal } => {
+            let why = match refusal {
+                ActivationRefusal::Damped => "it had changed too often",
+                ActivationRefusal::VisitLimit => "it had used its visits",
+                ActivationRefusal::EntityCap => "there were as many entities as there may be",
+            };
+            format!("It was to be judged in entry {entry}, and was not: {why}.")
+        }
+        Unjudged::BeyondCap { entry } => format!(
+            "It was proposed in entry {entry}, after as many others as a decision may propose."
+        ),
+        Unjudged::LeftOut(words) => {
+            format!("Its alerts were left out at the beginning: {}.", words.join("; "))
+        }
+        Unjudged::NeverReached { declared: false, .. } => {
+            "Evidence names it, but the topology has no edge to it, and nobody blamed or proposed it."
+                .to_owned()
+        }
+        Unjudged::NeverReached { judged, .. } if judged.is_empty() => {
+            "Never reached: it is no start, and none of its neighbours was judged.".to_owned()
+        }
+        Unjudged::NeverReached { judged, .. } => {
+            let judged: Vec<String> =
+                judged.iter().map(|(name, label)| format!("{name} ({label})")).collect();
+            format!(
+                "Never reached: it is no start, and nobody blamed or proposed it. Of its neighbours \
+                 these were judged: {}.",
+                judged.join(", ")
+            )
+        }
+        _ => "Why, this program does not know.".to_owned(),
+    };
+    page.line("  ", PLAIN, &clean(&words));
+    page.into_text()
+}
+
+fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
+    let reason = match reason {
+        Reason::Seed => "as a start",
+        Reason::Claim => "for it was blamed",
+        Reason::Wake | Reason::LateMessage => "for a neighbour had news",
+        Reason::Proposal => "for it was proposed",
+        Reason::Observation => "for there was news of it",
+    };
+    let (end, more) = match stop {
+        Some(StopReason::BudgetExhausted { which }) => {
+            let (what, option) = match which {
+                BudgetKind::Hops => ("policy calls", "--budget"),
+                BudgetKind::ModelCalls => ("requests to models", "--max-model-calls"),
+                BudgetKind::Tokens => ("tokens", "--max-tokens"),
+                BudgetKind::Cost => ("money", "--max-usd"),
+            };
+            (format!("the budget of {what} was used up"), format!(" A larger {option} reaches it."))
+        }
+        Some(StopReason::Deadline) => {
+            ("the deadline passed".to_owned(), " `eog resume` goes on.".to_owned())
+        }
+        _ => ("the investigation was stopped".to_owned(), String::new()),
+    };
+    format!("It was waiting to be judged, {reason}, when {end}.{more}")
+}

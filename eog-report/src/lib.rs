@@ -1,0 +1,144 @@
+//! Reports: a [`Diagnosis`](eog_core::Diagnosis) as text, Markdown, JSON and drawings, and told by
+//! rules.
+//!
+//! A [`Report`] is what every form shows: the diagnosis, the [`Narrative`], why the run ended and
+//! what it took. A form is a function of it:
+//!
+//! | function | form |
+//! |---|---|
+//! | [`text`] | for a person at a terminal, with colours, wrapped |
+//! | [`markdown`] | for a ticket or a page |
+//! | [`json`] | the whole result for programs |
+//! | [`agent_output`] | the narrative in the output schema of the paper's appendix A.3 |
+//! | [`dot`], [`mermaid`] | the causal graph |
+//! | [`entries`] | the entries of a ledger, one a line |
+//!
+//! What several forms show is gathered once: [`Report::alerts`], [`Report::notes`], the [`tree()`] of
+//! how it spread, the [`Graph`] of causes and effects. The same thing has the same [`words`]
+//! everywhere. Texts of telemetry and of models are untrusted; [`mod@clean`] makes them harmless.
+//!
+//! # Example
+//!
+//! An investigation in a plain loop, without a runtime, and its report. The shop fails; the stock that
+//! it calls was changed a minute before.
+//!
+//! ```
+//! use eog_core::{
+//!     Anomaly, Case, ChangeDetail, Claim, Config, ContextPacket, Controller, Decision,
+//!     EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Input,
+//!     Inquiry, Label, LocalContext, Output, Signal, Topology, Trend, Usage, Window,
+//! };
+//! use eog_report::Report;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! /// What is known of an entity: one finding.
+//! fn context(entity: &EntityId) -> LocalContext {
+//!     let is_stock = entity.as_str() == "stock";
+//!     let path = "pool.size".to_owned();
+//!     let (old, new) = (Some("50".to_owned()), Some("5".to_owned()));
+//!     let finding = Finding::new(FindingContent {
+//!         entity: entity.clone(),
+//!         kind: if is_stock { EvidenceKind::Change } else { EvidenceKind::Metric },
+//!         signal: if is_stock { Signal::Configuration } else { Signal::Errors },
+//!         trend: Trend::Rising,
+//!         time: EvidenceTime::At("2026-01-01T10:04:00Z".parse().expect("a time")),
+//!         quantity: None,
+//!         change: is_stock.then_some(ChangeDetail { path, old, new }),
+//!         peer: None,
+//!         source: "telemetry".to_owned(),
+//!         query: format!("entity={entity}"),
+//!         excerpt: "5 % of requests fail".to_owned(),
+//!     });
+//!     LocalContext { findings: vec![finding], ..LocalContext::default() }
+//! }
+//!
+//! /// Whoever was changed is the origin; the stock explains everyone else.
+//! fn decide(packet: &ContextPacket, stock: &EntityId) -> Decision {
+//!     let findings = &packet.context.findings;
+//!     if packet.entity == *stock {
+//!         return Decision::new(Label::Origin, "its pool was cut").citing(findings);
+//!     }
+//!     let claim = Claim {
+//!         cause: stock.clone(),
+//!         effect: packet.entity.clone(),
+//!         condition: "its pool is too small".to_owned(),
+//!         observed: "requests wait and fail".to_owned(),
+//!         evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
+//!     };
+//!     Decision::new(Label::Symptom, "it waits for the stock").citing(findings).claiming(claim)
+//! }
+//!
+//! let (shop, stock) = (EntityId::new("shop")?, EntityId::new("stock")?);
+//! let mut topology = Topology::default();
+//! topology.connect(&shop, "calls", &stock, EffectDirection::TargetToSource);
+//! let alert = Anomaly {
+//!     name: "Errors".to_owned(),
+//!     entity: shop,
+//!     signal: Signal::Errors,
+//!     onset: "2026-01-01T10:05:00Z".parse()?,
+//!     renewed: Vec::new(),
+//!     last_seen: None,
+//!     severity: "critical".to_owned(),
+//!     description: String::new(),
+//! };
+//! let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+//! let case = Case::from_anomalies(topology, window, vec![alert]);
+//!
+//! let mut controller = Controller::new(Config::default(), case);
+//! loop {
+//!     let input = match controller.poll() {
+//!         Output::Append(entry) => Input::Appended(entry.seq),
+//!         Output::Ask { ticket, question: Inquiry::Context(request) } => {
+//!             Input::context(ticket, context(&request.entity))
+//!         }
+//!         Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
+//!             Input::decision(ticket, decide(&packet, &stock), Usage::default())
+//!         }
+//!         Output::Idle | Output::Done(_) => break,
+//!     };
+//!     controller.handle(input)?;
+//! }
+//!
+//! let report = Report::new("checkout", controller.diagnosis());
+//! let text = eog_report::text(&report, Some(100));
+//! println!("{text}");
+//! assert!(text.contains("ROOT CAUSE (confirmed)"));
+//! assert!(text.contains("pool.size changed from 50 to 5"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod agent_output;
+pub mod clean;
+mod dot;
+mod entries;
+mod graph;
+mod json;
+mod markdown;
+mod mermaid;
+mod narrative;
+pub mod page;
+mod report;
+pub mod rules;
+mod text;
+mod tree;
+pub mod words;
+
+pub use agent_output::{AgentAlert, AgentEntity, AgentOutput, AgentPropagation, agent_output};
+pub use dot::dot;
+pub use entries::{Told, entries, why};
+pub use graph::{Arrow, Graph, Node, Role};
+pub use json::{json, pretty};
+pub use markdown::markdown;
+pub use mermaid::mermaid;
+pub use narrative::{
+    AlertExplained, Author, Citation, Deviation, Moment, NARRATIVE_VERSION, NarratedEntity,
+    Narrative, Propagation, Refused,
+};
+pub use report::{Alert, Report, RunFigures};
+pub use rules::narrate;
+pub use text::text;
+pub use tree::{Branch, tree};
+
+/// Origins shown of those that reach no alert.
+pub(crate) const MAX_UNLINKED: usize = 10;

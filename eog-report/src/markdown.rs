@@ -1,0 +1,296 @@
+//! `report.md`: the report for a ticket or a page.
+
+mod escape;
+
+use std::fmt::Write as _;
+
+use eog_core::Finding;
+
+use self::escape::{code, text, text_up_to};
+use crate::MAX_UNLINKED;
+use crate::mermaid::mermaid;
+use crate::narrative::{Author, NarratedEntity};
+use crate::report::Report;
+use crate::words;
+
+/// Characters shown of a summary, or of an answer to a question: several pieces of telemetry.
+const MAX_TEXT: usize = 2_000;
+
+/// Renders the report as Markdown.
+pub fn markdown(report: &Report) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "# Root causes: {}\n", text(&report.name));
+    let early = report.early();
+    let _ = writeln!(out, "- Result: **{}**{early}", report.diagnosis.conclusion.confidence);
+    let _ = writeln!(
+        out,
+        "- Window: {} ({})",
+        words::window(&report.diagnosis.window),
+        text(&report.diagnosis.bootstrap.window_reason)
+    );
+    for fork in &report.diagnosis.forks {
+        let _ = writeln!(
+            out,
+            "- Forked {}; the parent ends with {}",
+            text(&words::fork(fork)),
+            fork.parent
+        );
+    }
+    let _ = writeln!(out, "- Cost: {}", report.cost());
+    author(&mut out, report);
+    let summary = text_up_to(&report.narrative.summary, MAX_TEXT);
+    let _ = writeln!(out, "\n## Summary\n\n{summary}");
+    causes(&mut out, report);
+    further_factors(&mut out, report);
+    ranking(&mut out, report);
+    timeline(&mut out, report);
+    chain(&mut out, report);
+    unlinked(&mut out, report);
+    alerts(&mut out, report);
+    beliefs(&mut out, report);
+    not_taken(&mut out, report);
+    notes(&mut out, report);
+    out
+}
+
+fn author(out: &mut String, report: &Report) {
+    let _ = match &report.narrative.author {
+        Author::Rules => Ok(()),
+        Author::Model { name } => {
+            writeln!(out, "- Told by {}, checked against the ledger", text(name))
+        }
+        Author::RulesAfterFailure { failure } => writeln!(
+            out,
+            "- Told by rules, since no model gave an answer that can be used: {}",
+            text_up_to(failure, MAX_TEXT)
+        ),
+    };
+}
+
+fn causes(out: &mut String, report: &Report) {
+    for group in report.diagnosis.causes() {
+        for origin in &group.origins {
+            let _ = writeln!(
+                out,
+                "\n## {}: {} ({})\n",
+                report.heading(group),
+                text(origin.as_str()),
+                group.confidence
+            );
+            let told = report.narrative.entities.iter().find(|entity| entity.name == *origin);
+            if let Some(told) = told {
+                let _ = writeln!(out, "{}\n", text(&told.reasoning));
+                answers(out, told);
+            }
+            let Some(belief) = report.diagnosis.belief(origin) else { continue };
+            evidence(out, &report.diagnosis.cited(belief));
+            for doubt in &group.doubts {
+                let _ = writeln!(out, "\nNot confirmed: {}.", text(&doubt.to_string()));
+            }
+        }
+    }
+}
+
+/// What every contributing factor must answer.
+fn answers(out: &mut String, entity: &NarratedEntity) {
+    if let Some(what) = &entity.what_changed {
+        let _ = writeln!(out, "- What changed: {}", text_up_to(what, MAX_TEXT));
+    }
+    if let Some(when) = &entity.when {
+        let _ = writeln!(out, "- When: {}", words::time(when));
+    }
+    if let Some(how) = &entity.how_it_explains {
+        let _ = writeln!(out, "- How it explains the rest: {}\n", text_up_to(how, MAX_TEXT));
+    }
+}
+
+/// Contributing factors that a model named and the frontier does not have.
+fn further_factors(out: &mut String, report: &Report) {
+    let factors = report.narrative.entities.iter().filter(|entity| entity.contributing_factor);
+    for entity in factors.filter(|entity| report.diagnosis.cause_of(&entity.name).is_none()) {
+        let what = match report.narrative.best_guess {
+            true => "Best guess, not a finding",
+            false => "Named by the model, not an origin of the frontier",
+        };
+        let name = text(entity.name.as_str());
+        let _ = writeln!(out, "\n## {what}: {name}\n\n{}\n", text(&entity.reasoning));
+        answers(out, entity);
+        let cited = entity.evidence.iter().map(|citation| &citation.id);
+        evidence(out, &report.diagnosis.lookup(cited));
+    }
+}
+
+fn timeline(out: &mut String, report: &Report) {
+    let moments = &report.narrative.timeline;
+    if moments.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n## Timeline\n\n| Time | Entity | What | Evidence | Query |\n|---|---|---|---|---|"
+    );
+    for moment in moments {
+        let query = match moment.query.as_str() {
+            "" => String::new(),
+            query => code(query),
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {query} |",
+            words::time(&moment.time),
+            text(moment.entity.as_str()),
+            text(&moment.what),
+            moment.evidence.as_ref().map(ToString::to_string).unwrap_or_default()
+        );
+    }
+}
+
+/// Where the narrative differs from the frontier, from its author's words, or from all there is.
+fn not_taken(out: &mut String, report: &Report) {
+    let narrative = &report.narrative;
+    if !narrative.deviations.is_empty() {
+        let _ = writeln!(out, "\n## Where this differs from the frontier\n");
+    }
+    for deviation in &narrative.deviations {
+        let _ = writeln!(
+            out,
+            "- {} is {} contributing factor here: {}",
+            text(deviation.entity.as_str()),
+            if deviation.contributing_factor { "a" } else { "no" },
+            text(&deviation.reason)
+        );
+    }
+    if !narrative.refused.is_empty() {
+        let _ = writeln!(out, "\n## What the model said and was not taken\n");
+    }
+    for refused in &narrative.refused {
+        let (what, reason) = (text(&refused.what), text(&refused.reason));
+        let _ = writeln!(out, "- {what}: {reason}");
+    }
+    if !narrative.left_out.is_empty() {
+        let _ = writeln!(out, "\n## Left out\n");
+    }
+    for left_out in &narrative.left_out {
+        let _ = writeln!(out, "- {}", text(left_out));
+    }
+}
+
+fn evidence(out: &mut String, findings: &[&Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "| Time | Evidence | Query |\n|---|---|---|");
+    for finding in findings {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            words::time(&finding.time),
+            text(&words::finding(finding)),
+            code(&words::query(&finding.source, &finding.query))
+        );
+    }
+}
+
+fn ranking(out: &mut String, report: &Report) {
+    if report.diagnosis.is_diagnosed() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n## Inconclusive\n\nNo origin was found that explains an alert. Best candidates, not findings:\n"
+    );
+    let _ = writeln!(
+        out,
+        "| Candidate | Label | Score | Judged | Reach | Change | Label part |\n|---|---|---|---|---|---|---|"
+    );
+    for ranked in report.diagnosis.conclusion.ranking.iter().take(10) {
+        let s = ranked.score;
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            text(ranked.entity.as_str()),
+            ranked.label,
+            s.total(),
+            s.judged,
+            s.reach,
+            s.change,
+            s.label
+        );
+    }
+}
+
+fn chain(out: &mut String, report: &Report) {
+    if report.diagnosis.claims.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## How it spread\n\n```mermaid\n{}```\n", mermaid(report));
+    for claim in &report.diagnosis.causal {
+        let _ = writeln!(
+            out,
+            "- {} → {}: because {}; seen as {}",
+            text(claim.cause.as_str()),
+            text(claim.effect.as_str()),
+            text(claim.condition.trim()),
+            text(claim.observed.trim())
+        );
+    }
+}
+
+fn alerts(out: &mut String, report: &Report) {
+    let _ = writeln!(
+        out,
+        "\n## Alerts\n\n| Alert | Entity | Since | Explained by |\n|---|---|---|---|"
+    );
+    for alert in report.alerts() {
+        let by: Vec<String> = alert.explained_by.iter().map(|it| text(it.as_str())).collect();
+        let mut by = if by.is_empty() { "**not explained**".to_owned() } else { by.join(", ") };
+        if alert.began_before {
+            by.push_str(" (its earlier onset is not: it began before the change)");
+        }
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {by} |",
+            text(&alert.anomaly.name),
+            text(alert.anomaly.entity.as_str()),
+            words::instant(alert.anomaly.onset)
+        );
+    }
+}
+
+fn beliefs(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n## Beliefs\n\n| Entity | Label | Why |\n|---|---|---|");
+    for (entity, belief) in &report.diagnosis.beliefs {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            text(entity.as_str()),
+            belief.label,
+            text(&belief.summary)
+        );
+    }
+}
+
+fn unlinked(out: &mut String, report: &Report) {
+    let origins = report.unlinked_origins();
+    if !origins.is_empty() {
+        let _ = writeln!(out, "\n## Origins that reach no alert\n");
+    }
+    for (origin, why) in origins.iter().take(MAX_UNLINKED) {
+        let colon = if why.is_empty() { "" } else { ": " };
+        let _ = writeln!(out, "- {}{colon}{}", text(origin.as_str()), text(why));
+    }
+    if origins.len() > MAX_UNLINKED {
+        let more = origins.len() - MAX_UNLINKED;
+        let _ = writeln!(out, "- and {more} more, among the beliefs below");
+    }
+}
+
+fn notes(out: &mut String, report: &Report) {
+    let notes = report.notes();
+    if !notes.is_empty() {
+        let _ = writeln!(out, "\n## Notes\n");
+    }
+    for note in notes {
+        let _ = writeln!(out, "- {}", text(&note));
+    }
+}

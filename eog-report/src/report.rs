@@ -1,0 +1,233 @@
+//! The view model: what every form of a report shows.
+
+use eog_core::{
+    Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, OriginGroup, StopReason,
+};
+use serde::Serialize;
+
+use crate::clean::clean_to;
+use crate::narrative::Narrative;
+use crate::rules;
+use crate::words::{self, count};
+
+/// Characters shown of why an origin that reaches no alert is called one.
+const MAX_UNLINKED_REASON: usize = 140;
+
+/// The result of an investigation, as every form of a report shows it.
+///
+/// Made of a [`Diagnosis`] alone; what else is known of the run goes into its fields.
+///
+/// ```
+/// use eog_core::{Case, Config, Controller, StopReason, Topology, Window};
+/// use eog_report::Report;
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let case = Case::from_anomalies(Topology::default(), window, vec![]);
+/// let mut report = Report::new("checkout", Controller::new(Config::default(), case).diagnosis());
+/// report.stop = StopReason::Cancelled;
+/// assert!(eog_report::text(&report, None).contains("INCONCLUSIVE, interrupted"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// What the incident is called.
+    pub name: String,
+    /// What was found.
+    pub diagnosis: Diagnosis,
+    /// The result as it is told: by rules, unless somebody else told it.
+    pub narrative: Narrative,
+    /// Why the investigation ended.
+    pub stop: StopReason,
+    /// Whether it stopped because its journal took no more.
+    pub is_unstored: bool,
+    /// What the run did beside the result, unless this is a replay.
+    pub run: Option<RunFigures>,
+}
+
+/// What a run did beside the result. Differs from run to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RunFigures {
+    /// Policy calls made ahead of their turn.
+    pub early_calls: u64,
+    /// Those whose answer was used.
+    pub used_calls: u64,
+    /// Those whose answer was not.
+    pub wasted_calls: u64,
+    /// Fetches of evidence made ahead of their turn and not used.
+    pub wasted_fetches: u64,
+    /// Attempts after failures that may pass.
+    pub retries: u64,
+}
+
+/// An alert, and what explains it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Alert<'r> {
+    /// The alert.
+    pub anomaly: &'r Anomaly,
+    /// The origins that reach it; empty when nothing explains it.
+    pub explained_by: Vec<&'r EntityId>,
+    /// Whether it began before the change that explains it: its earlier onset is not explained.
+    pub began_before: bool,
+}
+
+impl Report {
+    /// The report on a diagnosis, told by rules. An investigation that has something left to do
+    /// counts as interrupted.
+    pub fn new(name: impl Into<String>, diagnosis: Diagnosis) -> Self {
+        Self {
+            name: name.into(),
+            narrative: rules::narrate(&diagnosis),
+            stop: diagnosis.stop.unwrap_or(StopReason::Cancelled),
+            diagnosis,
+            is_unstored: false,
+            run: None,
+        }
+    }
+
+    /// Whether not a single evaluation led to a decision.
+    pub fn nothing_was_decided(&self) -> bool {
+        let spent = &self.diagnosis.spent;
+        spent.evaluations > 0 && spent.failures == spent.evaluations
+    }
+
+    /// What to call a group of the frontier that explains an alert.
+    pub fn heading(&self, group: &OriginGroup) -> &'static str {
+        words::cause(&self.diagnosis.conclusion, group)
+    }
+
+    /// Every alert, in the order of the investigation.
+    pub fn alerts(&self) -> Vec<Alert<'_>> {
+        let Diagnosis { anomalies, conclusion, .. } = &self.diagnosis;
+        let alert = |(position, anomaly)| Alert {
+            anomaly,
+            explained_by: self
+                .diagnosis
+                .explained_by(position)
+                .into_iter()
+                .flat_map(|group| &group.origins)
+                .collect(),
+            began_before: conclusion.earlier_onset.contains(&position),
+        };
+        anomalies.iter().enumerate().map(alert).collect()
+    }
+
+    /// Origins that reach no alert, each with the beginning of why it is called one.
+    pub fn unlinked_origins(&self) -> Vec<(&EntityId, String)> {
+        let origins = self.diagnosis.unlinked().flat_map(|group| &group.origins);
+        let why = |origin| {
+            let belief = self.diagnosis.belief(origin);
+            belief.map(|belief| clean_to(&belief.summary, MAX_UNLINKED_REASON))
+        };
+        origins.map(|origin| (origin, why(origin).unwrap_or_default())).collect()
+    }
+
+    /// Every finding that a belief cites, or one of its claims does.
+    pub fn evidence(&self) -> Vec<&Finding> {
+        let cited: Vec<EvidenceId> =
+            self.diagnosis.beliefs.values().flat_map(eog_core::Belief::cited).collect();
+        self.diagnosis.lookup(&cited)
+    }
+
+    /// Evaluations without a context or decision, each with the reason.
+    pub fn failures(&self) -> Vec<String> {
+        let failures = self.diagnosis.failures.iter();
+        failures.map(|it| format!("entry {}: {}: {}", it.entry, it.entity, it.failure)).collect()
+    }
+
+    /// What was not taken over from decisions, by entity, each kind once.
+    pub fn refusals(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        for (entity, refusal) in &self.diagnosis.refusals {
+            let words = words::refusal(refusal).map(|words| format!("{entity}: {words}"));
+            told.extend(words.filter(|words| !told.contains(words)));
+        }
+        told
+    }
+
+    /// What a reader should know beside the result, most important first.
+    pub fn notes(&self) -> Vec<String> {
+        let Diagnosis { conclusion, bootstrap, .. } = &self.diagnosis;
+        let Conclusion { stale, damped, unread, .. } = conclusion;
+        let mut notes = self.failures();
+        let mut list = |what: &str, entities: &[EntityId]| {
+            if !entities.is_empty() {
+                notes.push(format!("{what}: {}", words::list(entities)));
+            }
+        };
+        list("not evaluated successfully, or not again", stale);
+        list("changed too often, set to Defer", damped);
+        list("have messages they were not evaluated with", unread);
+        notes.extend(self.refusals());
+        notes.extend(bootstrap.ignored.iter().map(|ignored| format!("left out: {ignored}")));
+        notes.extend(bootstrap.warnings.iter().cloned());
+        notes
+    }
+
+    /// What it cost, and why it ended.
+    pub fn cost(&self) -> String {
+        let stop = if self.is_unstored {
+            "stopped: the journal took no more".to_owned()
+        } else {
+            words::stop(&self.stop)
+        };
+        format!("{}; {stop}", words::spent(&self.diagnosis.spent))
+    }
+
+    /// The conclusion in one line.
+    pub fn in_one_line(&self) -> String {
+        let causes = words::list(self.diagnosis.causes().flat_map(|group| &group.origins));
+        let causes = if causes.is_empty() { "no origin".to_owned() } else { causes };
+        let causes = crate::clean::clean(&causes).into_owned();
+        format!("{causes} ({}), {}", self.diagnosis.conclusion.confidence, self.cost())
+    }
+
+    /// What to add to the result of an investigation that neither came to its end nor reached a
+    /// limit of its settings.
+    pub(crate) fn early(&self) -> &'static str {
+        match self.stop {
+            _ if self.is_unstored => ", stopped early",
+            StopReason::Cancelled => ", interrupted",
+            _ => "",
+        }
+    }
+}
+
+impl RunFigures {
+    /// What a run did beside the result, as far as there is something to tell.
+    pub fn in_words(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.early_calls > 0 {
+            let wasted = match self.wasted_calls {
+                0 => String::new(),
+                wasted => format!(" ({wasted} for nothing)"),
+            };
+            let calls = count(self.early_calls, "policy call", "policy calls");
+            parts.push(format!("{calls} ahead of time{wasted}"));
+        }
+        if self.wasted_fetches > 0 {
+            let fetches = count(self.wasted_fetches, "fetch", "fetches");
+            parts.push(format!("{fetches} of evidence for nothing"));
+        }
+        if self.retries > 0 {
+            let attempts = count(self.retries, "further attempt", "further attempts");
+            parts.push(format!("{attempts} after failures"));
+        }
+        (!parts.is_empty()).then(|| format!("in this run {}", parts.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_with_nothing_to_tell_says_nothing() {
+        assert_eq!(RunFigures::default().in_words(), None);
+        let busy = RunFigures { retries: 1, ..RunFigures::default() };
+        assert_eq!(
+            busy.in_words().as_deref(),
+            Some("in this run 1 further attempt after failures")
+        );
+    }
+}

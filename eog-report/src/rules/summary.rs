@@ -1,0 +1,75 @@
+//! The summary of a narrative.
+
+use eog_core::{Diagnosis, EntityId};
+
+use super::{alert, some};
+use crate::clean::clean;
+use crate::narrative::{AlertExplained, NarratedEntity};
+use crate::words;
+
+/// All of it in a few sentences.
+pub fn summary(
+    diagnosis: &Diagnosis,
+    entities: &[NarratedEntity],
+    alerts: &[AlertExplained],
+) -> String {
+    let mut sentences: Vec<String> = Vec::new();
+    let factor = |name: &EntityId| {
+        entities.iter().find(|entity| entity.name == *name && entity.contributing_factor)
+    };
+    let told = |entity: &NarratedEntity| {
+        let what = entity.what_changed.as_deref().unwrap_or_default();
+        let when = entity.when.as_ref().map(words::time).unwrap_or_default();
+        format!("{}: {} ({when})", entity.name, clean(what))
+    };
+    for group in diagnosis.causes() {
+        let told: Vec<String> = group.origins.iter().filter_map(factor).map(told).collect();
+        if !told.is_empty() {
+            let cause = words::cause(&diagnosis.conclusion, group);
+            let told = some(&told, "origin", "origins");
+            sentences.push(format!("{cause} ({}): {told}.", group.confidence));
+        }
+    }
+    let others = entities
+        .iter()
+        .filter(|entity| entity.contributing_factor && diagnosis.cause_of(&entity.name).is_none());
+    let others: Vec<String> = others.map(told).collect();
+    if !others.is_empty() {
+        let what = match diagnosis.is_diagnosed() {
+            true => "Named by the model, not an origin of the frontier",
+            false => "Best guess, not a finding",
+        };
+        sentences.push(format!("{what}: {}.", some(&others, "entity", "entities")));
+    }
+    if sentences.is_empty() && diagnosis.is_diagnosed() {
+        return "No origin of the frontier is held for a contributing factor.".to_owned();
+    }
+    if sentences.is_empty() {
+        sentences.push("No origin was found that explains an alert.".to_owned());
+        let best = diagnosis.conclusion.ranking.first();
+        sentences.extend(best.map(|best| {
+            format!("The best candidate, not a finding: {} ({}).", best.entity, best.label)
+        }));
+        return sentences.join(" ");
+    }
+    let explained = alerts.iter().filter(|alert| alert.explained).count();
+    let total = words::count(alerts.len(), "alert", "alerts");
+    sentences.push(format!("That explains {explained} of {total}."));
+    let of = |wanted: &dyn Fn(usize, &AlertExplained) -> bool| -> Vec<String> {
+        let chosen = alerts.iter().enumerate().filter(|(position, alert)| wanted(*position, alert));
+        chosen.map(|(position, _)| alert(diagnosis, position)).collect()
+    };
+    let unexplained = of(&|_, alert| !alert.explained);
+    if !unexplained.is_empty() {
+        sentences.push(format!("Not explained: {}.", some(&unexplained, "alert", "alerts")));
+    }
+    let early = of(&|position, alert| {
+        alert.explained && diagnosis.conclusion.earlier_onset.contains(&position)
+    });
+    if !early.is_empty() {
+        let early = some(&early, "alert", "alerts");
+        sentences
+            .push(format!("Not explained is the earlier onset, before the change, of {early}."));
+    }
+    sentences.join(" ")
+}

@@ -1,0 +1,219 @@
+//! The report for a person at a terminal.
+
+use eog_core::{Confidence, Finding, OriginGroup};
+
+use crate::MAX_UNLINKED;
+use crate::clean::{clean, clean_to};
+use crate::narrative::Author;
+use crate::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
+use crate::report::Report;
+use crate::tree::tree;
+use crate::words;
+
+/// Findings shown for one cause; the rest is in the written report.
+const MAX_FINDINGS: usize = 6;
+/// Characters shown of each half of a claim; the written report has all of it.
+const MAX_REASON: usize = 110;
+/// Lines shown of a list that can be long.
+const MAX_LINES: usize = 8;
+/// Rows shown of the tree and of the alerts.
+const MAX_ROWS: usize = 40;
+/// Candidates shown when there is no finding.
+const MAX_CANDIDATES: usize = 5;
+
+/// Renders the report with colours; the output stream takes them out where they do not belong.
+/// Wraps at `width` columns, if given.
+pub fn text(report: &Report, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    head(&mut page, report);
+    told(&mut page, report);
+    if report.diagnosis.is_diagnosed() {
+        for group in report.diagnosis.causes() {
+            cause(&mut page, report, group);
+        }
+        spread(&mut page, report);
+    } else {
+        ranking(&mut page, report);
+    }
+    unlinked(&mut page, report);
+    alerts(&mut page, report);
+    notes(&mut page, report);
+    page.title("");
+    page.line("", DIM, &report.cost());
+    if let Some(run) = report.run.and_then(|run| run.in_words()) {
+        page.line("", DIM, &run);
+    }
+    page.into_text()
+}
+
+fn head(page: &mut Page, report: &Report) {
+    page.line("", BOLD, &clean(&report.name));
+    let summary = format!(
+        "{}, {}, window {}",
+        words::count(report.diagnosis.topology.entities().len(), "entity", "entities"),
+        words::count(report.diagnosis.anomalies.len(), "alert", "alerts"),
+        words::window(&report.diagnosis.window)
+    );
+    page.line("", DIM, &summary);
+    for fork in &report.diagnosis.forks {
+        page.line("", DIM, &format!("forked {}", clean(&words::fork(fork))));
+    }
+}
+
+/// What a model makes of it, or why none does.
+fn told(page: &mut Page, report: &Report) {
+    match &report.narrative.author {
+        Author::Rules => {}
+        Author::Model { name } => {
+            page.title(&format!("AS {} TELLS IT", clean(name)));
+            page.line("  ", PLAIN, &clean(&report.narrative.summary));
+        }
+        Author::RulesAfterFailure { failure } => {
+            page.title("TOLD BY RULES");
+            page.line("  ", YELLOW, &format!("no model could: {}", clean(failure)));
+        }
+    }
+}
+
+fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
+    let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
+    page.title(&format!("{} ({})", report.heading(group).to_uppercase(), group.confidence));
+    for origin in &group.origins {
+        page.line("  ", style, &clean(origin.as_str()));
+        let Some(belief) = report.diagnosis.belief(origin) else { continue };
+        page.line("    ", PLAIN, &clean(&belief.summary));
+        let findings = report.diagnosis.cited(belief);
+        for finding in findings.iter().take(MAX_FINDINGS) {
+            evidence(page, finding);
+        }
+        more(page, findings.len(), MAX_FINDINGS, "pieces of evidence");
+    }
+    for doubt in &group.doubts {
+        page.line("    ", YELLOW, &format!("not confirmed: {}", clean(&doubt.to_string())));
+    }
+}
+
+fn evidence(page: &mut Page, finding: &Finding) {
+    let when = words::time(&finding.time);
+    page.line("    • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
+    page.line(
+        "      ",
+        DIM,
+        &format!("{}  {}", finding.id(), clean(&words::query(&finding.source, &finding.query))),
+    );
+}
+
+fn spread(page: &mut Page, report: &Report) {
+    page.title("HOW IT SPREAD");
+    let rows = tree(&report.diagnosis);
+    for row in rows.iter().take(MAX_ROWS) {
+        let alerts = if row.alerts.is_empty() {
+            String::new()
+        } else {
+            format!("  {RED}⚠ {}{RED:#}", clean(&row.alerts.join(", ")))
+        };
+        let again = if row.repeated { "  (see above)" } else { "" };
+        let below = format!("  {}", row.continued());
+        let entity = format!("{}{alerts}{again}", clean(row.entity.as_str()));
+        page.paragraph(&format!("  {}", row.lead()), &below, PLAIN, &entity);
+        if let Some(claim) = row.claim.filter(|_| !row.repeated) {
+            let because = clean_to(&claim.condition, MAX_REASON);
+            let seen = clean_to(&claim.observed, MAX_REASON);
+            page.paragraph(&below, &below, DIM, &format!("because {because}; seen as {seen}"));
+        }
+    }
+    more(page, rows.len(), MAX_ROWS, "entities");
+}
+
+fn ranking(page: &mut Page, report: &Report) {
+    if report.nothing_was_decided() {
+        page.title("NO RESULT: not a single evaluation led to a decision; see the notes");
+        return;
+    }
+    let early = report.early();
+    page.title(&format!("INCONCLUSIVE{early}: no origin was found that explains an alert"));
+    if report.diagnosis.conclusion.ranking.is_empty() {
+        page.line("  ", PLAIN, "Nothing was evaluated.");
+        return;
+    }
+    page.line("  ", PLAIN, "Best candidates, not findings:");
+    let ranking = &report.diagnosis.conclusion.ranking;
+    for (position, ranked) in ranking.iter().take(MAX_CANDIDATES).enumerate() {
+        let score = ranked.score;
+        let line = format!(
+            "{YELLOW}{}{YELLOW:#} ({}, score {}: judged {} + reach {} + change {} + label {})",
+            clean(ranked.entity.as_str()),
+            ranked.label,
+            score.total(),
+            score.judged,
+            score.reach,
+            score.change,
+            score.label
+        );
+        page.line(&format!("  {}. ", position + 1), PLAIN, &line);
+        if let Some(belief) = report.diagnosis.belief(&ranked.entity) {
+            page.line("     ", PLAIN, &clean(&belief.summary));
+        }
+    }
+    more(page, ranking.len(), MAX_CANDIDATES, "candidates");
+}
+
+fn unlinked(page: &mut Page, report: &Report) {
+    let origins = report.unlinked_origins();
+    if origins.is_empty() {
+        return;
+    }
+    page.title("ORIGINS THAT REACH NO ALERT");
+    for (origin, why) in origins.iter().take(MAX_UNLINKED) {
+        let colon = if why.is_empty() { "" } else { ": " };
+        page.line("  ", PLAIN, &format!("{}{colon}{why}", clean(origin.as_str())));
+    }
+    more(page, origins.len(), MAX_UNLINKED, "origins");
+}
+
+fn alerts(page: &mut Page, report: &Report) {
+    page.title("ALERTS");
+    let alerts = report.alerts();
+    if alerts.is_empty() {
+        page.line("  ", PLAIN, "none");
+    }
+    for alert in alerts.iter().take(MAX_ROWS) {
+        let (anomaly, onset) = (alert.anomaly, words::instant(alert.anomaly.onset));
+        let (name, entity) = (clean(&anomaly.name), clean(anomaly.entity.as_str()));
+        let what = format!("{name} on {entity} since {onset}");
+        if alert.explained_by.is_empty() {
+            let lead = format!("  {RED}✗{RED:#} ");
+            page.line(&lead, PLAIN, &format!("{what}  {RED}not explained{RED:#}"));
+        } else {
+            let by = words::list(alert.explained_by.iter().copied());
+            let lead = format!("  {GREEN}✓{GREEN:#} ");
+            page.line(&lead, PLAIN, &format!("{what}  explained by {}", clean(&by)));
+        }
+        if alert.began_before {
+            let words = format!(
+                "its earlier onset at {onset} is not explained: it began before the change"
+            );
+            page.line("    ", YELLOW, &words);
+        }
+    }
+    more(page, alerts.len(), MAX_ROWS, "alerts");
+}
+
+fn notes(page: &mut Page, report: &Report) {
+    let notes = report.notes();
+    if notes.is_empty() {
+        return;
+    }
+    page.title("NOTES");
+    for note in notes.iter().take(MAX_LINES) {
+        page.line("  ", DIM, &clean(note));
+    }
+    more(page, notes.len(), MAX_LINES, "notes");
+}
+
+fn more(page: &mut Page, total: usize, shown: usize, what: &str) {
+    if total > shown {
+        let words = format!("… {} more {what} (--out or --format json shows all)", total - shown);
+        page.line("    ", DIM, &words);
+    }
+}

@@ -1,0 +1,200 @@
+//! The words for what is told in more than one place: times, findings, causes, endings, costs.
+//!
+//! Texts from telemetry come through as they are; [`clean`](crate::clean::clean) makes them
+//! harmless.
+
+mod fork;
+
+use std::fmt::Display;
+
+use eog_core::{
+    BudgetKind, ChangeCause, ClaimEdge, Conclusion, EntityId, EvidenceKind, EvidenceTime, Finding,
+    OriginGroup, Refusal, Spent, StopReason, Timestamp, Window,
+};
+
+pub use self::fork::fork;
+
+/// `1 alert`, `2 alerts`.
+///
+/// ```
+/// use eog_report::words::count;
+/// assert_eq!(count(1_u64, "alert", "alerts"), "1 alert");
+/// assert_eq!(count(0_usize, "entity", "entities"), "0 entities");
+/// ```
+pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
+    let noun = if number == N::from(1) { one } else { many };
+    format!("{number} {noun}")
+}
+
+/// Entities by name, separated by commas.
+pub fn list<'e>(entities: impl IntoIterator<Item = &'e EntityId>) -> String {
+    entities.into_iter().map(EntityId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// An instant to the second, in UTC.
+pub fn instant(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+/// A window; the date is said once when it is the same.
+pub fn window(window: &Window) -> String {
+    let end =
+        if window.start().strftime("%F").to_string() == window.end().strftime("%F").to_string() {
+            window.end().strftime("%H:%M:%SZ").to_string()
+        } else {
+            instant(window.end())
+        };
+    format!("{} to {end}", instant(window.start()))
+}
+
+/// When a finding holds.
+pub fn time(time: &EvidenceTime) -> String {
+    match time {
+        EvidenceTime::At(at) => instant(*at),
+        EvidenceTime::During(during) => window(during),
+    }
+}
+
+/// A finding in one line: for a change from what to what, else its excerpt.
+pub fn finding(finding: &Finding) -> String {
+    match &finding.change {
+        Some(change) if finding.kind == EvidenceKind::Change => {
+            let old = change.old.as_deref().unwrap_or("(absent)");
+            let new = change.new.as_deref().unwrap_or("(removed)");
+            format!("{} changed from {old} to {new}", change.path)
+        }
+        _ => finding.excerpt.clone(),
+    }
+}
+
+/// The query that gives a finding again, with its source in front unless it says so itself.
+pub fn query(source: &str, query: &str) -> String {
+    if query.starts_with(source) { query.to_owned() } else { format!("{source}: {query}") }
+}
+
+/// What a group of the frontier is called: those that the smallest cover can do without are not
+/// told as if they were needed.
+pub fn cause(conclusion: &Conclusion, group: &OriginGroup) -> &'static str {
+    let position = conclusion.frontier.iter().position(|other| other == group);
+    match (position.is_some_and(|p| conclusion.cover.contains(&p)), group.mutual) {
+        (true, false) => "Root cause",
+        (true, true) => "Root causes, each explaining the other",
+        (false, false) => "Also possible",
+        (false, true) => "Also possible, each explaining the other",
+    }
+}
+
+/// A refusal that the author of a policy should know of. Proposals of entities that were visited
+/// or wait already are everyday.
+pub fn refusal(refusal: &Refusal) -> Option<String> {
+    let edge = |edge: &ClaimEdge| format!("{} explains {}", edge.cause, edge.effect);
+    Some(match refusal {
+        Refusal::OriginWithoutLocalEvidence => {
+            "called an origin without citing evidence of its own; taken as Defer".to_owned()
+        }
+        Refusal::TextCut => "a text of more than 2,000 characters was cut".to_owned(),
+        Refusal::UnknownEvidence(id) => format!("evidence {id} is unknown; left out"),
+        Refusal::ClaimWithoutEvidence(claim) => {
+            format!("claim \"{}\" cites no known evidence; left out", edge(claim))
+        }
+        Refusal::ClaimBetweenOthers(claim) => {
+            format!("claim \"{}\" is about two others; left out", edge(claim))
+        }
+        Refusal::ClaimOnItself(claim) => {
+            format!("claim \"{}\" is about itself; left out", edge(claim))
+        }
+        Refusal::ClaimOnUnknownEntity(claim) => {
+            format!("claim \"{}\" names an unknown entity; left out", edge(claim))
+        }
+        Refusal::ClaimBeyondEntityCap(claim) => {
+            format!("claim \"{}\" would admit too many entities; left out", edge(claim))
+        }
+        Refusal::ProposalUnknown(entity) => format!("proposed {entity} is unknown; left out"),
+        _ => return None,
+    })
+}
+
+/// What an evaluation changed.
+pub fn change(change: Option<ChangeCause>) -> &'static str {
+    match change {
+        Some(ChangeCause::First) => "first judgement",
+        Some(ChangeCause::Signature) => "changed its mind",
+        Some(ChangeCause::NewEvidence) => "cites new evidence",
+        Some(ChangeCause::Text) => "changed its words",
+        None => "unchanged",
+    }
+}
+
+/// What a budget limits.
+pub fn budget(which: BudgetKind) -> &'static str {
+    match which {
+        BudgetKind::Hops => "policy calls",
+        BudgetKind::ModelCalls => "model calls",
+        BudgetKind::Tokens => "tokens",
+        BudgetKind::Cost => "money",
+    }
+}
+
+/// Why an investigation ended.
+pub fn stop(stop: &StopReason) -> String {
+    match stop {
+        StopReason::Converged { refused_wakes: 0 } => "converged".to_owned(),
+        StopReason::Converged { refused_wakes } => {
+            format!("converged, {} refused", count(*refused_wakes, "activation", "activations"))
+        }
+        StopReason::BudgetExhausted { which } => format!(
+            "stopped: the budget of {} is used up while entities still wait",
+            budget(*which)
+        ),
+        StopReason::Cancelled => "interrupted while entities still wait".to_owned(),
+        StopReason::Deadline => "stopped: the deadline passed while entities still wait".to_owned(),
+    }
+}
+
+/// What an investigation took.
+pub fn spent(spent: &Spent) -> String {
+    let mut parts = vec![
+        count(spent.evaluations, "evaluation", "evaluations"),
+        count(spent.hops, "policy call", "policy calls"),
+    ];
+    if spent.remembered > 0 {
+        parts.push(format!("{} from memory", spent.remembered));
+    }
+    if spent.failures > 0 {
+        parts.push(count(spent.failures, "failure", "failures"));
+    }
+    let usage = &spent.usage;
+    if usage.model_calls > 0 {
+        parts.push(count(usage.model_calls, "model call", "model calls"));
+    }
+    if usage.tokens_in > 0 || usage.tokens_out > 0 {
+        parts.push(format!("{} tokens in, {} out", usage.tokens_in, usage.tokens_out));
+    }
+    if usage.cost_micro_usd > 0 {
+        parts.push(money(usage.cost_micro_usd));
+    }
+    parts.join(", ")
+}
+
+/// Millionths of a US dollar as dollars, to the hundredth of a cent, rounded up.
+pub fn money(micro_usd: u64) -> String {
+    let parts = micro_usd.div_ceil(100);
+    format!("{}.{:04} USD", parts / 10_000, parts % 10_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_never_rounded_down() {
+        for (micro_usd, words) in [
+            (1, "0.0001 USD"),
+            (250, "0.0003 USD"),
+            (1_234_500, "1.2345 USD"),
+            (u64::MAX, "18446744073709.5517 USD"),
+        ] {
+            assert_eq!(money(micro_usd), words);
+        }
+    }
+}
