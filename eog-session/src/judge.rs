@@ -17,10 +17,9 @@ use eog_report::Narrative;
 
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;
-use crate::run::RunError;
 
 pub use chosen::{Chosen, Unarmed, no_program, one_model, pack, variables};
-pub use error::JudgeError;
+pub use error::{JudgeError, OpeningError};
 pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
 
 /// Who judges the runs of a session: makes one [`Judge`] for each run.
@@ -94,7 +93,7 @@ pub trait Judge: Send + Sync {
         &'a self,
         incident: &'a Incident,
         window: Option<Window>,
-    ) -> Option<BoxFuture<'a, Result<Case, RunError>>> {
+    ) -> Option<BoxFuture<'a, Result<Case, OpeningError>>> {
         let _ = (incident, window);
         None
     }

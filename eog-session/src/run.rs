@@ -18,7 +18,7 @@ use eog_report::Narrative;
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::{self, AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
-use crate::judge::{ForRun, Judge, Policies};
+use crate::judge::{ForRun, Judge, OpeningError, Policies};
 use crate::listener::{Listener, Step};
 use crate::source::{Opened, Supplemented};
 
@@ -283,12 +283,12 @@ impl<'a> Course<'a> {
     /// The case that somebody chooses, unless that is cancelled or takes too long.
     async fn opened(
         &self,
-        opening: impl Future<Output = Result<Case, RunError>>,
+        opening: impl Future<Output = Result<Case, OpeningError>>,
     ) -> Result<Case, RunError> {
         tokio::select! {
             biased;
             () = self.steering.cancelled() => Err(RunError::NotBegun(Unbegun::Cancelled)),
-            opened = opening => opened,
+            opened = opening => Ok(opened?),
             () = self.time_is_up() => Err(RunError::NotBegun(Unbegun::TimeIsUp)),
         }
     }

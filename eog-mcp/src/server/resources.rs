@@ -10,7 +10,6 @@ use rmcp::model::{
 
 use super::Server;
 use super::error::Problem;
-use super::investigations::Standing;
 use eog_session::store::{InvestigationId, Part};
 
 /// Investigations of one page of the list.
@@ -145,10 +144,10 @@ impl Server {
         if part == Part::Ledger {
             return Ok(travel::read_journal(&store.journal(id))?.ledger.to_json_lines());
         }
-        let Standing { began, finished, .. } = self.standing(id)?;
-        let report = Report::new(began.name, finished.diagnosis());
+        let standing = self.standing(id)?;
+        let report = Report::new(standing.began.name, standing.finished.diagnosis());
         Ok(match part {
-            Part::Ledger => finished.to_json_lines(),
+            Part::Ledger => standing.finished.to_json_lines(),
             Part::Report => eog_report::markdown(&report),
             Part::Dot => eog_report::dot(&report),
             Part::Mermaid => eog_report::mermaid(&report),

@@ -19,10 +19,9 @@ use eog_report::Narrative;
 
 use super::settings::{By, Options, PolicyChoice, Settings};
 use super::watch::Watch;
-use super::{Evidence, ForRun, Judge, JudgeError, Policies};
+use super::{Evidence, ForRun, Judge, JudgeError, OpeningError, Policies};
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;
-use crate::run::RunError;
 
 /// Who judges, according to options and settings. Nothing has been called or started.
 #[derive(Clone, Debug)]
@@ -184,7 +183,7 @@ impl OfRun {
         opening: Opening,
         incident: &Incident,
         window: Option<Window>,
-    ) -> Result<Case, RunError> {
+    ) -> Result<Case, OpeningError> {
         let opened = opening.open(incident, window).await;
         self.check()?;
         Ok(opened?.case)
@@ -196,7 +195,7 @@ impl Judge for OfRun {
         &'a self,
         incident: &'a Incident,
         window: Option<Window>,
-    ) -> Option<BoxFuture<'a, Result<Case, RunError>>> {
+    ) -> Option<BoxFuture<'a, Result<Case, OpeningError>>> {
         let chosen = &self.chosen.settings;
         let models = self.models.as_ref().filter(|_| chosen.bootstrap == By::Model)?;
         let opening = Opening::new(Arc::new(models.explore.clone()));

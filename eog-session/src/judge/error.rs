@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use eog::MemoryError;
+use eog_evidence::StartError;
 
 /// Why there is nobody who judges, or what was said cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,4 +26,15 @@ pub enum JudgeError {
     /// What decides the answers of a program cannot be read.
     #[error(transparent)]
     Identity(#[from] MemoryError),
+}
+
+/// Why nobody could choose where to start.
+#[derive(Debug, thiserror::Error)]
+pub enum OpeningError {
+    /// There is nothing to start from.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// What was judged cannot be used.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
 }

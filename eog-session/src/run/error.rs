@@ -4,7 +4,7 @@ use eog::{ForkError, RecordError, RestoreError};
 use eog_evidence::StartError;
 
 use crate::controllers::OtherController;
-use crate::judge::JudgeError;
+use crate::judge::{JudgeError, OpeningError};
 
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +56,15 @@ pub enum Unbegun {
     /// It took too long.
     #[error("time was up")]
     TimeIsUp,
+}
+
+impl From<OpeningError> for RunError {
+    fn from(error: OpeningError) -> Self {
+        match error {
+            OpeningError::Start(error) => Self::Start(error),
+            OpeningError::Judge(error) => Self::Judge(error),
+        }
+    }
 }
 
 impl From<RestoreError> for RunError {
