@@ -155,6 +155,23 @@ async fn a_restored_run_goes_on_in_the_engine_s_place() {
     assert!(explanation.expect("the ledger follows").hangs_on.is_empty());
 }
 
+/// Three entities that are all looked at from the start, each the cause of the one before.
+async fn chain(config: Config) -> (Finished, Vec<ContextPacket>) {
+    let policy = Recorder::new(policy_fn(|packet| match packet.entity.as_str() {
+        "web" => symptom_of(packet, "app"),
+        "app" => symptom_of(packet, "db"),
+        _ => origin(packet),
+    }));
+    let contract = ["web", "app", "db"]
+        .map(finding)
+        .into_iter()
+        .fold(MemoryContext::default(), eog_testkit::MemoryContext::with);
+    let graph = topology("web calls app; app calls db");
+    let case = eog_testkit::seeded(graph, ["db", "app", "web"]);
+    let finished = Engine::new(contract, &policy).investigate(config, case).await;
+    (finished, policy.packets())
+}
+
 /// What was heard up to each evaluation of every entity is what stood in the packet of that
 /// evaluation, whatever else was under way.
 #[tokio::test]
@@ -163,41 +180,48 @@ async fn what_was_heard_is_what_evaluations_were_begun_with_at_any_width() {
     for width in [1, 2, 4, 16] {
         let width = std::num::NonZeroU32::new(width).expect("not 0");
         let config = Config { concurrency: eog::Concurrency::Window(width), ..Config::default() };
-        let (finished, packets) = flash_sale(config).await;
-        let packets: BTreeMap<Digest, ContextPacket> =
-            packets.into_iter().map(|packet| (Digest::of(&packet), packet)).collect();
-        let ledger = finished.ledger();
-        for (entity, _) in finished.machine.beliefs() {
-            let explanation = explain(ledger, entity, None, eog::Limits::default()).await;
-            let mut heard = BTreeMap::new();
-            for step in explanation.expect("the ledger follows").steps {
-                for one in step.heard {
-                    heard.insert(one.sender, (one.label, one.claims));
-                }
-                let evaluation = ledger.entries()[step.entry as usize].evaluation();
-                let evaluation = evaluation.expect("a step is an evaluation");
-                let packet = &packets[&evaluation.packet.expect("it had a context")];
-                let inbox: BTreeMap<_, _> = packet
-                    .inbox
-                    .iter()
-                    .map(|message| {
-                        let claims: Vec<_> =
-                            message.belief.claims.iter().map(eog::Claim::edge).collect();
-                        (message.sender.clone(), (message.belief.label, claims))
-                    })
-                    .collect();
-                assert_eq!(heard, inbox, "width {width}, {entity}, entry {}", step.entry);
-                // Those who had spoken to it by the order of entries.
-                let before = &ledger.entries()[..step.entry as usize];
-                let spoken = before.iter().filter_map(|entry| entry.evaluation()).filter(|other| {
-                    other.outcome.broadcast_to.contains(entity)
-                        && !inbox.contains_key(&other.entity)
-                });
-                overtaken += spoken.count();
-            }
+        for (finished, packets) in [flash_sale(config.clone()).await, chain(config).await] {
+            overtaken += heard_as_begun(&finished, packets).await;
         }
     }
     assert!(overtaken > 0, "no message came while its receiver was being judged");
+}
+
+/// Checks it for one run. Gives the number of messages that, by the order of entries, had come before an
+/// evaluation that was begun without them.
+async fn heard_as_begun(finished: &Finished, packets: Vec<ContextPacket>) -> usize {
+    let packets: BTreeMap<Digest, ContextPacket> =
+        packets.into_iter().map(|packet| (Digest::of(&packet), packet)).collect();
+    let ledger = finished.ledger();
+    let mut overtaken = 0;
+    for (entity, _) in finished.machine.beliefs() {
+        let explanation = explain(ledger, entity, None, eog::Limits::default()).await;
+        let mut heard = BTreeMap::new();
+        for step in explanation.expect("the ledger follows").steps {
+            for one in step.heard {
+                heard.insert(one.sender, (one.label, one.claims));
+            }
+            let evaluation = ledger.entries()[step.entry as usize].evaluation();
+            let evaluation = evaluation.expect("a step is an evaluation");
+            let packet = &packets[&evaluation.packet.expect("it had a context")];
+            let inbox: BTreeMap<_, _> = packet
+                .inbox
+                .iter()
+                .map(|message| {
+                    let claims: Vec<_> =
+                        message.belief.claims.iter().map(eog::Claim::edge).collect();
+                    (message.sender.clone(), (message.belief.label, claims))
+                })
+                .collect();
+            assert_eq!(heard, inbox, "{entity}, entry {}", step.entry);
+            let before = &ledger.entries()[..step.entry as usize];
+            let spoken = before.iter().filter_map(|entry| entry.evaluation()).filter(|other| {
+                other.outcome.broadcast_to.contains(entity) && !inbox.contains_key(&other.entity)
+            });
+            overtaken += spoken.count();
+        }
+    }
+    overtaken
 }
 
 #[tokio::test]
