@@ -30,5 +30,5 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let onward =
         Onward { journal: arguments.journal.as_deref(), path: &arguments.path, architecture };
     let run = async |course: Course<'_>| course.fork(ledger, at, changes).await;
-    work.conduct(source.clone(), records, Some(path), onward, run)
+    work.conduct(&source, records, Some(path), onward, run)
 }

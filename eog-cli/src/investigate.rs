@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     if let Some(journal) = journal {
         work.keep_input(&records, journal, &source)?;
     }
-    work.conduct(source, records, None, onward, async |course| course.begin(begin).await)
+    work.conduct(&source, records, None, onward, async |course| course.begin(begin).await)
 }
 
 /// Reads the incident that an investigation begins with, and chooses where to start by rule.
@@ -76,7 +76,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     work.keep_input(&records, path, &source)?;
     if !ledger.is_empty() {
         let run = async |course: Course<'_>| course.resume(&ledger, Vec::new()).await;
-        return work.conduct(source, records, Some(path), onward, run);
+        return work.conduct(&source, records, Some(path), onward, run);
     }
     let began = runtime()?.block_on(Begin::recall(&records)).map_err(failed)?;
     let (settings, window) = began.ok_or_else(|| failed(RunError::Empty))?;
@@ -88,7 +88,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
         )));
     }
     let begin = source::start(&source, settings, window)?;
-    work.conduct(source, records, Some(path), onward, async |course| course.begin(begin).await)
+    work.conduct(&source, records, Some(path), onward, async |course| course.begin(begin).await)
 }
 
 /// A run that is to be made from the command line.
@@ -150,7 +150,7 @@ impl<'a> Work<'a> {
     /// it goes on with or forks.
     pub(crate) fn conduct(
         self,
-        source: Opened,
+        source: &Opened,
         records: Records,
         ledger: Option<&Path>,
         onward: Onward<'_>,
@@ -179,7 +179,7 @@ impl<'a> Work<'a> {
             }
         });
         let resume = || onward.resume(running, &chosen);
-        let ended = ended.map_err(|error| CliError::run(error, &source, ledger, resume))?;
+        let ended = ended.map_err(|error| CliError::run(error, source, ledger, resume))?;
         drop(progress);
         memory::tell(ended.memory.as_ref(), running.quiet);
         tell(running, &chosen, ended, onward)

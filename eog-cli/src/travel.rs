@@ -78,9 +78,9 @@ fn unevaluated(diagnosis: &Diagnosis, entity: &EntityId) -> String {
         a.contains(&b) || b.contains(&a)
     };
     let mut meant: Vec<&str> =
-        evaluated.clone().filter(alike).map(|e| e.as_str()).take(5).collect();
+        evaluated.clone().filter(alike).map(EntityId::as_str).take(5).collect();
     if meant.is_empty() {
-        meant = evaluated.map(|e| e.as_str()).take(5).collect();
+        meant = evaluated.map(EntityId::as_str).take(5).collect();
     }
     format!("nothing is called {entity}; evaluated were, among others: {}", meant.join(", "))
 }

@@ -340,7 +340,7 @@ impl<'a> Course<'a> {
         let over_budget = judge.over_budget().map(CutShort::OverBudget);
         let (narrative, cut_short) = match told {
             Told::ByRule => (None, over_budget),
-            Told::Narrative(narrative) => (Some(narrative), over_budget),
+            Told::Narrative(narrative) => (Some(*narrative), over_budget),
             Told::Interrupted => (None, Some(CutShort::Interrupted)),
         };
         let spent_after = recorder.take_usage();
@@ -378,14 +378,14 @@ async fn tell(judge: &dyn Judge, finished: &AnyFinished, cancel: &Cancel) -> Tol
     tokio::select! {
         biased;
         () = cancel.cancelled() => Told::Interrupted,
-        narrative = telling => Told::Narrative(narrative),
+        narrative = telling => Told::Narrative(Box::new(narrative)),
     }
 }
 
 /// How the result was told.
 enum Told {
     ByRule,
-    Narrative(Narrative),
+    Narrative(Box<Narrative>),
     Interrupted,
 }
 

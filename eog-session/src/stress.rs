@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eog::stress::{Cancelled, Report, Stress, Watch};
+use eog::stress::{Report, Stress, Watch};
 use eog::{CallRecorder, ContextAndPolicy, DecisionMemory, Usage};
 
 use crate::controllers::{AnySettings, ControllerName};
@@ -70,5 +70,5 @@ pub async fn stress(
     drop(cancel);
     judge.check()?;
     let memory = memory.map(Remembered::of);
-    Ok(Stressed { report: report.map_or_else(|Cancelled| None, Some), memory })
+    Ok(Stressed { report: report.ok(), memory })
 }

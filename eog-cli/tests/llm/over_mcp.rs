@@ -138,7 +138,7 @@ async fn time_that_is_up_before_the_start_is_told() {
     let lab = Lab::at(&server, "");
     let client = connect(&lab, &[]).await;
     let result = client.call_tool(call("investigate", json!({"seconds": 1}))).await.unwrap();
-    let expected = "time was up before inv-000001 could choose where to start";
+    let expected = "the time limit was reached before inv-000001 could choose where to start";
     assert!(text(&result).contains(expected), "{}", text(&result));
     client.cancel().await.unwrap();
 }

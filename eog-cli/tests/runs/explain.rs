@@ -85,8 +85,10 @@ fn messages_are_dated_by_what_an_evaluation_was_begun_with() {
     let chain = json!({ "format": "eog-bundle", "version": 1, "name": "a chain", "topology": {
         "entities": ["app", "db", "web"],
         "edges": [
-            { "source": "web", "relation": "calls", "target": "app" },
-            { "source": "app", "relation": "calls", "target": "db" },
+            { "source": "web", "relation": "calls", "target": "app",
+              "effects": "target_to_source" },
+            { "source": "app", "relation": "calls", "target": "db",
+              "effects": "target_to_source" },
         ],
     }});
     let alert = |entity: &str| {

@@ -24,7 +24,7 @@ pub enum StoreError {
         root: PathBuf,
     },
     /// There is no such investigation.
-    #[error("there is no investigation {id:?}")]
+    #[error("there is no investigation {id:?}; the latest are {}", nearest.join(", "))]
     Unknown {
         /// What was asked for.
         id: String,
