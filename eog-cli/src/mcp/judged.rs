@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use eog::travel::Explanation;
-use eog::{AbductivePolicy, BoxFuture, Case, Finished, Limits, Window};
+use eog::travel::{Difference, Explanation};
+use eog::{AbductivePolicy, BoxFuture, Case, Finished, Ledger, Limits, Window};
 use eog_core::Diagnosis;
 use eog_evidence::{Incident, open_case};
 use eog_mcp::server::{self, Policies, Reports, Run};
@@ -100,5 +100,10 @@ pub(super) struct InWords;
 impl Reports for InWords {
     fn explanation(&self, diagnosis: &Diagnosis, explanation: &Explanation) -> String {
         plain(&told::explanation(diagnosis, explanation, None))
+    }
+
+    fn difference(&self, difference: &Difference, first: &Ledger, second: &Ledger) -> String {
+        let lines = told::difference(difference, first, second);
+        lines.iter().map(|(lead, words)| format!("{lead}{words}")).collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,10 +1,10 @@
 //! Where two runs part, in words.
 
+use eog::Ledger;
 use eog::travel::{Difference, Parting};
-use eog::{Entry, EntryBody, Ledger};
 use eog_core::ForkTaken;
 use eog_report::clean::clean;
-use eog_report::words;
+use eog_report::{brief, words};
 
 /// A line of a comparison: what stands before it, and its words.
 pub(crate) type Line = (&'static str, String);
@@ -22,16 +22,16 @@ pub(crate) fn difference(difference: &Difference, first: &Ledger, second: &Ledge
         Parting::Never if difference.is_none() => {
             lines.push(("", "the ledgers are equal".to_owned()));
         }
-        Parting::Never => lines.push(("", "what happened is the same".to_owned())),
+        Parting::Never => lines.push(("", "the entries are the same".to_owned())),
         Parting::OneGoesOn { shared, first: longer } => {
             let longer = if *longer { "the first" } else { "the second" };
-            lines.push(("", format!("the same for {shared} entries; {longer} goes on")));
+            lines.push(("", format!("identical for {shared} entries; {longer} continues")));
             lines.extend(kinship(first, second, *shared));
         }
         Parting::At { first: a, second: b } => {
-            lines.push(("", format!("they part at entry {}", a.seq)));
-            lines.push(("  first:  ", describe(a)));
-            lines.push(("  second: ", describe(b)));
+            lines.push(("", format!("they diverge at entry {}", a.seq)));
+            lines.push(("  first:  ", brief(a)));
+            lines.push(("  second: ", brief(b)));
             lines.extend(kinship(first, second, a.seq));
         }
     }
@@ -50,23 +50,4 @@ fn kinship(first: &Ledger, second: &Ledger, seq: u64) -> impl Iterator<Item = Li
     let a = forked("the first", first, second, "the second");
     let b = forked("the second", second, first, "the first");
     a.into_iter().chain(b)
-}
-
-fn describe(entry: &Entry) -> String {
-    match &entry.body {
-        EntryBody::Evaluated(evaluation) => {
-            let told = evaluation.outcome.broadcast_to.len();
-            format!(
-                "{} is {}, {told} told: {}",
-                clean(evaluation.entity.as_str()),
-                evaluation.outcome.belief.label,
-                clean(&evaluation.outcome.belief.summary)
-            )
-        }
-        EntryBody::Observed(_) => "an observation".to_owned(),
-        EntryBody::Halted(_) => "a stop from outside".to_owned(),
-        EntryBody::Resumed => "going on after a stop".to_owned(),
-        EntryBody::Forked(_) => "a fork".to_owned(),
-        _ => "something else".to_owned(),
-    }
 }

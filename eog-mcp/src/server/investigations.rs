@@ -174,7 +174,7 @@ async fn follow(
             }
             event = stream.next() => match event {
                 Some(Event::Appended(entry)) if !is_cancelled => {
-                    voice.progress(entry.seq, words::entry(&entry)).await;
+                    voice.progress(entry.seq, words::step(&entry)).await;
                 }
                 Some(_) => {}
                 None => return,

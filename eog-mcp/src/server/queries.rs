@@ -59,7 +59,8 @@ impl Server {
         let (first, a) = find(&arguments.first)?;
         let (second, b) = find(&arguments.second)?;
         let difference = travel::diff(a.ledger(), b.ledger());
-        let compared = Compared::new(&difference, first, second);
+        let words = self.0.reports.difference(&difference, a.ledger(), b.ledger());
+        let compared = Compared::new(&difference, words, first, second);
         result(&compared, compared.in_words())
     }
 

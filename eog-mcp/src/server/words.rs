@@ -1,29 +1,12 @@
-//! What happens, in words for agents and people.
+//! What agents are told beside results.
 
-use eog::travel::Parting;
-use eog::{
-    BudgetKind, EntityId, Entry, EntryBody, EvidenceTime, LocalContext, Observation, StopReason,
-    to_the_second,
-};
+use eog_core::{BudgetKind, EntityId, Entry, LocalContext, StopReason};
+use eog_report::brief;
+use eog_report::clean::clean_to;
+use eog_report::words::{count, time};
 
-/// Characters of telemetry in one line of progress.
+/// Characters shown of a finding or an entry.
 const MAX_WORDS: usize = 200;
-
-/// Why a run ended.
-pub(super) fn stop(reason: StopReason) -> String {
-    match reason {
-        StopReason::Converged { .. } => "nothing is left to look at",
-        StopReason::BudgetExhausted { which } => match which {
-            BudgetKind::Hops => "the budget of policy calls is used up",
-            BudgetKind::ModelCalls => "the budget of model calls is used up",
-            BudgetKind::Tokens => "the budget of tokens is used up",
-            BudgetKind::Cost => "the budget of money is used up",
-        },
-        StopReason::Cancelled => "cancelled",
-        StopReason::Deadline => "time was up",
-    }
-    .to_owned()
-}
 
 /// Whether `resume` goes on where a run ended. A budget of policy calls is part of the ledger, and
 /// would end it again at once.
@@ -35,67 +18,18 @@ pub(super) fn is_unfinished(reason: StopReason) -> bool {
 }
 
 /// One entry of a ledger in one line.
-pub(super) fn entry(entry: &Entry) -> String {
-    let what = match &entry.body {
-        EntryBody::Opened(opened) => {
-            let (alerts, seeds) = (opened.case.anomalies.len(), opened.case.seeds.len());
-            format!("opened with {alerts} alerts and {seeds} places to start at")
-        }
-        EntryBody::Evaluated(evaluation) => {
-            let belief = &evaluation.outcome.belief;
-            format!("{} is {}: {}", evaluation.entity, belief.label, belief.summary)
-        }
-        EntryBody::Observed(observed) => match &observed.observation {
-            Observation::NewEvidence(entity) => format!("new evidence on {entity}"),
-            Observation::Anomaly(anomaly) => {
-                format!("new alert {} on {}", anomaly.name, anomaly.entity)
-            }
-            _ => "the topology changed".to_owned(),
-        },
-        EntryBody::Halted(_) => "stopped".to_owned(),
-        EntryBody::Resumed => "goes on".to_owned(),
-        EntryBody::Forked(_) => "takes another course from here".to_owned(),
-        _ => "recorded".to_owned(),
-    };
-    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("entry {}: {}", entry.seq, eog_evidence::shorten(&what, MAX_WORDS))
-}
-
-/// When a finding holds.
-pub(super) fn time(time: &EvidenceTime) -> String {
-    match time {
-        EvidenceTime::At(at) => to_the_second(*at),
-        EvidenceTime::During(window) => {
-            format!("{}/{}", to_the_second(window.start()), to_the_second(window.end()))
-        }
-    }
+pub(super) fn step(entry: &Entry) -> String {
+    format!("entry {}: {}", entry.seq, clean_to(&brief(entry), MAX_WORDS))
 }
 
 /// The evidence on one entity, one finding a line.
 pub(super) fn context(entity: &EntityId, context: &LocalContext) -> String {
-    let mut lines = vec![format!("{entity}: {} findings", context.findings.len())];
+    let mut lines =
+        vec![format!("{entity}: {}", count(context.findings.len(), "finding", "findings"))];
     for finding in &context.findings {
-        let excerpt = finding.excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
-        let excerpt = eog_evidence::shorten(&excerpt, MAX_WORDS);
+        let excerpt = clean_to(&finding.excerpt, MAX_WORDS);
         lines.push(format!("{}  {}  {excerpt}", finding.id(), time(&finding.time)));
     }
     lines.extend(context.omitted.iter().map(|what| format!("left out: {what}")));
     lines.join("\n")
-}
-
-/// Where two courses part.
-pub(super) fn parting(parting: &Parting) -> String {
-    match parting {
-        Parting::Never => "what happened is the same".to_owned(),
-        Parting::OneGoesOn { shared, first } => {
-            let longer = if *first { "first" } else { "second" };
-            format!("the same for {shared} entries; the {longer} goes on")
-        }
-        Parting::At { first, second } => format!(
-            "they part at entry {}\n  first:  {}\n  second: {}",
-            first.seq,
-            entry(first),
-            entry(second)
-        ),
-    }
 }

@@ -10,8 +10,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eog::travel::Explanation;
-use eog::{ContextContract, ContextRequest, Diagnosis, EntityId, Timestamp, Window};
+use eog::travel::{Difference, Explanation};
+use eog::{ContextContract, ContextRequest, Diagnosis, EntityId, Ledger, Timestamp, Window};
 use eog_evidence::{Bundle, BundleContext};
 use eog_mcp::server::{Evidence, HttpSettings, Reports, Server, Settings};
 use eog_sre::{ReadOptions, Snapshot, tools::Toolbox};
@@ -147,5 +147,9 @@ struct Silent;
 impl Reports for Silent {
     fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
         explanation.entity.to_string()
+    }
+
+    fn difference(&self, _: &Difference, first: &Ledger, second: &Ledger) -> String {
+        format!("{} and {} entries", first.next_seq(), second.next_seq())
     }
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use eog::travel::Explanation;
-use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Diagnosis, Failure, Label};
+use eog::travel::{Difference, Explanation};
+use eog::{
+    AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Diagnosis, Failure, Label, Ledger,
+};
 use eog_mcp::server::{Alone, Judge, Policies, Reports, Run, Server, Settings};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
@@ -152,6 +154,10 @@ pub(crate) struct Plain;
 impl Reports for Plain {
     fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
         format!("about {}", explanation.entity)
+    }
+
+    fn difference(&self, _: &Difference, first: &Ledger, second: &Ledger) -> String {
+        format!("{} and {} entries", first.next_seq(), second.next_seq())
     }
 }
 

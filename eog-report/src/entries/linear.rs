@@ -8,7 +8,7 @@ impl Told for LinearBody {
     fn told(&self) -> String {
         match self {
             Self::Stepped(step) => stepped(step),
-            _ => "an entry of a kind that this program does not know".to_owned(),
+            _ => "an entry of an unknown kind".to_owned(),
         }
     }
 }

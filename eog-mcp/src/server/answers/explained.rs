@@ -83,7 +83,7 @@ impl Explained {
         Self {
             investigation: id.to_string(),
             entity: explanation.entity.clone(),
-            label: belief.map_or("never evaluated".to_owned(), |belief| belief.label.to_string()),
+            label: belief.map_or("not evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
             evidence: cited(diagnosis, belief),
             claims: belief
@@ -96,9 +96,15 @@ impl Explained {
             hangs_on: hangs_on.take(MAX_LISTED).collect(),
             hangs_on_unknown: match &explanation.again {
                 Again::Same => None,
-                Again::NotAsked => Some("its last evaluation has no decision".to_owned()),
-                Again::Other(label) => Some(format!("asked again, the policy says {label}")),
-                Again::Failed(reason) => Some(format!("asked again, the policy fails: {reason}")),
+                Again::NotAsked => {
+                    Some("its last evaluation has no decision that could be repeated".to_owned())
+                }
+                Again::Other(label) => {
+                    Some(format!("asked the same question again, the policy answers {label}"))
+                }
+                Again::Failed(reason) => {
+                    Some(format!("asked the same question again, the policy fails: {reason}"))
+                }
             },
         }
     }
