@@ -73,7 +73,10 @@ where
     let read = Ledger::from_json_lines(&lines).expect("it was just written");
     assert_eq!(&read, ledger);
     let tag = format!("\"body\":{{\"{}\"", <S::Machine as Machine>::Body::OPENING);
-    assert!(lines.starts_with("{\"seq\":0") && lines.lines().next().unwrap().contains(&tag));
+    assert!(
+        lines.starts_with("{\"seq\":0")
+            && lines.lines().next().is_some_and(|first| first.contains(&tag))
+    );
 
     // Replayed step by step, every prefix is what a restore of that prefix is.
     let mut replay = Replay::<S::Machine>::new(ledger).expect("it begins");

@@ -90,9 +90,9 @@ pub(crate) enum Command {
     /// Show the prompts for language models: the templates of each phase and its form of answer.
     #[command(subcommand)]
     Prompt(Prompt),
-    /// Measure how good it is on incidents whose causes are known.
+    /// Score investigations of incidents whose causes are known.
     Eval(Eval),
-    /// Write the snapshot of an incident that its ground truth describes, with noise.
+    /// Write a simulated snapshot of the incident that a ground truth describes.
     Simulate(Simulate),
     /// Check the configuration of policies and language models, without making any calls.
     Doctor(Doctor),

@@ -1,13 +1,14 @@
-//! `eog eval`: how good it is, on incidents whose causes are known.
+//! `eog eval`: scores investigations of incidents whose causes are known.
 
 use std::fmt::Display;
 use std::path::Path;
 
 use eog_eval::controllers::{self, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
-use eog_eval::simulate::{Ablation, SimulatedTruth};
-use eog_eval::{EvalError, itbench, petshop, simulate, suite};
+use eog_eval::simulated::{self, Ablation};
+use eog_eval::{EvalError, itbench, petshop, suite};
 use eog_report::clean::{clean, clean_line, escape_json};
+use eog_simulate::Scenario;
 use serde::Serialize;
 
 use crate::args::{Controllers, Eval, EvalFormat, Evaluated};
@@ -22,21 +23,21 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         && (path.is_dir() || path.file_name().is_none())
     {
         let path = path.display();
-        return Err(CliError::Usage(format!("--csv: {path} is a folder; name a file in it")));
+        return Err(CliError::Usage(format!("--csv: {path} is a folder; give the name of a file")));
     }
     let progress = Progress::start(false);
     let mut told = |done: usize, all: usize, name: &str| {
-        progress.say(&format!("{done} of {all} investigated; {name}"));
+        progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
         Evaluated::Suite { dir, runs } => {
-            let report = suite::evaluate_runs(dir, runs.count, &mut told)?;
+            let report = suite::evaluate(dir, runs.count, &mut told)?;
             drop(progress);
             note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
         }
         Evaluated::Petshop { dir, runs } => {
-            let report = petshop::evaluate_runs(dir, runs.count, &mut told)?;
+            let report = petshop::evaluate(dir, runs.count, &mut told)?;
             drop(progress);
             note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
@@ -45,21 +46,22 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let truths = itbench::Truths::read(truths)?;
             let judge = ModelJudge::choose(judge, &progress)?;
             let judge = judge.as_ref().map(|judge| judge as &dyn ReasoningJudge);
-            let report = itbench::evaluate_outputs_judged(&truths, outputs, *k, judge)?;
+            let report = itbench::evaluate_outputs(&truths, outputs, *k, judge)?;
             drop(progress);
             note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
         }
         Evaluated::Simulated { truths, architecture, seeds, size, ablations } => {
-            let truths = SimulatedTruth::read_all(truths)?;
+            let scenarios = Scenario::read_all(truths)?;
             let all = if *ablations { &Ablation::ALL[..] } else { &[Ablation::Whole][..] };
-            let count = truths.len().saturating_mul(all.len()) as u64 * *seeds;
+            let count = scenarios.len().saturating_mul(all.len()) as u64 * *seeds;
             let mut done = 0_u64;
-            let report = simulate::evaluate(&truths, architecture, *seeds, *size, all, |case| {
-                done += 1;
-                let (scenario, seed) = (&case.scenario, case.seed);
-                progress.say(&format!("{done} of {count}: scenario {scenario}, seed {seed}"));
-            })?;
+            let report =
+                simulated::evaluate(&scenarios, architecture, *seeds, *size, all, |case| {
+                    done += 1;
+                    let (scenario, seed) = (&case.scenario, case.seed);
+                    progress.say(&format!("{done} of {count}: scenario {scenario}, seed {seed}"));
+                })?;
             drop(progress);
             tell(arguments, &report, &report.to_csv())
         }

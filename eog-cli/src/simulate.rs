@@ -1,7 +1,8 @@
 //! `eog simulate`: a complete snapshot of an incident, from its ground truth.
 
-use eog_eval::EvalError;
-use eog_eval::simulate::{SimulatedTruth, simulate};
+use eog_simulate::Scenario;
+use eog_simulate::files::FileError;
+use eog_simulate::snapshot::simulate;
 
 use crate::args::Simulate;
 use crate::error::{CliError, Exit};
@@ -9,10 +10,10 @@ use crate::files;
 
 /// `eog simulate`.
 pub(crate) fn run(arguments: &Simulate) -> Result<Exit, CliError> {
-    let truths = SimulatedTruth::read_all(&arguments.truth)?;
-    let truth = choose(&truths, arguments)?;
+    let scenarios = Scenario::read_all(&arguments.truth)?;
+    let scenario = choose(&scenarios, arguments)?;
     let Simulate { architecture, seed, size, out, .. } = arguments;
-    let written = simulate(truth, architecture, *seed, *size, out)?;
+    let written = simulate(scenario, architecture, *seed, *size, out)?;
     files::print(&format!(
         "{}: {} bytes, {} requests, seed {seed}\n",
         out.display(),
@@ -21,7 +22,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<Exit, CliError> {
     ))?;
     if written.is_least && written.bytes > size + size / 4 {
         eprintln!(
-            "eog: note: {size} bytes were asked for; the least that this scenario needs is {} bytes",
+            "eog: note: {size} bytes were requested, but this scenario needs at least {} bytes",
             written.bytes
         );
     }
@@ -29,25 +30,25 @@ pub(crate) fn run(arguments: &Simulate) -> Result<Exit, CliError> {
 }
 
 /// The truth that is asked for, or the only one.
-fn choose<'a>(
-    truths: &'a [SimulatedTruth],
-    arguments: &Simulate,
-) -> Result<&'a SimulatedTruth, EvalError> {
-    let wrong = |reason: String| EvalError::File { path: arguments.truth.clone(), reason };
-    let mut known: Vec<&str> = truths.iter().map(|truth| truth.scenario.as_str()).collect();
+fn choose<'a>(scenarios: &'a [Scenario], arguments: &Simulate) -> Result<&'a Scenario, FileError> {
+    let wrong = |reason: String| FileError::unusable(&arguments.truth, reason);
+    let mut known: Vec<&str> = scenarios.iter().map(|one| one.name.as_str()).collect();
     known.sort_by_cached_key(|id| in_number_order(id));
     if let Some(pair) = known.windows(2).find(|pair| pair[0] == pair[1])
         && arguments.scenario.as_deref().is_none_or(|wanted| wanted == pair[0])
     {
-        let reason = format!("several truths have the id {:?}: give each one of its own", pair[0]);
+        let reason = format!("several ground truths have the id {:?}; ids must be unique", pair[0]);
         return Err(wrong(reason));
     }
-    match (&arguments.scenario, truths) {
+    match (&arguments.scenario, scenarios) {
         (None, [only]) => Ok(only),
-        (None, _) => Err(wrong(format!("choose one with --scenario: {}", known.join(", ")))),
-        (Some(id), _) => truths.iter().find(|truth| truth.scenario == *id).ok_or_else(|| {
-            let reason = "is none of the scenarios; choose one with --scenario";
-            wrong(format!("{id:?} {reason}: {}", known.join(", ")))
+        (None, _) => Err(wrong(format!(
+            "it has several scenarios; choose one with --scenario: {}",
+            known.join(", ")
+        ))),
+        (Some(id), _) => scenarios.iter().find(|one| one.name == *id).ok_or_else(|| {
+            let known = known.join(", ");
+            wrong(format!("it has no scenario {id:?}; choose one with --scenario: {known}"))
         }),
     }
 }
@@ -60,4 +61,10 @@ fn in_number_order(id: &str) -> (String, usize, String, String) {
     let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
     let number = number.trim_start_matches('0').to_owned();
     (before.to_owned(), number.len(), number, id.to_owned())
+}
+
+impl From<FileError> for CliError {
+    fn from(error: FileError) -> Self {
+        Self::Eval(error.into())
+    }
 }

@@ -84,7 +84,7 @@ fn a_folder_is_no_name_for_a_table() {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(said, format!("eog: --csv: {csv} is a folder; name a file in it\n"));
+        assert_eq!(said, format!("eog: --csv: {csv} is a folder; give the name of a file\n"));
     }
 }
 
@@ -94,7 +94,7 @@ fn one_scenario_is_counted_as_one() {
     std::fs::remove_dir_all(dir.path().join("outputs/7/2")).unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let text = printed(&["eval", "itbench", &at("truths.json"), &at("outputs"), "-k", "1"]);
-    assert!(text.contains("1 scenario, 1 run each; in brackets"), "{text}");
+    assert!(text.contains("1 scenario, 1 run each; 95 % intervals in brackets"), "{text}");
 }
 
 /// A folder of outputs and truths: one scenario with two runs, one without a truth.
@@ -121,7 +121,9 @@ fn runs_that_are_not_there_are_a_wrong_command_line() {
         let output = output.unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap(), output.stdout)
     };
-    for (k, expected) in [("0", "it must be at least 1"), ("3", "scenario 7 has 2 runs")] {
+    for (k, expected) in
+        [("0", "expected a whole number from 1 to 1000"), ("3", "scenario 7 has 2 runs")]
+    {
         let (code, said, printed) = eval(k);
         assert_eq!((code, printed.as_slice()), (Some(2), &b""[..]), "{said}");
         assert!(said.contains(expected), "{said}");
@@ -129,8 +131,8 @@ fn runs_that_are_not_there_are_a_wrong_command_line() {
     let (code, said, printed) = eval("2");
     assert_eq!((code, said.as_str()), (Some(0), ""));
     let text = String::from_utf8(printed).unwrap();
-    assert!(text.contains("scenario 8 is left out: there is no ground truth for it"), "{text}");
-    assert!(text.contains("reasoning") && text.contains("left out: nobody judged it"), "{text}");
+    assert!(text.contains("scenario 8 is skipped: it has no ground truth"), "{text}");
+    assert!(text.contains("reasoning") && text.contains("not scored: there is no judge"), "{text}");
 }
 
 #[test]
@@ -141,7 +143,7 @@ fn what_a_table_has_no_room_for_is_said_beside_it() {
         eog().args(["eval", "itbench"]).args([truths, folder]).args(["--format", "csv"]).output();
     let output = output.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "eog: note: scenario 8 is left out: there is no ground truth for it\n");
+    assert_eq!(said, "eog: note: scenario 8 is skipped: it has no ground truth\n");
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 3);
 }
 
@@ -186,14 +188,14 @@ fn scenarios_are_listed_by_number_and_each_has_an_id_of_its_own() {
     let (code, said) = simulated(folder.path(), &[]);
     assert!(code == Some(4) && said.contains(listed), "{said}");
     let (code, said) = simulated(folder.path(), &["--scenario", "scenario-1"]);
-    let none = format!("\"scenario-1\" is none of the scenarios; {listed}");
+    let none = format!("it has no scenario \"scenario-1\"; {listed}");
     assert!(code == Some(4) && said.contains(&none), "{said}");
 
     let folder = scenarios(&["7", "8", "7"]);
     for options in [&[] as &[&str], &["--scenario", "7"]] {
         let (code, said) = simulated(folder.path(), options);
         assert_eq!(code, Some(4), "{said}");
-        assert!(said.contains("several truths have the id \"7\""), "{said}");
+        assert!(said.contains("several ground truths have the id \"7\""), "{said}");
     }
     assert!(!folder.path().join("out").exists());
     let (code, said) = simulated(folder.path(), &["--scenario", "8"]);
@@ -203,7 +205,7 @@ fn scenarios_are_listed_by_number_and_each_has_an_id_of_its_own() {
 #[test]
 fn a_simulation_that_needs_more_than_was_asked_for_says_so() {
     let folder = scenarios(&["7"]);
-    let note = "eog: note: 1000000 bytes were asked for; the least that this scenario needs is ";
+    let note = "eog: note: 1000000 bytes were requested, but this scenario needs at least ";
     let (code, said) = simulated(folder.path(), &["--size", "1MB"]);
     assert!(code == Some(0) && said.starts_with(note), "{said}");
     std::fs::remove_dir_all(folder.path().join("out")).unwrap();

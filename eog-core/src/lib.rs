@@ -72,6 +72,7 @@ mod linear;
 mod live_claims;
 mod machine;
 mod packet;
+mod plain;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
@@ -117,9 +118,10 @@ pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
 pub use judgements::{Judged, Judgements};
 pub use ledger::{Entry, Ledger, LedgerError};
-pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, Step};
+pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, LinearStep};
 pub use machine::{AnswerOf, Machine, OfMachine};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use plain::{PlainError, drive};
 pub use policy_fn::{policy_fn, try_policy_fn};
 pub use question::{Question, QuestionKind};
 pub use record::{

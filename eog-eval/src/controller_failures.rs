@@ -242,7 +242,7 @@ impl fmt::Display for FailureTable {
         let all = self.investigations;
         writeln!(
             f,
-            "controller failures after MAST: times, and in how many of {all} investigations"
+            "controller failures by MAST category: how often, and in how many of {all} investigations"
         )?;
         for (mode, FailureCount { times, investigations }) in &self.modes {
             writeln!(f, "  {mode:<30}{times:>6}{investigations:>6}")?;

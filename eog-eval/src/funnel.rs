@@ -146,7 +146,7 @@ impl FunnelShares {
 impl fmt::Display for FunnelShares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: usize = self.0.values().map(|counted| counted.count).sum();
-        writeln!(f, "  how far it came with {all} causes")?;
+        writeln!(f, "  how far the investigation got, of {all} causes in all")?;
         for (stage, CountedShare { count, share }) in &self.0 {
             writeln!(f, "    {stage:<17}{count:>6}  {share:.3}")?;
         }

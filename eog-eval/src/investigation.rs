@@ -8,9 +8,9 @@ use eog::{
     EntityId, Order, StopReason,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, Incident, open_case};
-use eog_testkit::{RunError, try_run};
 
 use crate::error::EvalError;
+use crate::plain::try_run;
 use crate::ranking::Ranking;
 
 /// An investigation that has ended.
@@ -94,7 +94,7 @@ impl Investigation {
         contract: &impl ContextContract,
         policy: &impl AbductivePolicy,
         config: Config,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, eog::PlainError> {
         let begun = Instant::now();
         let finished = try_run(config, case.clone(), contract, policy)?;
         let conclusion = finished.conclusion();

@@ -3,7 +3,7 @@
 //! - [`petshop`]: the PetShop data set as incident bundles, and its scores.
 //! - [`suite`]: any folder of incident bundles, each with a truth file of one or more causes.
 //! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
-//! - [`simulate`]: snapshots made from ground truths, investigated and scored.
+//! - [`simulated`]: snapshots made from ground truths, investigated and scored.
 //! - [`controllers`]: controllers compared over a simulated judge that errs at a stated rate.
 //! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
 //! - [`baselines`]: trivial rankings that any method must beat.
@@ -23,8 +23,10 @@ mod investigation;
 pub mod itbench;
 mod near;
 pub mod petshop;
+mod plain;
 mod ranking;
-pub mod simulate;
+mod repeated;
+pub mod simulated;
 pub mod suite;
 mod table;
 
@@ -33,3 +35,4 @@ pub use error::EvalError;
 pub use funnel::{CountedShare, Funnel, FunnelShares, funnel};
 pub use investigation::{Investigation, investigate, investigate_configured, investigate_with};
 pub use ranking::Ranking;
+pub use repeated::{Interval, Repeated, Share};

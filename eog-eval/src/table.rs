@@ -1,4 +1,4 @@
-//! Results as CSV.
+//! Results as text and CSV.
 
 use std::fmt::Display;
 
@@ -24,4 +24,9 @@ pub(crate) fn score(value: f64) -> String {
 pub(crate) fn joined<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     let words: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     words.join(" | ")
+}
+
+/// A number with its noun.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -108,8 +108,8 @@ fn settings_without_sense_are_refused_with_the_reason() {
     for (settings, said) in [
         (Settings { scenarios: 0, ..small(0.1) }, "at least one scenario"),
         (Settings { runs: 0, ..small(0.1) }, "at least one scenario and one run"),
-        (Settings { entities: 1, ..small(0.1) }, "take more entities"),
-        (Settings { origins: 99, ..small(0.1) }, "at most the 16 entities"),
+        (Settings { entities: 1, ..small(0.1) }, "use more entities"),
+        (Settings { origins: 99, ..small(0.1) }, "at most 16, the number of entities"),
         (small(1.5), "wrong"),
     ] {
         let error = compare(&settings).unwrap_err().to_string();

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use eog::Config;
 use eog_eval::itbench::{
     CauseToJudge, GroundTruth, Judged, NamedEntity, Output, Predicted, ReasoningJudge, Truths,
-    Verdict, evaluate_outputs, evaluate_outputs_judged, evaluate_runs, evaluate_snapshot, score,
+    Verdict, evaluate_outputs, evaluate_runs, evaluate_snapshot, score,
 };
 use eog_eval::{FailureMode, Funnel};
 
@@ -123,11 +124,11 @@ fn the_second_form_names_its_causes() {
 fn a_truth_of_no_use_says_why() {
     let cases = [
         ("groups: [", "t.yaml, line 2, column 1:"),
-        ("a: &a [x]\nb: *a", "t.yaml, line 2, column 4: references"),
-        (&"[".repeat(100), "t.yaml, line 1, column 65: deeper than 64 levels"),
+        ("a: &a [x]\nb: *a", "t.yaml, line 2, column 4: aliases"),
+        (&"[".repeat(100), "t.yaml, line 1, column 65: nested more than 64 levels"),
         ("", "t.yaml, line 1, column 1: the file is empty"),
         ("alerts: []", "neither groups nor entities"),
-        ("groups: [{id: a, kind: Pod, name: a}]", "no group is marked root_cause"),
+        ("groups: [{id: a, kind: Pod, name: a}]", "no group has root_cause"),
         ("groups: [{id: a, kind: Pod, root_cause: true}]", "group a has neither filter nor name"),
         (
             "groups: [{id: a, kind: Pod, filter: ['('], root_cause: true}]",
@@ -221,11 +222,11 @@ fn the_four_outputs_are_read_and_scored() {
     let truths = GroundTruth::read_all(&dir.join("ground_truths.json")).unwrap();
     let truth = truths.into_iter().find(|truth| truth.id.as_deref() == Some("2")).unwrap();
     let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
-    let report = evaluate_outputs(&truths, &dir.join("agent_outputs"), None).unwrap();
+    let report = evaluate_outputs(&truths, &dir.join("agent_outputs"), None, None).unwrap();
     assert_eq!((report.runs.len(), report.without_truth.as_slice()), (2, &["1".to_owned()][..]));
     let text = report.to_string();
-    assert!(text.contains("scenario 1 is left out: there is no ground truth for it"), "{report}");
-    assert!(text.contains("left out: nobody judged it"), "{report}");
+    assert!(text.contains("scenario 1 is skipped: it has no ground truth"), "{report}");
+    assert!(text.contains("not scored: there is no judge"), "{report}");
     assert_eq!(report.to_csv().lines().count(), 3);
 
     let mut runs = BTreeMap::new();
@@ -241,7 +242,7 @@ fn the_four_outputs_are_read_and_scored() {
     assert_eq!(precisions, [1.0 / 9.0, 1.0 / 6.0, 1.0 / 8.0, 1.0 / 4.0]);
     let report = evaluate_runs(&runs, 2).unwrap();
     println!("{report}");
-    assert_eq!((report.pass.value, report.majority.value), (1.0, 1.0));
+    assert_eq!((report.repeated.pass.value, report.repeated.majority.value), (1.0, 1.0));
 }
 
 #[test]
@@ -250,17 +251,26 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
     let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
     let architecture = dir.join("architecture.json");
     let truth = truths.of("2").unwrap();
-    let scored =
-        evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), truth).unwrap();
+    let scored = evaluate_snapshot(
+        &dir.join("scenario-2-partial"),
+        Some(&architecture),
+        truth,
+        Config::default(),
+    )
+    .unwrap();
     assert_eq!((scored.score.precision, scored.score.recall), (1.0, 1.0), "{scored:#?}");
     assert!(scored.funnel.values().all(|stage| *stage == Funnel::Named), "{scored:#?}");
     assert!(scored.unknown_causes.is_empty(), "{scored:#?}");
     assert_eq!(scored.failures.count(FailureMode::WrongVerification), 0, "{scored:#?}");
     let elsewhere = "groups: [{id: flagd-confg, kind: Ingress, name: x, root_cause: true}]";
     let elsewhere = GroundTruth::parse(elsewhere, "truth.yaml".as_ref()).unwrap();
-    let missed =
-        evaluate_snapshot(&dir.join("scenario-2-partial"), Some(&architecture), &elsewhere)
-            .unwrap();
+    let missed = evaluate_snapshot(
+        &dir.join("scenario-2-partial"),
+        Some(&architecture),
+        &elsewhere,
+        Config::default(),
+    )
+    .unwrap();
     let [note] = missed.unknown_causes.as_slice() else { panic!("{missed:#?}") };
     assert!(note.contains("root cause flagd-confg; nearest: flagd-config"), "{note}");
     // The graph alone names it too, in this recording: whatever all depend on.
@@ -307,11 +317,11 @@ fn k_must_fit_the_runs_there_are() {
     std::fs::create_dir_all(dir.path().join("outputs/8/1")).unwrap();
     let outputs = dir.path().join("outputs");
     for k in [0, 3] {
-        let error = evaluate_outputs(&truths, &outputs, Some(k)).unwrap_err().to_string();
+        let error = evaluate_outputs(&truths, &outputs, Some(k), None).unwrap_err().to_string();
         assert!(error.contains(&format!("k is {k}, but scenario 7 has 2 runs")), "{error}");
     }
     for k in [None, Some(1), Some(2)] {
-        let report = evaluate_outputs(&truths, &outputs, k).unwrap();
+        let report = evaluate_outputs(&truths, &outputs, k, None).unwrap();
         assert_eq!(report.summary.unwrap().k, k.unwrap_or(2));
         assert_eq!(report.without_truth, ["8"]);
     }
@@ -319,8 +329,8 @@ fn k_must_fit_the_runs_there_are() {
     std::fs::write(dir.path().join("truths/Scenario-9/ground_truth.yaml"), TRUTH).unwrap();
     std::fs::create_dir_all(outputs.join("9")).unwrap();
     let truths = Truths::read(&dir.path().join("truths")).unwrap();
-    let report = evaluate_outputs(&truths, &outputs, None).unwrap();
-    assert!(report.to_string().contains("scenario 9 is left out: it has no runs"), "{report}");
+    let report = evaluate_outputs(&truths, &outputs, None, None).unwrap();
+    assert!(report.to_string().contains("scenario 9 is skipped: it has no runs"), "{report}");
 }
 
 #[test]
@@ -329,14 +339,14 @@ fn groups_that_a_truth_does_not_have_are_told() {
     let truth = GroundTruth::parse(&text, "truth.yaml".as_ref()).unwrap();
     let notes = truth.notes();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(notes[0].contains("name \"wbe\", which is no group; nearest: web"), "{notes:?}");
+    assert!(notes[0].contains("refer to \"wbe\", which is not a group; nearest: web"), "{notes:?}");
     assert!(self::truth().notes().is_empty());
 
     let (dir, _) = folder_of(&[r#"{"entities": []}"#]);
     let file = dir.path().join("truths/Scenario-7/ground_truth.yaml");
     std::fs::write(&file, text).unwrap();
     let truths = Truths::read(&dir.path().join("truths")).unwrap();
-    let report = evaluate_outputs(&truths, &dir.path().join("outputs"), None).unwrap();
+    let report = evaluate_outputs(&truths, &dir.path().join("outputs"), None, None).unwrap();
     let place = format!("{}, scenario 7: aliases or propagations", file.display());
     assert!(report.to_string().contains(&place), "{report}");
 }
@@ -377,7 +387,7 @@ fn reasoning_is_judged_cause_by_cause() {
     let (dir, truths) = folder_of(&[REASONED, r#"{"entities": []}"#, "not json"]);
     let outputs = dir.path().join("outputs");
     let judge = Scripted::new(Ok(vec![Verdict::Partial]));
-    let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+    let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
     let asked = judge.asked.borrow();
     // Only the run that names a root cause is judged, and of it only the cause with a reason.
     let [only] = asked.as_slice() else { panic!("{asked:?}") };
@@ -400,14 +410,17 @@ fn a_judge_that_fails_makes_no_score_and_no_zero() {
     let outputs = dir.path().join("outputs");
     for (verdicts, expected) in [
         (Err("the model is away"), "the model is away"),
-        (Ok(vec![Verdict::Right, Verdict::Right]), "2 verdicts on 1 causes"),
+        (Ok(vec![Verdict::Right, Verdict::Right]), "2 verdicts for 1 causes"),
     ] {
         let judge = Scripted::new(verdicts);
-        let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+        let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
         let reasoning = report.reasoning.as_ref().unwrap();
         assert_eq!((reasoning.mean, reasoning.scored, reasoning.left_out), (None, 0, 1));
         let text = report.to_string();
-        assert!(text.contains("reasoning of 7/1 is left out") && text.contains(expected), "{text}");
+        assert!(
+            text.contains("reasoning of 7/1 is not scored") && text.contains(expected),
+            "{text}"
+        );
     }
 }
 
@@ -421,10 +434,10 @@ fn a_truth_without_conditions_cannot_be_compared_with() {
     let truths = Truths::read(&dir.path().join("truths")).unwrap();
     let judge = Scripted::new(Ok(Vec::new()));
     let outputs = dir.path().join("outputs");
-    let report = evaluate_outputs_judged(&truths, &outputs, None, Some(&judge)).unwrap();
+    let report = evaluate_outputs(&truths, &outputs, None, Some(&judge)).unwrap();
     assert!(judge.asked.borrow().is_empty());
     assert!(
-        report.to_string().contains("the truth says no condition of ConfigMap/flags"),
+        report.to_string().contains("the ground truth gives no condition for ConfigMap/flags"),
         "{report}"
     );
 }

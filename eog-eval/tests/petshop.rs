@@ -25,7 +25,7 @@ fn data() -> Option<PathBuf> {
 #[test]
 fn incidents_are_explained_and_normal_times_are_not() {
     let Some(dir) = data() else { return };
-    let report = evaluate(&dir).unwrap();
+    let report = evaluate(&dir, 1, &mut |_, _, _| {}).unwrap();
     for (group, incidents, top1, top3) in [("latency", 14, 11, 13), ("availability", 12, 10, 12)] {
         let scored = &report.groups[group];
         assert_eq!(scored.incidents, incidents);
@@ -136,7 +136,7 @@ fn converted_cases_are_a_suite() {
         }
     }
     assert_eq!(convert(small.path(), out.path()).unwrap(), 2);
-    let report = suite::evaluate(out.path()).unwrap();
+    let report = suite::evaluate(out.path(), 1, &mut |_, _, _| {}).unwrap();
     for (scored, case) in report.cases.iter().zip(&given) {
         let ended = investigate(case.bundle.to_bundle()).unwrap();
         assert_eq!(scored.causes, case.truth.causes);
@@ -171,21 +171,21 @@ fn what_is_wrong_is_named_with_file_and_place() {
     fs::create_dir(above.path().join("low")).unwrap();
     fs::write(above.path().join("low/graph.csv"), graph).unwrap();
     let error = cases(above.path()).map(|cases| cases.len()).unwrap_err().to_string();
-    assert!(error.ends_with("low does: name that folder"), "{error}");
+    assert!(error.ends_with("low does; use that folder"), "{error}");
     let cases = [
-        (shop(",web\nweb\n", metrics, Some(target)), "graph.csv, line 2: 1 fields"),
-        (shop(",web\nweb,x\n", metrics, Some(target)), "graph.csv, line 2: \"x\" is no number"),
+        (shop(",web\nweb\n", metrics, Some(target)), "graph.csv, line 2: it has 1 fields"),
+        (shop(",web\nweb,x\n", metrics, Some(target)), "graph.csv, line 2: \"x\" is not a number"),
         (shop(graph, "metric,a\n", Some(target)), "metrics.csv, line 1: the row of microservices"),
         (
             shop(graph, &metrics.replace("60.0", "noon"), Some(target)),
-            "line 5: \"noon\" is no time",
+            "line 5: \"noon\" is not a time",
         ),
         (
             shop(graph, &metrics.replace("0.1", "?"), Some(target)),
-            "line 5: \"?\" of web is no number",
+            "line 5: \"?\" for web is not a number",
         ),
         (shop(graph, metrics, Some("{}")), "target.json, line 1, column 2: missing field `target`"),
-        (shop(graph, metrics, None), "holds nothing to evaluate: folders with metrics.csv"),
+        (shop(graph, metrics, None), "contains nothing to use; expected folders with metrics.csv"),
     ];
     for (found, expected) in cases {
         let error = found.unwrap_err();

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use eog_eval::suite::{SuiteReport, evaluate, evaluate_runs};
+use eog_eval::suite::{self, SuiteReport};
 use eog_eval::{FailureMode, Funnel};
 
 /// A folder with copies of the shipped example, each with this truth.
@@ -23,6 +23,10 @@ fn suite_of(truths: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
+fn evaluate(dir: &tempfile::TempDir, runs: usize) -> SuiteReport {
+    suite::evaluate(dir.path(), runs, &mut |_, _, _| {}).unwrap()
+}
+
 #[test]
 fn a_cause_that_no_incident_has_is_told_with_its_file_and_names_like_it() {
     let dir = suite_of(&[
@@ -30,13 +34,13 @@ fn a_cause_that_no_incident_has_is_told_with_its_file_and_names_like_it() {
         ("slip", r#"{"causes": ["frontnd"]}"#),
     ]);
     std::fs::create_dir(dir.path().join("notes")).unwrap();
-    let report = evaluate(dir.path()).unwrap();
+    let report = evaluate(&dir, 1);
     let notes = report.notes();
     assert_eq!(notes.len(), 2, "{notes:?}");
     assert!(notes[0].ends_with("folders without bundle.json: notes"), "{notes:?}");
     let file = dir.path().join("slip.truth.json").display().to_string();
     assert!(
-        notes[1].starts_with(&format!("{file}: the cause \"frontnd\" is no entity")),
+        notes[1].starts_with(&format!("{file}: the incident has no entity \"frontnd\"")),
         "{notes:?}"
     );
     assert!(notes[1].contains("nearest: frontend"), "{notes:?}");
@@ -50,7 +54,7 @@ fn counts_shares_and_failures_stand_in_text_and_table() {
         ("right", r#"{"causes": ["frontend"]}"#),
         ("wrong", r#"{"causes": ["catalog", "gateway"]}"#),
     ]);
-    let report = evaluate(dir.path()).unwrap();
+    let report = evaluate(&dir, 1);
     let funnel = &report.groups[""].funnel;
     assert_eq!(funnel.count(Funnel::Named), 1);
     assert!((funnel.share(Funnel::Named) - 1.0 / 3.0).abs() < 1e-9);
@@ -84,17 +88,20 @@ fn several_runs_are_compared_and_the_scores_are_of_the_first() {
         ("wrong", r#"{"causes": ["catalog"]}"#),
     ]);
     let heard = std::cell::RefCell::new(Vec::new());
-    let several = evaluate_runs(dir.path(), 3, &mut |done, all, name| {
+    let several = suite::evaluate(dir.path(), 3, &mut |done, all, name| {
         heard.borrow_mut().push((done, all, name.to_owned()));
     })
     .unwrap();
     assert_eq!(*heard.borrow(), [(0, 2, "right".to_owned()), (1, 2, "wrong".to_owned())]);
     let runs = several.over_runs.as_ref().unwrap();
     assert_eq!(runs.runs, 3);
-    assert_eq!((runs.pass.value, runs.always.value, runs.consistent.value), (0.5, 0.5, 1.0));
+    assert_eq!(
+        (runs.repeated.pass.value, runs.repeated.always.value, runs.repeated.consistent.value),
+        (0.5, 0.5, 1.0)
+    );
     assert_eq!(several.cases[0].runs.len(), 3);
 
-    let one = evaluate(dir.path()).unwrap();
+    let one = evaluate(&dir, 1);
     assert!(one.over_runs.is_none());
     for (case, other) in one.cases.iter().zip(&several.cases) {
         assert_eq!((&case.named, case.ranked), (&other.named, other.ranked));
@@ -104,10 +111,11 @@ fn several_runs_are_compared_and_the_scores_are_of_the_first() {
 #[test]
 fn runs_that_disagree_are_not_consistent() {
     let dir = suite_of(&[("right", r#"{"causes": ["frontend"]}"#)]);
-    let mut cases = evaluate_runs(dir.path(), 3, &mut |_, _, _| {}).unwrap().cases;
+    let mut cases = evaluate(&dir, 3).cases;
     cases[0].runs[2].clear();
     let runs = SuiteReport::new(cases).over_runs.unwrap();
-    let values = [runs.pass, runs.majority, runs.reliability_gap, runs.always, runs.consistent]
+    let all = runs.repeated;
+    let values = [all.pass, all.majority, all.reliability_gap, all.always, all.consistent]
         .map(|share| share.value);
     assert_eq!(values, [1.0, 1.0, 0.0, 0.0, 0.0]);
     assert_eq!(runs.same_causes.value, 0.0);

@@ -12,8 +12,8 @@ use eog_core::{
 use eog_evidence::{EffectMap, open_case};
 
 use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
+use crate::facts::Facts;
 use crate::graph::OperationalGraph;
-use crate::incident::Records;
 use crate::names::{self, WORKLOAD_KINDS};
 use crate::snapshot::Snapshot;
 
@@ -55,8 +55,9 @@ const MAX_RELATIONS: usize = 6;
 pub struct SnapshotContext {
     snapshot: Arc<Snapshot>,
     graph: Arc<OperationalGraph>,
-    /// Changes, events and alerts by entity.
-    recorded: BTreeMap<EntityId, Vec<Finding>>,
+    facts: Arc<Facts>,
+    /// By entity the places of its changes, events and alerts among the facts.
+    recorded: BTreeMap<EntityId, Vec<usize>>,
     observed: Option<Window>,
     usual_window: OnceLock<Option<Window>>,
     onsets: Vec<Timestamp>,
@@ -97,17 +98,15 @@ impl SnapshotContext {
         graph: Arc<OperationalGraph>,
         spans: Arc<SpanIndex>,
     ) -> Self {
-        let records = Records::new(&snapshot, &graph);
-        let anomalies = &records.alerts.anomalies;
-        let effects = EffectMap::new(graph.topology(), &records.changes, anomalies);
+        let facts = snapshot.facts(&graph);
+        let anomalies = &facts.alerts.anomalies;
+        let effects = EffectMap::new(graph.topology(), &facts.changes, anomalies);
         let mut onsets: Vec<Timestamp> = anomalies.iter().flat_map(Anomaly::onsets).collect();
         onsets.sort();
         let causes = effects.qualifying().map(|change| change.time.start()).collect();
-        let mut recorded: BTreeMap<EntityId, Vec<Finding>> = BTreeMap::new();
-        for finding in
-            records.changes.into_iter().chain(records.events).chain(records.alerts.findings)
-        {
-            recorded.entry(finding.entity.clone()).or_default().push(finding);
+        let mut recorded: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
+        for (place, finding) in facts.findings().enumerate() {
+            recorded.entry(finding.entity.clone()).or_default().push(place);
         }
         let metrics = MetricIndex::new(&snapshot.metrics, &graph.index);
         let logs = LogIndex::new(&snapshot.logs, &graph.index);
@@ -115,6 +114,7 @@ impl SnapshotContext {
         Self {
             snapshot,
             graph,
+            facts,
             recorded,
             observed,
             usual_window: OnceLock::new(),
@@ -197,7 +197,7 @@ impl SnapshotContext {
         let upstream: BTreeSet<EntityId> =
             neighbours.into_iter().filter(reaches).map(|neighbour| neighbour.entity).collect();
         let recorded = upstream.iter().filter_map(|one| {
-            let findings = self.recorded.get(one)?.iter();
+            let findings = self.recorded_of(one);
             let mut found: Vec<Finding> = findings
                 .filter(|finding| finding.kind != EvidenceKind::Alert && overlaps(finding, window))
                 .cloned()
@@ -228,13 +228,13 @@ impl SnapshotContext {
         makers.truncate(MAX_PODS);
         let mut findings = Vec::new();
         // A scheduled experiment ran when one that it made ran.
-        let made = owned.iter().filter_map(|one| self.recorded.get(one)).flatten();
+        let made = owned.iter().flat_map(|one| self.recorded_of(one));
         let ran = made.filter(|finding| {
             finding.kind == EvidenceKind::Event && finding.signal == Signal::Experiment
         });
         findings.extend(ran.filter(|finding| overlaps(finding, window)).cloned());
         for one in std::iter::once(entity).chain(&pods).chain(&makers) {
-            let recorded = self.recorded.get(one).into_iter().flatten();
+            let recorded = self.recorded_of(one);
             // A window may begin after the change that explains what is seen in it.
             let is_cause = |finding: &Finding| {
                 finding.time.start() < window.end()
@@ -266,6 +266,12 @@ impl SnapshotContext {
         }
         strongest_first(&mut findings);
         (findings, left_out)
+    }
+
+    /// Changes, events and alerts of an entity.
+    fn recorded_of(&self, entity: &EntityId) -> impl Iterator<Item = &Finding> {
+        let places = self.recorded.get(entity).into_iter().flatten();
+        places.filter_map(|place| self.facts.finding(*place))
     }
 
     /// The two periods to compare in a window.

@@ -1,55 +1,85 @@
 //! From a snapshot to what the start of an investigation needs.
 
+use std::sync::Arc;
+
 use eog_core::{EvidenceKind, Finding, Signal};
 use eog_evidence::Incident;
 
 use crate::evidence::{
-    Alerts, alert_findings, change_findings, event_findings, mark_demand, status_findings,
+    alert_findings, change_findings, event_findings, mark_demand, status_findings,
 };
+use crate::facts::{Alerts, Facts};
 use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
-/// Everything about a snapshot that does not depend on a window.
-pub(crate) struct Records {
-    pub(crate) alerts: Alerts,
-    pub(crate) changes: Vec<Finding>,
-    pub(crate) events: Vec<Finding>,
-}
-
-impl Records {
-    pub(crate) fn new(snapshot: &Snapshot, graph: &OperationalGraph) -> Self {
-        let changes = mark_demand(change_findings(&snapshot.objects), snapshot, graph);
-        let mut events = event_findings(&snapshot.events);
-        events.extend(status_findings(&snapshot.objects));
-        events.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
-        Self { alerts: alert_findings(&snapshot.alerts, graph), changes, events }
-    }
-}
-
 impl Snapshot {
-    /// The incident in the snapshot, over the whole recording: topology, anomalies, all changes, and
-    /// all failures.
+    /// What is known whatever window is looked at. Worked out once: the start of an investigation,
+    /// its contexts and the tools all need it. Only with another graph than the first it is worked
+    /// out again.
+    pub(crate) fn facts(&self, graph: &OperationalGraph) -> Arc<Facts> {
+        let work_out = || Arc::new(work_out(self, graph));
+        let first = self.facts.get_or_init(|| (graph.topology().clone(), work_out()));
+        let (topology, facts) = first;
+        if topology == graph.topology() { Arc::clone(facts) } else { work_out() }
+    }
+
+    /// The incident that the snapshot shows, over the whole recording: the topology, what is
+    /// abnormal, every change, and every failure.
     pub fn incident(&self, graph: &OperationalGraph) -> Incident {
-        let records = Records::new(self, graph);
-        let is_failure = |finding: &Finding| {
+        let facts = self.facts(graph);
+        let Alerts { anomalies, ignored, .. } = &facts.alerts;
+        let is_failure = |finding: &&Finding| {
             finding.kind == EvidenceKind::Event
                 && matches!(finding.signal, Signal::Availability | Signal::Exhaustion)
         };
         let mut topology = graph.topology().clone();
-        for anomaly in &records.alerts.anomalies {
+        for anomaly in anomalies {
             topology.add_entity(anomaly.entity.clone());
         }
         let warnings = self.warnings().iter().chain(graph.warnings());
         Incident {
             name: self.name.clone(),
             topology,
-            anomalies: records.alerts.anomalies,
-            ignored: records.alerts.ignored,
-            changes: records.changes,
-            failures: records.events.into_iter().filter(is_failure).collect(),
+            anomalies: anomalies.clone(),
+            ignored: ignored.clone(),
+            changes: facts.changes.clone(),
+            failures: facts.events.iter().filter(is_failure).cloned().collect(),
             observed: self.observed(),
             window: None,
             warnings: warnings.cloned().collect(),
         }
+    }
+}
+
+fn work_out(snapshot: &Snapshot, graph: &OperationalGraph) -> Facts {
+    let changes = mark_demand(change_findings(&snapshot.objects), snapshot, graph);
+    let mut events = event_findings(&snapshot.events);
+    events.extend(status_findings(&snapshot.objects));
+    events.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
+    Facts { alerts: alert_findings(&snapshot.alerts, graph), changes, events }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::ReadOptions;
+    use crate::tools::Toolbox;
+
+    #[test]
+    fn facts_are_worked_out_once() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("alerts")).unwrap();
+        std::fs::write(directory.path().join("alerts/alerts_at_1.json"), "[]").unwrap();
+        let snapshot = Snapshot::open(directory.path(), &ReadOptions::default()).unwrap();
+        let toolbox = Toolbox::new(Arc::new(snapshot));
+        let (snapshot, graph) = (toolbox.snapshot(), toolbox.graph());
+        snapshot.incident(graph);
+        let first = snapshot.facts(graph);
+        toolbox.context();
+        assert!(toolbox.context().usual_window().is_some() || snapshot.observed().is_none());
+        // Here, in the snapshot, and in the context.
+        assert_eq!(Arc::strong_count(&first), 3);
+        assert!(Arc::ptr_eq(&first, &snapshot.facts(&graph.clone())));
+        assert!(Arc::ptr_eq(&first, &snapshot.facts(&snapshot.graph())));
     }
 }

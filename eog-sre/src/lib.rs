@@ -21,6 +21,7 @@ mod architecture;
 mod cache;
 mod context;
 mod evidence;
+mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod graph;

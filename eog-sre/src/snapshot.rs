@@ -1,12 +1,14 @@
 //! A snapshot in memory: what was recorded of one incident.
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use eog_core::{Timestamp, Window};
+use eog_core::{Timestamp, Topology, Window};
 use jiff::SignedDuration;
 
 use crate::architecture::Architecture;
 use crate::cache::{Cache, Cached};
+use crate::facts::Facts;
 use crate::read::{
     self, AlertRecord, EventRecord, Folder, Layout, MetricSeries, Objects, ReadOptions, Records,
     SnapshotError,
@@ -46,6 +48,8 @@ pub struct Snapshot {
     files: Vec<String>,
     warnings: Vec<String>,
     from_cache: bool,
+    /// Worked out with the graph of this topology, see [`Snapshot::facts`].
+    pub(crate) facts: OnceLock<(Topology, Arc<Facts>)>,
 }
 
 impl Snapshot {
@@ -117,6 +121,7 @@ impl Snapshot {
             files,
             warnings,
             from_cache,
+            facts: OnceLock::new(),
         }
     }
 

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use eog::{AbductivePolicy, Config, EntityId, Finished};
 use eog_testkit::sim::{Erring, Rewording};
 use eog_testkit::truth::{InvalidSpec, Shape, TruthGraph, TruthPolicy, TruthSpec};
-use eog_testkit::{RunError, try_run};
+use eog_testkit::{PlainError, try_run};
 
 const USAGE: &str = "usage: profiles [INCIDENTS] [ENTITIES], such as: profiles 1000 60";
 
@@ -36,7 +36,7 @@ enum Trouble {
     #[error(transparent)]
     Spec(#[from] InvalidSpec),
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(#[from] PlainError),
 }
 
 fn main() -> ExitCode {

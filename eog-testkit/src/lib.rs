@@ -53,9 +53,7 @@ mod faulty;
 mod findings;
 mod memory;
 mod names;
-pub mod oracle;
 mod packets;
-mod random;
 mod recorder;
 mod render;
 mod run;
@@ -63,27 +61,29 @@ mod scripted;
 pub mod sim;
 mod table;
 mod topologies;
-pub mod truth;
 
 /// Compiles the examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/testing-policies.md")]
 struct Guide;
 
+use eog_simulate::random;
+pub use eog_simulate::{RandomSeed, Stream, oracle, truth};
+
 pub use assert::{Asserted, Assertion, Concluded, assert_that};
 pub use calls::Call;
 pub use decisions::{claim, deferred, healthy, origin, symptom_of};
 pub use disk::SimDisk;
+pub use eog::PlainError;
 pub use eog::{policy_fn, try_policy_fn};
 pub use faulty::Faulty;
 pub use findings::{FindingBuilder, finding};
 pub use memory::MemoryContext;
 pub use names::{at, entity, hour, window};
 pub use packets::{PacketBuilder, belief, packet};
-pub use random::{RandomSeed, Stream};
 pub use recorder::Recorder;
 pub use render::{render, render_entry};
-pub use run::{RunError, ask, drive, run, try_run};
+pub use run::{ask, drive, run, try_run};
 pub use scripted::ScriptedPolicy;
 pub use table::{Rule, TablePolicy, on, on_any};
 pub use topologies::{alert, case, seeded, topology};

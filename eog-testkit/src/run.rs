@@ -3,41 +3,9 @@
 use std::task::{Context, Poll, Waker};
 
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, Case, Config, ContextContract, ContextPacket, Controller,
-    EntityId, Failure, Finished, Input, InputError, Inquiry, Output, StopReason,
+    AbductivePolicy, Answer, BoxFuture, Case, Config, ContextAndPolicy, ContextContract,
+    ContextPacket, Controller, Failure, Finished, PlainError, StopReason,
 };
-
-/// Why an investigation cannot be run in a plain loop.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The contract waits for something.
-    #[error(
-        "the context of {entity} is not ready at once; a contract that waits needs eog::Engine in \
-         an async test"
-    )]
-    ContextPending {
-        /// Whose context.
-        entity: EntityId,
-    },
-    /// The policy waits for something.
-    #[error(
-        "the decision on {entity} is not ready at once; a policy that waits needs eog::Engine in \
-         an async test"
-    )]
-    PolicyPending {
-        /// The entity in question.
-        entity: EntityId,
-    },
-    /// The controller refused an input.
-    #[error("the controller refused an input: {0}")]
-    Refused(#[from] InputError),
-    /// The controller waits although everything was answered.
-    #[error(
-        "the controller waits for an input that a plain loop cannot give; was it given calls that are still under way?"
-    )]
-    Stalled,
-}
 
 /// Asks a policy about one packet, without any engine. The policy must be ready at once.
 ///
@@ -59,7 +27,10 @@ pub enum RunError {
 pub fn ask(policy: &impl AbductivePolicy, packet: &ContextPacket) -> Result<Answer, Failure> {
     match ready(policy.decide(packet)) {
         Some(answer) => answer,
-        None => panic!("{}", RunError::PolicyPending { entity: packet.entity.clone() }),
+        None => panic!(
+            "the decision on {} is not ready at once; test a policy that waits with eog::Engine",
+            packet.entity
+        ),
     }
 }
 
@@ -68,7 +39,7 @@ pub fn ask(policy: &impl AbductivePolicy, packet: &ContextPacket) -> Result<Answ
 /// ready at once. Their panics reach the test; the engine would record them as failures.
 ///
 /// # Panics
-/// When a [`RunError`] occurs; see [`try_run`].
+/// When a [`PlainError`] occurs; see [`try_run`].
 ///
 /// ```
 /// use eog::{Config, Label};
@@ -93,22 +64,22 @@ pub fn run(
 /// Like [`run`], with an error in place of a panic.
 ///
 /// # Errors
-/// [`RunError`] names the entity whose context or decision is not ready at once.
+/// [`PlainError`] names the entity whose context or decision is not ready at once.
 pub fn try_run(
     config: Config,
     case: Case,
     contract: &impl ContextContract,
     policy: &impl AbductivePolicy,
-) -> Result<Finished, RunError> {
+) -> Result<Finished, PlainError> {
     let mut controller = Controller::new(config, case);
-    let stop = drive(&mut controller, contract, policy)?;
+    let stop = eog::drive(&mut controller, &ContextAndPolicy { contract, policy })?;
     Ok(Finished::new(stop, controller))
 }
 
 /// Drives a controller until it is done. An observation re-opens it; drive it again then.
 ///
 /// # Errors
-/// [`RunError`] names the entity whose context or decision is not ready at once.
+/// [`PlainError`] names the entity whose context or decision is not ready at once.
 ///
 /// ```
 /// use eog::{Config, Input, Observation};
@@ -127,31 +98,8 @@ pub fn drive(
     controller: &mut Controller,
     contract: &impl ContextContract,
     policy: &impl AbductivePolicy,
-) -> Result<StopReason, RunError> {
-    loop {
-        let input = match controller.poll() {
-            Output::Append(entry) => Input::Appended(entry.seq),
-            Output::Ask { ticket, question: Inquiry::Context(request) } => {
-                match ready(contract.get_context(&request)) {
-                    Some(Ok(context)) => Input::context(ticket, context),
-                    Some(Err(failure)) => Input::Failed(ticket, failure.of_contract()),
-                    None => return Err(RunError::ContextPending { entity: request.entity }),
-                }
-            }
-            Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
-                match ready(policy.decide(&packet)) {
-                    Some(Ok(Answer { decision, usage, .. })) => {
-                        Input::decision(ticket, decision, usage)
-                    }
-                    Some(Err(failure)) => Input::Failed(ticket, failure.of_policy()),
-                    None => return Err(RunError::PolicyPending { entity: packet.entity.clone() }),
-                }
-            }
-            Output::Done(stop) => return Ok(stop),
-            Output::Idle => return Err(RunError::Stalled),
-        };
-        controller.handle(input)?;
-    }
+) -> Result<StopReason, PlainError> {
+    eog::drive(controller, &ContextAndPolicy { contract, policy })
 }
 
 /// What a future gives at its first poll, if anything.

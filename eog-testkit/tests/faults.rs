@@ -4,14 +4,19 @@ mod common;
 
 use std::time::Duration;
 
-use eog::{Config, Engine, Failure, FailureKind, Label, Limits};
+use eog::{Config, Engine, Failure, FailureKind, Label, Limits, QuestionKind};
 use eog_testkit::{
-    Call, Faulty, MemoryContext, Recorder, RunError, ask, assert_that, entity, healthy, packet,
+    Call, Faulty, MemoryContext, PlainError, Recorder, ask, assert_that, entity, healthy, packet,
     policy_fn, run, seeded, topology, try_run,
 };
 
 fn down() -> Failure {
     Failure::context("down")
+}
+
+/// The error for a question whose answer is not there at once.
+fn not_ready(about: &str, kind: QuestionKind) -> PlainError {
+    PlainError::NotReady { about: entity(about), kind }
 }
 
 #[test]
@@ -63,14 +68,14 @@ fn a_plain_loop_says_whose_call_is_not_ready() {
     let (contract, policy) = (MemoryContext::default(), policy_fn(healthy));
     let hanging = Faulty::new(&policy).hang(Call::any());
     let error = try_run(Config::default(), case(), &contract, &hanging).err();
-    assert_eq!(error, Some(RunError::PolicyPending { entity: entity("a") }));
+    assert_eq!(error, Some(not_ready("a", QuestionKind::Policy)));
     let late = Faulty::new(&contract).delay(Call::any(), Duration::from_secs(1));
     let error = try_run(Config::default(), case(), &late, &policy).err();
-    assert_eq!(error, Some(RunError::ContextPending { entity: entity("a") }));
+    assert_eq!(error, Some(not_ready("a", QuestionKind::Context)));
 }
 
 #[test]
-#[should_panic(expected = "the decision on a is not ready at once; a policy that waits needs")]
+#[should_panic(expected = "the decision on a is not ready at once; test a policy that waits")]
 fn asking_a_policy_that_waits_panics() {
     let policy = Faulty::new(policy_fn(healthy)).hang(Call::any());
     let _ = ask(&policy, &packet("a").build());

@@ -7,14 +7,14 @@ use std::time::Duration;
 use eog::{
     AbductivePolicy, Concurrency, Config, ContextContract, ContextPacket, ContextRequest, Engine,
     EntityId, EvidenceKind, Failure, FailureKind, Finished, Input, Label, LocalContext,
-    Observation,
+    Observation, QuestionKind,
 };
 use eog_testkit::sim::{
     Delayed, Erring, FaultSwitch, PolicyRates, Rewording, Unreliable, World, WorldRates,
 };
 use eog_testkit::truth::{TruthGraph, TruthPolicy, TruthSpec};
 use eog_testkit::{
-    Recorder, RunError, ask, assert_that, drive, entity, healthy, hour, packet, policy_fn, run,
+    PlainError, Recorder, ask, assert_that, drive, entity, healthy, hour, packet, policy_fn, run,
     try_run,
 };
 use futures_util::FutureExt;
@@ -37,6 +37,11 @@ fn request(name: &EntityId, visit: u32) -> ContextRequest {
 /// What a contract says at once, or nothing when it hangs.
 fn get(world: &World, request: &ContextRequest) -> Option<Result<LocalContext, Failure>> {
     world.get_context(request).now_or_never()
+}
+
+/// The error for a question whose answer is not there at once.
+fn not_ready(about: &str, kind: QuestionKind) -> PlainError {
+    PlainError::NotReady { about: entity(about), kind }
 }
 
 #[test]
@@ -290,7 +295,7 @@ fn without_a_runtime_a_delay_is_told() {
         eog_testkit::MemoryContext::default(),
     );
     let error = try_run(Config::default(), case(), &contract, &late).err();
-    assert_eq!(error, Some(RunError::PolicyPending { entity: entity("a") }));
+    assert_eq!(error, Some(not_ready("a", QuestionKind::Policy)));
     let faults = FaultSwitch::default();
     faults.turn_off();
     let prompt = late.with_switch(faults);

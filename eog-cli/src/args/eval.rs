@@ -6,17 +6,17 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::simulate::parse_size;
 
-/// How good it is, on incidents whose causes are known.
+/// Measurement of investigations of incidents whose causes are known.
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
     #[command(subcommand)]
     pub(crate) what: Evaluated,
 
-    /// File for the results of all cases, as CSV. It is replaced.
+    /// CSV file for the results of all cases. An existing file is replaced.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) csv: Option<PathBuf>,
 
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = EvalFormat::Text, global = true)]
     pub(crate) format: EvalFormat,
 }
@@ -24,71 +24,72 @@ pub(crate) struct Eval {
 /// What is evaluated.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Evaluated {
-    /// Incident bundles of any data set, each with its truth in a file beside it.
+    /// Score incident bundles of any data set, each with a ground truth file beside it.
     ///
-    /// DIR holds folders NAME with a bundle and files NAME.truth.json; docs/evaluation.md tells how
-    /// to convert a data set. The truth is read for scoring alone.
+    /// DIR contains bundles in folders NAME, and files NAME.truth.json. See docs/evaluation.md for
+    /// how to convert a data set. Ground truths are used only for scoring.
     ///
-    /// Beside the scores stand how far each cause came (never reachable, not fetched, not in
-    /// context, ignored, not in the frontier, used) and how often the controller failed, after
-    /// MAST.
+    /// The report also shows how far the investigation got with each cause (never reachable, not
+    /// fetched, not in context, ignored, not in the frontier, used), and how often the controller
+    /// failed, by the categories of MAST.
     Suite {
-        /// The folder.
+        /// Folder with bundles and ground truths.
         dir: PathBuf,
         #[command(flatten)]
         runs: Runs,
     },
-    /// The PetShop data set: converted to bundles, investigated, scored beside trivial rankings.
+    /// Score the PetShop data set, compared with trivial rankings.
     Petshop {
-        /// The folder with graph.csv.
+        /// Folder that contains graph.csv.
         dir: PathBuf,
         #[command(flatten)]
         runs: Runs,
     },
-    /// Outputs of agents for ITBench scenarios, scored against its ground truths.
+    /// Score outputs of agents for ITBench scenarios against the ground truths.
     ///
-    /// Reasons are scored by a language model, if --judge names one; else that score is left out.
+    /// The reasoning is scored by the language model given with --judge. Without it, the reasoning
+    /// is not scored.
     Itbench {
-        /// The ground truths: a JSON list of truths, each with its id, or a folder of scenarios,
-        /// each with ground_truth.yaml.
+        /// Ground truths: a file with a list of them, each with an id, or a folder of scenarios,
+        /// each with a ground_truth.yaml.
         truths: PathBuf,
-        /// The folder of outputs: SCENARIO/RUN/agent_output.json.
+        /// Folder of outputs: SCENARIO/RUN/agent_output.json.
         outputs: PathBuf,
-        /// Runs of each scenario that Pass@k and Majority@k look at: from 1 to the fewest runs of a
-        /// scenario, which is the default.
+        /// Number of runs for Pass@k and Majority@k, at least 1. The maximum and the default are the
+        /// smallest number of runs of any scenario.
         #[arg(short, long, value_name = "K", value_parser = parse_count)]
         k: Option<usize>,
         #[command(flatten)]
         judge: OfJudge,
     },
-    /// Incidents simulated from ground truths, investigated and scored beside trivial rankings.
+    /// Simulate incidents from ground truths, investigate them, and score the results.
     Simulated {
-        /// The ground truths: a JSON list, one truth, or a folder of scenarios.
+        /// Ground truths: one file (YAML or JSON), a list, or a folder of scenarios.
         truths: PathBuf,
-        /// The application architecture (JSON).
+        /// Application architecture (JSON).
         architecture: PathBuf,
-        /// Simulations of each truth, each with other noise.
+        /// Number of simulations of each ground truth, each with different noise.
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: u64,
-        /// About how large each snapshot is.
+        /// Approximate size of each snapshot.
         #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
         size: u64,
-        /// Also investigate without traces, logs, metrics, events, changes, and messages.
+        /// Repeat each investigation without traces, logs, metrics, events, changes, or messages.
         #[arg(long)]
         ablations: bool,
     },
-    /// Controllers over a SIMULATED judge: EoG, a linear loop, a loop that is told the algorithm.
+    /// Compare controllers that use a SIMULATED judge: EoG, a linear loop, a loop told the algorithm.
     ///
-    /// No language model is asked. Incidents are generated; the judge knows what is true and gives a
-    /// wrong answer at a rate that you choose. It errs less the more its neighbours have told it
-    /// rightly, and more if they told it wrongly. Every controller asks the same judge about the
-    /// same evidence, so that what differs is the controller alone.
+    /// No language model is involved. Incidents are generated. The judge knows the truth and gives
+    /// wrong answers at a rate that you choose; the rate falls with every correct message from a
+    /// neighbour and rises with every wrong one. Every controller asks the same judge about the same
+    /// evidence, so that only the controllers differ.
     ///
-    /// Four tables are printed, each in the shape of one of the paper: EoG against a linear loop
-    /// (its table 2), a loop that keeps EoG's lists itself and slips (table 3), messages off and on
-    /// for several rates of errors (table 4), and the order of exploration (figure 2(c)). The loops
-    /// are models with stated assumptions: docs/evaluation.md has these, what agrees with the paper
-    /// and what does not. Equal options give equal results on any machine.
+    /// The output has four tables, modelled on those of the paper: EoG and a linear loop (table 2), a
+    /// loop that keeps EoG's lists itself and makes slips (table 3), messages off and on for several
+    /// error rates (table 4), and the order of exploration (figure 2(c)). The loops are models;
+    /// docs/evaluation.md lists their assumptions, and what agrees with the paper and what does not.
+    /// The same options give the same results on any machine.
     #[command(after_help = CONTROLLERS_HELP)]
     Controllers(Controllers),
 }
@@ -103,50 +104,49 @@ Examples:
 /// What is simulated.
 #[derive(Debug, Args)]
 pub(crate) struct Controllers {
-    /// Incidents to generate. The paper has 35.
+    /// Number of generated incidents. The paper has 35.
     #[arg(long, value_name = "N", default_value_t = 35, value_parser = clap::value_parser!(u64).range(1..=2_000))]
     pub(crate) scenarios: u64,
-    /// Runs of each incident (k). In each, the judge errs elsewhere.
+    /// Runs of each incident (k). The judge makes different errors in each.
     #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=20))]
     pub(crate) runs: u64,
-    /// Entities of each incident.
+    /// Entities in each incident.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(3..=1_000))]
     pub(crate) entities: u64,
-    /// True causes of each incident.
+    /// True causes in each incident.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=20))]
     pub(crate) origins: u64,
-    /// Share of the judge's answers that are wrong where its neighbours have told it nothing.
+    /// Share of wrong answers of the judge when no neighbour has told it anything.
     #[arg(long, value_name = "RATE", default_value_t = 0.2, value_parser = parse_rate)]
     pub(crate) error: f64,
-    /// By what each right message multiplies that share, and each wrong one divides it. With 1 the
-    /// judge learns nothing from messages.
+    /// Factor by which each correct message multiplies that share; each wrong message divides by it.
+    /// With 1, the judge learns nothing from messages.
     #[arg(long, value_name = "FACTOR", default_value_t = 0.5, value_parser = parse_factor)]
     pub(crate) shrink: f64,
-    /// Let the judge err on the same entities whatever it is told, until its share of errors has
-    /// fallen enough. Otherwise each inbox is a question of its own, and being asked again is a
-    /// second chance.
+    /// Make the judge repeat its error on an entity until its error rate has fallen far enough.
+    /// Otherwise each inbox is a separate question, and asking again is a second chance.
     #[arg(long)]
     pub(crate) stubborn: bool,
-    /// Everything random is derived from it.
+    /// Seed for all random numbers.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
-    rate.ok_or_else(|| "expected a share from 0 to 1, such as 0.2".to_owned())
+    rate.ok_or_else(|| "expected a number from 0 to 1, such as 0.2".to_owned())
 }
 
 fn parse_factor(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor| *factor > 0.0 && *factor <= 1.0);
-    factor.ok_or_else(|| "expected a factor above 0, up to 1, such as 0.5".to_owned())
+    factor.ok_or_else(|| "expected a number above 0 and up to 1, such as 0.5".to_owned())
 }
 
 /// How often each case is investigated.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Runs {
-    /// Investigate each case so many times, from the second on in another order of evaluation, and
-    /// say how far the runs agree. All other scores are of the first run.
+    /// Number of investigations of each case. All but the first use a different evaluation order. The
+    /// report shows how far the runs agree; all other scores are those of the first run.
     #[arg(long = "runs", value_name = "N", default_value = "1", value_parser = parse_count)]
     pub(crate) count: usize,
 }
@@ -154,55 +154,52 @@ pub(crate) struct Runs {
 // Who judges reasons. (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OfJudge {
-    /// The language model that compares the reasons of an output with the truth, such as
-    /// openai/gpt-5-mini: one request for each run that names a root cause with a reason. What it
-    /// fails to judge is left out, with the reason. See docs/models.md for keys and settings.
+    /// Language model that compares the reasoning of an output with the ground truth, such as
+    /// openai/gpt-5-mini. It receives one request for each run that names a root cause with a reason.
+    /// Runs it cannot judge are not scored, and the report says why. See docs/models.md for keys and
+    /// settings.
     #[arg(long, value_name = "PROVIDER/NAME", help_heading = JUDGE)]
     pub(crate) judge: Option<String>,
 
-    /// File with settings, `eog.toml`; see `eog investigate`. Fallbacks in it are not asked: scores
-    /// of different judges do not compare.
+    /// File with settings, `eog.toml`; see `eog investigate`. Its fallback models are not used, because
+    /// scores of different judges cannot be compared.
     #[arg(long, value_name = "FILE", requires = "judge", help_heading = JUDGE)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Where the judge is, up to and without `chat/completions`.
+    /// Base URL of the judge, without `chat/completions`.
     #[arg(long, value_name = "URL", requires = "judge", help_heading = JUDGE)]
     pub(crate) base_url: Option<String>,
 
-    /// Most requests to the judge; 500 if nothing is set.
+    /// Maximum number of requests to the judge; 500 unless `eog.toml` sets another number.
     #[arg(long, value_name = "N", requires = "judge", help_heading = JUDGE)]
     pub(crate) max_model_calls: Option<u64>,
 
-    /// Most tokens, read and written.
+    /// Maximum number of tokens, input and output together.
     #[arg(long, value_name = "N", requires = "judge", help_heading = JUDGE)]
     pub(crate) max_tokens: Option<u64>,
 
-    /// Most money, in US dollars. Needs the prices of the judge.
+    /// Maximum cost in US dollars. The prices of the judge must be known.
     #[arg(long, value_name = "USD", requires = "judge", help_heading = JUDGE)]
     pub(crate) max_usd: Option<f64>,
 
-    /// File with recorded traffic of the judge: verdicts that it holds are not asked for again.
+    /// File with recorded traffic of the judge. Recorded verdicts are not requested again.
     #[arg(long, value_name = "FILE", requires = "judge", help_heading = JUDGE)]
     pub(crate) cassette: Option<PathBuf>,
 }
 
-const JUDGE: &str = "Judge of reasons";
+const JUDGE: &str = "Judge of the reasoning";
 
 fn parse_count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("it must be at least 1".to_owned()),
-        Ok(count) if count <= 1_000 => Ok(count),
-        Ok(_) => Err("it must be at most 1000".to_owned()),
-        Err(_) => Err("it must be a whole number from 1 to 1000".to_owned()),
-    }
+    let count = text.parse().ok().filter(|count| (1..=1_000).contains(count));
+    count.ok_or_else(|| "expected a whole number from 1 to 1000".to_owned())
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum EvalFormat {
-    /// For people.
+    /// Tables for people.
     Text,
-    /// The whole result for programs.
+    /// The whole result, for programs.
     Json,
-    /// A line for each case.
+    /// One line per case.
     Csv,
 }

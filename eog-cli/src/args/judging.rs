@@ -9,71 +9,71 @@ use clap::{Args, ValueEnum};
 // command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Judging {
-    /// Who judges the evidence: `evidence` (built-in rules, no model), which is the default;
-    /// `llm`, a language model (see --model); or `command:PROGRAM`, which reads one packet as JSON
-    /// on standard input and writes one decision as JSON on standard output (see `eog schema`). A
-    /// program that cannot answer now, but may later, ends with code 75 (EX_TEMPFAIL): see
+    /// Who judges the evidence: `evidence` (built-in rules, no model), the default; `llm`, a
+    /// language model (see --model); or `command:PROGRAM`, which reads one packet as JSON from
+    /// standard input and writes one decision as JSON to standard output (see `eog schema`). A
+    /// program that is only temporarily unable to answer exits with code 75 (EX_TEMPFAIL); see
     /// --retries. [env: EOG_POLICY; in eog.toml: policy]
     #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
     pub(crate) policy: Option<PolicyChoice>,
 
-    /// Argument for the program of `--policy command:PROGRAM`. May be given several times.
+    /// Argument for the program of `--policy command:PROGRAM`. Can be repeated.
     #[arg(long, value_name = "ARG", allow_hyphen_values = true, requires = "policy")]
     pub(crate) policy_arg: Vec<OsString>,
 
-    /// File with settings, `eog.toml`. Without it ./eog.toml is read if it is there, else
-    /// eog/eog.toml in the folder for settings of the user. Options come before variables, and
-    /// those before the file. `eog doctor` says what is set. [env: EOG_CONFIG]
+    /// Settings file. Default: ./eog.toml if it exists, otherwise eog/eog.toml in the user's
+    /// configuration directory. Options take precedence over variables, and variables over the
+    /// file. `eog doctor` checks the configuration. [env: EOG_CONFIG]
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(crate) config: Option<PathBuf>,
 
-    /// The language model, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or ollama/qwen3;
-    /// its key is read from the environment or a file (see docs/models.md). The option means --policy
-    /// llm; a model that is only named by the variable or the file judges when the policy is llm.
+    /// The language model, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5 or ollama/qwen3.
+    /// Its key is read from the environment or a file (see docs/models.md). The option implies
+    /// --policy llm; a model set only by the variable or the file is used if the policy is llm.
     /// [env: EOG_MODEL; in eog.toml: llm.model]
     #[arg(long, value_name = "PROVIDER/NAME", help_heading = MODEL)]
     pub(crate) model: Option<String>,
 
-    /// Where the model is, up to and without `chat/completions`, if it is not where its provider
-    /// is: http://localhost:8000/v1. [env: EOG_BASE_URL]
+    /// The address of the model, up to but not including `chat/completions`, if it differs from that
+    /// of its provider: http://localhost:8000/v1. [env: EOG_BASE_URL]
     #[arg(long, value_name = "URL", help_heading = MODEL)]
     pub(crate) base_url: Option<String>,
 
-    /// Who chooses the window and where to start: the model, or the built-in rules. The model, when
-    /// --policy is llm. [in eog.toml: bootstrap]
+    /// Who chooses the window and where to start: the model (the default with --policy llm), or the
+    /// built-in rules. [in eog.toml: bootstrap]
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) bootstrap: Option<By>,
 
-    /// Who tells the result: the built-in rules, which is the default, or the model, whose every
-    /// statement is checked. [in eog.toml: finalize]
+    /// Who writes the report: the built-in rules (the default), or the model, whose every statement
+    /// is checked. [in eog.toml: finalize]
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) finalize: Option<By>,
 
-    /// The model that tells the result, if not the one that judges. Means --finalize model.
+    /// The model that writes the report, if it is not the one that judges. Implies --finalize model.
     /// [in eog.toml: llm.finalize_model]
     #[arg(long, value_name = "PROVIDER/NAME", help_heading = MODEL)]
     pub(crate) finalize_model: Option<String>,
 
-    /// The words of the prompts: the name of a pack (see `eog prompt list`), or a folder with
-    /// templates that take the place of shipped ones (see docs/prompts.md). [in eog.toml: prompts]
+    /// The wording of the prompts: the name of a pack (see `eog prompt list`), or a folder with
+    /// templates that replace shipped ones (see docs/prompts.md). [in eog.toml: prompts]
     #[arg(long, value_name = "PACK", help_heading = MODEL)]
     pub(crate) prompts: Option<PathBuf>,
 
-    /// Most requests to models; 500 if nothing is set. A request that might go beyond a limit is
+    /// Maximum number of requests to models. Default: 500. A request that might exceed a limit is
     /// not sent, and the investigation ends with what it has found. [in eog.toml: llm.budget.calls]
     #[arg(long, value_name = "N", help_heading = MODEL)]
     pub(crate) max_model_calls: Option<u64>,
 
-    /// Most tokens, read and written. [in eog.toml: llm.budget.tokens]
+    /// Maximum number of tokens, input and output. [in eog.toml: llm.budget.tokens]
     #[arg(long, value_name = "N", help_heading = MODEL)]
     pub(crate) max_tokens: Option<u64>,
 
-    /// Most money, in US dollars. Needs the prices of all models. [in eog.toml: llm.budget.usd]
+    /// Maximum cost, in US dollars. Requires the prices of all models. [in eog.toml: llm.budget.usd]
     #[arg(long, value_name = "USD", help_heading = MODEL)]
     pub(crate) max_usd: Option<f64>,
 
-    /// File with recorded traffic of models: answers that it holds are not asked again, others are
-    /// recorded in it. Holds no keys. To replay alone, and fail loudly on a miss, set
+    /// File with recorded model traffic: recorded requests are answered from it, others are sent and
+    /// recorded in it. Contains no keys. To only replay, and fail if an answer is missing, set
     /// llm.cassette.mode in eog.toml.
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(crate) cassette: Option<PathBuf>,
@@ -107,7 +107,7 @@ pub(crate) fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
     match text.split_once(':') {
         None if text == "evidence" => Ok(PolicyChoice::Evidence),
         None if text == "llm" => Ok(PolicyChoice::Llm),
-        Some(("command", "")) => Err("name a program after `command:`".to_owned()),
+        Some(("command", "")) => Err("the program is missing after `command:`".to_owned()),
         Some(("command", program)) => Ok(PolicyChoice::Command(program.into())),
         Some(("llm", model)) => Err(format!("write --policy llm --model {model}")),
         _ => Err("expected `evidence`, `llm` or `command:PROGRAM`".to_owned()),

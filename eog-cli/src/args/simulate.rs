@@ -4,36 +4,36 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// An incident to make.
+/// An incident to simulate.
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
-    /// The ground truth (YAML or JSON), a JSON list of truths, or a folder of scenarios.
+    /// Ground truth (YAML or JSON), a list of ground truths, or a folder of scenarios.
     pub(crate) truth: PathBuf,
 
-    /// The application architecture (JSON).
+    /// Application architecture (JSON).
     pub(crate) architecture: PathBuf,
 
-    /// The folder to write. Must not exist yet.
+    /// Folder to create. It must not exist yet.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Which truth of a list.
+    /// Ground truth to use, if there are several.
     #[arg(long, value_name = "ID")]
     pub(crate) scenario: Option<String>,
 
-    /// Noise, times and numbers are drawn from this.
+    /// Seed for noise, times and random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// About how much is written, from 1MB to 1GB. Most scenarios need 8 to 14 MB at the least: less
-    /// is not written, and a note says so.
+    /// Approximate size of the snapshot, from 1MB to 1GB. Most scenarios need at least 8 to 14 MB;
+    /// they are then larger than requested, and a note says so.
     #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
     pub(crate) size: u64,
 }
 
 /// A number of bytes, such as `20MB`.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is not a size such as 20MB or 1GB");
+    let wrong = || format!("{text:?} is not a size; expected for example 20MB or 1GB");
     let letters = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let number: u64 = text.strip_suffix(letters).unwrap_or(text).parse().map_err(|_| wrong())?;
     let unit = match letters.trim().to_ascii_uppercase().as_str() {
@@ -44,9 +44,9 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     let bytes = number.checked_mul(unit).ok_or_else(wrong)?;
-    let sizes = eog_eval::simulate::SIZES;
+    let sizes = eog_simulate::snapshot::SIZES;
     if !sizes.contains(&bytes) {
-        return Err(format!("expected {} to {} bytes", sizes.start(), sizes.end()));
+        return Err(format!("expected between {} and {} bytes", sizes.start(), sizes.end()));
     }
     Ok(bytes)
 }

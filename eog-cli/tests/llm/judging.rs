@@ -126,7 +126,7 @@ fn wrong_options_are_said_before_anybody_is_asked() {
     {
         let run = judged(&lab, more);
         if expected.is_empty() {
-            assert!(run.printed.contains("is left out"), "{} {}", run.printed, run.said);
+            assert!(run.printed.contains("is not scored"), "{} {}", run.printed, run.said);
         } else {
             assert_eq!(run.code, Some(2), "{}", run.said);
             assert!(run.said.contains(expected), "{}", run.said);

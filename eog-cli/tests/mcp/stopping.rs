@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::Place;
+use crate::support::{HttpServer, Place};
 
 /// How long the server says that it takes at most to end, and what a busy machine may add.
 const IN_TIME: Duration = Duration::from_secs(5 + 10);
@@ -312,16 +312,24 @@ fn a_signal_ends_open_streams_and_hanging_calls() {
     }
 }
 
+/// A request whose body does not come: the server waits for it as long as it waits for anything.
+fn half_a_request(server: &HttpServer) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\
+                Content-Length: 100\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    // It has begun to read the body.
+    let mut told = [0; 12];
+    stream.read_exact(&mut told).unwrap();
+    assert_eq!(&told, b"HTTP/1.1 100");
+    stream
+}
+
 #[test]
 fn a_second_signal_ends_the_server_at_once() {
     let place = Place::new();
     let mut server = place.http(&[], None);
-    // A request whose body does not come keeps the server waiting as long as it waits at all.
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    stream
-        .write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    let _half = half_a_request(&server);
     signal(&server.child, "-INT");
     std::thread::sleep(Duration::from_millis(500));
     assert!(server.child.try_wait().unwrap().is_none(), "the first one waits for what is open");
@@ -335,11 +343,7 @@ fn a_second_signal_ends_the_server_at_once() {
 fn what_is_open_is_not_waited_for_longer_than_is_said() {
     let place = Place::new();
     let mut server = place.http(&[], None);
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    stream
-        .write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    let _half = half_a_request(&server);
     signal(&server.child, "-INT");
     let (status, took) = ends(&mut server.child);
     assert_eq!(status.code(), Some(0));

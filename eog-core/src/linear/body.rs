@@ -17,7 +17,7 @@ pub enum LinearBody {
     /// The whole input. Always entry 0, and only there.
     LinearOpened(Box<Opened<LinearConfig>>),
     /// One step.
-    Stepped(Box<Step>),
+    Stepped(Box<LinearStep>),
     /// From here on the investigation takes another course than the one it was copied from.
     Forked(Box<Forked<LinearConfig>>),
 }
@@ -25,7 +25,7 @@ pub enum LinearBody {
 /// One step: an entity was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct LinearStep {
     /// The entity.
     pub entity: EntityId,
     /// The local context, unless it could not be had or the step repeats another.
@@ -55,7 +55,7 @@ impl Body for LinearBody {
 
     fn look(&self) -> Option<Look<'_>> {
         let Self::Stepped(step) = self else { return None };
-        let Step { entity, context, answer, refusals, belief, .. } = step.as_ref();
+        let LinearStep { entity, context, answer, refusals, belief, .. } = step.as_ref();
         let context = context.as_ref();
         Some(Look { key: entity, entity, context, answer, refusals, belief, told: &[] })
     }

@@ -7,7 +7,7 @@ mod notes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub use body::{LinearBody, Step};
+pub use body::{LinearBody, LinearStep};
 pub use config::{LeadOrder, LinearConfig};
 
 use crate::belief::Belief;
@@ -240,12 +240,13 @@ impl Linear {
             self.judgements.forget(entity);
         }
         let Judged { belief, refusals, warnings } = judged;
-        let step = Step { entity, context, packet, answer, refusals, warnings, belief, forgotten };
+        let step =
+            LinearStep { entity, context, packet, answer, refusals, warnings, belief, forgotten };
         self.ledger.append(LinearBody::Stepped(Box::new(step)));
     }
 
     /// Derives a recorded step again: gives the questions that come next what the entry records.
-    fn derive(&mut self, seq: u64, step: &Step) -> Result<(), RestoreError> {
+    fn derive(&mut self, seq: u64, step: &LinearStep) -> Result<(), RestoreError> {
         self.begin();
         let mut replies = Vec::new();
         if let Some(record) = &step.context {

@@ -75,10 +75,10 @@ fn checkpoints(controller: &mut Controller, world: &World, steps: &[Step]) -> Ve
                     controller.handle(Input::Appended(entry.seq)).expect("it was handed out");
                 }
                 Output::Ask { ticket, question: Inquiry::Context(request) } => {
-                    open.push(Question::Context(ticket, request))
+                    open.push(Question::Context(ticket, request));
                 }
                 Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
-                    open.push(Question::Decision(ticket, packet))
+                    open.push(Question::Decision(ticket, packet));
                 }
                 _ => break,
             }

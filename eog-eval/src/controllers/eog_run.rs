@@ -3,12 +3,12 @@
 use std::fmt;
 
 use eog::{Anomaly, Case, Config, Order, Wake};
-use eog_testkit::try_run;
 use serde::Serialize;
 
 use super::order::Exploration;
 use super::scene::{Outcome, Scene};
 use crate::error::EvalError;
+use crate::plain::try_run;
 
 /// Which rules the controller has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

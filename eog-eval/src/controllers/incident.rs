@@ -1,7 +1,7 @@
 //! The incidents that are investigated.
 
-use eog_testkit::RandomSeed;
-use eog_testkit::truth::{TruthGraph, TruthSpec};
+use eog_simulate::RandomSeed;
+use eog_simulate::truth::{TruthGraph, TruthSpec};
 
 use super::Settings;
 use crate::error::EvalError;
@@ -30,8 +30,8 @@ pub(super) fn draw(settings: &Settings, seed: RandomSeed) -> Result<TruthGraph, 
         }
     }
     Err(invalid(format!(
-        "{ATTEMPTS} incidents of {} entities and {} origins were drawn, and in none do all origins \
-         reach alerts of others; take more entities or fewer origins",
+        "none of {ATTEMPTS} generated incidents with {} entities and {} causes has alerts that all \
+         causes reach and none of them carries; use more entities or fewer causes",
         settings.entities, settings.origins
     )))
 }

@@ -1,7 +1,7 @@
 //! Controllers compared on the same simulated incidents with the same simulated judge: the shape of
 //! the paper's tables 2 to 4 and figure 2(c), without a language model.
 //!
-//! Incidents are [`TruthGraph`](eog_testkit::truth::TruthGraph)s, the judge is a [`NoisyOracle`]. For
+//! Incidents are [`TruthGraph`](eog_simulate::truth::TruthGraph)s, the judge is a [`NoisyOracle`]. For
 //! one incident and run, every controller asks the very same oracle about the very same evidence;
 //! they differ in whom they ask about, in what they remember, and in what they make of the answers:
 //!
@@ -36,9 +36,9 @@ use std::thread;
 
 pub use contender::{Condition, Contender};
 pub use eog_run::{EogRun, Profile};
-use eog_testkit::RandomSeed;
-use eog_testkit::oracle::NoisyOracle;
-pub use eog_testkit::oracle::OracleRates;
+use eog_simulate::RandomSeed;
+use eog_simulate::oracle::NoisyOracle;
+pub use eog_simulate::oracle::OracleRates;
 pub use linear::LinearLoop;
 pub use order::Exploration;
 pub use report::{CaseResult, ControllersReport, Summary};
@@ -97,7 +97,7 @@ pub fn compare_under(
     conditions: Vec<Condition>,
 ) -> Result<ControllersReport, EvalError> {
     if settings.scenarios == 0 || settings.runs == 0 {
-        let reason = "at least one scenario and one run are needed".to_owned();
+        let reason = "at least one scenario and one run are required".to_owned();
         return Err(EvalError::Setting { reason });
     }
     let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);

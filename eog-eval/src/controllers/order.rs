@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use eog_testkit::Stream;
+use eog_simulate::Stream;
 use serde::Serialize;
 
 /// The order of exploration. Two of them are an oracle's: they know where the causes are.

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use eog::EntityId;
-use eog_testkit::truth::TruthGraph;
+use eog_simulate::truth::TruthGraph;
 use serde::Serialize;
 
 use super::Settings;
 use super::contender::{Condition, against_loops, messages, orders, told};
 use super::order::Exploration;
 use super::scene::Outcome;
-use crate::itbench::{OutputScore, Share, evaluate_runs};
+use crate::itbench::{OutputScore, evaluate_runs};
+use crate::repeated::{Repeated, Share};
 use crate::table::{csv_text, joined, score as number};
 
 /// One run of one controller on one incident.
@@ -185,12 +186,13 @@ fn summary<'c>(
         count += 1;
     }
     let report = evaluate_runs(&runs, k)?;
+    let Repeated { pass, majority, reliability_gap, always, .. } = report.repeated;
     Some(Summary {
         condition,
-        pass: report.pass,
-        majority: report.majority,
-        reliability_gap: report.reliability_gap,
-        always: report.always,
+        pass,
+        majority,
+        reliability_gap,
+        always,
         pass_f1: report.pass_f1,
         majority_f1: report.majority_f1,
         calls: calls as f64 / count as f64,
@@ -202,27 +204,27 @@ impl fmt::Display for ControllersReport {
         let Settings { scenarios, runs, entities, origins, rates, seed } = &self.settings;
         writeln!(
             f,
-            "SIMULATED: generated incidents, and a judge that knows the truth and errs by chance.\n\
-             No language model was asked. The loops are models of loops.\n\
-             {scenarios} incidents, entities of each: {entities}, causes: {origins}, runs: {runs}. \
-             Seed {seed}.\n\
-             The judge errs in {:.1} % of its answers where neighbours tell it nothing; a right \
-             message\nmultiplies that by {}, a wrong one divides it (from {} to {}).\n{}\
-             In brackets 95 % intervals over incidents.",
+            "SIMULATED: generated incidents, and a judge that knows the truth and makes random \
+             errors.\nNo language model is involved. The loops are models of loops.\n\
+             Incidents: {scenarios}; in each, entities: {entities}, causes: {origins}, runs: {runs}. \
+             Seed: {seed}.\n\
+             The judge is wrong in {:.1} % of its answers when no neighbour has told it anything; a \
+             correct\nmessage multiplies that by {}, a wrong one divides it (from {} to {}).\n{}\
+             95 % intervals over incidents are in brackets.",
             100.0 * rates.wrong,
             rates.shrink,
             rates.floor,
             rates.ceiling,
             if rates.stubborn {
-                "It errs on the same entities whatever it is told, until its rate falls.\n"
+                "It repeats its error on an entity until its error rate has fallen far enough.\n"
             } else {
                 ""
             },
         )?;
         let wrong = rates.wrong;
-        writeln!(f, "\nEoG against a linear loop (shape of table 2)")?;
+        writeln!(f, "\nEoG and a linear loop (as in table 2)")?;
         self.rows(f, &against_loops(wrong))?;
-        writeln!(f, "\nA loop that is told the algorithm and slips (shape of table 3)")?;
+        writeln!(f, "\nA loop that is told the algorithm and makes slips (as in table 3)")?;
         self.rows(f, &told(wrong))?;
         self.messages(f)?;
         self.orders(f)
@@ -265,7 +267,7 @@ impl ControllersReport {
 
     fn messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let k = self.settings.runs;
-        writeln!(f, "\nMessages off and on, Majority@{k} (shape of table 4)")?;
+        writeln!(f, "\nMessages off and on, Majority@{k} (as in table 4)")?;
         let columns = |name| format!("{:>14}{:>8}{:>10}{:>7}", name, "on", "gain", "calls");
         let (ours, papers) = (columns("default(): off"), columns("paper(): off"));
         writeln!(f, "  {:<7}{ours} {papers} {:>12}{:>7}", "errors", "linear loop", "calls")?;
@@ -293,7 +295,7 @@ impl ControllersReport {
 
     fn orders(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let k = self.settings.runs;
-        writeln!(f, "\nOrder of exploration, Majority@{k} (shape of figure 2(c))")?;
+        writeln!(f, "\nOrder of exploration, Majority@{k} (as in figure 2(c))")?;
         write!(f, "  {:<20}", "")?;
         for order in Exploration::ALL {
             write!(f, "{order:>12}")?;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use eog::{Anomaly, ContextPacket, Decision, EntityId, Message};
-use eog_testkit::oracle::NoisyOracle;
-use eog_testkit::truth::TruthGraph;
-use eog_testkit::{RandomSeed, Stream, ask};
+use eog_simulate::oracle::NoisyOracle;
+use eog_simulate::truth::TruthGraph;
+use eog_simulate::{RandomSeed, Stream};
 
 use super::order::Exploration;
 use crate::error::EvalError;
@@ -70,9 +70,7 @@ impl<'a> Scene<'a> {
             neighbours: self.truth.topology().neighbours(entity),
             inbox,
         };
-        let answer = ask(self.oracle, &packet)
-            .map_err(|failure| EvalError::Setting { reason: failure.to_string() })?;
-        Ok(answer.decision)
+        Ok(self.oracle.answer(&packet))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use eog::{ClaimEdge, Decision, EntityId, Label};
-use eog_testkit::Stream;
+use eog_simulate::Stream;
 use serde::Serialize;
 
 use super::notes::{leads_of, message};

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use eog_simulate::Scenario;
+use eog_simulate::files::{FileError, list_folder};
 use serde::Serialize;
 
 use super::output::Output;
@@ -11,7 +13,7 @@ use super::reasoning::{Reasoning, ReasoningJudge, ReasoningReport};
 use super::runs::{RunsReport, evaluate_runs};
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
-use crate::error::{EvalError, entries};
+use crate::error::EvalError;
 use crate::table::{csv_text, score as number};
 
 /// The file that a run leaves.
@@ -22,32 +24,24 @@ const OUTPUT_FILE: &str = "agent_output.json";
 pub struct Truths(BTreeMap<String, (PathBuf, GroundTruth)>);
 
 impl Truths {
-    /// Reads a JSON list of truths with their `id`, or a folder of scenarios
-    /// (`Scenario-N/ground_truth.yaml`). Scenarios are known by their number, else by their name.
+    /// Reads a list of truths with their `id`, or a folder of scenarios
+    /// (`Scenario-N/ground_truth.yaml`), which are known by their number, else by their name.
     ///
     /// # Errors
     /// [`EvalError`] names the file, the place, and what is wrong.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let of_folders = path.is_dir();
         let mut truths = BTreeMap::new();
-        if path.is_dir() {
-            for folder in entries(path)?.into_iter().filter(|folder| folder.is_dir()) {
-                let file = folder.join("ground_truth.yaml");
-                if file.is_file() {
-                    let truth = GroundTruth::read(&file)?;
-                    truths.insert(scenario_of(&folder), (file, truth));
-                }
-            }
-        } else {
-            for truth in GroundTruth::read_all(path)? {
-                let Some(id) = truth.id.clone() else {
-                    return Err(EvalError::malformed(path, "a truth", "it has no id"));
-                };
-                truths.insert(id, (path.to_owned(), truth));
-            }
-        }
-        if truths.is_empty() {
-            let expected = "a JSON list of truths, or folders with ground_truth.yaml";
-            return Err(EvalError::Nothing { dir: path.to_owned(), expected });
+        for scenario in Scenario::read_all(path)? {
+            let truth = GroundTruth::of(&scenario)?;
+            let Scenario { id, file, place, .. } = scenario;
+            let folder = file.parent().filter(|_| of_folders);
+            let name = match (folder, id) {
+                (Some(folder), _) => scenario_of(folder),
+                (None, Some(id)) => id,
+                (None, None) => return Err(EvalError::malformed(path, place, "it has no id")),
+            };
+            truths.insert(name, (file, truth));
         }
         Ok(Self(truths))
     }
@@ -100,32 +94,20 @@ pub struct ItbenchReport {
 }
 
 /// Scores every `SCENARIO/RUN/agent_output.json` of a folder. An output of no use is a failed run.
-/// Without a `k`, it is the smallest number of runs of any scenario.
+/// Without a `k`, it is the smallest number of runs of any scenario. A judge of the reasoning, if
+/// there is one, is not asked before `k` is found to be right.
 ///
 /// # Errors
 /// [`EvalError`] when the folder cannot be read or holds no output, when `k` is 0, or when a
-/// scenario has fewer than `k` runs.
+/// scenario has fewer than `k` runs. What a judge fails to judge is left out, with the reason.
 pub fn evaluate_outputs(
-    truths: &Truths,
-    dir: &Path,
-    k: Option<usize>,
-) -> Result<ItbenchReport, EvalError> {
-    evaluate_outputs_judged(truths, dir, k, None)
-}
-
-/// The same with a judge of the reasoning, if there is one. Nobody is asked before `k` is found to
-/// be right.
-///
-/// # Errors
-/// Those of [`evaluate_outputs`]. What a judge fails to judge is left out, with the reason.
-pub fn evaluate_outputs_judged(
     truths: &Truths,
     dir: &Path,
     k: Option<usize>,
     judge: Option<&dyn ReasoningJudge>,
 ) -> Result<ItbenchReport, EvalError> {
     let folders = |dir: &Path| -> Result<Vec<PathBuf>, EvalError> {
-        Ok(entries(dir)?.into_iter().filter(|path| path.is_dir()).collect())
+        Ok(list_folder(dir)?.into_iter().filter(|path| path.is_dir()).collect())
     };
     let (mut without_truth, mut without_runs) = (Vec::new(), Vec::new());
     let mut found: Vec<(String, &GroundTruth, Vec<PathBuf>)> = Vec::new();
@@ -141,8 +123,8 @@ pub fn evaluate_outputs_judged(
     let Some((fewest, runs)) =
         found.iter().map(|(name, _, runs)| (name, runs.len())).min_by_key(|(_, runs)| *runs)
     else {
-        let expected = "SCENARIO/RUN/agent_output.json, with a truth for the scenario";
-        return Err(EvalError::Nothing { dir: dir.to_owned(), expected });
+        let expected = "SCENARIO/RUN/agent_output.json, with a ground truth for the scenario";
+        return Err(FileError::nothing(dir, expected).into());
     };
     let k = k.unwrap_or(runs);
     if k == 0 || k > runs {
@@ -184,20 +166,21 @@ impl ItbenchReport {
     pub fn notes(&self) -> Vec<String> {
         let of_runs = self.runs.iter().flat_map(|run| {
             let RunScore { scenario, run, score, reason, reasoning } = run;
-            let useless =
-                score.is_none().then(|| format!("{scenario}/{run} is of no use: {reason}"));
+            let useless = score
+                .is_none()
+                .then(|| format!("the output of {scenario}/{run} cannot be used: {reason}"));
             let unjudged = reasoning.as_ref().and_then(|reasoning| match reasoning {
                 Reasoning::LeftOut { reason } => {
-                    Some(format!("the reasoning of {scenario}/{run} is left out: {reason}"))
+                    Some(format!("the reasoning of {scenario}/{run} is not scored: {reason}"))
                 }
                 Reasoning::Scored { .. } => None,
             });
             useless.into_iter().chain(unjudged)
         });
         let left_out = |scenarios: &[String], why: &str| -> Vec<String> {
-            scenarios.iter().map(|name| format!("scenario {name} is left out: {why}")).collect()
+            scenarios.iter().map(|name| format!("scenario {name} is skipped: {why}")).collect()
         };
-        let mut notes = left_out(&self.without_truth, "there is no ground truth for it");
+        let mut notes = left_out(&self.without_truth, "it has no ground truth");
         notes.extend(left_out(&self.without_runs, "it has no runs"));
         notes.extend(of_runs);
         notes.extend(self.notes_on_truths.iter().cloned());
@@ -253,7 +236,7 @@ impl fmt::Display for ItbenchReport {
         }
         match &self.reasoning {
             Some(reasoning) => write!(f, "{reasoning}")?,
-            None => writeln!(f, "  {:<24}left out: nobody judged it", "reasoning")?,
+            None => writeln!(f, "  {:<24}not scored: there is no judge", "reasoning")?,
         }
         self.notes().iter().try_for_each(|note| writeln!(f, "  note: {note}"))
     }

@@ -6,20 +6,19 @@
 //! [`ReasoningJudge`], and is left out without one: nothing here asks a model.
 
 mod directory;
+mod named;
 mod output;
 mod reasoning;
 mod runs;
 mod scenario;
 mod score;
 mod truth;
-mod yaml;
 
-pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs, evaluate_outputs_judged};
-pub use output::{NamedEntity, Output, Predicted};
+pub use directory::{ItbenchReport, RunScore, Truths, evaluate_outputs};
+pub use named::NamedEntity;
+pub use output::{Output, Predicted};
 pub use reasoning::{CauseToJudge, Judged, Reasoning, ReasoningJudge, ReasoningReport, Verdict};
-pub(crate) use runs::wilson;
-pub use runs::{Interval, RunsReport, Share, evaluate_runs};
-pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot, evaluate_snapshot_with};
+pub use runs::{RunsReport, evaluate_runs};
+pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot};
 pub use score::{AtK, OutputScore, score};
 pub use truth::{GroundTruth, Group};
-pub(crate) use yaml::parse as parse_yaml;

@@ -1,61 +1,15 @@
 //! What was predicted.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
 use eog::{ClaimEdge, EntityId};
+use eog_simulate::files::read_json;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::truth::text_in;
-use crate::error::{EvalError, read_json};
-
-/// An entity as an output names it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NamedEntity {
-    /// Its namespace, where it is given.
-    pub namespace: Option<String>,
-    /// Its kind, where it is given.
-    pub kind: Option<String>,
-    /// Its name.
-    pub name: String,
-}
-
-impl NamedEntity {
-    /// Reads `namespace/Kind/name`, `Kind/name`, `name Kind`, or a mere name. A namespace that is
-    /// empty or `unknown` is not given.
-    ///
-    /// ```
-    /// use eog_eval::itbench::NamedEntity;
-    /// let cart = NamedEntity::parse("otel/Service/cart");
-    /// assert_eq!((cart.kind.as_deref(), cart.name.as_str()), (Some("Service"), "cart"));
-    /// assert_eq!(NamedEntity::parse("cart Service").kind, cart.kind);
-    /// ```
-    pub fn parse(text: &str) -> Self {
-        let text = text.trim();
-        let given = |part: &str| {
-            (!part.is_empty() && !part.eq_ignore_ascii_case("unknown")).then(|| part.to_owned())
-        };
-        let parts: Vec<&str> = text.splitn(3, '/').collect();
-        let (namespace, kind, name) = match parts.as_slice() {
-            [namespace, kind, name] => (given(namespace), given(kind), *name),
-            [kind, name] => (None, given(kind), *name),
-            _ => match text.rsplit_once(' ') {
-                Some((name, kind)) => (None, given(kind), name),
-                None => (None, None, text),
-            },
-        };
-        Self { namespace, kind, name: name.trim().to_owned() }
-    }
-}
-
-impl fmt::Display for NamedEntity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [self.namespace.as_deref(), self.kind.as_deref(), Some(self.name.as_str())];
-        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join("/"))
-    }
-}
+use super::named::{NamedEntity, text_in};
+use crate::error::EvalError;
 
 /// One entity of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::output::{NamedEntity, Output};
+use super::named::NamedEntity;
+use super::output::Output;
 use super::truth::GroundTruth;
 
 /// The longest text that a judge is given of one reason, in characters.
@@ -116,7 +117,7 @@ impl Reasoning {
     pub(crate) fn because(&self) -> String {
         match self {
             Self::Scored { because, .. } => because.join(" | "),
-            Self::LeftOut { reason } => format!("left out: {reason}"),
+            Self::LeftOut { reason } => format!("not scored: {reason}"),
         }
     }
 
@@ -147,7 +148,7 @@ impl Reasoning {
             return Self::Scored { score: 0.0, because };
         }
         if let Some(mute) = found.iter().find(|cause| cause.truth.is_empty()) {
-            let reason = format!("the truth says no condition of {}", mute.entity);
+            let reason = format!("the ground truth gives no condition for {}", mute.entity);
             return Self::LeftOut { reason };
         }
         let asked: Vec<CauseToJudge> = found
@@ -162,7 +163,7 @@ impl Reasoning {
                 Ok(answers) if answers.len() == asked.len() => answers,
                 Ok(answers) => {
                     let (told, wanted) = (answers.len(), asked.len());
-                    let reason = format!("the judge said {told} verdicts on {wanted} causes");
+                    let reason = format!("the judge returned {told} verdicts for {wanted} causes");
                     return Self::LeftOut { reason };
                 }
                 Err(reason) => return Self::LeftOut { reason },

@@ -1,4 +1,4 @@
-//! Repeated runs: what succeeds at least once, what most of the time, and the gap between.
+//! What repeated runs of every scenario scored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,27 +6,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::score::OutputScore;
-
-/// The quantile of the normal distribution for an interval of 95 %.
-const Z: f64 = 1.959_964;
-
-/// An interval that holds the true value with 95 % confidence.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Interval {
-    /// Its lower end.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
-}
-
-/// A share of scenarios, or a mean over them, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Share {
-    /// The value.
-    pub value: f64,
-    /// Its interval over scenarios.
-    pub interval: Interval,
-}
+use crate::repeated::{Repeated, Share, normal, wilson, write_rows};
+use crate::table::count;
 
 /// What k runs of every scenario came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,16 +18,9 @@ pub struct RunsReport {
     pub scenarios: usize,
     /// The fewest runs of a scenario.
     pub runs: usize,
-    /// At least one of k runs finds every root cause.
-    pub pass: Share,
-    /// More than half of k runs do.
-    pub majority: Share,
-    /// The difference: what is found, but not reliably.
-    pub reliability_gap: Share,
-    /// All k runs find every root cause.
-    pub always: Share,
-    /// All k runs agree on whether they do.
-    pub consistent: Share,
+    /// How far k runs find every root cause.
+    #[serde(flatten)]
+    pub repeated: Repeated,
     /// All runs there are of a scenario, be they more than k, agree on whether they do.
     pub consistent_in_all: Share,
     /// Mean over scenarios of the best F1.
@@ -77,12 +51,10 @@ pub fn evaluate_runs(
     if k == 0 || runs.is_empty() || runs.values().any(|scores| scores.len() < k) {
         return None;
     }
-    let share = |of: &dyn Fn(usize) -> bool| {
-        wilson(runs.values().map(|scores| {
-            let successes = scores.iter().flatten().filter(|score| score.is_success()).count();
-            expected(scores.len(), successes, k, of)
-        }))
-    };
+    let successes = runs.values().map(|scores| {
+        (scores.len(), scores.iter().flatten().filter(|score| score.is_success()).count())
+    });
+    let successes: Vec<(usize, usize)> = successes.collect();
     let mean = |of: fn(&OutputScore) -> f64, sum_up: fn(Vec<f64>) -> f64| {
         normal(runs.values().map(|scores| {
             let first = scores.iter().take(k);
@@ -96,16 +68,10 @@ pub fn evaluate_runs(
         k,
         scenarios: runs.len(),
         runs: runs.values().map(Vec::len).min().unwrap_or(0),
-        pass: share(&|successes| successes >= 1),
-        majority: share(&|successes| 2 * successes > k),
-        reliability_gap: share(&|successes| successes >= 1 && 2 * successes <= k),
-        always: share(&|successes| successes == k),
-        consistent: share(&|successes| successes == k || successes == 0),
-        consistent_in_all: wilson(runs.values().map(|scores| {
-            let mut found = scores.iter().map(|s| s.as_ref().is_some_and(OutputScore::is_success));
-            let first = found.next();
-            f64::from(u8::from(found.all(|next| Some(next) == first)))
-        })),
+        repeated: Repeated::of(&successes, k),
+        consistent_in_all: wilson(
+            successes.iter().map(|(runs, found)| f64::from(u8::from([0, *runs].contains(found)))),
+        ),
         pass_f1: mean(|score| score.f1, best),
         majority_f1: mean(|score| score.f1, median),
         pass_precision: mean(|score| score.precision, best),
@@ -114,20 +80,6 @@ pub fn evaluate_runs(
         propagation: (!propagation.is_empty())
             .then(|| propagation.iter().sum::<f64>() / propagation.len() as f64),
     })
-}
-
-/// The probability that k of n runs, of which some succeeded, are such that `of` holds for the
-/// number of successes among them.
-fn expected(n: usize, successes: usize, k: usize, of: &dyn Fn(usize) -> bool) -> f64 {
-    let ways = |drawn: usize| choose(successes, drawn) * choose(n - successes, k - drawn);
-    (0..=k).filter(|drawn| of(*drawn)).map(ways).sum::<f64>() / choose(n, k)
-}
-
-fn choose(n: usize, k: usize) -> f64 {
-    if k > n {
-        return 0.0;
-    }
-    (0..k).fold(1.0, |ways, i| ways * (n - i) as f64 / (i + 1) as f64)
 }
 
 fn best(values: Vec<f64>) -> f64 {
@@ -145,42 +97,6 @@ fn median(mut values: Vec<f64>) -> f64 {
     lower.map_or(upper, |lower| (lower + upper) / 2.0)
 }
 
-/// A share of scenarios with Wilson's score interval.
-pub(crate) fn wilson(values: impl Iterator<Item = f64>) -> Share {
-    let values: Vec<f64> = values.collect();
-    let n = values.len() as f64;
-    let value = values.iter().sum::<f64>() / n;
-    let centre = (value + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-    let spread = Z / (1.0 + Z * Z / n) * (value * (1.0 - value) / n + Z * Z / (4.0 * n * n)).sqrt();
-    let interval = Interval { low: (centre - spread).max(0.0), high: (centre + spread).min(1.0) };
-    Share { value, interval }
-}
-
-fn normal(values: impl Iterator<Item = f64>) -> Share {
-    let values: Vec<f64> = values.collect();
-    let n = values.len() as f64;
-    let value = values.iter().sum::<f64>() / n;
-    if values.len() < 2 {
-        // One scenario says nothing about others.
-        return Share { value, interval: Interval { low: 0.0, high: 1.0 } };
-    }
-    let variance = values.iter().map(|v| (v - value).powi(2)).sum::<f64>() / (n - 1.0);
-    let spread = Z * (variance / n).sqrt();
-    let interval = Interval { low: (value - spread).max(0.0), high: (value + spread).min(1.0) };
-    Share { value, interval }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Interval { low, high } = self.interval;
-        write!(f, "{:.3} [{low:.3}, {high:.3}]", self.value)
-    }
-}
-
-fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
 impl fmt::Display for RunsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let k = self.k;
@@ -188,21 +104,16 @@ impl fmt::Display for RunsReport {
         let scenarios = count(self.scenarios, "scenario", "scenarios");
         let of_each = count(runs, "run", "runs");
         let at_a_time = if runs > k { format!(", {k} at a time") } else { String::new() };
-        writeln!(f, "{scenarios}, {of_each} each{at_a_time}; in brackets 95 % intervals")?;
-        for (name, share) in [
-            (format!("Pass@{k}"), self.pass),
-            (format!("Majority@{k}"), self.majority),
-            ("reliability gap".into(), self.reliability_gap),
-            ("always found".into(), self.always),
-            (format!("consistent in {k} runs"), self.consistent),
+        writeln!(f, "{scenarios}, {of_each} each{at_a_time}; 95 % intervals in brackets")?;
+        write_rows(f, self.repeated.rows(k, format!("consistent in {k} runs")))?;
+        let rest = [
             ("consistent in all runs".into(), self.consistent_in_all),
             (format!("F1, best of {k}"), self.pass_f1),
             (format!("F1, median of {k}"), self.majority_f1),
             (format!("precision, best of {k}"), self.pass_precision),
             (format!("precision, median of {k}"), self.majority_precision),
-        ] {
-            writeln!(f, "  {name:<24}{share}")?;
-        }
+        ];
+        write_rows(f, rest)?;
         writeln!(f, "  {:<24}{:.3}", "leaderboard", self.leaderboard)?;
         if let Some(propagation) = self.propagation {
             writeln!(f, "  {:<24}{propagation:.3}", "propagation")?;
@@ -247,11 +158,11 @@ mod tests {
         let report = report(&runs, 3).unwrap();
         assert_eq!(
             [
-                report.pass,
-                report.majority,
-                report.reliability_gap,
-                report.always,
-                report.consistent,
+                report.repeated.pass,
+                report.repeated.majority,
+                report.repeated.reliability_gap,
+                report.repeated.always,
+                report.repeated.consistent,
                 report.consistent_in_all
             ]
             .map(|share| share.value),
@@ -261,8 +172,16 @@ mod tests {
         assert_eq!(report.majority_f1.value, (0.5 + 0.5 + 0.25 + 0.25) / 4.0);
         assert_eq!(report.leaderboard, 6.0 * 0.5 / 12.0);
         // Wilson's interval of 3 in 4, from its formula.
-        assert!((report.pass.interval.low - 0.3006).abs() < 1e-3, "{}", report.pass);
-        assert!((report.pass.interval.high - 0.9544).abs() < 1e-3, "{}", report.pass);
+        assert!(
+            (report.repeated.pass.interval.low - 0.3006).abs() < 1e-3,
+            "{}",
+            report.repeated.pass
+        );
+        assert!(
+            (report.repeated.pass.interval.high - 0.9544).abs() < 1e-3,
+            "{}",
+            report.repeated.pass
+        );
     }
 
     #[test]
@@ -270,9 +189,9 @@ mod tests {
         let runs = [vec![run(1.0, 1.0), run(0.0, 0.0), run(0.0, 0.0), run(0.0, 0.0)]];
         let report = super::tests::report(&runs, 2).unwrap();
         // Of the 6 pairs 3 hold the one success, and none has two.
-        assert_eq!((report.pass.value, report.majority.value), (0.5, 0.0));
+        assert_eq!((report.repeated.pass.value, report.repeated.majority.value), (0.5, 0.0));
         // Two of four runs are alike half of the time; all four are not.
-        assert_eq!((report.consistent.value, report.consistent_in_all.value), (0.5, 0.0));
+        assert_eq!((report.repeated.consistent.value, report.consistent_in_all.value), (0.5, 0.0));
         assert!(super::tests::report(&runs, 5).is_none());
         assert!(super::tests::report(&[], 1).is_none());
     }

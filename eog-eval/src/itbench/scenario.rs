@@ -7,7 +7,8 @@ use eog::{Confidence, Config, EntityId};
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
 use serde::Serialize;
 
-use super::output::{NamedEntity, Output};
+use super::named::NamedEntity;
+use super::output::Output;
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
 use crate::baselines::baselines;
@@ -52,24 +53,12 @@ pub struct BaselineScenario {
     pub f1: f64,
 }
 
-/// Investigates a snapshot with the evidence policy and scores the result. The truth is used for
-/// scoring alone.
+/// Investigates a snapshot with the evidence policy and these rules of the controller, and scores
+/// the result. The truth is used for scoring alone.
 ///
 /// # Errors
 /// [`EvalError`] when the snapshot cannot be read or there is nothing to start from.
 pub fn evaluate_snapshot(
-    dir: &Path,
-    architecture: Option<&Path>,
-    truth: &GroundTruth,
-) -> Result<ScenarioScore, EvalError> {
-    evaluate_snapshot_with(dir, architecture, truth, Config::default())
-}
-
-/// The same with other rules of the controller.
-///
-/// # Errors
-/// [`EvalError`] when the snapshot cannot be read or there is nothing to start from.
-pub fn evaluate_snapshot_with(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,
@@ -107,7 +96,7 @@ pub fn evaluate_snapshot_with(
         let names =
             known.iter().map(|entity| entity.as_str().rsplit('/').next().unwrap_or_default());
         let near = nearest(class, names.collect::<BTreeSet<_>>());
-        format!("no entity of the snapshot stands for the root cause {class}{near}")
+        format!("the snapshot has no entity for the root cause {class}{near}")
     });
     let trivial = baselines(&ended.case, &contract).into_iter().map(|(name, ranking)| {
         let tied = ranking.tiers().first().map_or(&[][..], Vec::as_slice);

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::output::{NamedEntity, Output};
+use super::named::NamedEntity;
+use super::output::Output;
 use super::truth::GroundTruth;
 
 /// The largest k of entity@k.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use eog_simulate::{Scenario, ScenarioEntity, ScenarioGroup};
 use regex::Regex;
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::output::NamedEntity;
-use crate::error::{EvalError, read_text};
+use super::named::{NamedEntity, text_in};
+use crate::error::EvalError;
 use crate::near::nearest;
 
 /// Entities that one entry of a ground truth stands for.
@@ -67,66 +67,49 @@ enum Happened {
 }
 
 impl GroundTruth {
-    /// Reads `ground_truth.yaml`, or the same as JSON.
-    ///
-    /// # Errors
-    /// [`EvalError`] names the file, the place, and what is wrong.
-    pub fn read(path: &Path) -> Result<Self, EvalError> {
-        Self::parse(&read_text(path)?, path)
-    }
-
-    /// Reads a file with one truth after the other in a JSON list, each with its `id`.
+    /// Reads one truth (YAML or JSON), a list of truths, or a folder of scenarios with
+    /// `ground_truth.yaml`.
     ///
     /// # Errors
     /// [`EvalError`] names the file, the place, and what is wrong.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, EvalError> {
-        let list: Vec<Value> = crate::error::read_json(path)?;
-        let one = |(number, value)| Self::of(value, path, &format!("entry {}", number + 1));
-        list.into_iter().enumerate().map(one).collect()
+        Scenario::read_all(path)?.iter().map(Self::of).collect()
     }
 
-    /// Reads a truth from text; `path` is what errors call it.
+    /// Reads a truth from text; `path` is what errors call it. Where that ends in `.json`, the text
+    /// is JSON, else YAML.
     ///
     /// # Errors
     /// [`EvalError`] names the place and what is wrong.
     pub fn parse(text: &str, path: &Path) -> Result<Self, EvalError> {
-        // JSON is YAML too.
-        Self::of(super::yaml::parse(text, path)?, path, "the truth")
+        Self::of(&Scenario::parse(text, path)?)
     }
 
-    pub(crate) fn of(value: Value, path: &Path, place: &str) -> Result<Self, EvalError> {
-        let wrong = |reason: String| EvalError::malformed(path, place, reason);
-        // Flat, or wrapped like an object of Kubernetes.
-        let spec = match value.get("spec") {
-            Some(spec) if spec.is_object() => spec.clone(),
-            _ => value,
-        };
-        let file: File = serde_json::from_value(spec).map_err(|error| wrong(error.to_string()))?;
-        if file.groups.is_empty() && file.entities.is_empty() {
-            return Err(wrong("neither groups nor entities; one of them is needed".into()));
-        }
-        let groups: Vec<Group> = if file.groups.is_empty() {
-            file.entities.into_iter().map(GivenEntity::into_group).collect()
+    /// What scoring needs of a scenario.
+    ///
+    /// # Errors
+    /// [`EvalError`] when a filter is too large.
+    pub fn of(scenario: &Scenario) -> Result<Self, EvalError> {
+        let groups: Vec<Group> = if scenario.groups.is_empty() {
+            scenario.entities.iter().map(Group::of_entity).collect()
         } else {
-            let groups = file.groups.into_iter().map(|group| group.checked().map_err(&wrong));
+            let wrong = |reason| EvalError::malformed(&scenario.file, &scenario.place, reason);
+            let groups = scenario.groups.iter().map(|group| Group::of(group).map_err(wrong));
             groups.collect::<Result<_, _>>()?
         };
-        if !groups.iter().any(|group| group.root_cause) {
-            return Err(wrong("no group is marked root_cause: true".into()));
-        }
-        let classes = classes(&groups, &file.aliases);
-        let ends = file.propagations.iter().flat_map(|edge| [&edge.source, &edge.target]);
-        let named: BTreeSet<&String> = ends.chain(file.aliases.iter().flatten()).collect();
+        let classes = classes(&groups, &scenario.aliases);
+        let ends = scenario.propagations.iter().flat_map(|edge| [&edge.source, &edge.target]);
+        let named: BTreeSet<&String> = ends.chain(scenario.aliases.iter().flatten()).collect();
         let is_group = |id: &String| groups.iter().any(|group| group.id == *id);
         let unknown = named.into_iter().filter(|id| !is_group(id)).cloned().collect();
-        let of_fault = file.fault.as_array().into_iter().flatten().filter_map(happened);
-        let of_edge = file.propagations.iter().filter_map(|edge| {
+        let of_fault = scenario.faults.iter().filter_map(happened);
+        let of_edge = scenario.propagations.iter().filter_map(|edge| {
             Some((Happened::ToGroup(edge.source.clone()), text_in(&edge.condition)?))
         });
         let conditions = of_fault.chain(of_edge).collect();
-        let edges = file.propagations.into_iter().map(|edge| (edge.source, edge.target));
-        let (id, propagations) = (file.id.map(text_of), edges.collect());
-        Ok(Self { id, groups, propagations, classes, unknown, conditions })
+        let edges = scenario.propagations.iter();
+        let propagations = edges.map(|edge| (edge.source.clone(), edge.target.clone())).collect();
+        Ok(Self { id: scenario.id.clone(), groups, propagations, classes, unknown, conditions })
     }
 
     /// What is odd about it, in words: aliases and propagations of groups that it does not have.
@@ -134,7 +117,7 @@ impl GroundTruth {
     pub fn notes(&self) -> Vec<String> {
         let told = |id: &String| {
             let near = nearest(id, self.groups.iter().map(|group| group.id.as_str()));
-            format!("aliases or propagations name {id:?}, which is no group{near}")
+            format!("aliases or propagations refer to {id:?}, which is not a group{near}")
         };
         self.unknown.iter().map(told).collect()
     }
@@ -184,6 +167,28 @@ impl GroundTruth {
 }
 
 impl Group {
+    fn of(given: &ScenarioGroup) -> Result<Self, String> {
+        let ScenarioGroup { id, kind, namespace, filters, name, root_cause, .. } = given.clone();
+        let names = match name.filter(|_| filters.is_empty()) {
+            Some(name) => Names::Exactly(name),
+            None => {
+                let compiled = filters.iter().map(|filter| {
+                    Regex::new(&format!("^(?:{filter})"))
+                        .map_err(|error| format!("filter {filter:?} of group {id}: {error}"))
+                });
+                Names::Filters(compiled.collect::<Result<_, _>>()?)
+            }
+        };
+        Ok(Self { id, kind, namespace, root_cause, names })
+    }
+
+    /// An entity of the second form: all it names are root causes.
+    fn of_entity(given: &ScenarioEntity) -> Self {
+        let ScenarioEntity { kind, namespace, name, .. } = given.clone();
+        let id = format!("{}/{kind}/{name}", namespace.as_deref().unwrap_or_default());
+        Self { id, kind, namespace, root_cause: true, names: Names::Exactly(name) }
+    }
+
     /// How many bytes of an entity's name match, if the entity belongs here: kind and namespace
     /// agree where both sides give them, and the name matches.
     ///
@@ -226,23 +231,6 @@ fn classes(groups: &[Group], aliases: &[Vec<String>]) -> BTreeMap<String, String
     classes
 }
 
-#[derive(Deserialize)]
-struct File {
-    #[serde(default)]
-    id: Option<Value>,
-    #[serde(default)]
-    groups: Vec<GivenGroup>,
-    #[serde(default)]
-    aliases: Vec<Vec<String>>,
-    #[serde(default)]
-    propagations: Vec<GivenEdge>,
-    #[serde(default)]
-    entities: Vec<GivenEntity>,
-    /// Only its words are read, as far as they are there.
-    #[serde(default)]
-    fault: Value,
-}
-
 /// To whom a fault happened, and its condition.
 fn happened(fault: &Value) -> Option<(Happened, String)> {
     let condition = text_in(fault.get("condition")?)?;
@@ -253,78 +241,4 @@ fn happened(fault: &Value) -> Option<(Happened, String)> {
     }
     let (namespace, kind, name) = (part("namespace"), part("kind"), part("name")?);
     Some((Happened::ToEntity(NamedEntity { namespace, kind, name }), condition))
-}
-
-/// A text that says something.
-pub(super) fn text_in(value: &Value) -> Option<String> {
-    value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-#[derive(Deserialize)]
-struct GivenGroup {
-    id: String,
-    kind: String,
-    #[serde(default)]
-    namespace: Option<String>,
-    #[serde(default)]
-    filter: Vec<String>,
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    root_cause: bool,
-}
-
-impl GivenGroup {
-    fn checked(self) -> Result<Group, String> {
-        let names = match (self.name, self.filter.is_empty()) {
-            (_, false) => {
-                let compiled = self.filter.iter().map(|filter| {
-                    Regex::new(&format!("^(?:{filter})"))
-                        .map_err(|error| format!("filter {filter:?} of group {}: {error}", self.id))
-                });
-                Names::Filters(compiled.collect::<Result<_, _>>()?)
-            }
-            (Some(name), true) => Names::Exactly(name),
-            (None, true) => return Err(format!("group {} has neither filter nor name", self.id)),
-        };
-        let Self { id, kind, namespace, root_cause, .. } = self;
-        Ok(Group { id, kind, namespace, root_cause, names })
-    }
-}
-
-#[derive(Deserialize)]
-struct GivenEdge {
-    source: String,
-    target: String,
-    #[serde(default)]
-    condition: Value,
-}
-
-/// An entity of the second form: all it names are root causes.
-#[derive(Deserialize)]
-struct GivenEntity {
-    kind: String,
-    metadata: GivenMetadata,
-}
-
-#[derive(Deserialize)]
-struct GivenMetadata {
-    name: String,
-    #[serde(default)]
-    namespace: Option<String>,
-}
-
-impl GivenEntity {
-    fn into_group(self) -> Group {
-        let GivenMetadata { name, namespace } = self.metadata;
-        let id = format!("{}/{}/{name}", namespace.as_deref().unwrap_or_default(), self.kind);
-        Group { id, kind: self.kind, namespace, root_cause: true, names: Names::Exactly(name) }
-    }
-}
-
-fn text_of(value: Value) -> String {
-    match value {
-        Value::String(text) => text,
-        other => other.to_string(),
-    }
 }

@@ -17,7 +17,7 @@ pub use read::{Column, PetShop, Table, Target};
 pub use slices::{SLICE_ROWS, SLICE_STEP, normal_slices};
 
 use crate::error::EvalError;
-use crate::suite::{SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, score_runs};
+use crate::suite::{SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, evaluate_cases};
 
 /// One case as a bundle, with its truth apart.
 #[derive(Clone, Debug)]
@@ -65,38 +65,19 @@ pub fn convert(dir: &Path, out: &Path) -> Result<usize, EvalError> {
     Ok(cases.len())
 }
 
-/// Investigates and scores every issue of a data set, and slices of its normal period.
+/// Investigates and scores every issue of a data set, and slices of its normal period: `runs`
+/// times, from the second on in other orders of evaluation. `told` hears of progress.
 ///
 /// # Errors
 /// [`EvalError`] when a file is missing or malformed, or there is no issue.
-pub fn evaluate(dir: &Path) -> Result<SuiteReport, EvalError> {
-    evaluate_runs(dir, 1, &mut |_, _, _| {})
-}
-
-/// The same with several runs of each case in different orders of evaluation. `told` hears of
-/// progress.
-///
-/// # Errors
-/// Those of [`evaluate`].
-pub fn evaluate_runs(
-    dir: &Path,
-    runs: usize,
-    told: &mut Told<'_>,
-) -> Result<SuiteReport, EvalError> {
+pub fn evaluate(dir: &Path, runs: usize, told: &mut Told<'_>) -> Result<SuiteReport, EvalError> {
     let (issues, slices) = (cases(dir)?, normal_slices(dir)?);
     let all = issues.len() + slices.len();
-    let mut scores = Vec::new();
-    for case in issues {
-        let name = case.folder.strip_prefix(dir).unwrap_or(&case.folder).display().to_string();
-        told(scores.len(), all, &name);
-        let bundle = case.bundle.to_bundle();
-        let mut score = score_runs(SuiteCase { name, bundle, truth: case.truth }, runs)?;
-        score.prefix_notes(&case.folder.join("target.json"));
-        scores.push(score);
-    }
-    for slice in slices {
-        told(scores.len(), all, &slice.name);
-        scores.push(score_runs(slice, runs)?);
-    }
-    Ok(SuiteReport::new(scores))
+    let issues = issues.into_iter().map(|case| SuiteCase {
+        name: case.folder.strip_prefix(dir).unwrap_or(&case.folder).display().to_string(),
+        bundle: case.bundle.to_bundle(),
+        truth: case.truth,
+        truth_file: Some(case.folder.join("target.json")),
+    });
+    evaluate_cases(issues.chain(slices).map(Ok), all, runs, told)
 }

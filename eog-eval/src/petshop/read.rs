@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use eog::{EntityId, Timestamp};
+use eog_simulate::files::{FileError, list_folder, read_json, read_text};
 use serde::Deserialize;
 
-use crate::error::{EvalError, entries, read_json, read_text};
+use crate::error::EvalError;
 
 /// Deepest folder below the data set that may hold an issue.
 const MAX_DEPTH: usize = 4;
@@ -66,7 +67,7 @@ impl PetShop {
     pub fn read(dir: &Path) -> Result<Self, EvalError> {
         if let Some(inner) = data_set_below(dir)? {
             let (dir, inner) = (dir.display(), inner.display());
-            let reason = format!("{dir} holds no graph.csv, but {inner} does: name that folder");
+            let reason = format!("{dir} has no graph.csv, but {inner} does; use that folder");
             return Err(EvalError::Setting { reason });
         }
         let (services, calls) = read_graph(&dir.join("graph.csv"))?;
@@ -75,7 +76,7 @@ impl PetShop {
         find_issues(dir, 0, &mut issues)?;
         if issues.is_empty() {
             let expected = "folders with metrics.csv and target.json";
-            return Err(EvalError::Nothing { dir: dir.to_owned(), expected });
+            return Err(FileError::nothing(dir, expected).into());
         }
         Ok(Self { calls, services, normal, issues })
     }
@@ -116,19 +117,15 @@ impl Table {
     /// [`EvalError`] names the file, the line, and what is wrong.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let text = read_text(path)?;
-        let mut lines = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(text.as_bytes())
-            .into_records();
-        let wrong = |line: usize, reason: String| {
-            EvalError::malformed(path, format_args!("line {line}"), reason)
-        };
+        let mut lines = records(&text);
+        let wrong = |line: usize, reason: String| wrong(path, line, reason);
         let mut header = |line: usize, name: &str| -> Result<csv::StringRecord, EvalError> {
-            let record = lines.next().ok_or_else(|| wrong(line, format!("no row of {name}s")))?;
+            let record = lines
+                .next()
+                .ok_or_else(|| wrong(line, format!("the row of {name}s is missing")))?;
             let record = record.map_err(|error| wrong(line, error.to_string()))?;
             if record.get(0) != Some(name) {
-                return Err(wrong(line, format!("the row of {name}s begins with {name:?}")));
+                return Err(wrong(line, format!("the row of {name}s must start with {name:?}")));
             }
             Ok(record)
         };
@@ -153,18 +150,21 @@ impl Table {
             }
             if record.len() != width {
                 let found = record.len();
-                return Err(wrong(line, format!("{found} fields where the header has {width}")));
+                return Err(wrong(
+                    line,
+                    format!("it has {found} fields, but the header has {width}"),
+                ));
             }
             let seconds = first.parse::<f64>().ok().filter(|seconds| seconds.is_finite());
             let time = seconds.and_then(|seconds| Timestamp::from_second(seconds as i64).ok());
             times.push(time.ok_or_else(|| {
-                wrong(line, format!("{first:?} is no time in seconds since 1970"))
+                wrong(line, format!("{first:?} is not a time in seconds since 1970"))
             })?);
             for (column, cell) in columns.iter_mut().zip(record.iter().skip(1)) {
                 let value = match cell.trim() {
                     "" => None,
                     text => Some(text.parse::<f64>().map_err(|_| {
-                        wrong(line, format!("{text:?} of {} is no number", column.service))
+                        wrong(line, format!("{text:?} for {} is not a number", column.service))
                     })?),
                 };
                 column.values.push(value.filter(|value| value.is_finite()));
@@ -174,12 +174,22 @@ impl Table {
     }
 }
 
+/// The rows of a table without a header.
+fn records(text: &str) -> csv::StringRecordsIntoIter<&[u8]> {
+    let mut reader = csv::ReaderBuilder::new();
+    reader.has_headers(false).flexible(true).from_reader(text.as_bytes()).into_records()
+}
+
+fn wrong(path: &Path, line: usize, reason: String) -> EvalError {
+    EvalError::malformed(path, format_args!("line {line}"), reason)
+}
+
 /// A folder of a folder without a graph that has one.
 fn data_set_below(dir: &Path) -> Result<Option<PathBuf>, EvalError> {
     if !dir.is_dir() || dir.join("graph.csv").exists() {
         return Ok(None);
     }
-    Ok(entries(dir)?.into_iter().find(|inner| inner.join("graph.csv").is_file()))
+    Ok(list_folder(dir)?.into_iter().find(|inner| inner.join("graph.csv").is_file()))
 }
 
 fn find_issues(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), EvalError> {
@@ -188,7 +198,7 @@ fn find_issues(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(),
         return Ok(());
     }
     if depth < MAX_DEPTH {
-        for path in entries(dir)?.into_iter().filter(|path| path.is_dir()) {
+        for path in list_folder(dir)?.into_iter().filter(|path| path.is_dir()) {
             find_issues(&path, depth + 1, found)?;
         }
     }
@@ -199,14 +209,8 @@ fn find_issues(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(),
 #[expect(clippy::type_complexity, reason = "services and calls, once")]
 fn read_graph(path: &Path) -> Result<(Vec<EntityId>, Vec<(EntityId, EntityId)>), EvalError> {
     let text = read_text(path)?;
-    let mut records = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(text.as_bytes())
-        .into_records();
-    let wrong = |line: usize, reason: String| {
-        EvalError::malformed(path, format_args!("line {line}"), reason)
-    };
+    let mut records = records(&text);
+    let wrong = |line: usize, reason: String| wrong(path, line, reason);
     let name = |line: usize, text: &str| {
         EntityId::new(text).map_err(|error| wrong(line, error.to_string()))
     };
@@ -220,12 +224,12 @@ fn read_graph(path: &Path) -> Result<(Vec<EntityId>, Vec<(EntityId, EntityId)>),
         let record = record.map_err(|error| wrong(line, error.to_string()))?;
         if record.len() != services.len() + 1 {
             let (found, width) = (record.len(), services.len() + 1);
-            return Err(wrong(line, format!("{found} fields where the header has {width}")));
+            return Err(wrong(line, format!("it has {found} fields, but the header has {width}")));
         }
         let caller = name(line, record.get(0).unwrap_or_default())?;
         for (callee, cell) in services.iter().zip(record.iter().skip(1)) {
             let linked = cell.trim().parse::<f64>();
-            let linked = linked.map_err(|_| wrong(line, format!("{cell:?} is no number")))?;
+            let linked = linked.map_err(|_| wrong(line, format!("{cell:?} is not a number")))?;
             if linked != 0.0 && *callee != caller {
                 calls.push((caller.clone(), callee.clone()));
             }

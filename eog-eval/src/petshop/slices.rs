@@ -40,7 +40,7 @@ pub fn normal_slices(dir: &Path) -> Result<Vec<SuiteCase>, EvalError> {
             let target = Target { timestamp: alert_at.as_second(), ..alert.clone() };
             let bundle = issue_bundle(&shop, &name, &target, &slice, &before)?.to_bundle();
             let truth = Truth { group: metric.clone(), ..Truth::default() };
-            slices.push(SuiteCase { name, bundle, truth });
+            slices.push(SuiteCase::new(name, bundle, truth));
         }
     }
     Ok(slices)

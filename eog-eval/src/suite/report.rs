@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::score::{CaseScore, RankScore};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::funnel::{FunnelShares, by_cause};
-use crate::itbench::{Share, wilson};
-use crate::table::{csv_text, joined, score};
+use crate::repeated::{Repeated, Share, wilson, write_rows};
+use crate::table::{count, csv_text, joined, score};
 
 /// What a suite scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,16 +32,9 @@ pub struct SuiteReport {
 pub struct OverRuns {
     /// The fewest runs of a case.
     pub runs: usize,
-    /// At least one run succeeds.
-    pub pass: Share,
-    /// More than half of the runs do.
-    pub majority: Share,
-    /// The difference: what is found, but not reliably.
-    pub reliability_gap: Share,
-    /// All runs succeed.
-    pub always: Share,
-    /// All runs agree on whether they do.
-    pub consistent: Share,
+    /// How far they succeed; k is the number of runs.
+    #[serde(flatten)]
+    pub repeated: Repeated,
     /// All runs name the same causes.
     pub same_causes: Share,
 }
@@ -115,11 +108,11 @@ impl SuiteReport {
         Self { cases, groups, failures, over_runs, left_out }
     }
 
-    /// What to know before the figures are believed: folders that are left out, odd truths.
+    /// What to know before trusting the figures: skipped folders, ground truths that do not fit.
     pub fn notes(&self) -> Vec<String> {
         let left_out = (!self.left_out.is_empty()).then(|| {
             let names = self.left_out.join(", ");
-            format!("left out, for they are folders without bundle.json: {names}")
+            format!("skipped folders without bundle.json: {names}")
         });
         let of_cases = self.cases.iter().flat_map(|case| case.notes.iter().cloned());
         left_out.into_iter().chain(of_cases).collect()
@@ -184,19 +177,13 @@ impl SuiteReport {
 impl OverRuns {
     fn of(cases: &[CaseScore]) -> Option<Self> {
         let runs = cases.iter().map(|case| case.runs.len()).min().filter(|runs| *runs > 1)?;
-        let share = |holds: &dyn Fn(&CaseScore) -> bool| {
-            wilson(cases.iter().map(|case| f64::from(u8::from(holds(case)))))
-        };
-        let most = |case: &CaseScore| 2 * case.successes() > case.runs.len();
-        let first = |case: &CaseScore| case.runs.first().cloned().unwrap_or_default();
+        let successes: Vec<(usize, usize)> =
+            cases.iter().map(|case| (case.runs.len(), case.successes())).collect();
+        let alike = cases.iter().map(|case| case.runs.windows(2).all(|pair| pair[0] == pair[1]));
         Some(Self {
             runs,
-            pass: share(&|case| case.successes() > 0),
-            majority: share(&most),
-            reliability_gap: share(&|case| case.successes() > 0 && !most(case)),
-            always: share(&|case| case.successes() == case.runs.len()),
-            consistent: share(&CaseScore::is_consistent),
-            same_causes: share(&|case| case.runs.iter().all(|named| *named == first(case))),
+            repeated: Repeated::of(&successes, runs),
+            same_causes: wilson(alike.map(|alike| f64::from(u8::from(alike)))),
         })
     }
 }
@@ -204,18 +191,12 @@ impl OverRuns {
 impl fmt::Display for OverRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let runs = self.runs;
-        writeln!(f, "{runs} runs of each case, in different orders; in brackets 95 % intervals")?;
-        for (name, share) in [
-            (format!("Pass@{runs}"), self.pass),
-            (format!("Majority@{runs}"), self.majority),
-            ("reliability gap".into(), self.reliability_gap),
-            ("always found".into(), self.always),
-            ("consistent in all runs".into(), self.consistent),
-            ("the same causes named".into(), self.same_causes),
-        ] {
-            writeln!(f, "  {name:<24}{share}")?;
-        }
-        Ok(())
+        writeln!(
+            f,
+            "{runs} runs of each case, each in a different order; 95 % intervals in brackets"
+        )?;
+        write_rows(f, self.repeated.rows(runs, "consistent in all runs".to_owned()))?;
+        write_rows(f, [("the same causes named".to_owned(), self.same_causes)])
     }
 }
 
@@ -256,7 +237,9 @@ impl fmt::Display for SuiteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, group) in &self.groups {
             let name = if name.is_empty() { "all" } else { name };
-            writeln!(f, "{name}: {} incidents, {} normal times", group.incidents, group.normal)?;
+            let incidents = count(group.incidents, "incident", "incidents");
+            let normal = count(group.normal, "fault-free period", "fault-free periods");
+            writeln!(f, "{name}: {incidents}, {normal}")?;
             if group.incidents > 0 {
                 writeln!(
                     f,
@@ -272,7 +255,7 @@ impl fmt::Display for SuiteReport {
             if let Some(specificity) = group.specificity {
                 writeln!(f, "  specificity {specificity:.3}")?;
             }
-            writeln!(f, "  slowest case {:.1} ms", group.slowest_millis)?;
+            writeln!(f, "  slowest case: {:.1} ms", group.slowest_millis)?;
         }
         write!(f, "{}", self.failures)?;
         if let Some(over_runs) = &self.over_runs {

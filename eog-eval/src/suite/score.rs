@@ -1,12 +1,13 @@
 //! Scores of one case.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use eog::{Confidence, EntityId};
 use eog_evidence::BundleContext;
 use serde::Serialize;
 
-use super::SuiteCase;
+use super::case::SuiteCase;
 use crate::baselines::baselines;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
@@ -86,21 +87,13 @@ pub struct BaselineScore {
     pub ranked: RankScore,
 }
 
-/// Investigates one case and scores it.
-///
-/// # Errors
-/// [`EvalError::Case`] when there is nothing to start from.
-pub fn score_case(case: SuiteCase) -> Result<CaseScore, EvalError> {
-    score_runs(case, 1)
-}
-
-/// Investigates one case several times, the first time in the default order of evaluation and then
+/// Investigates one case `runs` times, the first time in the default order of evaluation and then
 /// in permuted ones, and scores the first run.
 ///
 /// # Errors
 /// [`EvalError::Case`] when there is nothing to start from.
-pub fn score_runs(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> {
-    let SuiteCase { name, bundle, truth } = case;
+pub fn score_case(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> {
+    let SuiteCase { name, bundle, truth, truth_file } = case;
     let contract = BundleContext::new(bundle.clone());
     let failed =
         |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
@@ -127,7 +120,7 @@ pub fn score_runs(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> 
         set: SetScore::of(&ended.named(), &truth.causes),
         failures: ControllerFailures::of(&ended, |entity| truth.causes.contains(entity)),
         runs: all_named,
-        notes: unknown_causes(&ended, &truth.causes),
+        notes: unknown_causes(&ended, &truth.causes, truth_file.as_deref()),
         funnel: truth.causes.iter().map(|cause| (cause.clone(), funnel(&ended, cause))).collect(),
         causes: truth.causes,
         named: ended.named(),
@@ -146,13 +139,6 @@ impl CaseScore {
         if self.causes.is_empty() { named.is_empty() } else { self.causes.is_subset(named) }
     }
 
-    /// Says where what is odd stands.
-    pub(crate) fn prefix_notes(&mut self, file: &std::path::Path) {
-        for note in &mut self.notes {
-            *note = format!("{}: {note}", file.display());
-        }
-    }
-
     /// How many runs succeeded.
     pub fn successes(&self) -> usize {
         self.runs.iter().filter(|named| self.is_success(named)).count()
@@ -166,17 +152,22 @@ impl CaseScore {
 
 /// Causes that no part of the incident speaks of, which no investigation can name: most often a
 /// slip of the pen.
-fn unknown_causes(ended: &Investigation, causes: &BTreeSet<EntityId>) -> Vec<String> {
+fn unknown_causes(
+    ended: &Investigation,
+    causes: &BTreeSet<EntityId>,
+    file: Option<&Path>,
+) -> Vec<String> {
     let alerting = ended.case.anomalies.iter().map(|alert| &alert.entity);
     let judged = ended.controller.beliefs().map(|(entity, _)| entity);
     let known: BTreeSet<&EntityId> =
         ended.case.topology.entities().chain(alerting).chain(judged).collect();
     let unknown = causes.iter().filter(|cause| !known.contains(cause));
+    let place = file.map_or_else(String::new, |file| format!("{}: ", file.display()));
     let told = |cause: &EntityId| {
         let names = known.iter().map(|entity| entity.as_str());
         let near = nearest(cause.as_str(), names);
         format!(
-            "the cause {:?} is no entity of the incident and counts as missed{near}",
+            "{place}the incident has no entity {:?}, so this cause counts as missed{near}",
             cause.as_str()
         )
     };

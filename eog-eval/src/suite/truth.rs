@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use eog::EntityId;
+use eog_simulate::files::read_json;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{EvalError, read_json};
+use crate::error::EvalError;
 
 /// What the name of a truth file ends with, after the name of its bundle.
 pub const TRUTH_SUFFIX: &str = ".truth.json";
@@ -35,7 +36,7 @@ impl Truth {
     /// # Errors
     /// [`EvalError`] names the file, the place, and what is wrong.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        read_json(path)
+        Ok(read_json(path)?)
     }
 
     /// Writes a truth file.

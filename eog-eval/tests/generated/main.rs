@@ -6,13 +6,13 @@
 mod machine;
 mod services;
 
-use eog_eval::suite::{SuiteCase, SuiteReport, Truth, evaluate, score_case};
+use eog_eval::suite::{self, SuiteCase, SuiteReport, Truth, score_case};
 use eog_evidence::BundleWriter;
 
 fn report(cases: impl Iterator<Item = (BundleWriter, Truth)>) -> SuiteReport {
     let scores = cases.enumerate().map(|(number, (writer, truth))| {
         let bundle = writer.to_bundle();
-        score_case(SuiteCase { name: format!("case {number}"), bundle, truth }).unwrap()
+        score_case(SuiteCase::new(format!("case {number}"), bundle, truth), 1).unwrap()
     });
     let report = SuiteReport::new(scores.collect());
     println!("{report}");
@@ -52,15 +52,16 @@ fn a_suite_is_read_from_a_folder() {
         truth.write(&dir.path().join(format!("m{number}.truth.json"))).unwrap();
     }
     std::fs::write(dir.path().join("README"), "not a case").unwrap();
-    let read = evaluate(dir.path()).unwrap();
+    let evaluate = |dir: &tempfile::TempDir| suite::evaluate(dir.path(), 1, &mut |_, _, _| {});
+    let read = evaluate(&dir).unwrap();
     let made = report((0..3).map(machine::incident));
     for (read, made) in read.cases.iter().zip(&made.cases) {
         assert_eq!((&read.named, read.ranked), (&made.named, made.ranked));
     }
     std::fs::remove_dir_all(dir.path().join("m1")).unwrap();
-    let error = evaluate(dir.path()).unwrap_err().to_string();
-    assert!(error.contains("m1.truth.json") && error.contains("missing beside it"), "{error}");
+    let error = evaluate(&dir).unwrap_err().to_string();
+    assert!(error.contains("m1.truth.json") && error.contains("m1 is missing"), "{error}");
     let empty = tempfile::tempdir().unwrap();
-    let error = evaluate(empty.path()).unwrap_err().to_string();
-    assert!(error.contains("holds nothing to evaluate"), "{error}");
+    let error = evaluate(&empty).unwrap_err().to_string();
+    assert!(error.contains("contains nothing to use"), "{error}");
 }

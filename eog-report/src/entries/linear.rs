@@ -1,6 +1,6 @@
 //! What the entries of the linear loop record, in words.
 
-use eog_core::{EntityId, LinearBody, Step};
+use eog_core::{EntityId, LinearBody, LinearStep};
 
 use super::{Told, answered, joined, named, some};
 
@@ -13,8 +13,8 @@ impl Told for LinearBody {
     }
 }
 
-fn stepped(step: &Step) -> String {
-    let Step { entity, answer, belief, forgotten, .. } = step;
+fn stepped(step: &LinearStep) -> String {
+    let LinearStep { entity, answer, belief, forgotten, .. } = step;
     let line = format!("{}{}", named(entity, belief.label), answered(answer));
     let names: Vec<&str> = forgotten.iter().map(EntityId::as_str).collect();
     let forgets = (!names.is_empty()).then(|| format!("forgets {}", some(&names)));

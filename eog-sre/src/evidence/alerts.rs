@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{
-    Anomaly, EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window,
-};
-use eog_evidence::words;
+use eog_core::{Anomaly, EntityId, EvidenceKind, EvidenceTime, Quantity, Window};
 use jiff::SignedDuration;
 
 use super::passing::Watch;
+use super::spoken::{praises, signal_of, trend_of};
 use super::{Draft, selector};
+use crate::facts::Alerts;
 use crate::graph::{Match, OperationalGraph};
 use crate::names;
 use crate::read::AlertRecord;
@@ -31,62 +30,6 @@ const SUBJECTS: [(&str, &str); 10] = [
     ("service", "Service"),
     ("node", "Node"),
 ];
-
-/// Words of alert names by what they speak of; the first that matches counts.
-const SIGNALS: [(Signal, &[&str]); 6] = [
-    (Signal::Exhaustion, &["oom", "oomkilled", "throttling", "throttled", "evicted", "quota"]),
-    (Signal::Errors, &["error", "errors", "failure", "failures", "5xx", "failed"]),
-    (Signal::Latency, &["latency", "duration", "slow", "p95", "p99", "response"]),
-    (
-        Signal::Availability,
-        &[
-            "down",
-            "crash",
-            "crashing",
-            "crashlooping",
-            "unavailable",
-            "unreachable",
-            "absent",
-            "restarting",
-            "mismatch",
-            "ready",
-            "pending",
-            "stuck",
-            "waiting",
-        ],
-    ),
-    (
-        Signal::Saturation,
-        &[
-            "cpu",
-            "memory",
-            "saturation",
-            "disk",
-            "filesystem",
-            "full",
-            "usage",
-            "lag",
-            "queue",
-            "overcommit",
-        ],
-    ),
-    (Signal::Traffic, &["traffic", "throughput", "requests", "request", "rate", "load"]),
-];
-
-/// Words that make an alert one about things going well.
-const GOODPUT: [&str; 4] = ["goodput", "success", "successful", "healthy"];
-
-/// Words that make it one about good things becoming less.
-const FALLS: [&str; 9] =
-    ["low", "lower", "less", "below", "under", "drop", "dropped", "fell", "no"];
-
-/// Anomalies, ignored alerts, and alert findings by entity.
-#[derive(Debug, Default)]
-pub(crate) struct Alerts {
-    pub(crate) anomalies: Vec<Anomaly>,
-    pub(crate) ignored: Vec<String>,
-    pub(crate) findings: Vec<Finding>,
-}
 
 /// Sorts the alert dumps of a snapshot out.
 ///
@@ -194,24 +137,8 @@ pub(crate) fn reason_to_ignore(record: &AlertRecord) -> Option<&'static str> {
     if record.label("severity") == "none" {
         return Some("its severity is none");
     }
-    let is_good = words(&record.name).iter().any(|word| GOODPUT.contains(&word.as_str()));
-    let said = words(&format!("{} {}", record.name, record.description));
-    let falls = said.iter().any(|word| FALLS.contains(&word.as_str()));
-    (is_good && !falls).then_some("it says that things go well")
-}
-
-/// What an alert speaks of, by the words of its name.
-pub(crate) fn signal_of(name: &str) -> Signal {
-    let words = words(name);
-    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    let found = SIGNALS.iter().find(|(_, wanted)| has(wanted));
-    found.map_or(Signal::Other, |(signal, _)| *signal)
-}
-
-/// Whether an alert speaks of too much or of too little: of requests alone there can be too few.
-fn trend_of(name: &str, signal: Signal) -> Trend {
-    let falls = words(name).iter().any(|word| FALLS.contains(&word.as_str()));
-    if signal == Signal::Traffic && falls { Trend::Falling } else { Trend::Rising }
+    let is_good = praises(&record.name, &record.description);
+    is_good.then_some("it says that things go well")
 }
 
 /// The entity that an alert is about: of the labels that name one, the first whose entity is in
@@ -252,39 +179,4 @@ pub(crate) fn entity_of(record: &AlertRecord, graph: &OperationalGraph) -> Optio
         namespace => names::entity("", "Namespace", namespace),
     };
     in_graph.or(named.first()).cloned().or_else(whole)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn alert_names_tell_their_signal() {
-        let cases = [
-            ("RequestErrorRate", Signal::Errors),
-            ("RequestLatency", Signal::Latency),
-            ("KubePodCrashLooping", Signal::Availability),
-            ("CPUThrottlingHigh", Signal::Exhaustion),
-            ("NodeMemoryHigh", Signal::Saturation),
-            ("RequestThroughputLow", Signal::Traffic),
-            ("TargetDown", Signal::Availability),
-            ("PendingPodsDetected", Signal::Availability),
-            ("SomethingOdd", Signal::Other),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(signal_of(name), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn too_few_requests_are_told_from_too_many() {
-        for (name, expected) in [
-            ("RequestThroughputLow", Trend::Falling),
-            ("NoRequestsDetected", Trend::Falling),
-            ("RequestRateHigh", Trend::Rising),
-            ("NoHealthyPods", Trend::Rising),
-        ] {
-            assert_eq!(trend_of(name, signal_of(name)), expected, "{name}");
-        }
-    }
 }

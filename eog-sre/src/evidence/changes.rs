@@ -340,10 +340,14 @@ pub(crate) fn object_changes<'s>(objects: &'s Objects, entity: &EntityId) -> Vec
 /// The first round of dumps without an object that was last seen at `last`. A round with less than
 /// half the rows of the object's last one is taken as cut and tells nothing.
 fn missing_since(times: &[Timestamp], last: Timestamp) -> Option<Timestamp> {
+    // The times are sorted, and as many as there are rows: each object looks into them by halving.
     let rows = |at: Timestamp| {
-        times.iter().filter(|other| other.duration_since(at).abs() <= ROUND).count()
+        let start = times.partition_point(|other| at.duration_since(*other) > ROUND);
+        let end = times.partition_point(|other| other.duration_since(at) <= ROUND);
+        end - start
     };
-    let next = times.iter().copied().find(|at| at.duration_since(last) > ROUND)?;
+    let next = times.partition_point(|at| at.duration_since(last) <= ROUND);
+    let next = *times.get(next)?;
     (2 * rows(next) >= rows(last)).then_some(next)
 }
 

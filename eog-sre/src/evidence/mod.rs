@@ -12,6 +12,7 @@ mod passing;
 mod reasons;
 mod replicas;
 mod spans;
+mod spoken;
 mod status;
 
 use eog_core::{
@@ -21,7 +22,7 @@ use eog_core::{
 use eog_evidence::{rounded, shorten};
 use jiff::SignedDuration;
 
-pub(crate) use alerts::{Alerts, alert_findings, entity_of, reason_to_ignore};
+pub(crate) use alerts::{alert_findings, entity_of, reason_to_ignore};
 pub(crate) use changes::{ChangeType, ObjectChange, change_findings, object_changes};
 pub(crate) use demand::mark_demand;
 pub(crate) use diff::ITEM_KEYS;

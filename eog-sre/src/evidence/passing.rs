@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use eog_core::{Signal, Timestamp};
 use jiff::SignedDuration;
 
-use super::alerts::signal_of;
+use super::spoken::signal_of;
 use crate::read::AlertRecord;
 
 /// An alert each of whose episodes is over after this time passes by itself: alerting rules are

@@ -8,6 +8,7 @@ mod index;
 mod labels;
 mod objects;
 pub mod relation;
+mod selectable;
 mod telemetry;
 
 use std::collections::BTreeSet;

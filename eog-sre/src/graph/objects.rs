@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::builder::Builder;
 use super::experiments::aims;
-use super::labels::{map_selects, pod_labels, selects};
+use super::labels::selects;
 use super::relation;
+use super::selectable::Selectable;
 use crate::names::{self, EntityName, WORKLOAD_KINDS, is_experiment_group};
 use crate::read::Objects;
 
@@ -44,12 +45,13 @@ impl Builder {
     }
 
     pub(super) fn add_objects(&mut self, objects: &Objects) {
-        let selectable: Vec<(&EntityId, &Value)> = objects
-            .histories
-            .iter()
-            .filter(|(entity, _)| SELECTABLE_KINDS.contains(&names::kind_of(entity)))
-            .filter_map(|(entity, history)| Some((entity, history.latest()?)))
-            .collect();
+        let selectable = Selectable::new(
+            objects
+                .histories
+                .iter()
+                .filter(|(entity, _)| SELECTABLE_KINDS.contains(&names::kind_of(entity)))
+                .filter_map(|(entity, history)| Some((entity, history.latest()?))),
+        );
         for (entity, history) in &objects.histories {
             if TRANSIENT_KINDS.contains(&names::kind_of(entity)) {
                 continue;
@@ -61,18 +63,16 @@ impl Builder {
         }
     }
 
-    fn add_object(&mut self, entity: &EntityId, object: &Value, pods: &[(&EntityId, &Value)]) {
+    fn add_object(&mut self, entity: &EntityId, object: &Value, pods: &Selectable<'_>) {
         let namespace = names::namespace_of(entity);
         self.add_owners(entity, object, namespace);
         self.add_mounts(entity, object, namespace);
         match names::kind_of(entity) {
             "Service" => {
-                let selector = object.pointer("/spec/selector");
-                for (backend, labels) in selected(pods, namespace) {
-                    if selector.is_some_and(|selector| map_selects(selector, labels)) {
-                        let (from, to) = (Some(backend.clone()), Some(entity.clone()));
-                        self.connect(from, relation::BACKS, to, SourceToTarget);
-                    }
+                let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
+                for backend in pods.by_map(namespace, selector) {
+                    let (from, to) = (Some(backend.clone()), Some(entity.clone()));
+                    self.connect(from, relation::BACKS, to, SourceToTarget);
                 }
             }
             "Endpoints" | "EndpointSlice" => self.add_endpoints(entity, object, namespace),
@@ -104,7 +104,7 @@ impl Builder {
             }
             "NetworkPolicy" => {
                 let selector = object.pointer("/spec/podSelector").unwrap_or(&Value::Null);
-                let aims = selected(pods, namespace);
+                let aims = pods.within(namespace);
                 for (target, _) in aims.filter(|(_, labels)| selects(selector, *labels)) {
                     let (from, to) = (Some(entity.clone()), Some(target.clone()));
                     self.connect(from, relation::RESTRICTS, to, SourceToTarget);
@@ -156,11 +156,11 @@ impl Builder {
         entity: &EntityId,
         object: &Value,
         namespace: Option<&str>,
-        pods: &[(&EntityId, &Value)],
+        pods: &Selectable<'_>,
     ) {
         for aim in aims(object) {
-            for (target, target_object) in pods {
-                if aim.hits(target, pod_labels(target_object), namespace) {
+            for (target, labels) in pods.all() {
+                if aim.hits(target, *labels, namespace) {
                     let (from, to) = (Some(entity.clone()), Some((*target).clone()));
                     self.connect(from, relation::INJECTS, to, SourceToTarget);
                 }
@@ -176,14 +176,6 @@ impl Builder {
 /// Whether an object defines a fault experiment, by the name of its API group.
 pub(crate) fn is_experiment(object: &Value) -> bool {
     object.get("apiVersion").and_then(Value::as_str).is_some_and(is_experiment_group)
-}
-
-fn selected<'a>(
-    pods: &'a [(&'a EntityId, &'a Value)],
-    namespace: Option<&'a str>,
-) -> impl Iterator<Item = (&'a EntityId, Option<&'a Value>)> {
-    let here = pods.iter().filter(move |(entity, _)| names::namespace_of(entity) == namespace);
-    here.map(|(entity, object)| (*entity, pod_labels(object)))
 }
 
 /// What an autoscaler scales: a Deployment unless it says otherwise.

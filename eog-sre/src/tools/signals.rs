@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::evidence::SpanIndex;
 use crate::graph::OperationalGraph;
-use crate::incident::Records;
 use crate::snapshot::Snapshot;
 
 /// Indexes that are made when they are first asked for.
@@ -62,9 +61,9 @@ impl Signals {
 
 impl Beginnings {
     fn new(snapshot: &Snapshot, graph: &OperationalGraph) -> Self {
-        let records = Records::new(snapshot, graph);
-        let anomalies = &records.alerts.anomalies;
-        let effects = EffectMap::new(graph.topology(), &records.changes, anomalies);
+        let facts = snapshot.facts(graph);
+        let anomalies = &facts.alerts.anomalies;
+        let effects = EffectMap::new(graph.topology(), &facts.changes, anomalies);
         let mut onsets: Vec<Timestamp> = anomalies.iter().flat_map(Anomaly::onsets).collect();
         onsets.sort();
         Self { causes: effects.qualifying().map(|change| change.time.start()).collect(), onsets }

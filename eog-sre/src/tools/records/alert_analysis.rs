@@ -43,8 +43,8 @@ impl Records for AlertAnalysis {
     const SUMMARY: &'static str = "Every alert in every dump: filter, group, sort";
     const DESCRIPTION: &'static str = "\
 One row per alert and dump: when it was seen, since when it had been active, and its value. Every
-label is a column `labels.NAME`. Rows are in the order of the dumps. To find out which alerts
-there were, use alert_summary, which is shorter.";
+label is a column `labels.NAME`, shown on request. Rows are in the order of the dumps. To find out
+which alerts there were, use alert_summary, which is shorter.";
     const EXAMPLES: &'static [&'static str] = &[
         r#"{"filters": {"alert": "*ErrorRate"}, "group_by": "entity", "aggregates": "count, max(value)"}"#,
         r#"{"entity": "shop/Service/cart", "sort": "-seen_at", "limit": 5}"#,

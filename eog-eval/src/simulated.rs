@@ -1,0 +1,298 @@
+//! Many simulated incidents, investigated and scored.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use eog::Config;
+use eog_simulate::Scenario;
+use eog_simulate::snapshot::simulate;
+use serde::Serialize;
+
+use crate::controller_failures::{FailureMode, FailureTable};
+use crate::error::EvalError;
+use crate::funnel::{FunnelShares, by_cause};
+use crate::itbench::{
+    GroundTruth, OutputScore, RunsReport, ScenarioScore, evaluate_runs, evaluate_snapshot,
+};
+use crate::table::{csv_text, joined, score as number};
+
+/// What is taken away from an investigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ablation {
+    /// Nothing.
+    Whole,
+    /// The spans.
+    Traces,
+    /// The log lines.
+    Logs,
+    /// The metric files.
+    Metrics,
+    /// The cluster events.
+    Events,
+    /// The object dumps, and with them all changes.
+    Changes,
+    /// The messages between neighbours.
+    Messages,
+}
+
+impl Ablation {
+    /// All, the whole investigation first.
+    pub const ALL: [Self; 7] = [
+        Self::Whole,
+        Self::Traces,
+        Self::Logs,
+        Self::Metrics,
+        Self::Events,
+        Self::Changes,
+        Self::Messages,
+    ];
+
+    /// The file or folder of a snapshot that is taken away.
+    fn part(self) -> Option<&'static str> {
+        match self {
+            Self::Whole | Self::Messages => None,
+            Self::Traces => Some("otel_traces_raw.tsv"),
+            Self::Logs => Some("otel_logs_raw.tsv"),
+            Self::Metrics => Some("metrics"),
+            Self::Events => Some("k8s_events_raw.tsv"),
+            Self::Changes => Some("k8s_objects_raw.tsv"),
+        }
+    }
+}
+
+impl fmt::Display for Ablation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Whole => "everything",
+            Self::Traces => "without traces",
+            Self::Logs => "without logs",
+            Self::Metrics => "without metrics",
+            Self::Events => "without events",
+            Self::Changes => "without changes",
+            Self::Messages => "without messages",
+        })
+    }
+}
+
+/// One investigation of one simulated incident.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SimulatedCase {
+    /// The scenario of the truth.
+    pub scenario: String,
+    /// The seed of the noise.
+    pub seed: u64,
+    /// What was taken away.
+    pub ablation: Ablation,
+    /// What it scored; nothing when it could not be investigated.
+    pub scored: Option<ScenarioScore>,
+    /// Why it could not be investigated; empty when it was.
+    pub reason: String,
+}
+
+/// What all simulated incidents scored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SimulatedReport {
+    /// Every investigation.
+    pub cases: Vec<SimulatedCase>,
+    /// The runs of the whole investigations over seeds, with k the smaller of 3 and the seeds.
+    pub runs: Option<RunsReport>,
+}
+
+/// Simulates every truth with the seeds 1 to `seeds`, each about `size` bytes, investigates each,
+/// also without what each of `ablations` takes away, and scores the results. Snapshots lie in a
+/// temporary folder one at a time. `told` hears of every incident that is done.
+///
+/// # Errors
+/// [`EvalError`] when an incident cannot be simulated.
+pub fn evaluate(
+    scenarios: &[Scenario],
+    architecture: &Path,
+    seeds: u64,
+    size: u64,
+    ablations: &[Ablation],
+    mut told: impl FnMut(&SimulatedCase),
+) -> Result<SimulatedReport, EvalError> {
+    let mut cases = Vec::new();
+    for scenario in scenarios {
+        let truth = GroundTruth::of(scenario)?;
+        for seed in 1..=seeds {
+            let folder = tempfile::tempdir()
+                .map_err(|error| EvalError::file(&std::env::temp_dir(), error))?;
+            let dir = folder.path().join("snapshot");
+            simulate(scenario, architecture, seed, size, &dir)?;
+            for &ablation in ablations {
+                let scored = investigate(&truth, architecture, &dir, ablation, folder.path())?;
+                let (scored, reason) = match scored {
+                    Ok(scored) => (Some(scored), String::new()),
+                    Err(error) => (None, error.to_string()),
+                };
+                let scenario = scenario.name.clone();
+                let case = SimulatedCase { scenario, seed, ablation, scored, reason };
+                told(&case);
+                cases.push(case);
+            }
+        }
+    }
+    let mut runs: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
+    for case in cases.iter().filter(|case| case.ablation == Ablation::Whole) {
+        let scores = runs.entry(case.scenario.clone()).or_default();
+        scores.push(case.scored.as_ref().map(|scored| scored.score.clone()));
+    }
+    let k = usize::try_from(seeds.min(3)).unwrap_or(1);
+    Ok(SimulatedReport { runs: evaluate_runs(&runs, k), cases })
+}
+
+/// Investigates a snapshot without one of its parts, which is put back afterwards.
+fn investigate(
+    truth: &GroundTruth,
+    architecture: &Path,
+    dir: &Path,
+    ablation: Ablation,
+    aside: &Path,
+) -> Result<Result<ScenarioScore, EvalError>, EvalError> {
+    let moved = ablation.part().map(|part| (dir.join(part), aside.join("aside")));
+    if let Some((from, to)) = &moved {
+        std::fs::rename(from, to).map_err(|error| EvalError::file(from, error))?;
+    }
+    let config = Config { broadcast: ablation != Ablation::Messages, ..Config::default() };
+    let scored = evaluate_snapshot(dir, Some(architecture), truth, config);
+    if let Some((from, to)) = &moved {
+        std::fs::rename(to, from).map_err(|error| EvalError::file(from, error))?;
+    }
+    Ok(scored)
+}
+
+impl SimulatedReport {
+    /// Mean F1, precision and recall of root causes under an ablation; a case that could not be
+    /// investigated scores 0. Nothing when there is no case.
+    pub fn means(&self, ablation: Ablation) -> Option<(f64, f64, f64)> {
+        let cases: Vec<_> = self.cases.iter().filter(|case| case.ablation == ablation).collect();
+        let mean = |of: fn(&OutputScore) -> f64| {
+            let scores = cases.iter().map(|c| c.scored.as_ref().map_or(0.0, |s| of(&s.score)));
+            scores.sum::<f64>() / cases.len() as f64
+        };
+        (!cases.is_empty()).then(|| (mean(|s| s.f1), mean(|s| s.precision), mean(|s| s.recall)))
+    }
+
+    /// Mean F1 of each trivial ranking.
+    pub fn baselines(&self) -> BTreeMap<&'static str, f64> {
+        let mut sums: BTreeMap<&'static str, f64> = BTreeMap::new();
+        let whole = self.cases.iter().filter(|case| case.ablation == Ablation::Whole);
+        let mut count = 0_usize;
+        for case in whole {
+            count += 1;
+            for trivial in case.scored.iter().flat_map(|scored| &scored.baselines) {
+                *sums.entry(trivial.name).or_default() += trivial.f1;
+            }
+        }
+        sums.into_iter().map(|(name, sum)| (name, sum / count.max(1) as f64)).collect()
+    }
+
+    /// How far the whole investigations came with each root cause.
+    pub fn funnel(&self) -> FunnelShares {
+        FunnelShares::of(self.whole().flat_map(|scored| scored.funnel.values().copied()))
+    }
+
+    /// How often the controller failed in the whole investigations.
+    pub fn failures(&self) -> FailureTable {
+        FailureTable::of(self.whole().map(|scored| &scored.failures))
+    }
+
+    /// The share of scenarios in which all seeds agree, under an ablation, on whether every root
+    /// cause is found. Nothing when there is no scenario with several seeds.
+    pub fn consistent(&self, ablation: Ablation) -> Option<f64> {
+        let mut found: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
+        for case in self.cases.iter().filter(|case| case.ablation == ablation) {
+            let success = case.scored.as_ref().is_some_and(|scored| scored.score.is_success());
+            found.entry(&case.scenario).or_default().push(success);
+        }
+        let agree = |runs: &&Vec<bool>| runs.iter().all(|run| Some(run) == runs.first());
+        let several = !found.is_empty() && found.values().all(|runs| runs.len() > 1);
+        several.then(|| found.values().filter(agree).count() as f64 / found.len() as f64)
+    }
+
+    fn whole(&self) -> impl Iterator<Item = &ScenarioScore> {
+        let whole = self.cases.iter().filter(|case| case.ablation == Ablation::Whole);
+        whole.filter_map(|case| case.scored.as_ref())
+    }
+
+    /// One row for each investigation.
+    pub fn to_csv(&self) -> String {
+        let mut header = vec![
+            "scenario",
+            "seed",
+            "ablation",
+            "precision",
+            "recall",
+            "f1",
+            "propagation",
+            "funnel",
+            "confidence",
+            "named",
+            "milliseconds",
+            "reason",
+        ];
+        header.extend(FailureMode::ALL.map(FailureMode::column));
+        let rows = self.cases.iter().map(|case| {
+            let of = |pick: &dyn Fn(&ScenarioScore) -> String| {
+                case.scored.as_ref().map_or_else(String::new, pick)
+            };
+            let mut row = vec![
+                case.scenario.clone(),
+                case.seed.to_string(),
+                case.ablation.to_string(),
+                of(&|s| number(s.score.precision)),
+                of(&|s| number(s.score.recall)),
+                of(&|s| number(s.score.f1)),
+                of(&|s| s.score.propagation.map_or_else(String::new, number)),
+                of(&|s| by_cause(&s.funnel)),
+                of(&|s| format!("{:?}", s.confidence)),
+                of(&|s| joined(&s.named)),
+                of(&|s| number(s.millis)),
+                case.reason.clone(),
+            ];
+            match &case.scored {
+                Some(scored) => row.extend(scored.failures.cells()),
+                None => row.extend(FailureMode::ALL.map(|_| String::new())),
+            }
+            row
+        });
+        csv_text(&header, rows)
+    }
+}
+
+impl fmt::Display for SimulatedReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "simulated incidents        F1  precision  recall  consistent in all seeds")?;
+        for ablation in Ablation::ALL {
+            if let Some((f1, precision, recall)) = self.means(ablation) {
+                let agree =
+                    self.consistent(ablation).map_or("-".into(), |share| format!("{share:.3}"));
+                writeln!(
+                    f,
+                    "  {ablation:<18}  {f1:>7.3}  {precision:>9.3}  {recall:>6.3}  {agree:>23}"
+                )?;
+            }
+        }
+        writeln!(f, "trivial rankings (the first entity is named)")?;
+        for (name, f1) in self.baselines() {
+            writeln!(f, "  {name:<18}  {f1:>7.3}")?;
+        }
+        write!(f, "{}{}", self.funnel(), self.failures())?;
+        if let Some(runs) = &self.runs {
+            write!(f, "over seeds: {runs}")?;
+        }
+        for case in self.cases.iter().filter(|case| case.scored.is_none()) {
+            let SimulatedCase { scenario, seed, ablation, reason, .. } = case;
+            writeln!(f, "  {scenario}, seed {seed}, {ablation}: {reason}")?;
+        }
+        for case in self.cases.iter().filter(|case| case.ablation == Ablation::Whole) {
+            for note in case.scored.iter().flat_map(|scored| &scored.unknown_causes) {
+                writeln!(f, "  note: {}, seed {}: {note}", case.scenario, case.seed)?;
+            }
+        }
+        Ok(())
+    }
+}
