@@ -99,6 +99,24 @@ impl Journal {
             && begin == frame::MAGIC
     }
 
+    /// Every file that a journal comes with: itself, its side file, its checkpoint, and that while it is
+    /// written.
+    pub fn files(path: impl AsRef<Path>) -> [PathBuf; 4] {
+        let path = path.as_ref();
+        let checkpoint = with_ending(path, checkpoint::ENDING);
+        let temporary = with_ending(&checkpoint, checkpoint::TEMPORARY);
+        [path.to_owned(), crate::side::SideFile::path_beside(path), checkpoint, temporary]
+    }
+
+    /// The tag of the entry that opens a journal, by which its machine is known
+    /// ([`Body::OPENING`]). Nothing while it holds no whole entry. Somebody else may be writing.
+    ///
+    /// # Errors
+    /// [`JournalError`] when the file cannot be read, or is no journal of this version.
+    pub fn opening(path: impl AsRef<Path>) -> Result<Option<String>, JournalError> {
+        scan::opening(&DiskFile::read(path.as_ref())?)
+    }
+
     /// Creates an empty journal. File and folder entry are on disk when this returns.
     ///
     /// # Errors

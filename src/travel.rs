@@ -5,7 +5,9 @@ mod explain;
 mod unjudged;
 
 pub use diff::{ChangedSetting, Difference, Parting, diff};
-pub use explain::{Again, Dependence, Explanation, Heard, Part, Step, Unanswered, explain};
+pub use explain::{
+    Again, Dependence, Explanation, Heard, History, Part, Step, Unanswered, explain,
+};
 pub use unjudged::{Unjudged, unjudged};
 
 use eog_core::{ContextPacket, Controller, Evaluation, Ledger, LocalContext, Replay, RestoreError};

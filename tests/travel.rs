@@ -1,12 +1,16 @@
 //! Time travel over ledgers, through the public API.
 
+use std::collections::BTreeMap;
+
 use eog::travel::{Part, Parting, Unjudged, diff, explain, packet_of, unjudged};
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Budget, BudgetKind, Config, ContextPacket, Controller,
-    Engine, Failure, Finished, Label, Ledger, Reason, RecordedAnswer, StopReason,
+    Digest, Engine, Failure, Finished, Label, Ledger, Reason, RecordedAnswer, StopReason,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
-use eog_testkit::{Recorder, entity};
+use eog_testkit::{
+    MemoryContext, Recorder, entity, finding, origin, policy_fn, symptom_of, topology,
+};
 
 /// The shipped incident, judged by the rules; every packet that was judged.
 async fn flash_sale(config: Config) -> (Finished, Vec<ContextPacket>) {
@@ -149,4 +153,72 @@ async fn a_restored_run_goes_on_in_the_engine_s_place() {
     let explanation =
         explain(finished.ledger(), &entity("gateway"), Some(&Nobody), eog::Limits::default()).await;
     assert!(explanation.expect("the ledger follows").hangs_on.is_empty());
+}
+
+/// What was heard up to each evaluation of every entity is what stood in the packet of that
+/// evaluation, whatever else was under way.
+#[tokio::test]
+async fn what_was_heard_is_what_evaluations_were_begun_with_at_any_width() {
+    let mut overtaken = 0;
+    for width in [1, 2, 4, 16] {
+        let width = std::num::NonZeroU32::new(width).expect("not 0");
+        let config = Config { concurrency: eog::Concurrency::Window(width), ..Config::default() };
+        let (finished, packets) = flash_sale(config).await;
+        let packets: BTreeMap<Digest, ContextPacket> =
+            packets.into_iter().map(|packet| (Digest::of(&packet), packet)).collect();
+        let ledger = finished.ledger();
+        for (entity, _) in finished.machine.beliefs() {
+            let explanation = explain(ledger, entity, None, eog::Limits::default()).await;
+            let mut heard = BTreeMap::new();
+            for step in explanation.expect("the ledger follows").steps {
+                for one in step.heard {
+                    heard.insert(one.sender, (one.label, one.claims));
+                }
+                let evaluation = ledger.entries()[step.entry as usize].evaluation();
+                let evaluation = evaluation.expect("a step is an evaluation");
+                let packet = &packets[&evaluation.packet.expect("it had a context")];
+                let inbox: BTreeMap<_, _> = packet
+                    .inbox
+                    .iter()
+                    .map(|message| {
+                        let claims: Vec<_> =
+                            message.belief.claims.iter().map(eog::Claim::edge).collect();
+                        (message.sender.clone(), (message.belief.label, claims))
+                    })
+                    .collect();
+                assert_eq!(heard, inbox, "width {width}, {entity}, entry {}", step.entry);
+                // Those who had spoken to it by the order of entries.
+                let before = &ledger.entries()[..step.entry as usize];
+                let spoken = before.iter().filter_map(|entry| entry.evaluation()).filter(|other| {
+                    other.outcome.broadcast_to.contains(entity)
+                        && !inbox.contains_key(&other.entity)
+                });
+                overtaken += spoken.count();
+            }
+        }
+    }
+    assert!(overtaken > 0, "no message came while its receiver was being judged");
+}
+
+#[tokio::test]
+async fn a_message_that_a_new_edge_brings_is_heard() {
+    let graph = topology("web calls app; store calls db");
+    let policy = policy_fn(|packet| match packet.entity.as_str() {
+        "web" => symptom_of(packet, "db"),
+        _ => origin(packet),
+    });
+    let contract = ["web", "db"]
+        .map(finding)
+        .into_iter()
+        .fold(MemoryContext::default(), eog_testkit::MemoryContext::with);
+    let case = eog_testkit::seeded(graph, ["db", "web"]);
+    let finished = Engine::new(contract, policy).investigate(Config::default(), case).await;
+    let explanation =
+        explain(finished.ledger(), &entity("web"), None, eog::Limits::default()).await;
+    let steps = explanation.expect("the ledger follows").steps;
+    let reasons: Vec<Reason> = steps.iter().map(|step| step.reason).collect();
+    assert_eq!(reasons, [Reason::Seed, Reason::LateMessage]);
+    assert!(steps[0].heard.is_empty());
+    let heard: Vec<_> = steps[1].heard.iter().map(|one| (one.sender.as_str(), one.entry)).collect();
+    assert_eq!(heard, [("db", 1)]);
 }

@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
+use eog_session::controllers::ControllerName;
 
 pub(crate) use eval::{Controllers, Eval, EvalFormat, Evaluated, OfJudge};
-pub(crate) use judging::{By, Judging, PolicyChoice, parse_policy};
+pub(crate) use judging::{By, Judging};
 pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
@@ -185,6 +186,11 @@ pub(crate) struct Start {
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
     pub(crate) window: Option<Window>,
 
+    /// Controller: `eog`, Explanations over Graphs, or `linear`, a loop that follows the newest lead,
+    /// revises nothing and stops at the first origin: the baseline that eog is compared with.
+    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
+    pub(crate) controller: ControllerName,
+
     /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
     #[arg(long, value_enum, default_value_t = Profile::Default)]
     pub(crate) profile: Profile,
@@ -241,8 +247,8 @@ pub(crate) struct Running {
 
 impl Running {
     /// How long things may take, how many may be under way, how often they are tried.
-    pub(crate) fn limits(&self, deadline: Option<Duration>) -> Limits {
-        Limits { deadline, ..self.pace.calls.limits(self.policy_timeout) }
+    pub(crate) fn limits(&self) -> Limits {
+        self.pace.calls.limits(self.policy_timeout)
     }
 
     /// When to begin nothing more, counted from when the input was read.
@@ -287,6 +293,13 @@ pub(crate) struct Calls {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     context_calls: Option<NonZeroU32>,
 
+    #[command(flatten)]
+    attempts: Attempts,
+}
+
+/// How often a policy call is tried.
+#[derive(Debug, Args)]
+pub(crate) struct Attempts {
     /// Retries after a transient failure, such as exit code 75 of a program, with growing delays in
     /// between. Time-outs and other failures are not retried. For requests to a language model see
     /// llm.retries in eog.toml.
@@ -296,10 +309,18 @@ pub(crate) struct Calls {
 
 impl Calls {
     pub(crate) fn limits(&self, policy_timeout: Option<Duration>) -> Limits {
-        let attempts = NonZeroU32::MIN.saturating_add(self.retries);
         Limits {
             context_calls: self.context_calls,
             policy_calls: self.policy_calls,
+            ..self.attempts.limits(policy_timeout)
+        }
+    }
+}
+
+impl Attempts {
+    pub(crate) fn limits(&self, policy_timeout: Option<Duration>) -> Limits {
+        let attempts = NonZeroU32::MIN.saturating_add(self.retries);
+        Limits {
             policy_timeout,
             retry: Retry { attempts, ..Retry::default() },
             ..Limits::default()
@@ -472,6 +493,14 @@ pub(crate) struct Explain {
     // Who judges the last packet again, whole and without each finding and message in turn.
     #[command(flatten)]
     pub(crate) judging: Judging,
+
+    /// Time-out for one attempt at a policy call, in seconds. Default: 120; none for a language
+    /// model, since each request to it has its own time-out (llm.timeout_s in eog.toml).
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) policy_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) attempts: Attempts,
 }
 
 #[derive(Debug, Args)]

@@ -4,16 +4,15 @@ use std::fmt::Write as _;
 
 use eog_llm::{Check, CheckStatus};
 use eog_report::clean::clean;
+use eog_session::judge::{self, By, PolicyChoice, Settings, variables};
 
-use crate::args::{By, Doctor, PolicyChoice};
+use crate::args::Doctor;
 use crate::error::{CliError, Exit};
 use crate::files;
-use crate::judge::{self, variables};
-use crate::settings::Settings;
 
 /// Says what is configured and what is missing. Makes no calls.
 pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
-    let settings = Settings::load(&arguments.judging)?;
+    let settings = Settings::load(&arguments.judging.options())?;
     let mut lines = Lines::default();
     lines.good("version", concat!("eog ", env!("CARGO_PKG_VERSION")));
     match &settings.file {
@@ -40,7 +39,7 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
         Ok(pack) => lines.good("prompts", pack.name()),
         Err(error) => lines.add(Mark::Wrong, "prompts", &error.to_string()),
     }
-    if let Some(reason) = settings.idle_options(&arguments.judging) {
+    if let Some(reason) = settings.idle_options(&arguments.judging.options()) {
         lines.add(Mark::Wrong, "options", &reason);
     } else if settings.asks_models() {
         lines.checks(settings.llm.check(&variables));

@@ -2,26 +2,30 @@
 
 use std::fmt::Write as _;
 
-use eog::{Case, ContextPacket, ContextRequest, LocalContext, Neighbour};
+use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, LocalContext, Neighbour};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
 use eog_report::clean::{clean, escape_json};
+use eog_session::controllers::AnySettings;
+use eog_session::judge::{By, Chosen, PolicyChoice};
+use eog_session::run::Start as Begin;
+use eog_session::source::Opened;
 
-use crate::args::{By, PolicyChoice, Start};
+use crate::args::Start;
 use crate::error::{CliError, Exit};
-use crate::judge::Judge;
-use crate::source::Source;
-use crate::{files, investigate};
+use crate::files;
+use crate::runtime::runtime;
 
 /// A model may correct its answer once.
 const TRIES: u64 = 2;
 
 /// Prints packets and the first prompt. Makes no calls.
 pub(crate) fn run(
-    judge: &Judge,
-    source: &Source,
-    case: &Case,
+    judge: &Chosen,
+    source: &Opened,
+    begin: &Begin,
     start: &Start,
 ) -> Result<Exit, CliError> {
+    let case = &begin.by_rule;
     let packets = packets(source, case)?;
     let mut text = String::from("Dry run: no calls are made.\n");
     let _ = writeln!(
@@ -43,15 +47,15 @@ pub(crate) fn run(
         if let (true, Some(packet)) = (asks, packets.first()) {
             text += &first_prompt(&unarmed.explore, case, packet)?;
         }
-        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, case);
+        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, begin);
     }
     files::print(&text)?;
     Ok(Exit::Diagnosed)
 }
 
 /// The packets of the entities to start from, before any entity has been judged.
-fn packets(source: &Source, case: &Case) -> Result<Vec<ContextPacket>, CliError> {
-    let runtime = investigate::runtime()?;
+fn packets(source: &Opened, case: &Case) -> Result<Vec<ContextPacket>, CliError> {
+    let runtime = runtime()?;
     let packet = |seed: &eog::Seed| {
         let request = ContextRequest {
             entity: seed.entity.clone(),
@@ -61,7 +65,7 @@ fn packets(source: &Source, case: &Case) -> Result<Vec<ContextPacket>, CliError>
             changed_neighbours: std::collections::BTreeSet::new(),
         };
         // In a run, a context that cannot be fetched is a recorded failure.
-        let context = runtime.block_on(source.contract.get_context(&request));
+        let context = runtime.block_on(source.get_context(&request));
         ContextPacket {
             entity: seed.entity.clone(),
             window: case.window,
@@ -115,15 +119,18 @@ fn write_request(text: &mut String, request: &ChatRequest) {
 
 /// The most that everything can use, whatever the models answer.
 fn bound(
-    judge: &Judge,
+    judge: &Chosen,
     explore: &Prompter,
     finalize: &Prompter,
     start: &Start,
-    case: &Case,
+    begin: &Begin,
 ) -> String {
     let chain = |prompter: &Prompter| prompter.models().len() as u64;
-    let visits = u64::from(investigate::config(start).max_visits.unwrap_or(u32::MAX));
-    let entities = case.topology.entities().count() as u64;
+    let visits = u64::from(match &begin.settings {
+        AnySettings::Eog(config) => config.max_visits.unwrap_or(u32::MAX),
+        AnySettings::Linear(_) => 1,
+    });
+    let entities = begin.by_rule.topology.entities().count() as u64;
     let judged = match judge.settings.policy {
         PolicyChoice::Llm => start.budget.min(visits.saturating_mul(entities)),
         PolicyChoice::Evidence | PolicyChoice::Command(_) => 0,

@@ -1,13 +1,15 @@
 //! Exit codes, and the errors that lead to them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use eog::{JournalError, MemoryError, RecordError, SideError};
+use eog::{ForkError, JournalError, MemoryError, RecordError, SideError};
 use eog_eval::EvalError;
-use eog_evidence::{BundleError, StartError};
-use eog_mcp::client::SourceError;
+use eog_evidence::StartError;
 use eog_report::clean::{clean, clean_line};
-use eog_sre::SnapshotError;
+use eog_session::judge::JudgeError;
+use eog_session::run::{RecordsError, RunError, Unbegun};
+use eog_session::source::{OpenError, Opened};
+use eog_session::travel::ReadError;
 use eog_sre::tools::ToolError;
 
 /// How the command ends. Documented in `eog investigate --help`.
@@ -35,9 +37,11 @@ pub(crate) enum CliError {
     #[error("{}: {reason}", path.display())]
     Input { path: PathBuf, reason: String },
     #[error("{0}")]
-    Bundle(#[from] BundleError),
+    Open(OpenError),
     #[error("{0}")]
-    Snapshot(#[from] SnapshotError),
+    Ledger(ReadError),
+    #[error("{0}")]
+    Records(RecordsError),
     #[error("{}: {source}{}", path.display(), as_notes(warnings))]
     Start { path: PathBuf, source: StartError, warnings: Vec<String> },
     #[error("{error}{hint}", error = .0, hint = about_ledgers(.0))]
@@ -46,8 +50,6 @@ pub(crate) enum CliError {
     JournalStopped { error: Box<JournalError>, onward: Option<String> },
     #[error("{why} before the investigation began{}", as_command(onward.as_deref()))]
     NotBegun { why: &'static str, exit: Exit, onward: Option<String> },
-    #[error("{0}")]
-    Servers(#[from] SourceError),
     #[error("{0}")]
     Eval(EvalError),
     #[error("{0}")]
@@ -67,6 +69,10 @@ pub(crate) enum CliError {
     #[error("cannot start the runtime: {0}")]
     Runtime(std::io::Error),
 }
+
+/// What is wrong with a ledger that has not begun.
+pub(crate) const NOTHING_YET: &str = "it holds no entry yet, so there is nothing to go on with; \
+                                      remove it and investigate anew";
 
 /// What the readers had to say, below the error that may follow from it.
 fn as_notes(warnings: &[String]) -> String {
@@ -89,7 +95,91 @@ fn as_command(onward: Option<&str>) -> String {
     onward.map_or_else(String::new, |command| format!("\n  then: {}", clean(command)))
 }
 
+impl From<JudgeError> for CliError {
+    fn from(error: JudgeError) -> Self {
+        match error {
+            JudgeError::Settings { path, reason } => Self::Input { path, reason },
+            JudgeError::Unusable(reason) => Self::NotRecorded(reason),
+            JudgeError::Identity(error) => Self::Memory(error),
+            error => Self::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<RecordsError> for CliError {
+    fn from(error: RecordsError) -> Self {
+        match error {
+            RecordsError::Journal(error) => Self::Journal(error),
+            RecordsError::Side(error) => Self::Side(error),
+            error => Self::Records(error),
+        }
+    }
+}
+
+impl From<ReadError> for CliError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Journal(error) => Self::Journal(error),
+            error => Self::Ledger(error),
+        }
+    }
+}
+
 impl CliError {
+    /// The error that there is nothing to start from.
+    pub(crate) fn start(from: &Opened, source: StartError) -> Self {
+        let (path, warnings) = (from.path().to_owned(), from.incident().warnings.clone());
+        Self::Start { path, source, warnings }
+    }
+
+    /// Why a run has no result. `ledger` is what it goes on with or forks, if it does.
+    pub(crate) fn run(
+        error: RunError,
+        from: &Opened,
+        ledger: Option<&Path>,
+        onward: impl FnOnce() -> Option<String>,
+    ) -> Self {
+        let ledger = ledger.unwrap_or(from.path());
+        let input = |reason: String| Self::Input { path: ledger.to_owned(), reason };
+        match error {
+            RunError::Start(error) => Self::start(from, error),
+            RunError::Judge(error) => error.into(),
+            RunError::NotBegun(Unbegun::Cancelled) => {
+                Self::NotBegun { why: "interrupted", exit: Exit::Interrupted, onward: onward() }
+            }
+            RunError::NotBegun(Unbegun::TimeIsUp) => {
+                Self::NotBegun { why: "time was up", exit: Exit::Failed, onward: onward() }
+            }
+            RunError::Empty => input(NOTHING_YET.to_owned()),
+            RunError::OtherSource => input(format!(
+                "it began with another input than {} gives now (its topology or alerts differ); \
+                 name the folder, and the --architecture, that it began with",
+                from.path().display()
+            )),
+            RunError::OtherJudge { then, now } => Self::other_judge(&then, &now),
+            RunError::Fork(error) => input(match *error {
+                ForkError::NoSuchEntry { .. } => {
+                    format!("{error}; --entries of eog replay lists them")
+                }
+                error => error.to_string(),
+            }),
+            RunError::Recorder(RecordError::NotStored(error)) => Self::Side(error),
+            RunError::Recorder(error) => Self::Unrecorded(error),
+            error => input(error.to_string()),
+        }
+    }
+
+    /// Another judge than that of a ledger.
+    pub(crate) fn other_judge(then: &str, now: &str) -> Self {
+        Self::Usage(format!(
+            "the policy of this ledger is {}, but now it would be {}; give the same --policy (and \
+             its --policy-arg, or its --model), or change the policy from an entry on with `eog \
+             fork` and its --policy",
+            clean(then),
+            clean(now)
+        ))
+    }
+
     /// Says on standard error what went wrong.
     pub(crate) fn say(&self) {
         for line in format!("eog: {self}").lines() {
@@ -100,12 +190,12 @@ impl CliError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Input { .. }
-            | Self::Bundle(_)
-            | Self::Snapshot(_)
+            | Self::Open(_)
+            | Self::Ledger(_)
+            | Self::Records(_)
             | Self::Journal(_)
             | Self::Side(_)
             | Self::Eval(_)
-            | Self::Servers(_)
             | Self::Unrecorded(_)
             | Self::Memory(_)
             | Self::Start { .. } => Exit::BadInput,

@@ -1,390 +1,220 @@
-//! `eog investigate`: open the input, run the engine, write the result.
+//! `eog investigate` and `eog resume`: open the input, run, write the result.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
-use eog::{
-    AbductivePolicy, Budget, CallRecorder, Case, Concurrency, Config, ContextAndPolicy,
-    ContextContract, Engine, EntryBody, Finished, Journal, Ledger, RecordError, StopReason, Usage,
-    Window,
-};
-use eog_prompts::{Finalizer, Opening};
+use eog::{DecisionMemory, StopReason};
+use eog_report::Report;
 use eog_report::clean::{clean, clean_line};
-use eog_report::{Narrative, Report, narrate};
-use serde::{Deserialize, Serialize};
-use tokio::runtime::Runtime;
+use eog_session::controllers::{AnyLedger, AnySettings};
+use eog_session::judge::{Chosen, Policies as _};
+use eog_session::run::{
+    Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge, same_source,
+};
+use eog_session::source::{Files, Opened};
 
-use crate::args::{Format, Investigate, Reading, Resume, Running, Start};
-use crate::beside::{self, Beside};
-use crate::dry_run;
+use crate::args::{Format, Investigate, Resume, Running, Start};
 use crate::error::{CliError, Exit};
-use crate::files;
-use crate::input;
-use crate::interrupt::{EndsAtOnce, interrupted};
-use crate::judge::{Judge, Models};
-use crate::memory::Memory;
-use crate::onward::{self, CutShort, Onward};
+use crate::interrupt::interrupted;
+use crate::onward::{self, Onward};
 use crate::progress::Progress;
-use crate::source::{self, Source};
+use crate::runtime::runtime;
+use crate::{dry_run, files, memory, rules, source, told};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let (running, start) = (&arguments.running, &arguments.start);
     // What is shown and never sent needs no key, and no place to write to.
     if arguments.dry_run {
-        let judge = Judge::outline(&running.judging)?;
+        let chosen = Chosen::outline(&running.judging.options())?;
         let progress = Progress::start(running.quiet);
-        let (source, by_rule) = begin(&progress, start)?;
+        let settings = rules::settings(start, arguments.width, None)?;
+        let (source, begin) = begin(&progress, start, settings)?;
         drop(progress);
-        return dry_run::run(&judge, &source, &by_rule, start);
+        return dry_run::run(&chosen, &source, &begin, start);
     }
-    let judge = Judge::choose(&running.judging)?;
-    let progress = prepare(running)?;
-    let (source, by_rule) = begin(&progress, start)?;
-    let began = Began {
-        config: Config {
-            policy: Some(judge.name()),
-            concurrency: Concurrency::Window(arguments.width),
-            ..config(start)
-        },
-        window: start.window,
-    };
-    let onward = Onward {
-        journal: arguments.journal.as_deref(),
-        path: &start.path,
-        architecture: start.architecture.as_deref(),
-    };
-    let beside = Beside::begin(arguments.journal.as_deref(), !arguments.no_fsync)?;
-    if let Some(journal) = &arguments.journal {
-        keep_input(&beside, journal, &start.path, running)?;
+    let work = Work::prepare(running)?;
+    let settings = rules::settings(start, arguments.width, Some(work.chosen.name()))?;
+    let (source, begin) = begin(&work.progress, start, settings)?;
+    let journal = arguments.journal.as_deref();
+    let onward = Onward { journal, path: &start.path, architecture: start.architecture.as_deref() };
+    let records = work.records(journal, arguments.no_fsync)?;
+    if let Some(journal) = journal {
+        work.keep_input(&records, journal, &source)?;
     }
-    let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
-    work.begin(source, by_rule, beside, began)
+    work.conduct(source, records, None, onward, async |course| course.begin(begin).await)
 }
 
-/// Reads the incident that an investigation begins with.
-pub(crate) fn begin(progress: &Progress, start: &Start) -> Result<(Source, Case), CliError> {
-    let source = read(progress, &start.path, start.architecture.as_deref(), &start.reading)?;
-    let case = source.case(&start.path, start.window)?;
-    Ok((source, case))
+/// Reads the incident that an investigation begins with, and chooses where to start by rule.
+pub(crate) fn begin(
+    progress: &Progress,
+    start: &Start,
+    settings: AnySettings,
+) -> Result<(Opened, Begin), CliError> {
+    let architecture = start.architecture.as_deref();
+    let source = source::open(progress, &start.path, architecture, &start.reading)?;
+    let begin = source::start(&source, settings, start.window)?;
+    Ok((source, begin))
 }
 
 /// `eog resume`.
 pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
-    let running = &arguments.running;
-    let judge = Judge::choose(&running.judging)?;
-    let progress = prepare(running)?;
+    let work = Work::prepare(&arguments.running)?;
     let architecture = arguments.architecture.as_deref();
-    let source = read(&progress, &arguments.path, architecture, &arguments.reading)?;
-    let (journal, recovered) = Journal::open(&arguments.journal)?;
-    beside::say_cut(&arguments.journal, recovered.cut);
-    let ledger = recovered.ledger;
-    let onward = Onward { journal: Some(&arguments.journal), path: &arguments.path, architecture };
-    let work = Work { running, judge: &judge, progress, onward, since: Instant::now() };
-    if ledger.entries().is_empty() {
-        let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
-        keep_input(&beside, &arguments.journal, &arguments.path, running)?;
-        let began = Began::recall(&beside.recorder, &arguments.journal)?;
-        work.must_judge(began.config.policy.as_deref())?;
-        let by_rule = source.case(&arguments.path, began.window)?;
-        return work.begin(source, by_rule, beside, began);
+    let source = source::open(&work.progress, &arguments.path, architecture, &arguments.reading)?;
+    let path = arguments.journal.as_path();
+    let (ledger, journal, cut) = AnyLedger::open_journal(path)?;
+    say_cut(path, cut);
+    let onward = Onward { journal: Some(path), path: &arguments.path, architecture };
+    let failed = |error| CliError::run(error, &source, Some(path), || None);
+    if !ledger.is_empty() {
+        same_source(&source, &ledger).map_err(failed)?;
+        same_judge(&work.chosen, ledger.judge_at(u64::MAX)).map_err(failed)?;
     }
-    same_case(&source, &arguments.path, &arguments.journal, &ledger)?;
-    judge.must_be_that_of(&ledger, u64::MAX)?;
-    let beside = Beside::go_on(journal, &arguments.journal, !arguments.no_fsync)?;
-    keep_input(&beside, &arguments.journal, &arguments.path, running)?;
-    let case = case_of(&ledger, &arguments.journal)?;
-    work.drive(source, case, beside, async |engine| {
-        engine.resume(&ledger).await.map_err(|error| CliError::Input {
-            path: arguments.journal.clone(),
-            reason: error.to_string(),
-        })
-    })
+    let records = Records::go_on(journal, path)?;
+    let records = if arguments.no_fsync { records.without_fsync() } else { records };
+    say_cut(path, records.cut);
+    work.keep_input(&records, path, &source)?;
+    if !ledger.is_empty() {
+        let run = async |course: Course<'_>| course.resume(&ledger, Vec::new()).await;
+        return work.conduct(source, records, Some(path), onward, run);
+    }
+    let began = runtime()?.block_on(Begin::recall(&records)).map_err(failed)?;
+    let (settings, window) = began.ok_or_else(|| failed(RunError::Empty))?;
+    if let Err(RunError::OtherJudge { then, now }) = same_judge(&work.chosen, settings.policy()) {
+        return Err(CliError::Usage(format!(
+            "this investigation began with {} as the judge, but now it would be {}; name the same",
+            clean(&then),
+            clean(&now)
+        )));
+    }
+    let begin = source::start(&source, settings, window)?;
+    work.conduct(source, records, Some(path), onward, async |course| course.begin(begin).await)
 }
 
-/// Remembers what the files of the input are, or says that they are not those of the beginning.
-fn keep_input(
-    beside: &Beside,
-    journal: &Path,
-    folder: &Path,
-    running: &Running,
-) -> Result<(), CliError> {
-    match input::Files::of(folder, journal, running.out.as_deref()) {
-        Some(files) => files.keep(&beside.recorder, folder),
-        None => Ok(()),
-    }
-}
-
-/// What an investigation was begun with, before its first entry could be written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Began {
-    config: Config,
-    window: Option<Window>,
-}
-
-impl Began {
-    /// What it is called beside the journal.
-    const NAME: &'static str = "begin";
-
-    /// Stores it, so that a run which is killed before its first entry can be resumed.
-    async fn store(&self, recorder: &CallRecorder) -> Result<(), CliError> {
-        let stored =
-            recorder.call(Self::NAME, &(), async || Ok((self.clone(), Usage::default()))).await;
-        stored.map(|_: Self| ()).map_err(unrecorded)
-    }
-
-    fn recall(recorder: &CallRecorder, journal: &Path) -> Result<Self, CliError> {
-        let absent = async || Err(eog::Failure::context("not recorded"));
-        runtime()?.block_on(recorder.call(Self::NAME, &(), absent)).map_err(|error| match error {
-            RecordError::Failed { .. } => nothing_yet(journal),
-            error => unrecorded(error),
-        })
-    }
-}
-
-fn unrecorded(error: RecordError) -> CliError {
-    match error {
-        RecordError::NotStored(error) => error.into(),
-        error => CliError::Unrecorded(error),
-    }
-}
-
-/// One investigation that is to be made, and everything around it.
+/// A run that is to be made from the command line.
 pub(crate) struct Work<'a> {
-    pub(crate) running: &'a Running,
-    pub(crate) judge: &'a Judge,
+    running: &'a Running,
+    pub(crate) chosen: Chosen,
     pub(crate) progress: Progress,
-    pub(crate) onward: Onward<'a>,
-    /// When the input had been read: the deadline counts from here.
-    pub(crate) since: Instant,
+    memory: Option<DecisionMemory>,
 }
 
-impl Work<'_> {
-    /// Begins with the first entry, where the model, if one is asked, and the rules choose.
-    fn begin(
-        self,
-        source: Source,
-        by_rule: Case,
-        beside: Beside,
-        began: Began,
-    ) -> Result<Exit, CliError> {
-        let models = self.judge.models(&beside.recorder, beside.spent_before, &self.progress)?;
-        let opening = self.judge.opening(models.as_ref());
-        let case = runtime()?.block_on(async {
-            match opening {
-                Some(opening) => {
-                    began.store(&beside.recorder).await?;
-                    self.open(&opening, &source, began.window).await
-                }
-                None => Ok(by_rule),
-            }
-        })?;
-        models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
-        // A start that was chosen by rule for want of a budget is good enough for a report, but whoever
-        // goes on with a larger one shall have it chosen by the model.
-        let beside = match models.as_ref().and_then(Models::over_budget) {
-            Some(_) => beside.without_journal(),
-            None => beside,
-        };
-        self.drive_with(source, &case.clone(), beside, models.as_ref(), async |engine| {
-            Ok(engine.investigate(began.config, case).await)
-        })
+impl<'a> Work<'a> {
+    /// Makes sure of what the command line names before anything is spent.
+    pub(crate) fn prepare(running: &'a Running) -> Result<Self, CliError> {
+        let chosen = choose(&running.judging)?;
+        let limits = running.limits();
+        if let Some(folder) = &running.out {
+            files::prepare(folder)?;
+        }
+        let memory = running.memory.as_deref().map(DecisionMemory::open).transpose()?;
+        let progress = Progress::start(running.quiet);
+        Ok(Self { running, chosen: chosen.with_limits(limits), progress, memory })
     }
 
-    /// Has a model choose the window and where to start.
-    async fn open(
+    /// Where the run leaves its traces: a new journal, if one is asked for.
+    pub(crate) fn records(
         &self,
-        opening: &Opening,
-        source: &Source,
-        window: Option<Window>,
-    ) -> Result<Case, CliError> {
-        tokio::select! {
-            biased;
-            () = interrupted() => Err(self.nothing_yet("interrupted", Exit::Interrupted)),
-            opened = opening.open(&source.incident, window) => match opened {
-                Ok(opened) => Ok(opened.case),
-                Err(error) => Err(source.cannot_start(self.onward.path, error)),
-            },
-            () = self.time_is_up() => Err(self.nothing_yet("time was up", Exit::Failed)),
-        }
+        journal: Option<&Path>,
+        no_fsync: bool,
+    ) -> Result<Records, CliError> {
+        let Some(path) = journal else { return Ok(Records::in_memory()) };
+        let records = Records::begin(path)?;
+        say_cut(path, records.cut);
+        Ok(if no_fsync { records.without_fsync() } else { records })
     }
 
-    async fn time_is_up(&self) {
-        match self.running.deadline() {
-            Some(after) => tokio::time::sleep(after.saturating_sub(self.since.elapsed())).await,
-            None => std::future::pending().await,
-        }
-    }
-
-    fn nothing_yet(&self, why: &'static str, exit: Exit) -> CliError {
-        CliError::NotBegun { why, exit, onward: self.onward.resume(self.running, self.judge) }
-    }
-
-    fn must_judge(&self, then: Option<&str>) -> Result<(), CliError> {
-        let now = self.judge.name();
-        match then {
-            Some(then) if then != now => Err(CliError::Usage(format!(
-                "this investigation began with {} as the judge, but now it would be {}; name the \
-                 same",
-                clean(then),
-                clean(&now)
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    /// Drives an engine to the end, has the result told, and prints it.
-    pub(crate) fn drive(
-        self,
-        source: Source,
-        case: &Case,
-        beside: Beside,
-        run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
-    ) -> Result<Exit, CliError> {
-        let models = self.judge.models(&beside.recorder, beside.spent_before, &self.progress)?;
-        self.drive_with(source, case, beside, models.as_ref(), run)
-    }
-
-    fn drive_with(
-        self,
-        source: Source,
-        case: &Case,
-        beside: Beside,
-        models: Option<&Models>,
-        run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
-    ) -> Result<Exit, CliError> {
-        let policy = self.judge.policy(models, case);
-        let (policy, memory) =
-            Memory::before(policy, self.running.memory.as_deref(), || self.judge.identity(case))?;
-        let recorder = beside.recorder.clone();
-        let engine = beside.of_engine(Engine::new(source.contract, policy));
-        let finished = drive(&self, engine, run)?;
-        models.map_or(Ok(()), Models::must_be_recorded)?;
-        // Who interrupts wants nobody to be asked any more.
-        let finalizer =
-            self.judge.finalizer(models).filter(|_| finished.stop != StopReason::Cancelled);
-        let told =
-            finalizer.map(|finalizer| self.tell_by_model(&finalizer, &finished)).transpose()?;
-        models.map_or(Ok(()), Models::must_be_recorded)?;
-        let (narrative, interrupted) = told.unzip();
-        let over_budget = models.and_then(Models::over_budget).map(CutShort::OverBudget);
-        let cut_short = match interrupted {
-            Some(true) => Some(CutShort::Interrupted),
-            _ => over_budget,
-        };
-        let told = Told { narrative, spent_after: recorder.take_usage(), cut_short };
-        drop(self.progress);
-        memory.tell(self.running.quiet);
-        tell(self.running, self.judge, source.incident.name, finished, told, self.onward)
-    }
-
-    /// Has a model tell the result. Whoever does not want to wait for it gets that of the rules. Says
-    /// whether that was so.
-    fn tell_by_model(
+    /// Remembers what the files of the input are, or says that they are not those of the beginning.
+    fn keep_input(
         &self,
-        finalizer: &Finalizer,
-        finished: &Finished,
-    ) -> Result<(Narrative, bool), CliError> {
-        let diagnosis = finished.diagnosis();
-        Ok(runtime()?.block_on(async {
+        records: &Records,
+        journal: &Path,
+        source: &Opened,
+    ) -> Result<(), CliError> {
+        let folder = source.path();
+        let Some(files) = Files::of(folder, journal, self.running.out.as_deref()) else {
+            return Ok(());
+        };
+        if let Some(changed) = runtime()?.block_on(files.keep(&records.recorder)) {
+            let line = format!(
+                "eog: note: {} is not as it was when the journal was begun: {changed}. What was \
+                 judged stays as it was; what follows rests on the files as they are now",
+                folder.display()
+            );
+            eprintln!("{}", clean_line(&line));
+        }
+        Ok(())
+    }
+
+    /// Makes the run; Ctrl-C cancels it, and what was found so far is still reported. `ledger` is what
+    /// it goes on with or forks.
+    pub(crate) fn conduct(
+        self,
+        source: Opened,
+        records: Records,
+        ledger: Option<&Path>,
+        onward: Onward<'_>,
+        run: impl AsyncFnOnce(Course<'_>) -> Result<Ended, RunError>,
+    ) -> Result<Exit, CliError> {
+        let Self { running, chosen, progress, memory } = self;
+        let (steering, cancel) = Steering::new();
+        let course = Course {
+            records,
+            memory,
+            speculation: running.speculation(),
+            deadline: running.deadline(),
+            steering,
+            listener: progress.listener(),
+            ..Course::new(&chosen, source.clone())
+        };
+        let ended = runtime()?.block_on(async {
+            let interrupt = async {
+                interrupted().await;
+                cancel.cancel();
+                std::future::pending().await
+            };
             tokio::select! {
-                biased;
-                () = interrupted() => (narrate(&diagnosis), true),
-                finalized = finalizer.finalize(&diagnosis) => (finalized.narrative, false),
+                ended = run(course) => ended,
+                never = interrupt => never,
             }
-        }))
+        });
+        let resume = || onward.resume(running, &chosen);
+        let ended = ended.map_err(|error| CliError::run(error, &source, ledger, resume))?;
+        drop(progress);
+        memory::tell(ended.memory.as_ref(), running.quiet);
+        tell(running, &chosen, ended, onward)
     }
 }
 
-/// What was told of a result beyond what follows from it, and what that took.
-pub(crate) struct Told {
-    narrative: Option<Narrative>,
-    spent_after: Usage,
-    cut_short: Option<CutShort>,
+/// Who judges by the command line, with notes on what was set in vain.
+pub(crate) fn choose(judging: &crate::args::Judging) -> Result<Chosen, CliError> {
+    let chosen = Chosen::choose(&judging.options())?;
+    for note in chosen.notes() {
+        eprintln!("{}", clean_line(&format!("eog: note: {note}")));
+    }
+    Ok(chosen)
 }
 
-fn nothing_yet(journal: &Path) -> CliError {
-    CliError::Input {
-        path: journal.to_owned(),
-        reason: "it holds no entry yet, so there is nothing to go on with; remove it and \
-                 investigate anew"
-            .to_owned(),
+/// Says what an interrupted write cost.
+pub(crate) fn say_cut(path: &Path, cut: Option<impl std::fmt::Display>) {
+    if let Some(cut) = cut {
+        eprintln!("{}", clean_line(&format!("eog: {}: {cut}", path.display())));
     }
-}
-
-/// What a ledger began with.
-pub(crate) fn case_of<'l>(ledger: &'l Ledger, path: &Path) -> Result<&'l Case, CliError> {
-    match ledger.entries().first().map(|entry| &entry.body) {
-        Some(EntryBody::Opened(opened)) => Ok(&opened.case),
-        _ => Err(nothing_yet(path)),
-    }
-}
-
-/// Refuses to mix two incidents: the folder must hold what the ledger began with.
-pub(crate) fn same_case(
-    source: &Source,
-    folder: &Path,
-    ledger_path: &Path,
-    ledger: &Ledger,
-) -> Result<(), CliError> {
-    let unusable =
-        |reason: &str| CliError::Input { path: ledger_path.to_owned(), reason: reason.to_owned() };
-    let began = case_of(ledger, ledger_path)?;
-    // A folder in which nothing can be started in that window is another input, too.
-    let now = source.case(folder, Some(began.window));
-    if now.is_ok_and(|now| now.topology == began.topology && now.anomalies == began.anomalies) {
-        return Ok(());
-    }
-    Err(unusable(&format!(
-        "it began with another input than {} gives now (its topology or alerts differ); name the \
-         folder, and the --architecture, that it began with",
-        folder.display()
-    )))
-}
-
-/// Makes sure of what the command line names before anything is spent.
-pub(crate) fn prepare(running: &Running) -> Result<Progress, CliError> {
-    if let Some(folder) = &running.out {
-        files::prepare(folder)?;
-    }
-    if let Some(folder) = &running.memory {
-        Memory::try_out(folder)?;
-    }
-    Ok(Progress::start(running.quiet))
-}
-
-/// Reads a folder, and says so.
-pub(crate) fn read(
-    progress: &Progress,
-    path: &Path,
-    architecture: Option<&Path>,
-    reading: &Reading,
-) -> Result<Source, CliError> {
-    progress.say(&format!("reading {}", path.display()));
-    // Files are read in one go; whoever asks MCP servers listens meanwhile.
-    let _ends = path.is_dir().then(|| EndsAtOnce::with(progress.bar()));
-    source::open(path, architecture, reading, Some(progress.of_reading()))
 }
 
 /// Prints the result, writes the files, and says how to go on where something is left to do.
-pub(crate) fn tell(
+fn tell(
     running: &Running,
-    judge: &Judge,
-    name: String,
-    mut finished: Finished,
-    told: Told,
+    chosen: &Chosen,
+    mut ended: Ended,
     onward: Onward<'_>,
 ) -> Result<Exit, CliError> {
-    let mut report = crate::told::report_of_run(name, &finished);
-    report.diagnosis.spent.usage += told.spent_after;
-    if let Some(narrative) = told.narrative {
-        report.narrative = narrative;
-    }
-    let journal_error = finished.journal_error.take();
+    let report = told::report_of_run(&mut ended);
+    let journal_error = ended.finished.take_journal_error();
+    let (finished, cut_short) = (&ended.finished, ended.cut_short);
     let next = match &journal_error {
-        Some(_) => onward.resume(running, judge),
-        None => onward.after(&finished, told.cut_short, running, judge),
+        Some(_) => onward.resume(running, chosen),
+        None => onward.after(finished, cut_short, running, chosen),
     };
     let journal = journal_error.map_or(Ok(()), |error| {
         Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
@@ -392,14 +222,14 @@ pub(crate) fn tell(
     let is_stored = journal.is_ok();
     let mut outputs = vec![journal, files::print(&render(&report, running.format))];
     if let Some(folder) = &running.out {
-        let ledger = finished.ledger().to_json_lines();
+        let ledger = finished.to_json_lines();
         outputs.push(files::write(folder, "ledger.jsonl", &ledger));
         outputs.push(files::write(folder, "agent_output.json", &eog_report::agent_output(&report)));
         outputs.push(files::write(folder, "graph.dot", &eog_report::dot(&report)));
         outputs.push(files::write(folder, "report.md", &eog_report::markdown(&report)));
     }
     let outputs = files::all(outputs);
-    if let Some(error) = &finished.side_error {
+    if let Some(error) = finished.side_error() {
         let line = format!("eog: figures of this run are missing beside the journal: {error}");
         eprintln!("{}", clean_line(&line));
     }
@@ -407,9 +237,9 @@ pub(crate) fn tell(
         onward::say(&command);
     }
     outputs?;
-    Ok(match finished.stop {
+    Ok(match finished.stop() {
         StopReason::Cancelled => Exit::Interrupted,
-        _ if told.cut_short == Some(CutShort::Interrupted) => Exit::Interrupted,
+        _ if cut_short == Some(CutShort::Interrupted) => Exit::Interrupted,
         _ if report.nothing_was_decided() => Exit::Failed,
         _ if report.diagnosis.is_diagnosed() => Exit::Diagnosed,
         _ => Exit::Inconclusive,
@@ -424,66 +254,4 @@ pub(crate) fn render(report: &Report, format: Format) -> String {
         Format::Dot => eog_report::dot(report),
         Format::Mermaid => eog_report::mermaid(report),
     }
-}
-
-static RUNTIME: Mutex<Option<Arc<Runtime>>> = Mutex::new(None);
-
-/// The runtime of this process: connections that are opened on it live as long as what uses them.
-pub(crate) fn runtime() -> Result<Arc<Runtime>, CliError> {
-    let mut shared = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(runtime) = shared.as_ref() {
-        return Ok(Arc::clone(runtime));
-    }
-    let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let made = Arc::new(made.map_err(CliError::Runtime)?);
-    *shared = Some(Arc::clone(&made));
-    Ok(made)
-}
-
-/// Ends what was left running on the runtime, such as MCP servers that do not end by themselves.
-pub(crate) fn end_runtime() {
-    drop(RUNTIME.lock().unwrap_or_else(PoisonError::into_inner).take());
-}
-
-pub(crate) type AnyEngine =
-    Engine<ContextAndPolicy<Box<dyn ContextContract>, Box<dyn AbductivePolicy>>>;
-
-/// Drives the engine; Ctrl-C cancels it, and what was found so far is still reported.
-fn drive(
-    work: &Work<'_>,
-    engine: AnyEngine,
-    run: impl AsyncFnOnce(AnyEngine) -> Result<Finished, CliError>,
-) -> Result<Finished, CliError> {
-    let (events, mut stream) = eog::events();
-    let (handle, controls) = eog::handle();
-    let Work { running, progress, .. } = work;
-    // Choosing where to start has taken its part.
-    let left = running.deadline().map(|after| after.saturating_sub(work.since.elapsed()));
-    let engine =
-        engine.with_limits(running.limits(left)).with_events(events).with_controls(controls);
-    let engine = match running.speculation() {
-        Some(speculation) => engine.with_speculation(speculation),
-        None => engine,
-    };
-    let interrupt = async {
-        interrupted().await;
-        handle.cancel();
-        std::future::pending::<()>().await;
-    };
-    let watch = async {
-        tokio::select! {
-            () = progress.follow(&mut stream) => {}
-            () = interrupt => {}
-        }
-    };
-    runtime()?.block_on(async {
-        let (finished, ()) = tokio::join!(run(engine), watch);
-        finished
-    })
-}
-
-/// The rules that were chosen.
-pub(crate) fn config(start: &Start) -> Config {
-    let (budget, broadcast) = (Budget::hops(start.budget), !start.no_messages);
-    Config { budget, broadcast, ..start.profile.config() }
 }

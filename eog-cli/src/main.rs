@@ -1,26 +1,23 @@
 //! The `eog` command: root causes of an incident from the terminal.
 
 mod args;
-mod beside;
-mod course;
 mod doctor;
 mod dry_run;
 mod error;
 mod eval;
 mod files;
 mod fork;
-mod input;
 mod interrupt;
 mod investigate;
-mod judge;
 mod mcp;
 mod memory;
 mod onward;
 mod progress;
 mod prompt;
 mod reasoning;
+mod rules;
+mod runtime;
 mod schema;
-mod settings;
 mod shell;
 mod simulate;
 mod source;
@@ -28,7 +25,6 @@ mod stress;
 mod told;
 mod tool;
 mod travel;
-mod watch;
 
 use std::process::ExitCode;
 
@@ -56,7 +52,7 @@ fn main() -> ExitCode {
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
-    investigate::end_runtime();
+    runtime::end_runtime();
     match done {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -1,7 +1,5 @@
 //! `eog mcp serve`: agents as the users of eog.
 
-mod judged;
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +11,7 @@ use eog_report::clean::clean_line;
 use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::interrupt::{end_at_once_on_second, interrupted};
-use crate::judge::Judge;
-use judged::{InWords, Judged};
+use crate::investigate::choose;
 
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
@@ -27,10 +24,10 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let McpCommand::Serve(serve) = &arguments.command;
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.map(|address| http(serve, address)).transpose()?;
-    let judge = Judge::choose(&serve.judging)?;
+    let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
-    let judged = Arc::new(Judged::new(judge, limits));
-    let server = Server::open(settings(serve), judged, Arc::new(InWords))?;
+    let chosen = Arc::new(chosen.with_limits(limits));
+    let server = Server::open(settings(serve), chosen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

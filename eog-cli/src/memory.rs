@@ -1,46 +1,19 @@
-//! `--memory`: decisions of earlier runs in front of the policy, and what they were good for.
+//! What `--memory` was good for, in words.
 
-use std::path::Path;
-
-use eog::{AbductivePolicy, DecisionMemory, MemoryFigures, Remembering, Usage};
+use eog::{MemoryFigures, Usage};
 use eog_report::clean::clean_line;
+use eog_session::run::Remembered;
 
-use crate::error::CliError;
-
-/// The memory of a run, if it has one.
-pub(crate) struct Memory(Option<DecisionMemory>);
-
-impl Memory {
-    /// Puts the memory that the command line names in front of the policy.
-    pub(crate) fn before(
-        policy: Box<dyn AbductivePolicy>,
-        folder: Option<&Path>,
-        identity: impl FnOnce() -> Result<String, CliError>,
-    ) -> Result<(Box<dyn AbductivePolicy>, Self), CliError> {
-        let Some(folder) = folder else { return Ok((policy, Self(None))) };
-        let identity = identity()?;
-        let memory = DecisionMemory::open(folder)?;
-        Ok((Box::new(Remembering::new(policy, memory.clone(), identity)), Self(Some(memory))))
+/// Says on standard error what was known. What could not be stored is said even when quiet.
+pub(crate) fn tell(memory: Option<&Remembered>, quiet: bool) {
+    let Some(Remembered { figures, first_write_error }) = memory else { return };
+    if !quiet {
+        eprintln!("{}", in_one_line(*figures));
     }
-
-    /// Makes sure that a folder can be used, before anything is spent.
-    pub(crate) fn try_out(folder: &Path) -> Result<(), CliError> {
-        DecisionMemory::open(folder)?;
-        Ok(())
-    }
-
-    /// Says on standard error what was known. What could not be stored is said even when quiet.
-    pub(crate) fn tell(&self, quiet: bool) {
-        let Some(memory) = &self.0 else { return };
-        let figures = memory.figures();
-        if !quiet {
-            eprintln!("{}", in_one_line(figures));
-        }
-        if let Some(error) = memory.first_write_error() {
-            let count = counted(figures.unstored, "decision");
-            let line = format!("eog: {count} could not be kept in memory: {error}");
-            eprintln!("{}", clean_line(&line));
-        }
+    if let Some(error) = first_write_error {
+        let count = counted(figures.unstored, "decision");
+        let line = format!("eog: {count} could not be kept in memory: {error}");
+        eprintln!("{}", clean_line(&line));
     }
 }
 

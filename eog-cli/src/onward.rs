@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use eog::{BudgetKind, Finished, StopReason};
+use eog::{BudgetKind, StopReason};
 use eog_report::clean::clean_line;
+use eog_session::controllers::AnyFinished;
+use eog_session::judge::{Chosen, PolicyChoice};
+use eog_session::run::CutShort;
 
-use crate::args::{By, PolicyChoice, Running};
-use crate::judge::Judge;
+use crate::args::{By, Running};
 use crate::shell::quoted;
 
 /// What an investigation was made from and is stored in.
@@ -17,34 +19,25 @@ pub(crate) struct Onward<'a> {
     pub(crate) architecture: Option<&'a Path>,
 }
 
-/// Why a model did not tell the result of a finished investigation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CutShort {
-    /// Somebody did not want to wait for it.
-    Interrupted,
-    /// A budget did not allow it.
-    OverBudget(BudgetKind),
-}
-
 impl Onward<'_> {
     /// The command that goes on, if the run stopped although something was left to do.
     pub(crate) fn after(
         &self,
-        finished: &Finished,
+        finished: &AnyFinished,
         cut_short: Option<CutShort>,
         running: &Running,
-        judge: &Judge,
+        judge: &Chosen,
     ) -> Option<String> {
         let journal = self.journal?;
-        match finished.stop {
+        match finished.stop() {
             StopReason::Cancelled | StopReason::Deadline => self.resume(running, judge),
             // The limits of models are not those of the ledger: with others it goes on.
             StopReason::BudgetExhausted { which } if which != BudgetKind::Hops => {
                 Some(self.with_more(which, journal, running, judge))
             }
             StopReason::BudgetExhausted { .. } => {
-                let at = finished.ledger().next_seq().checked_sub(1)?;
-                let more = finished.machine.config().budget.hops?.saturating_mul(2);
+                let at = finished.entries().checked_sub(1)?;
+                let more = finished.hops()?.saturating_mul(2);
                 let end = format!(" --at {at} --budget {more}{}", limits(running, judge, None));
                 Some(self.command("fork", journal, &end, running, judge))
             }
@@ -61,14 +54,14 @@ impl Onward<'_> {
         which: BudgetKind,
         journal: &Path,
         running: &Running,
-        judge: &Judge,
+        judge: &Chosen,
     ) -> String {
         let limits = limits(running, judge, Some(which));
         self.command("resume", journal, &limits, running, judge)
     }
 
     /// The command that goes on with the journal.
-    pub(crate) fn resume(&self, running: &Running, judge: &Judge) -> Option<String> {
+    pub(crate) fn resume(&self, running: &Running, judge: &Chosen) -> Option<String> {
         Some(self.command("resume", self.journal?, &limits(running, judge, None), running, judge))
     }
 
@@ -78,7 +71,7 @@ impl Onward<'_> {
         journal: &Path,
         options: &str,
         running: &Running,
-        judge: &Judge,
+        judge: &Chosen,
     ) -> String {
         let word = |path: &Path| quoted(&path.display().to_string());
         let mut command = format!("eog {verb} {} {}{options}", word(journal), word(self.path));
@@ -120,7 +113,7 @@ impl Onward<'_> {
 
 /// The limits of models that were given as options, for what goes on must not cost more than was
 /// allowed; but more of one that is used up.
-fn limits(running: &Running, judge: &Judge, used_up: Option<BudgetKind>) -> String {
+fn limits(running: &Running, judge: &Chosen, used_up: Option<BudgetKind>) -> String {
     let judging = &running.judging;
     let mut limits = String::new();
     let calls = match used_up {

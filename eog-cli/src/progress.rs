@@ -1,12 +1,13 @@
 //! Live progress on standard error, when it is a terminal.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use eog::{BoxFuture, Event, EventStream, QuestionKind};
-use eog_llm::Notice;
-use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
+use eog::QuestionKind;
+use eog::stress::Progress as Stressing;
 use eog_report::clean::{clean, clean_line};
+use eog_session::{Listener, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A spinner that says what is going on; silent when standard error is no terminal.
@@ -30,14 +31,10 @@ impl Progress {
         self.bar.clone()
     }
 
-    /// Who says on standard error what the calls of models wait for, terminal or not.
-    pub(crate) fn notice(&self) -> Option<Notice> {
-        let bar = self.bar.clone();
-        let tell = move |line: &str| {
-            let line = format!("eog: {line}");
-            bar.suspend(|| eprintln!("{}", clean_line(&line)));
-        };
-        (!self.quiet).then(|| Notice::new(tell))
+    /// Shows what goes on.
+    pub(crate) fn listener(&self) -> Arc<dyn Listener> {
+        let evaluations = AtomicU64::new(0);
+        Arc::new(Shown { bar: self.bar.clone(), quiet: self.quiet, evaluations })
     }
 
     pub(crate) fn say(&self, message: &str) {
@@ -52,52 +49,65 @@ impl Progress {
             bar.set_message(format!("reading {} ({percent} %)", clean(reading.file)));
         })
     }
-
-    /// Says when a model is asked, and for what.
-    pub(crate) fn of_model(&self, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
-        Arc::new(Announced { model, bar: self.bar.clone() })
-    }
-
-    /// Shows events until the engine has ended.
-    pub(crate) async fn follow(&self, events: &mut EventStream) {
-        let mut evaluations = 0_u64;
-        while let Some(event) = events.next().await {
-            match event {
-                Event::Asking { about, kind } => {
-                    let doing = match kind {
-                        QuestionKind::Context => "reading",
-                        QuestionKind::Policy => "judging",
-                    };
-                    self.say(&format!("{evaluations} evaluated; {doing} {about}"));
-                }
-                Event::Appended(entry) => evaluations += u64::from(entry.evaluation().is_some()),
-                _ => {}
-            }
-        }
-    }
 }
 
-/// A model whose calls are shown.
-struct Announced {
-    model: Arc<dyn ChatModel>,
+/// What goes on, on the terminal.
+struct Shown {
     bar: ProgressBar,
+    quiet: bool,
+    evaluations: AtomicU64,
 }
 
-impl ChatModel for Announced {
-    fn info(&self) -> &ModelInfo {
-        self.model.info()
+impl Shown {
+    fn say(&self, message: &str) {
+        self.bar.set_message(clean(message).into_owned());
+    }
+}
+
+impl Listener for Shown {
+    fn step(&self, step: &Step) {
+        match step {
+            Step::Asking { about, kind } => {
+                let doing = match kind {
+                    QuestionKind::Context => "reading",
+                    QuestionKind::Policy => "judging",
+                };
+                let evaluations = self.evaluations.load(Ordering::Relaxed);
+                self.say(&format!("{evaluations} evaluated; {doing} {about}"));
+            }
+            Step::Stored { judged: true, .. } => {
+                self.evaluations.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
     }
 
-    fn chat<'a>(
-        &'a self,
-        request: &'a ChatRequest,
-    ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn asking_model(&self, model: &str, phase: &str) {
         // Judging has a message of its own.
-        if request.phase != "explore" {
-            let name = &self.model.info().name;
-            self.bar.set_message(clean(&format!("asking {name}: {}", request.phase)).into_owned());
+        if phase != "explore" {
+            self.say(&format!("asking {model}: {phase}"));
         }
-        self.model.chat(request)
+    }
+
+    /// What the calls of models wait for, terminal or not.
+    fn notice(&self, line: &str) {
+        if !self.quiet {
+            let line = format!("eog: {line}");
+            self.bar.suspend(|| eprintln!("{}", clean_line(&line)));
+        }
+    }
+
+    fn stressing(&self, progress: Stressing) {
+        self.say(&match progress {
+            Stressing::Baseline => "running it as given".to_owned(),
+            Stressing::Run { number, of, differing } => {
+                format!("run {number} of {of}; {differing} with another result")
+            }
+            Stressing::Shrinking { number, at_most } => {
+                format!("making the difference smaller: run {number} of at most {at_most}")
+            }
+            _ => "working".to_owned(),
+        });
     }
 }
 

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use eog_prompts::{Pack, phases};
+use eog_session::judge;
 
 use crate::args::{Export, PhaseName, Prompt, Show};
 use crate::error::{CliError, Exit};
-use crate::{files, judge};
+use crate::files;
 
 /// `eog prompt`.
 pub(crate) fn run(what: &Prompt) -> Result<Exit, CliError> {

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use eog_eval::itbench::{CauseToJudge, Judged, ReasoningJudge, Verdict};
 use eog_prompts::{Pack, Phase, Prompter};
+use eog_session::judge::{Options, one_model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
-use crate::args::{Judging, OfJudge};
+use crate::args::OfJudge;
 use crate::error::CliError;
-use crate::judge::{unusable, variables};
 use crate::progress::Progress;
-use crate::settings::Settings;
+use crate::runtime::runtime;
 
 /// The question about the reasons of one run.
 struct JudgeReasoning;
@@ -79,7 +79,7 @@ impl ModelJudge {
     /// different judges are not comparable.
     pub(crate) fn choose(options: &OfJudge, progress: &Progress) -> Result<Option<Self>, CliError> {
         let Some(name) = options.judge.clone() else { return Ok(None) };
-        let judging = Judging {
+        let asked = Options {
             model: Some(name.clone()),
             config: options.config.clone(),
             base_url: options.base_url.clone(),
@@ -87,15 +87,10 @@ impl ModelJudge {
             max_model_calls: options.max_model_calls,
             max_tokens: options.max_tokens,
             max_usd: options.max_usd,
-            ..Judging::default()
+            ..Options::default()
         };
-        let mut llm = Settings::load(&judging)?.llm;
-        llm.fallbacks.clear();
-        llm.finalize_model = None;
-        let built = llm.build(&variables).map_err(unusable)?;
-        let models = built.explore.into_iter().map(|model| progress.of_model(model)).collect();
-        let prompter = Prompter::new(Arc::new(pack()?), models);
-        Ok(Some(Self { name, prompter, runtime: crate::investigate::runtime()? }))
+        let prompter = one_model(&asked, pack()?, &progress.listener())?;
+        Ok(Some(Self { name, prompter, runtime: runtime()? }))
     }
 }
 

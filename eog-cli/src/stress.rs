@@ -1,16 +1,20 @@
 //! `eog stress`: how far a result hangs on the order.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
-use eog::stress::{Progress as Step, Report, Side, Stress, Watch};
-use eog::{CallRecorder, Config, ContextAndPolicy, Usage};
+use eog::DecisionMemory;
+use eog::stress::{Report, Side, Stress};
+use eog_session::judge::Policies as _;
+use eog_session::run::Steering;
+use eog_session::stress::{StressError, Stressed, stress};
 
 use crate::args::{self, StressFormat};
 use crate::error::{CliError, Exit};
-use crate::judge::{Judge, Models};
-use crate::memory::Memory;
+use crate::interrupt::interrupted;
 use crate::progress::Progress;
-use crate::{files, investigate, told};
+use crate::runtime::runtime;
+use crate::{files, investigate, memory, rules, told};
 
 /// The file of the run as given.
 const BASELINE: &str = "baseline.jsonl";
@@ -22,42 +26,36 @@ pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
     if let Some(folder) = &arguments.out {
         files::prepare(folder)?;
     }
-    let judge = Judge::choose(&arguments.judging)?;
-    let folder = arguments.memory.as_deref();
-    folder.map(Memory::try_out).transpose()?;
+    let chosen = investigate::choose(&arguments.judging)?;
+    let limits = arguments.calls.limits(arguments.policy_timeout);
+    let chosen = chosen.with_limits(limits);
+    let kept = arguments.memory.as_deref().map(DecisionMemory::open).transpose()?;
     let progress = Progress::start(arguments.quiet);
-    let (source, case) = investigate::begin(&progress, &arguments.start)?;
-    let models = judge.models(&CallRecorder::in_memory(), Usage::default(), &progress)?;
-    let policy = judge.policy(models.as_ref(), &case);
-    let (policy, memory) = Memory::before(policy, folder, || judge.identity(&case))?;
-    let config = Config {
-        // As `eog investigate` names it, so that the baseline is its ledger.
-        policy: Some(judge.name()),
-        ..investigate::config(&arguments.start)
-    };
-    let how = how(arguments);
-    let (handle, controls) = eog::handle();
-    let world = ContextAndPolicy { contract: source.contract, policy };
-    let mut told = |step| progress.say(&words(step));
-    let watch = Watch::default().with_progress(&mut told).with_controls(controls);
-    let stressed = investigate::runtime()?.block_on(async {
+    // As `eog investigate` names the policy, so that the baseline is its ledger.
+    let settings = rules::settings(&arguments.start, NonZeroU32::MIN, Some(chosen.name()))?;
+    let (source, start) = investigate::begin(&progress, &arguments.start, settings)?;
+    let (steering, cancel) = Steering::new();
+    let stressed = runtime()?.block_on(async {
         let interrupt = async {
-            crate::interrupt::interrupted().await;
-            handle.cancel();
-            std::future::pending::<()>().await;
+            interrupted().await;
+            cancel.cancel();
+            std::future::pending().await
         };
+        let (source, listener) = (source.clone(), progress.listener());
+        let kept = kept.as_ref();
         tokio::select! {
-            report = eog::stress::stress(config, case, world, &how, watch) => {
-                report.ok()
-            }
-            () = interrupt => None,
+            done = stress(&chosen, source, start, kept, how(arguments), steering, listener) => done,
+            never = interrupt => never,
         }
     });
     drop(progress);
-    memory.tell(arguments.quiet);
-    models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
-    match stressed {
-        Some(report) => tell(arguments, &source.incident.name, &report),
+    let Stressed { report, memory, .. } = stressed.map_err(|error| match error {
+        StressError::Run(error) => CliError::run(error, &source, None, || None),
+        error => CliError::Usage(error.to_string()),
+    })?;
+    memory::tell(memory.as_ref(), arguments.quiet);
+    match report {
+        Some(report) => tell(arguments, &source.incident().name, &report),
         None => {
             eprintln!(
                 "eog: interrupted before the first run had ended, so there is nothing to compare"
@@ -74,21 +72,7 @@ fn how(arguments: &args::Stress) -> Stress {
         widths: arguments.width.clone(),
         max_delay: arguments.max_delay,
         max_shrink_runs: arguments.shrink_runs,
-        limits: arguments.calls.limits(arguments.policy_timeout),
         ..Stress::default()
-    }
-}
-
-fn words(step: Step) -> String {
-    match step {
-        Step::Baseline => "running it as given".to_owned(),
-        Step::Run { number, of, differing } => {
-            format!("run {number} of {of}; {differing} with another result")
-        }
-        Step::Shrinking { number, at_most } => {
-            format!("making the difference smaller: run {number} of at most {at_most}")
-        }
-        _ => "working".to_owned(),
     }
 }
 
@@ -137,22 +121,24 @@ fn ledgers(folder: &Path) -> told::Ledgers {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use eog::Config;
     use eog::stress::DelayDefect;
-    use eog_evidence::EvidencePolicy;
+    use eog_session::judge::Evidence;
+    use eog_session::run::Start;
+    use eog_session::source::{ReadOptions, open_folder};
+    use std::sync::Arc;
 
     use super::*;
-    use crate::args::Reading;
 
     /// A short stress test of the incident that ships with the project.
     pub(crate) fn of_the_shipped_incident() -> Report {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-        let source = crate::source::open(&path, None, &Reading::default(), None).unwrap();
-        let case = source.case(&path, None).unwrap();
+        let source = open_folder(&path, &ReadOptions::default()).unwrap();
+        let start = Start::of(&source, Config::default(), None).unwrap();
         let how = Stress { runs: 4, delay_runs: 2, ..Stress::default() };
-        let policy = EvidencePolicy::default();
-        let world = ContextAndPolicy { contract: source.contract, policy };
-        let run = eog::stress::stress(Config::default(), case, world, &how, Watch::default());
-        investigate::runtime().unwrap().block_on(run).unwrap()
+        let (steering, _cancel) = Steering::new();
+        let run = stress(&Evidence, source, start, None, how, steering, Arc::new(()));
+        runtime().unwrap().block_on(run).unwrap().report.unwrap()
     }
 
     #[test]

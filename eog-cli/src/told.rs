@@ -1,28 +1,28 @@
-//! Words for what the engine finds beside a result: why a label, where two runs part, how far a result
-//! depends on the order.
+//! Reports that only a terminal shows: of a run just made, and of a stress test.
 
-mod difference;
-mod explanation;
 mod stress;
 
-use eog::Finished;
 use eog_report::{Report, RunFigures};
+use eog_session::run::Ended;
 
-pub(crate) use difference::difference;
-pub(crate) use explanation::{explanation, not_judged};
 pub(crate) use stress::{Ledgers, stress, stress_json};
 
 /// The report of a run that was made just now.
-pub(crate) fn report_of_run(name: String, finished: &Finished) -> Report {
-    let speculation = finished.speculation;
-    let mut report = Report::new(name, finished.diagnosis());
-    report.is_unstored = finished.journal_error.is_some();
+pub(crate) fn report_of_run(ended: &mut Ended) -> Report {
+    let finished = &ended.finished;
+    let speculation = finished.speculation();
+    let mut report = Report::new(ended.name.as_str(), finished.diagnosis());
+    report.is_unstored = finished.journal_error().is_some();
     report.run = Some(RunFigures {
         early_calls: speculation.early_calls,
         used_calls: speculation.used_calls,
         wasted_calls: speculation.wasted_calls,
         wasted_fetches: speculation.wasted_fetches,
-        retries: finished.retries,
+        retries: finished.retries(),
     });
+    report.diagnosis.spent.usage += ended.spent_after;
+    if let Some(narrative) = ended.narrative.take() {
+        report.narrative = narrative;
+    }
     report
 }

@@ -1,31 +1,28 @@
 //! `eog replay`, `eog explain`, `eog diff`: what a ledger tells.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use eog::travel::Unjudged;
-use eog::{
-    CallRecorder, Controller, EntityId, Finished, Journal, Ledger, Limits, Output, StopReason,
-    Usage,
-};
+use eog::{Diagnosis, EntityId, SideError};
 use eog_report::Report;
+use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
+use eog_session::controllers::AnyFinished;
+use eog_session::run::RunError;
+use eog_session::told;
+use eog_session::travel::{self, ExplainError, Explained, Read};
 
 use crate::args::{Diff, Explain, Format, Replay};
-use crate::error::{CliError, Exit};
-use crate::judge::{Judge, Models};
+use crate::error::{CliError, Exit, NOTHING_YET};
+use crate::files;
+use crate::investigate::{choose, render, say_cut};
 use crate::progress::Progress;
-use crate::{beside, files, investigate, told};
-
-/// The most bytes of a ledger that are read.
-const MAX_LEDGER_BYTES: u64 = 4 << 30;
+use crate::runtime::runtime;
 
 /// Rebuilds an investigation and prints its report.
 pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
-    let (path, ledger) = read(&arguments.ledger)?;
-    let finished = restore(&path, &ledger)?;
-    let report = Report::new(name_of(&path), finished.diagnosis());
+    let read = read(&arguments.ledger)?;
+    let report = Report::new(read.name(), restore(&read)?.diagnosis());
     let exit = if report.nothing_was_decided() {
         Exit::Failed
     } else if report.diagnosis.is_diagnosed() {
@@ -34,78 +31,71 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
         Exit::Inconclusive
     };
     if arguments.entries {
-        files::print(&eog_report::entries(&ledger, files::terminal_width()))?;
+        files::print(&read.ledger.in_words(files::terminal_width()))?;
         return Ok(exit);
     }
     if matches!(arguments.format, Format::Text) {
-        let entries = ledger.entries().len();
+        let entries = read.ledger.len();
         files::print(&format!("{entries} entries derived again, all as recorded\n\n"))?;
     }
-    files::print(&investigate::render(&report, arguments.format))?;
+    files::print(&render(&report, arguments.format))?;
     Ok(exit)
 }
 
 /// Says why an entity got its label.
 pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
-    let (path, ledger) = read(&arguments.ledger)?;
-    let unusable = |reason: String| CliError::Input { path: path.clone(), reason };
+    let read = read(&arguments.ledger)?;
+    let unusable = |reason: String| CliError::Input { path: read.path.clone(), reason };
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let judge = Judge::choose(&arguments.judging)?;
-    judge.must_be_that_of(&ledger, u64::MAX)?;
-    let case = investigate::case_of(&ledger, &path)?;
-    let recorder = CallRecorder::in_memory();
-    let models = judge.models(&recorder, Usage::default(), &Progress::start(true))?;
-    let policy = judge.policy(models.as_ref(), case);
-    let explained = investigate::runtime()?.block_on(eog::travel::explain(
-        &ledger,
-        &entity,
-        Some(&*policy),
-        Limits::default(),
-    ));
-    models.as_ref().map_or(Ok(()), Models::must_be_recorded)?;
-    let explanation = explained.map_err(|error| unusable(error.to_string()))?;
-    let why_not = eog::travel::unjudged(&ledger, &entity).map_err(|e| unusable(e.to_string()))?;
-    match why_not {
-        None => {}
-        Some(Unjudged::Unknown) => return Err(unusable(unevaluated(&ledger, &entity))),
-        Some(why) => {
-            files::print(&told::not_judged(&entity, &why, files::terminal_width()))?;
-            return Ok(Exit::Diagnosed);
-        }
-    }
-    let diagnosis = restore(&path, &ledger)?.diagnosis();
-    files::print(&told::explanation(&diagnosis, &explanation, files::terminal_width()))?;
+    let chosen = choose(&arguments.judging)?;
+    let limits = arguments.attempts.limits(arguments.policy_timeout);
+    let chosen = chosen.with_limits(limits);
+    let listener = Progress::start(true).listener();
+    let explained = travel::explain(&read, &entity, &chosen, listener, unknown_stop);
+    let explained = runtime()?.block_on(explained).map_err(|error| match error {
+        ExplainError::Run(RunError::OtherJudge { then, now }) => CliError::other_judge(&then, &now),
+        ExplainError::Run(RunError::Judge(error)) => error.into(),
+        ExplainError::Run(RunError::Empty) => unusable(NOTHING_YET.to_owned()),
+        error => unusable(error.to_string()),
+    })?;
+    let Explained { explanation, unjudged, finished, .. } = explained;
+    let diagnosis = finished.diagnosis();
+    let width = files::terminal_width();
+    let text = match unjudged {
+        Some(Unjudged::Unknown) => return Err(unusable(unevaluated(&diagnosis, &entity))),
+        Some(why) => told::not_judged(&entity, &why, width),
+        None => told::explanation(&diagnosis, &explanation, width),
+    };
+    files::print(&text)?;
     Ok(Exit::Diagnosed)
 }
 
 /// Names the evaluated entities that are meant, perhaps.
-fn unevaluated(ledger: &Ledger, entity: &EntityId) -> String {
-    let mut evaluated: Vec<&EntityId> = ledger.evaluations().map(|e| &e.entity).collect();
-    evaluated.sort();
-    evaluated.dedup();
-    let alike = |other: &&&EntityId| {
+fn unevaluated(diagnosis: &Diagnosis, entity: &EntityId) -> String {
+    let evaluated = diagnosis.beliefs.keys();
+    let alike = |other: &&EntityId| {
         let (a, b) = (other.as_str().to_lowercase(), entity.as_str().to_lowercase());
         a.contains(&b) || b.contains(&a)
     };
-    let mut meant: Vec<&str> = evaluated.iter().filter(alike).map(|e| e.as_str()).take(5).collect();
+    let mut meant: Vec<&str> =
+        evaluated.clone().filter(alike).map(|e| e.as_str()).take(5).collect();
     if meant.is_empty() {
-        meant = evaluated.iter().map(|e| e.as_str()).take(5).collect();
+        meant = evaluated.map(|e| e.as_str()).take(5).collect();
     }
     format!("nothing is called {entity}; evaluated were, among others: {}", meant.join(", "))
 }
 
 /// Says where two runs part.
 pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
-    let (first_path, first) = read(&arguments.first)?;
-    let (second_path, second) = read(&arguments.second)?;
-    let difference = eog::travel::diff(&first, &second);
-    let mut lines = told::difference(&difference, &first, &second);
-    let concluded = |path: &Path, ledger: &Ledger| {
-        let report = Report::new(name_of(path), restore(path, ledger)?.diagnosis());
-        Ok::<_, CliError>(report.in_one_line())
+    let (first, second) = (read(&arguments.first)?, read(&arguments.second)?);
+    let compared = travel::diff(&first.ledger, &second.ledger)
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let mut lines = told::difference(&compared, &first.ledger, &second.ledger);
+    let concluded = |read: &Read| {
+        Ok::<_, CliError>(Report::new(read.name(), restore(read)?.diagnosis()).in_one_line())
     };
-    let (a, b) = (concluded(&first_path, &first)?, concluded(&second_path, &second)?);
+    let (a, b) = (concluded(&first)?, concluded(&second)?);
     lines.push(("first:  ", a));
     lines.push(("second: ", b));
     files::print(&paragraphs(&lines, files::terminal_width()))?;
@@ -113,66 +103,19 @@ pub(crate) fn diff(arguments: &Diff) -> Result<Exit, CliError> {
 }
 
 /// Reads a ledger, or the one in a folder. What a journal lacks at its end is said.
-pub(crate) fn read(path: &Path) -> Result<(PathBuf, Ledger), CliError> {
-    let file = if path.is_dir() { path.join("ledger.jsonl") } else { path.to_owned() };
-    let unusable = |reason: String| CliError::Input { path: file.clone(), reason };
-    // Opened once: a pipe gives what it holds to its first reader only.
-    let open = || File::open(&file).and_then(|file| Ok((file.metadata()?, file)));
-    let (about, opened) = open().map_err(|error| unusable(no_ledger(path, &error)))?;
-    let too_large = || unusable(format!("more than {MAX_LEDGER_BYTES} bytes are no ledger"));
-    if about.len() > MAX_LEDGER_BYTES {
-        return Err(too_large());
-    }
-    if about.is_file() && Journal::is_journal(&file) {
-        let recovered = Journal::read(&file)?;
-        beside::say_cut(&file, recovered.cut);
-        return Ok((file, recovered.ledger));
-    }
-    let mut bytes = Vec::new();
-    let read = opened.take(MAX_LEDGER_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unusable(error.to_string()))?;
-    if bytes.len() as u64 > MAX_LEDGER_BYTES {
-        return Err(too_large());
-    }
-    let text = String::from_utf8(bytes).map_err(|_| {
-        unusable("not the text of a ledger; a journal must be a regular file".to_owned())
-    })?;
-    let ledger = Ledger::from_json_lines(&text).map_err(|error| unusable(error.to_string()))?;
-    Ok((file, ledger))
-}
-
-/// Why there is nothing to be read, and what to name.
-fn no_ledger(path: &Path, error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound if path.is_dir() => {
-            "this folder holds no ledger; name one that --out wrote, or the file of --journal"
-        }
-        io::ErrorKind::NotFound => {
-            "there is no such file; name the ledger or the folder that --out wrote, or the file of \
-             --journal"
-        }
-        _ => return error.to_string(),
-    }
-    .to_owned()
+pub(crate) fn read(path: &Path) -> Result<Read, CliError> {
+    let read = travel::read(path)?;
+    say_cut(&read.path, read.cut);
+    Ok(read)
 }
 
 /// The investigation that wrote a ledger, as it stood at the end.
-fn restore(path: &Path, ledger: &Ledger) -> Result<Finished, CliError> {
-    let mut controller = Controller::restore(ledger)
-        .map_err(|error| CliError::Input { path: path.to_owned(), reason: error.to_string() })?;
-    // What is still waiting was interrupted: a ledger holds what was committed, not why it ends.
-    // The side file of a journal may know.
-    let stop = match controller.poll() {
-        Output::Done(stop) => stop,
-        _ => beside::last_stop(path, ledger.next_seq()).unwrap_or(StopReason::Cancelled),
-    };
-    Ok(Finished::new(stop, controller))
+fn restore(read: &Read) -> Result<AnyFinished, CliError> {
+    read.restore(unknown_stop)
+        .map_err(|error| CliError::Input { path: read.path.clone(), reason: error.to_string() })
 }
 
-/// What an investigation is called by its ledger, which does not hold its name: as the folder of
-/// `--out`, or as the file.
-fn name_of(path: &Path) -> String {
-    let is_out = path.file_name().is_some_and(|name| name == "ledger.jsonl");
-    let folder = path.parent().and_then(Path::file_name).filter(|_| is_out);
-    folder.or(path.file_stem()).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+fn unknown_stop(error: &SideError) {
+    let line = format!("eog: it is not known why the last run ended: {error}");
+    eprintln!("{}", clean_line(&line));
 }

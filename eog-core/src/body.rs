@@ -82,6 +82,8 @@ pub struct Look<'b> {
     pub entity: &'b EntityId,
     /// Its local context, unless it could not be had.
     pub context: Option<&'b ContextRecord>,
+    /// The digest of the whole question that was asked about it, unless there was none.
+    pub packet: Option<Digest>,
     /// What came back.
     pub answer: &'b RecordedAnswer,
     /// What was taken out of the answer, and why.

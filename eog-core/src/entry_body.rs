@@ -170,11 +170,13 @@ impl Body for EntryBody {
 
     fn look(&self) -> Option<Look<'_>> {
         let Self::Evaluated(evaluation) = self else { return None };
-        let Evaluation { entity, context, answer, refusals, outcome, .. } = evaluation.as_ref();
+        let Evaluation { entity, context, packet, answer, refusals, outcome, .. } =
+            evaluation.as_ref();
         Some(Look {
             key: entity,
             entity,
             context: context.as_ref(),
+            packet: *packet,
             answer,
             refusals,
             belief: &outcome.belief,

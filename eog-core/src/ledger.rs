@@ -64,6 +64,22 @@ impl<B: Body> Entry<B> {
     }
 }
 
+/// The tag of what an entry records, given the entry as JSON: that of the first entry tells whose
+/// ledger it is ([`Body::OPENING`]). Nothing if this is no entry.
+///
+/// ```
+/// let entry = br#"{"seq":0,"previous":"00","hash":"00","body":{"opened":{}}}"#;
+/// assert_eq!(eog_core::opening_tag(entry).as_deref(), Some("opened"));
+/// assert_eq!(eog_core::opening_tag(b"{}"), None);
+/// ```
+pub fn opening_tag(entry: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Tagged {
+        body: BTreeMap<String, serde::de::IgnoredAny>,
+    }
+    serde_json::from_slice::<Tagged>(entry).ok()?.body.into_keys().next()
+}
+
 /// The ledger in memory.
 ///
 /// ```

@@ -117,7 +117,7 @@ pub use in_memory::InMemoryContext;
 pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
 pub use jiff::Timestamp;
 pub use judgements::{Judged, Judgements};
-pub use ledger::{Entry, Ledger, LedgerError};
+pub use ledger::{Entry, Ledger, LedgerError, opening_tag};
 pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, LinearStep};
 pub use machine::{AnswerOf, Machine, OfMachine};
 pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};

@@ -7,9 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use eog::{
-    ClaimEdge, Confidence, Digest, EntityId, Evaluation, Label, Ledger, RecordedAnswer, Refusal,
-};
+use eog::{ClaimEdge, Confidence, Digest, EntityId, Label, Look, RecordedAnswer, Refusal};
+use eog_session::controllers::AnyFinished;
 use serde::Serialize;
 
 use crate::investigation::Investigation;
@@ -89,19 +88,18 @@ pub struct ControllerFailures(BTreeMap<FailureMode, usize>);
 impl ControllerFailures {
     /// Counts the failures of an investigation. `is_cause` says which entities are true causes.
     pub fn of(investigation: &Investigation, is_cause: impl Fn(&EntityId) -> bool) -> Self {
-        let controller = &investigation.controller;
-        let ledger = controller.ledger();
-        let confirmed = investigation.conclusion.frontier.iter().filter(|group| {
+        let Investigation { diagnosis, finished, .. } = investigation;
+        let confirmed = diagnosis.conclusion.frontier.iter().filter(|group| {
             group.confidence == Confidence::Confirmed && !group.origins.iter().any(&is_cause)
         });
         let counted = |mode: FailureMode| match mode {
-            FailureMode::DisobeyedTask => ledger.evaluations().map(disobeyed).sum(),
-            FailureMode::RepeatedStep => repeated(ledger),
-            FailureMode::LostHistory => investigation.conclusion.unread.len(),
+            FailureMode::DisobeyedTask => finished.looks().map(disobeyed).sum(),
+            FailureMode::RepeatedStep => repeated(finished),
+            FailureMode::LostHistory => diagnosis.conclusion.unread.len(),
             FailureMode::Mismatch => mismatches(investigation),
-            FailureMode::PrematureEnd => controller.active().count(),
+            FailureMode::PrematureEnd => diagnosis.waiting,
             FailureMode::WrongVerification => confirmed.clone().count(),
-            FailureMode::PlanAbandoned => abandoned(ledger),
+            FailureMode::PlanAbandoned => abandoned(finished),
         };
         Self(FailureMode::ALL.map(|mode| (mode, counted(mode))).into())
     }
@@ -119,7 +117,7 @@ impl ControllerFailures {
 
 /// Answers of no use count once, and so does every part that was refused for breaking a rule. What
 /// only a bound refused is no disobedience: no policy can know the bounds.
-fn disobeyed(evaluation: &Evaluation) -> usize {
+fn disobeyed(look: Look<'_>) -> usize {
     let is_useless = |answer: &RecordedAnswer| matches!(answer, RecordedAnswer::Failed(f) if !f.kind.is_context());
     let breaks_a_rule = |refusal: &&Refusal| {
         matches!(
@@ -135,16 +133,16 @@ fn disobeyed(evaluation: &Evaluation) -> usize {
                 | Refusal::ProposalRepeated(_)
         )
     };
-    let parts = evaluation.refusals.iter().filter(breaks_a_rule).count();
-    parts + usize::from(is_useless(&evaluation.answer))
+    let parts = look.refusals.iter().filter(breaks_a_rule).count();
+    parts + usize::from(is_useless(look.answer))
 }
 
-fn repeated(ledger: &Ledger) -> usize {
+fn repeated(finished: &AnyFinished) -> usize {
     let mut asked: BTreeSet<Digest> = BTreeSet::new();
     let mut again = 0;
-    for evaluation in ledger.evaluations() {
-        let Some(packet) = evaluation.packet else { continue };
-        if !matches!(evaluation.answer, RecordedAnswer::Remembered { .. }) {
+    for look in finished.looks() {
+        let Some(packet) = look.packet else { continue };
+        if !matches!(look.answer, RecordedAnswer::Remembered { .. }) {
             again += usize::from(!asked.insert(packet));
         }
     }
@@ -152,12 +150,12 @@ fn repeated(ledger: &Ledger) -> usize {
 }
 
 fn mismatches(investigation: &Investigation) -> usize {
-    let controller = &investigation.controller;
-    let claims = controller.live_claims();
+    let diagnosis = &investigation.diagnosis;
+    let claims = investigation.claims();
     let named = investigation.named();
     let alerting: BTreeSet<&EntityId> =
-        controller.anomalies().iter().map(|alert| &alert.entity).collect();
-    let origins = controller.beliefs().filter(|(_, belief)| belief.label == Label::Origin);
+        diagnosis.anomalies.iter().map(|alert| &alert.entity).collect();
+    let origins = diagnosis.beliefs.iter().filter(|(_, belief)| belief.label == Label::Origin);
     let differs =
         |entity: &EntityId| !named.contains(entity) && reaches(entity, &claims, &alerting);
     origins.filter(|(entity, _)| differs(entity)).count()
@@ -177,14 +175,14 @@ fn reaches(from: &EntityId, claims: &[ClaimEdge], targets: &BTreeSet<&EntityId>)
     false
 }
 
-fn abandoned(ledger: &Ledger) -> usize {
+fn abandoned(finished: &AnyFinished) -> usize {
     let mut planned: BTreeSet<&EntityId> = BTreeSet::new();
     let mut judged: BTreeSet<&EntityId> = BTreeSet::new();
-    for evaluation in ledger.evaluations() {
-        judged.insert(&evaluation.entity);
-        let RecordedAnswer::Decided(decision) = &evaluation.answer else { continue };
+    for look in finished.looks() {
+        judged.insert(look.entity);
+        let RecordedAnswer::Decided(decision) = look.answer else { continue };
         // Who is not known cannot be judged.
-        let unknown: BTreeSet<&EntityId> = evaluation
+        let unknown: BTreeSet<&EntityId> = look
             .refusals
             .iter()
             .flat_map(|refusal| match refusal {
@@ -194,7 +192,7 @@ fn abandoned(ledger: &Ledger) -> usize {
             })
             .collect();
         let proposed = decision.proposals.iter().map(|proposal| &proposal.entity);
-        let blamed = evaluation.outcome.belief.claims.iter().map(|claim| &claim.cause);
+        let blamed = look.belief.claims.iter().map(|claim| &claim.cause);
         planned.extend(proposed.chain(blamed).filter(|entity| !unknown.contains(entity)));
     }
     planned.difference(&judged).count()
@@ -255,7 +253,7 @@ impl fmt::Display for FailureTable {
 mod tests {
     use eog::{Budget, Case, Config, Decision, Direction, EvidenceId, Failure, Proposal};
     use eog_testkit::{
-        MemoryContext, alert, deferred, entity, finding, healthy, hour, origin, policy_fn,
+        MemoryContext, alert, deferred, entity, finding, healthy, hour, origin, policy_fn, run,
         symptom_of, topology, try_policy_fn,
     };
 
@@ -271,7 +269,7 @@ mod tests {
     }
 
     fn counted(policy: &impl eog::AbductivePolicy, config: Config) -> BTreeMap<FailureMode, usize> {
-        let ended = Investigation::run(case(), &contract(), policy, config).unwrap();
+        let ended = Investigation::of(case(), run(config, case(), &contract(), policy));
         let mut counts = ControllerFailures::of(&ended, |cause| *cause == entity("db")).0;
         counts.retain(|_, count| *count > 0);
         counts
@@ -332,8 +330,8 @@ mod tests {
         let graph = topology("web calls app");
         let case = Case::from_anomalies(graph, hour(), vec![alert("web", "HttpErrors", "10:05")]);
         let counted = |config| {
-            let ended = Investigation::run(case.clone(), &contract(), &policy, config).unwrap();
-            (ended.controller.spent(), repeated(ended.controller.ledger()))
+            let ended: AnyFinished = run(config, case.clone(), &contract(), &policy).into();
+            (ended.spent(), repeated(&ended))
         };
         let (spent, again) = counted(Config::paper());
         assert!(again > 0 && spent.remembered == 0, "{again} of {spent:?}");
@@ -366,8 +364,9 @@ mod tests {
         });
         let graph = topology("web calls app; app calls db; lone calls cache; db calls lone");
         let case = Case::from_anomalies(graph, hour(), vec![alert("web", "HttpErrors", "10:05")]);
-        let ended = Investigation::run(case, &contract(), &policy, Config::default()).unwrap();
-        assert_eq!(ended.controller.belief(&entity("cache")).unwrap().label, Label::Origin);
+        let ended = run(Config::default(), case.clone(), &contract(), &policy);
+        let ended = Investigation::of(case, ended);
+        assert_eq!(ended.diagnosis.belief(&entity("cache")).unwrap().label, Label::Origin);
         assert_eq!(mismatches(&ended), 1);
     }
 

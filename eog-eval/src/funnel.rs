@@ -1,9 +1,9 @@
 //! Where a cause was lost that was not named.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
-use eog::{Digest, EntityId, Label, Ledger, LocalContext};
+use eog::{EntityId, Label};
 use eog_evidence::effect_path;
 use serde::Serialize;
 
@@ -64,10 +64,13 @@ pub fn funnel(investigation: &Investigation, cause: &EntityId) -> Funnel {
     if investigation.named().contains(cause) {
         return Funnel::Named;
     }
-    let controller = &investigation.controller;
-    match controller.belief(cause).map(|belief| belief.label) {
+    let diagnosis = &investigation.diagnosis;
+    match diagnosis.belief(cause).map(|belief| belief.label) {
         Some(Label::Origin) => Funnel::NotInFrontier,
-        Some(_) if was_told_of(controller.ledger(), cause) => Funnel::Ignored,
+        // Whether any packet on it held a finding about it.
+        Some(_) if diagnosis.judged_with(cause).any(|finding| finding.entity == *cause) => {
+            Funnel::Ignored
+        }
         Some(_) => Funnel::NotInContext,
         None => {
             let case = &investigation.case;
@@ -80,23 +83,6 @@ pub fn funnel(investigation: &Investigation, cause: &EntityId) -> Funnel {
             }
         }
     }
-}
-
-/// Whether any packet on an entity held a finding about it. The ledger holds each context once,
-/// where it was first seen.
-fn was_told_of(ledger: &Ledger, entity: &EntityId) -> bool {
-    let holds = |context: &LocalContext| context.findings.iter().any(|f| f.entity == *entity);
-    let mut telling: BTreeSet<Digest> = BTreeSet::new();
-    for evaluation in ledger.evaluations() {
-        let Some(context) = &evaluation.context else { continue };
-        if context.body.as_ref().is_some_and(holds) {
-            telling.insert(context.digest);
-        }
-        if evaluation.entity == *entity && telling.contains(&context.digest) {
-            return true;
-        }
-    }
-    false
 }
 
 /// How many causes were lost at each stage, as counts and as shares of all causes.
@@ -163,7 +149,7 @@ pub(crate) fn by_cause<C: fmt::Display>(stages: &BTreeMap<C, Funnel>) -> String 
 mod tests {
     use eog::{Budget, Case, Config, Failure};
     use eog_testkit::{
-        MemoryContext, alert, entity, finding, healthy, hour, origin, policy_fn, symptom_of,
+        MemoryContext, alert, entity, finding, healthy, hour, origin, policy_fn, run, symptom_of,
         topology,
     };
 
@@ -185,7 +171,7 @@ mod tests {
             _ => origin(packet),
         });
         let case = Case::from_anomalies(graph, hour(), alerts);
-        Investigation::run(case, contract, &policy, config).unwrap()
+        Investigation::of(case.clone(), run(config, case, contract, &policy))
     }
 
     fn seen(names: &[&str]) -> MemoryContext {
@@ -227,7 +213,8 @@ mod tests {
         let graph = topology("web calls app; app calls db");
         let case = Case::from_anomalies(graph, hour(), vec![alert("web", "HttpErrors", "10:05")]);
         let contract = seen(&["web", "app", "db"]);
-        let ended = Investigation::run(case, &contract, &policy, Config::default()).unwrap();
+        let ended =
+            Investigation::of(case.clone(), run(Config::default(), case, &contract, &policy));
         assert_eq!(funnel(&ended, &entity("app")), Funnel::NotInFrontier);
         assert_eq!(funnel(&ended, &entity("db")), Funnel::Named);
     }

@@ -3,28 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use eog::{
-    AbductivePolicy, Case, ClaimEdge, Conclusion, Confidence, Config, ContextContract, Controller,
-    EntityId, Order, StopReason,
-};
-use eog_evidence::{Bundle, BundleContext, EvidencePolicy, Incident, open_case};
+use eog::{Case, ClaimEdge, Confidence, Config, Diagnosis, EntityId, Order};
+use eog_evidence::Bundle;
+use eog_session::controllers::{AnyFinished, AnySettings};
+use eog_session::judge::Evidence;
+use eog_session::run::{Course, Start};
+use eog_session::source::{OfBundle, Opened};
 
 use crate::error::EvalError;
-use crate::plain::try_run;
 use crate::ranking::Ranking;
 
 /// An investigation that has ended.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Investigation {
-    /// Its controller, for beliefs, claims and ledger.
-    pub controller: Controller,
     /// What it started from.
     pub case: Case,
-    /// What it concluded.
-    pub conclusion: Conclusion,
-    /// Why it ended.
-    pub stop: StopReason,
-    /// How long it took, from the bundle in memory to the conclusion.
+    /// What it concluded, and everything that scores read.
+    pub diagnosis: Diagnosis,
+    /// How it got there.
+    pub finished: AnyFinished,
+    /// How long it took, from the incident in memory to the conclusion.
     pub took: Duration,
 }
 
@@ -34,7 +33,10 @@ pub struct Investigation {
 /// # Errors
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn investigate(bundle: Bundle) -> Result<Investigation, EvalError> {
-    investigate_bundle(bundle, Config::default())
+    let begun = Instant::now();
+    let source = Opened::new("", OfBundle::new(bundle));
+    let ended = investigate_source(&source, Config::default())?;
+    Ok(Investigation { took: begun.elapsed(), ..ended })
 }
 
 /// The configuration of the n-th run, counted from 1, of several over one incident: the first has
@@ -46,67 +48,45 @@ pub(crate) fn config_of_run(run: usize) -> Config {
     }
 }
 
-/// The same as [`investigate`] with other rules of the controller.
-pub(crate) fn investigate_bundle(
-    bundle: Bundle,
-    config: Config,
-) -> Result<Investigation, EvalError> {
-    let begun = Instant::now();
-    let incident = bundle.incident();
-    let mut ended = investigate_configured(&incident, &BundleContext::new(bundle), config)?;
-    ended.took = begun.elapsed();
-    Ok(ended)
-}
-
-/// Investigates an incident of any source, in the same way.
+/// Investigates an incident of any source in the same way, by any controller and rules.
 ///
 /// # Errors
-/// [`EvalError::Case`] when there is nothing to start from, or the source does not answer at once.
-pub fn investigate_with(
-    incident: &Incident,
-    contract: &impl ContextContract,
-) -> Result<Investigation, EvalError> {
-    investigate_configured(incident, contract, Config::default())
-}
-
-/// The same with other rules of the controller.
-///
-/// # Errors
-/// [`EvalError::Case`] when there is nothing to start from, or the source does not answer at once.
-pub fn investigate_configured(
-    incident: &Incident,
-    contract: &impl ContextContract,
-    config: Config,
+/// [`EvalError::Case`] when there is nothing to start from.
+pub fn investigate_source(
+    source: &Opened,
+    settings: impl Into<AnySettings>,
 ) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
-    let failed = |reason: String| EvalError::Case { case: incident.name.clone(), reason };
-    let case = open_case(incident, None).map_err(|error| failed(error.to_string()))?;
-    let mut ended = Investigation::run(case, contract, &EvidencePolicy::default(), config)
-        .map_err(|error| failed(error.to_string()))?;
-    ended.took = begun.elapsed();
-    Ok(ended)
+    let case = source.incident().name.clone();
+    let failed = |reason: String| EvalError::Case { case: case.clone(), reason };
+    let start = Start::of(source, settings, None).map_err(|error| failed(error.to_string()))?;
+    let case = start.by_rule.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|error| failed(error.to_string()))?;
+    let ended = runtime.block_on(Course::new(&Evidence, source.clone()).begin(start));
+    let ended = ended.map_err(|error| failed(error.to_string()))?;
+    Ok(Investigation { took: begun.elapsed(), ..Investigation::of(case, ended.finished) })
 }
 
 impl Investigation {
-    /// Investigates a case with any policy that answers at once.
-    pub(crate) fn run(
-        case: Case,
-        contract: &impl ContextContract,
-        policy: &impl AbductivePolicy,
-        config: Config,
-    ) -> Result<Self, eog::PlainError> {
-        let begun = Instant::now();
-        let finished = try_run(config, case.clone(), contract, policy)?;
-        let conclusion = finished.conclusion();
-        let took = begun.elapsed();
-        Ok(Self { controller: finished.machine, case, conclusion, stop: finished.stop, took })
+    /// An investigation that was made by other means, in no time.
+    pub fn of(case: Case, finished: impl Into<AnyFinished>) -> Self {
+        let finished = finished.into();
+        Self { case, diagnosis: finished.diagnosis(), finished, took: Duration::ZERO }
     }
 
     /// The causes that it names: every irreducible origin that explains an alert. Empty when the
     /// investigation is inconclusive.
     pub fn named(&self) -> BTreeSet<EntityId> {
-        let covering = self.conclusion.frontier.iter().filter(|group| !group.covers.is_empty());
-        covering.flat_map(|group| group.origins.iter().cloned()).collect()
+        self.diagnosis.causes().flat_map(|group| group.origins.iter().cloned()).collect()
+    }
+
+    /// The claims that hold at the end, each once.
+    pub fn claims(&self) -> Vec<ClaimEdge> {
+        let mut edges: Vec<ClaimEdge> =
+            self.diagnosis.claims.iter().map(eog::Claim::edge).collect();
+        edges.dedup();
+        edges
     }
 
     /// The order of suspects that the report gives, ties as ties:
@@ -118,7 +98,7 @@ impl Investigation {
     ///    who goes one step too far still finds the cause next to it;
     /// 4. without an origin that explains anything, the ranking of the conclusion.
     pub fn suspects(&self) -> Ranking {
-        let conclusion = &self.conclusion;
+        let conclusion = &self.diagnosis.conclusion;
         if conclusion.confidence == Confidence::Inconclusive {
             let total = |entry: &eog::Ranked| f64::from(entry.score.total());
             let ranked = conclusion.ranking.iter();
@@ -132,7 +112,7 @@ impl Investigation {
         let tiers = groups.chunk_by(|a, b| key(a) == key(b)).map(|tied| {
             tied.iter().flat_map(|group| group.origins.iter().cloned()).collect::<Vec<_>>()
         });
-        Ranking::new(tiers.chain(between(&self.named(), &self.controller.live_claims())))
+        Ranking::new(tiers.chain(between(&self.named(), &self.claims())))
     }
 }
 

@@ -33,6 +33,6 @@ mod table;
 pub use controller_failures::{ControllerFailures, FailureCount, FailureMode, FailureTable};
 pub use error::EvalError;
 pub use funnel::{CountedShare, Funnel, FunnelShares, funnel};
-pub use investigation::{Investigation, investigate, investigate_configured, investigate_with};
+pub use investigation::{Investigation, investigate, investigate_source};
 pub use ranking::Ranking;
 pub use repeated::{Interval, Repeated, Share};

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use super::with_ending;
 use crate::durable::{RealDisk, replace};
 
+/// How the name of a checkpoint goes on after that of its journal.
+pub(super) const ENDING: &str = ".checkpoint";
+/// How it goes on while it is written.
+pub(super) const TEMPORARY: &str = ".tmp";
+
 /// The largest payload of a checkpoint, in bytes: 1 GiB.
 pub const MAX_CHECKPOINT_BYTES: u64 = 1 << 30;
 
@@ -62,7 +67,7 @@ pub enum CheckpointError {
 /// # Errors
 /// [`CheckpointError`]; going on without a checkpoint is safe.
 pub fn write_checkpoint(journal: impl AsRef<Path>, payload: &[u8]) -> Result<(), CheckpointError> {
-    write(with_ending(journal.as_ref(), ".checkpoint"), payload, MAX_CHECKPOINT_BYTES)
+    write(with_ending(journal.as_ref(), ENDING), payload, MAX_CHECKPOINT_BYTES)
 }
 
 /// The payload of a journal's checkpoint. None if there is none, or anything about it is wrong: it
@@ -70,7 +75,7 @@ pub fn write_checkpoint(journal: impl AsRef<Path>, payload: &[u8]) -> Result<(),
 ///
 /// Whether the payload fits the journal is for the caller to find out.
 pub fn read_checkpoint(journal: impl AsRef<Path>) -> Option<Vec<u8>> {
-    read(&with_ending(journal.as_ref(), ".checkpoint"), MAX_CHECKPOINT_BYTES)
+    read(&with_ending(journal.as_ref(), ENDING), MAX_CHECKPOINT_BYTES)
 }
 
 fn write(path: PathBuf, payload: &[u8], most: u64) -> Result<(), CheckpointError> {
@@ -78,7 +83,7 @@ fn write(path: PathBuf, payload: &[u8], most: u64) -> Result<(), CheckpointError
     if bytes > most {
         return Err(CheckpointError::TooLarge { path, bytes });
     }
-    let temporary = with_ending(&path, ".tmp");
+    let temporary = with_ending(&path, TEMPORARY);
     replace(&RealDisk, &path, &temporary, &[&header(payload), payload])
         .map_err(|source| CheckpointError::NotWritten { path, source })
 }

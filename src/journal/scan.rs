@@ -64,6 +64,28 @@ pub(super) fn scan<B: Body>(medium: &dyn Medium) -> Result<Scan<B>, JournalError
     }
 }
 
+/// The tag of the first entry, if there is a whole one.
+pub(super) fn opening(medium: &dyn Medium) -> Result<Option<String>, JournalError> {
+    let path = medium.path();
+    let failed = |source: io::Error| JournalError::unusable(path, "read", source);
+    let length = medium.size().map_err(failed)?;
+    let mut reader = BufReader::new(medium.reader().map_err(failed)?.take(length));
+    match frame::read_header(&mut reader, length).map_err(failed)? {
+        Header::Known => {}
+        Header::Torn => return Ok(None),
+        Header::Version(version) => {
+            return Err(JournalError::UnknownVersion { path: path.to_owned(), version });
+        }
+        Header::Foreign => return Err(JournalError::NotAJournal { path: path.to_owned() }),
+    }
+    let left = length.saturating_sub(frame::HEADER_BYTES);
+    match frame::read_frame(&mut reader, left).map_err(failed)? {
+        // Whatever is wrong with it is said by whoever reads the journal.
+        Frame::Whole(payload) => Ok(eog_core::opening_tag(&payload)),
+        Frame::End | Frame::Torn | Frame::Damaged(_) => Ok(None),
+    }
+}
+
 fn entry<B: Body>(payload: &[u8]) -> Result<Entry<B>, String> {
     let entry: Entry<B> = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
     match serde_json::to_vec(&entry) {

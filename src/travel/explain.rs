@@ -11,6 +11,7 @@ use eog_core::{
 };
 
 use super::packet_before;
+use super::unjudged::{Unjudged, why_unjudged};
 use crate::engine::Limits;
 use crate::engine::call::Caller;
 
@@ -140,6 +141,98 @@ pub enum Part {
     Message(EntityId),
 }
 
+/// A ledger that was gone through once, with an eye on one entity.
+///
+/// ```
+/// # use eog::travel::{Again, History};
+/// # use eog::{Config, Label, Limits};
+/// # use eog_testkit::{MemoryContext, entity, healthy, policy_fn, run, seeded, topology};
+/// let case = seeded(topology("web calls db"), ["db"]);
+/// let policy = policy_fn(healthy);
+/// let run = run(Config::default(), case, &MemoryContext::default(), &policy);
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let history = History::follow(run.ledger(), &entity("db"))?;
+/// assert!(history.unjudged().is_none());
+/// let explanation = history.explain(Some(&policy), Limits::default()).await;
+/// assert_eq!((explanation.steps.len(), explanation.again), (1, Again::Same));
+/// assert_eq!(history.into_controller().belief(&entity("db")).unwrap().label, Label::Healthy);
+/// # Ok::<(), eog::RestoreError>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct History<'l> {
+    ledger: &'l Ledger,
+    entity: EntityId,
+    steps: Vec<Step>,
+    last_packet: Option<ContextPacket>,
+    controller: Controller,
+}
+
+impl<'l> History<'l> {
+    /// Goes through a ledger. Every entry is derived again, once.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the ledger does not follow by the rules of this program.
+    pub fn follow(ledger: &'l Ledger, entity: &EntityId) -> Result<Self, RestoreError> {
+        let mut replay = Replay::<Controller>::new(ledger)?;
+        let mut steps: Vec<Step> = Vec::new();
+        let mut last_packet = None;
+        while let Some(next) = replay.peek() {
+            if let Some(evaluation) = next.evaluation().filter(|one| one.entity == *entity) {
+                let controller = replay.machine();
+                let read = controller.dispatched_with(entity).unwrap_or_default();
+                let heard = read.into_iter().filter(|read| read.new).map(Heard::of).collect();
+                steps.push(step(next.seq, evaluation, heard));
+                last_packet = packet_before(controller, ledger, evaluation);
+            }
+            replay.step()?;
+        }
+        let controller = replay.into_machine();
+        Ok(Self { ledger, entity: entity.clone(), steps, last_packet, controller })
+    }
+
+    /// The controller as it was after the last entry.
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// The controller as it was after the last entry.
+    pub fn into_controller(self) -> Controller {
+        self.controller
+    }
+
+    /// Why the entity was never judged. Nothing if it was.
+    pub fn unjudged(&self) -> Option<Unjudged> {
+        self.steps.is_empty().then(|| why_unjudged(self.ledger, &self.controller, &self.entity))
+    }
+
+    /// Why the entity has its label. See [`explain`].
+    pub async fn explain(
+        &self,
+        policy: Option<&dyn AbductivePolicy>,
+        limits: Limits,
+    ) -> Explanation {
+        let mut explanation = Explanation {
+            entity: self.entity.clone(),
+            belief: self.controller.belief(&self.entity).cloned(),
+            steps: self.steps.clone(),
+            again: Again::NotAsked,
+            hangs_on: Vec::new(),
+            unanswered: Vec::new(),
+        };
+        if let (Some(policy), Some(packet)) = (policy, &self.last_packet)
+            && let Some(last) = self.steps.last()
+            && let Some(label) = decided(self.ledger, last.entry)
+        {
+            let again = Asking { caller: Caller::new(PolicyAlone(policy), limits), label };
+            again.ask(packet, &mut explanation).await;
+        }
+        explanation
+    }
+}
+
 /// Explains the label of an entity from a ledger.
 ///
 /// With a policy, its last packet is judged again: first whole, and if that gives the recorded label
@@ -155,35 +248,7 @@ pub async fn explain(
     policy: Option<&dyn AbductivePolicy>,
     limits: Limits,
 ) -> Result<Explanation, RestoreError> {
-    let mut replay = Replay::<Controller>::new(ledger)?;
-    let mut steps: Vec<Step> = Vec::new();
-    let mut last_packet = None;
-    while let Some(next) = replay.peek() {
-        if let Some(evaluation) = next.evaluation().filter(|one| one.entity == *entity) {
-            let controller = replay.machine();
-            let read = controller.dispatched_with(entity).unwrap_or_default();
-            let heard = read.into_iter().filter(|read| read.new).map(Heard::of).collect();
-            steps.push(step(next.seq, evaluation, heard));
-            last_packet = packet_before(controller, ledger, evaluation);
-        }
-        replay.step()?;
-    }
-    let belief = replay.machine().belief(entity).cloned();
-    let mut explanation = Explanation {
-        entity: entity.clone(),
-        belief,
-        steps,
-        again: Again::NotAsked,
-        hangs_on: Vec::new(),
-        unanswered: Vec::new(),
-    };
-    if let (Some(policy), Some(packet)) = (policy, last_packet)
-        && let Some(label) = explanation.steps.last().and_then(|last| decided(ledger, last.entry))
-    {
-        let again = Asking { caller: Caller::new(PolicyAlone(policy), limits), label };
-        again.ask(&packet, &mut explanation).await;
-    }
-    Ok(explanation)
+    Ok(History::follow(ledger, entity)?.explain(policy, limits).await)
 }
 
 /// The label that the policy gave in an evaluation, before the rules made a belief of it.

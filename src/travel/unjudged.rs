@@ -51,28 +51,36 @@ pub fn unjudged(ledger: &Ledger, entity: &EntityId) -> Result<Option<Unjudged>, 
     if ledger.evaluations().any(|evaluation| evaluation.entity == *entity) {
         return Ok(None);
     }
-    let controller = Controller::restore(ledger)?;
+    Ok(Some(why_unjudged(ledger, &Controller::restore(ledger)?, entity)))
+}
+
+/// The same of an entity that was never judged, given the controller after the last entry.
+pub(super) fn why_unjudged(
+    ledger: &Ledger,
+    controller: &Controller,
+    entity: &EntityId,
+) -> Unjudged {
     let waiting = controller.active().find(|(waiting, _)| *waiting == entity);
     if let Some((_, reason)) = waiting {
-        return Ok(Some(Unjudged::Waiting { reason, stop: controller.stop() }));
+        return Unjudged::Waiting { reason, stop: controller.stop() };
     }
     if let Some(refused) = refused(ledger, entity) {
-        return Ok(Some(refused));
+        return refused;
     }
     let left_out = left_out(ledger, entity);
     if !left_out.is_empty() {
-        return Ok(Some(Unjudged::LeftOut(left_out)));
+        return Unjudged::LeftOut(left_out);
     }
     let declared = controller.topology().contains(entity);
     if !declared && !is_named(ledger, entity) {
-        return Ok(Some(Unjudged::Unknown));
+        return Unjudged::Unknown;
     }
     let neighbours = controller.adjacent(entity).into_iter();
     let judged = neighbours.filter_map(|neighbour| {
         let label = controller.belief(&neighbour)?.label;
         Some((neighbour, label))
     });
-    Ok(Some(Unjudged::NeverReached { judged: judged.collect(), declared }))
+    Unjudged::NeverReached { judged: judged.collect(), declared }
 }
 
 /// The last entry that refused it.

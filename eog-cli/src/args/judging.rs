@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use eog_session::judge::{self, Options, PolicyChoice, parse_policy};
 
 // Options that say who judges. (No documentation comment: clap would make it the description of the
 // command.)
@@ -82,8 +83,7 @@ pub(crate) struct Judging {
 const MODEL: &str = "Language model";
 
 /// Who does a part of the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     /// The built-in rules: no call, no cost.
     Rules,
@@ -91,25 +91,29 @@ pub(crate) enum By {
     Model,
 }
 
-/// Who judges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum PolicyChoice {
-    /// The built-in rules.
-    #[default]
-    Evidence,
-    /// A language model.
-    Llm,
-    /// A program.
-    Command(OsString),
-}
-
-pub(crate) fn parse_policy(text: &str) -> Result<PolicyChoice, String> {
-    match text.split_once(':') {
-        None if text == "evidence" => Ok(PolicyChoice::Evidence),
-        None if text == "llm" => Ok(PolicyChoice::Llm),
-        Some(("command", "")) => Err("the program is missing after `command:`".to_owned()),
-        Some(("command", program)) => Ok(PolicyChoice::Command(program.into())),
-        Some(("llm", model)) => Err(format!("write --policy llm --model {model}")),
-        _ => Err("expected `evidence`, `llm` or `command:PROGRAM`".to_owned()),
+impl Judging {
+    /// The same without the command line around it.
+    pub(crate) fn options(&self) -> Options {
+        let by = |by| match by {
+            By::Rules => judge::By::Rules,
+            By::Model => judge::By::Model,
+        };
+        let Self { policy, policy_arg, config, model, base_url, bootstrap, finalize, .. } =
+            self.clone();
+        Options {
+            policy,
+            policy_args: policy_arg,
+            config,
+            model,
+            base_url,
+            bootstrap: bootstrap.map(by),
+            finalize: finalize.map(by),
+            finalize_model: self.finalize_model.clone(),
+            prompts: self.prompts.clone(),
+            max_model_calls: self.max_model_calls,
+            max_tokens: self.max_tokens,
+            max_usd: self.max_usd,
+            cassette: self.cassette.clone(),
+        }
     }
 }

@@ -4,7 +4,6 @@ mod ordered;
 mod table;
 
 use std::io::Read;
-use std::sync::Arc;
 
 use eog_report::clean::{clean_line, escape_json};
 use eog_sre::tools::{MAX_LIMIT, Toolbox, tools};
@@ -34,18 +33,13 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     }
     let groups = groups(&arguments);
     let progress = Progress::start(call.quiet);
-    progress.say(&format!("reading {}", call.snapshot.display()));
-    let snapshot = source::snapshot(
-        &call.snapshot,
-        call.architecture.as_deref(),
-        &call.reading,
-        Some(progress.of_reading()),
-    )?;
-    let toolbox = Toolbox::new(Arc::new(snapshot));
+    let architecture = call.architecture.as_deref();
+    let source = source::snapshot(&progress, &call.snapshot, architecture, &call.reading)?;
+    let toolbox = source.tools();
     let answer = toolbox.call_text(call.tool.name, Value::Object(arguments))?;
     drop(progress);
     if !call.quiet {
-        note(&toolbox);
+        note(toolbox);
     }
     let text = match call.format {
         ToolFormat::Json => escape_json(&answer) + "\n",

@@ -6,6 +6,8 @@
 mod beside;
 #[path = "../common/mod.rs"]
 mod common;
+mod controllers;
+mod explain;
 mod fork;
 mod incident;
 mod judge;

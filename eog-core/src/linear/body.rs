@@ -55,9 +55,9 @@ impl Body for LinearBody {
 
     fn look(&self) -> Option<Look<'_>> {
         let Self::Stepped(step) = self else { return None };
-        let LinearStep { entity, context, answer, refusals, belief, .. } = step.as_ref();
-        let context = context.as_ref();
-        Some(Look { key: entity, entity, context, answer, refusals, belief, told: &[] })
+        let LinearStep { entity, context, packet, answer, refusals, belief, .. } = step.as_ref();
+        let (context, packet) = (context.as_ref(), *packet);
+        Some(Look { key: entity, entity, context, packet, answer, refusals, belief, told: &[] })
     }
 
     fn fork(&self) -> Option<Departure<'_>> {

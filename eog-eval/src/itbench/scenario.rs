@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use eog::{Confidence, Config, EntityId};
-use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
+use eog_session::source::{OfSnapshot, Opened, ReadOptions};
 use serde::Serialize;
 
 use super::named::NamedEntity;
@@ -15,7 +15,7 @@ use crate::baselines::baselines;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::investigate_configured;
+use crate::investigation::investigate_source;
 use crate::near::nearest;
 
 /// What one investigation of a snapshot scored.
@@ -66,24 +66,18 @@ pub fn evaluate_snapshot(
 ) -> Result<ScenarioScore, EvalError> {
     let options =
         ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
-    let snapshot = Snapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
-    let graph = snapshot.graph();
-    let incident = snapshot.incident(&graph);
-    let contract = SnapshotContext::new(snapshot, graph);
-    let ended = investigate_configured(&incident, &contract, config)?;
+    let source = OfSnapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
+    let source = Opened::new(dir, source);
+    let ended = investigate_source(&source, config)?;
 
     let named = ended.named();
     let suspects = ended.suspects();
     let ordered: Vec<EntityId> =
         suspects.entities().filter(|entity| named.contains(*entity)).cloned().collect();
-    let output = Output::of_investigation(&ordered, &ended.controller.live_claims());
+    let output = Output::of_investigation(&ordered, &ended.claims());
 
-    let known: BTreeSet<&EntityId> = ended
-        .case
-        .topology
-        .entities()
-        .chain(ended.controller.beliefs().map(|(entity, _)| entity))
-        .collect();
+    let known: BTreeSet<&EntityId> =
+        ended.case.topology.entities().chain(ended.diagnosis.beliefs.keys()).collect();
     let stands_for = |entity: &EntityId, class: &str| {
         truth.classes_of(&NamedEntity::parse(entity.as_str())).contains(class)
     };
@@ -98,7 +92,7 @@ pub fn evaluate_snapshot(
         let near = nearest(class, names.collect::<BTreeSet<_>>());
         format!("the snapshot has no entity for the root cause {class}{near}")
     });
-    let trivial = baselines(&ended.case, &contract).into_iter().map(|(name, ranking)| {
+    let trivial = baselines(&ended.case, &source).into_iter().map(|(name, ranking)| {
         let tied = ranking.tiers().first().map_or(&[][..], Vec::as_slice);
         let scores: Vec<OutputScore> =
             tied.iter().map(|one| score(&Output::of_investigation([one], &[]), truth)).collect();
@@ -127,7 +121,7 @@ pub fn evaluate_snapshot(
             .collect(),
         baselines: trivial.collect(),
         named: ordered,
-        confidence: ended.conclusion.confidence,
+        confidence: ended.diagnosis.conclusion.confidence,
         millis: ended.took.as_secs_f64() * 1e3,
     })
 }

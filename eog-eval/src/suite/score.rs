@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Instant;
 
 use eog::{Confidence, EntityId};
-use eog_evidence::BundleContext;
+use eog_session::source::{OfBundle, Opened};
 use serde::Serialize;
 
 use super::case::SuiteCase;
@@ -12,7 +13,7 @@ use crate::baselines::baselines;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::{Investigation, config_of_run, investigate_bundle};
+use crate::investigation::{Investigation, config_of_run, investigate_source};
 use crate::near::nearest;
 use crate::ranking::Ranking;
 
@@ -94,18 +95,20 @@ pub struct BaselineScore {
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn score_case(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> {
     let SuiteCase { name, bundle, truth, truth_file } = case;
-    let contract = BundleContext::new(bundle.clone());
     let failed =
         |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
-    let ended = investigate_bundle(bundle.clone(), config_of_run(1)).map_err(failed)?;
+    let begun = Instant::now();
+    let source = Opened::new("", OfBundle::new(bundle));
+    let ended = investigate_source(&source, config_of_run(1)).map_err(failed)?;
+    let took = begun.elapsed();
     let mut all_named = vec![ended.named()];
     for run in 2..=runs {
-        let other = investigate_bundle(bundle.clone(), config_of_run(run)).map_err(failed)?;
+        let other = investigate_source(&source, config_of_run(run)).map_err(failed)?;
         all_named.push(other.named());
     }
     let suspects = ended.suspects();
     let known = !truth.causes.is_empty();
-    let trivial = if known { baselines(&ended.case, &contract) } else { Vec::new() };
+    let trivial = if known { baselines(&ended.case, &source) } else { Vec::new() };
     let trivial = trivial
         .into_iter()
         .map(|(name, ranking)| BaselineScore {
@@ -124,11 +127,11 @@ pub fn score_case(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> 
         funnel: truth.causes.iter().map(|cause| (cause.clone(), funnel(&ended, cause))).collect(),
         causes: truth.causes,
         named: ended.named(),
-        confidence: ended.conclusion.confidence,
+        confidence: ended.diagnosis.conclusion.confidence,
         suspects: suspects.entities().take(5).cloned().collect(),
         baselines: trivial,
-        evaluations: ended.controller.ledger().evaluations().count(),
-        millis: ended.took.as_secs_f64() * 1e3,
+        evaluations: ended.diagnosis.spent.evaluations as usize,
+        millis: took.as_secs_f64() * 1e3,
     })
 }
 
@@ -158,7 +161,7 @@ fn unknown_causes(
     file: Option<&Path>,
 ) -> Vec<String> {
     let alerting = ended.case.anomalies.iter().map(|alert| &alert.entity);
-    let judged = ended.controller.beliefs().map(|(entity, _)| entity);
+    let judged = ended.diagnosis.beliefs.keys();
     let known: BTreeSet<&EntityId> =
         ended.case.topology.entities().chain(alerting).chain(judged).collect();
     let unknown = causes.iter().filter(|cause| !known.contains(cause));

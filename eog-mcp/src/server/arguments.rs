@@ -1,6 +1,7 @@
 //! The arguments of the tools about investigations, and what is wrong with wrong ones.
 
-use eog::{ContextRequest, EntityId, Timestamp, Window};
+use eog::{Budget, Config, ContextRequest, EntityId, LinearConfig, Timestamp, Window};
+use eog_session::controllers::AnySettings;
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use schemars::JsonSchema;
@@ -28,7 +29,10 @@ pub(super) struct Investigate {
     /// Most calls of whoever judges before the investigation stops: 200 unless given.
     #[schemars(range(min = 1, max = 100_000))]
     pub(super) budget: Option<u64>,
-    /// Rules of the controller: `default` is recommended, `paper` is Algorithm 1 of the paper.
+    /// How to search: `eog`, Explanations over Graphs, unless given; `linear` follows the newest lead
+    /// and stops at the first origin, a baseline to compare with.
+    pub(super) controller: Option<Controller>,
+    /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
     pub(super) profile: Option<Profile>,
     /// Seconds after which nothing more is begun. What was found by then is the result, and `resume`
     /// goes on.
@@ -37,6 +41,16 @@ pub(super) struct Investigate {
     /// Ask the person at the client for evidence that is missing (at most 5 questions, each can be
     /// skipped), if the client can. False unless given.
     pub(super) ask: Option<bool>,
+}
+
+/// A way to search.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Controller {
+    /// Explanations over Graphs.
+    Eog,
+    /// A loop that looks, notes and goes on.
+    Linear,
 }
 
 /// Rules of the controller.
@@ -155,6 +169,27 @@ impl GetContext {
 }
 
 impl Investigate {
+    /// What the controller is given, with the name of whoever judges.
+    pub(super) fn settings(&self, policy: String, budget: u64) -> Result<AnySettings, Problem> {
+        let (policy, budget) = (Some(policy), Budget::hops(self.budget.unwrap_or(budget)));
+        let rules = match (self.controller, self.profile) {
+            (Some(Controller::Linear), None) => {
+                return Ok(LinearConfig { policy, budget, ..LinearConfig::default() }.into());
+            }
+            (Some(Controller::Linear), Some(_)) => {
+                return Err(Problem::Arguments {
+                    tool: "investigate".to_owned(),
+                    wrong: vec![
+                        "profile: has no effect with the controller linear; omit it".to_owned(),
+                    ],
+                });
+            }
+            (_, Some(Profile::Paper)) => Config::paper(),
+            (_, Some(Profile::Default) | None) => Config::default(),
+        };
+        Ok(Config { policy, budget, ..rules }.into())
+    }
+
     pub(super) fn window(&self) -> Result<Option<Window>, Problem> {
         let Some(text) = &self.window else { return Ok(None) };
         let wrong = |reason: String| Problem::Arguments {

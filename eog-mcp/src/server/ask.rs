@@ -1,17 +1,14 @@
 //! Asking a person for evidence that is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use eog::{
-    BoxFuture, ContextContract, ContextRequest, Diagnosis, EntityId, EvidenceKind, EvidenceTime,
-    Failure, Finding, FindingContent, Label, LocalContext, Signal, Trend, Window,
-};
+use eog::{Diagnosis, EntityId, Label};
 use rmcp::model::{ElicitRequest, ElicitResult, ElicitationAction};
 use rmcp::model::{ElicitRequestParams, ElicitationSchema, InputRequest, InputRequests};
 use serde_json::{Value, json};
 
 use super::error::Problem;
-use super::store::People;
+use eog_session::store::People;
 
 /// Most questions in one investigation.
 const MAX_QUESTIONS: usize = 5;
@@ -93,48 +90,4 @@ pub(super) fn supplied(result: &ElicitResult) -> Option<String> {
 /// The same of an answer in JSON. One that is no such answer counts as skipped.
 pub(super) fn supplied_in(value: &Value) -> Option<String> {
     supplied(&serde_json::from_value(value.clone()).ok()?)
-}
-
-/// What people supplied, as findings beside those of a contract.
-pub(super) struct Supplemented<C> {
-    contract: C,
-    notes: BTreeMap<EntityId, Finding>,
-}
-
-impl<C> Supplemented<C> {
-    pub(super) fn new(contract: C, people: &People, window: Window) -> Self {
-        let finding = |(entity, text): (&EntityId, &String)| {
-            let content = FindingContent {
-                entity: entity.clone(),
-                kind: EvidenceKind::Note,
-                signal: Signal::Other,
-                trend: Trend::Steady,
-                time: EvidenceTime::During(window),
-                quantity: None,
-                change: None,
-                peer: None,
-                source: "person".to_owned(),
-                query: format!("asked about {entity}"),
-                excerpt: text.clone(),
-            };
-            (entity.clone(), Finding::new(content))
-        };
-        Self { contract, notes: people.notes.iter().map(finding).collect() }
-    }
-}
-
-impl<C: ContextContract> ContextContract for Supplemented<C> {
-    fn get_context<'a>(
-        &'a self,
-        request: &'a ContextRequest,
-    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        let Some(note) = self.notes.get(&request.entity).filter(|_| request.page <= 1) else {
-            return self.contract.get_context(request);
-        };
-        Box::pin(async move {
-            let mut context = self.contract.get_context(request).await?;
-            context.findings.insert(0, note.clone());
-            Ok(context)
-        })
-    }
 }

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use eog::{EntityId, JournalError, SideError};
-use eog_evidence::{BundleError, StartError};
-use eog_sre::SnapshotError;
+use eog::{EntityId, JournalError, RecordError, RestoreError, SideError};
+use eog_session::run::{RecordsError, RunError, Unbegun};
+use eog_session::source::OpenError;
+use eog_session::store::StoreError;
+use eog_session::travel::ReadError;
 use eog_sre::tools::ToolError;
 
-use super::id::InvestigationId;
+use eog_session::store::InvestigationId;
 
 /// Why a server cannot start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -113,24 +115,94 @@ pub(super) enum Problem {
 }
 
 impl Problem {
-    pub(super) fn bundle(folder: &str, error: &BundleError) -> Self {
-        Self::Input { folder: folder.to_owned(), reason: error.to_string() }
-    }
-
-    pub(super) fn start(folder: &str, error: &StartError) -> Self {
-        Self::Input { folder: folder.to_owned(), reason: error.to_string() }
-    }
-
-    pub(super) fn snapshot(folder: &str, error: &SnapshotError) -> Self {
+    /// Why a folder cannot be opened. Clients know it by the name `called`.
+    pub(super) fn open(called: &str, error: &OpenError) -> Self {
         let reason = match error {
-            SnapshotError::NothingKnown { .. } => {
+            OpenError::NeedsNoArchitecture { .. } => {
+                "`architecture` goes with a snapshot, but this is a bundle, which holds its own \
+                 topology; leave the argument out"
+                    .to_owned()
+            }
+            OpenError::NothingKnown { .. } => {
                 "neither a bundle (no bundle.json) nor a snapshot (no alerts, events, objects, \
                  logs, traces or metrics); name the folder of one incident"
                     .to_owned()
             }
             other => other.to_string(),
         };
-        Self::Input { folder: folder.to_owned(), reason }
+        Self::Input { folder: called.to_owned(), reason }
+    }
+
+    /// Why a run of an investigation has no result.
+    pub(super) fn run(id: &InvestigationId, name: &str, error: RunError) -> Self {
+        let input = |reason: String| Self::Input { folder: name.to_owned(), reason };
+        match error {
+            RunError::Start(error) => input(error.to_string()),
+            RunError::Judge(error) => Self::Judge(error.to_string()),
+            RunError::NotBegun(Unbegun::Cancelled) => Self::Cancelled(Some(id.clone())),
+            RunError::NotBegun(Unbegun::TimeIsUp) => Self::NotBegun(id.clone()),
+            RunError::Empty => Self::Empty(id.clone()),
+            RunError::OtherSource => input(
+                "the folder has changed since the investigation began (its topology or alerts \
+                 differ); investigate anew"
+                    .to_owned(),
+            ),
+            RunError::OtherJudge { then, now } => Self::OtherJudge { id: id.clone(), then, now },
+            RunError::Restore(error) => Self::unusable(id, &error),
+            RunError::Recorder(RecordError::NotStored(error)) => Self::Side(error),
+            error => Self::Store(format!("{id}: {error}")),
+        }
+    }
+
+    /// Why a journal cannot be opened.
+    pub(super) fn of_journal(id: &InvestigationId, error: JournalError) -> Self {
+        match error {
+            JournalError::Locked { .. } => Self::StillRuns(id.clone()),
+            other => other.into(),
+        }
+    }
+
+    /// A ledger that does not follow.
+    pub(super) fn unusable(id: &InvestigationId, error: &RestoreError) -> Self {
+        Self::Store(format!("{id}: its ledger cannot be used: {error}"))
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unknown { id, nearest } => Self::UnknownInvestigation { id, nearest },
+            error => Self::Store(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for ServeError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unusable { path, source } => Self::State { path, source },
+            StoreError::InRoot { state, root } => Self::StateInRoot { state, root },
+            error => Self::Socket(std::io::Error::other(error)),
+        }
+    }
+}
+
+impl From<RecordsError> for Problem {
+    fn from(error: RecordsError) -> Self {
+        match error {
+            RecordsError::Journal(error) => error.into(),
+            RecordsError::Side(error) => error.into(),
+            error => Self::Store(error.to_string()),
+        }
+    }
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Journal(error) => error.into(),
+            error => Self::Store(error.to_string()),
+        }
     }
 }
 

@@ -1,37 +1,28 @@
 //! The requests of one client.
 
-use std::time::Duration;
-
 use eog::EntityId;
+use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-    CreateTaskResult, CustomRequest, CustomResult, ElicitRequestParams, ErrorCode, GetTaskParams,
-    GetTaskResult, Implementation, InputRequiredResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-    ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+    CreateTaskResult, CustomRequest, CustomResult, ErrorCode, GetTaskParams, GetTaskResult,
+    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool, UpdateTaskParams,
 };
-use rmcp::service::{ElicitationMode, Peer, RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer};
 use rmcp::task_manager::{TaskContext, TaskExit};
-use rmcp::{ErrorData, service::ServiceError};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::arguments::{Investigate, Resume, read};
-use super::ask::{self, Gap};
+use super::ask;
 use super::catalogue::{Kind, Offered};
 use super::error::Problem;
-use super::investigations::{Answers, Work};
 use super::resources;
-use super::store::InvestigationId;
-
-/// How long a client may take to accept one notification.
-const NOTIFY: Duration = Duration::from_secs(1);
-
-/// A client that has not accepted so many in a row gets no more.
-const MAX_MISSED: u32 = 3;
+use super::voice::Voice;
+use super::work::Work;
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -252,7 +243,7 @@ impl Server {
         let task = self.0.tasks.spawn(move |task: TaskContext| {
             Box::pin(async move {
                 let cancel = server.0.stop.child_token();
-                let mut voice = Voice { task: Some(task.clone()), ..voice };
+                let mut voice = voice.in_task(task.clone());
                 let gone = async {
                     tokio::select! {
                         () = task.cancelled() => {}
@@ -294,118 +285,5 @@ instructions."
             about += &format!(" Folders here: {}.", inside.join(", "));
         }
         about
-    }
-}
-
-/// What comes of asking a person.
-pub(super) enum Asked {
-    /// The client has nobody to ask.
-    Nobody,
-    /// The client asks, and calls again with the answers.
-    Later(InputRequiredResult),
-    /// The answers.
-    Now(Answers),
-}
-
-/// The way back to whoever called.
-pub(super) struct Voice {
-    peer: Peer<RoleServer>,
-    token: Option<ProgressToken>,
-    /// Notifications in a row that were not accepted in time.
-    missed: u32,
-    task: Option<TaskContext>,
-    /// Whether the client can show a form.
-    has_forms: bool,
-    /// Whether requests to the client go into answers, as since 2026-07-28.
-    is_stateless: bool,
-}
-
-impl Voice {
-    fn of(context: &RequestContext<RoleServer>) -> Self {
-        let version = context.protocol_version();
-        let is_stateless =
-            version.is_some_and(|v| v.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-        let able = context.client_capabilities().and_then(|able| able.elicitation);
-        // A client that names no mode means forms.
-        let has_forms = able.is_some_and(|modes| modes.form.is_some() || modes.url.is_none());
-        Self {
-            peer: context.peer.clone(),
-            token: context.meta.get_progress_token(),
-            missed: 0,
-            task: None,
-            has_forms,
-            is_stateless,
-        }
-    }
-
-    /// Tells one step. A client that does not listen is told no more.
-    pub(super) async fn progress(&mut self, step: u64, message: String) {
-        if let Some(task) = &self.task {
-            task.set_status_message(message);
-            return;
-        }
-        let Some(token) = &self.token else { return };
-        let mut note = ProgressNotificationParam::new(token.clone(), (step + 1) as f64);
-        note.message = Some(message);
-        match tokio::time::timeout(NOTIFY, self.peer.notify_progress(note)).await {
-            Ok(Ok(())) => self.missed = 0,
-            Ok(Err(_)) => self.token = None,
-            Err(_) => {
-                self.missed += 1;
-                if self.missed >= MAX_MISSED {
-                    self.token = None;
-                }
-            }
-        }
-    }
-
-    /// Asks about gaps, in the way that the client understands.
-    pub(super) async fn ask(
-        &self,
-        id: &InvestigationId,
-        gaps: &[Gap],
-        patience: Duration,
-    ) -> Result<Asked, Problem> {
-        if !self.has_forms {
-            return Ok(Asked::Nobody);
-        }
-        if let Some(task) = &self.task {
-            return self.ask_in_task(task, gaps, patience).await;
-        }
-        if self.is_stateless {
-            let forms = ask::forms(gaps)?;
-            return Ok(Asked::Later(InputRequiredResult::new(Some(forms), Some(id.to_string()))));
-        }
-        if !self.peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
-            return Ok(Asked::Nobody);
-        }
-        let mut answers = Answers::new();
-        for gap in gaps {
-            answers.push((gap.entity.clone(), self.elicit(ask::form(gap)?, patience).await));
-        }
-        Ok(Asked::Now(answers))
-    }
-
-    /// One question to a client of an older protocol. Whatever fails counts as skipped.
-    async fn elicit(&self, form: ElicitRequestParams, patience: Duration) -> Option<String> {
-        let answer: Result<_, ServiceError> =
-            self.peer.create_elicitation_with_timeout(form, Some(patience)).await;
-        ask::supplied(&answer.ok()?)
-    }
-
-    async fn ask_in_task(
-        &self,
-        task: &TaskContext,
-        gaps: &[Gap],
-        patience: Duration,
-    ) -> Result<Asked, Problem> {
-        let mut answers = Answers::new();
-        for (entity, form) in ask::forms(gaps)? {
-            let Ok(id) = EntityId::new(entity.clone()) else { continue };
-            let answer = tokio::time::timeout(patience, task.request_input(entity, form)).await;
-            let answer = answer.ok().and_then(Result::ok);
-            answers.push((id, answer.and_then(|value| ask::supplied_in(&value))));
-        }
-        Ok(Asked::Now(answers))
     }
 }

@@ -1,42 +1,41 @@
 //! Running an investigation for a client: begin it, go on with it, ask about what is missing.
 
-use eog::{Controller, EntityId, Event, EventStream, Finished, Journal, StopReason};
+use std::sync::Arc;
+
+use eog_session::controllers::AnyFinished;
+use eog_session::run::{Cancel, Steering};
+use eog_session::travel::{self, Read};
+use eog_session::{Listener, Step};
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::answers::Investigated;
-use super::arguments::Investigate;
-use super::ask::Gap;
-use super::course::{Cancel, Steering};
 use super::error::Problem;
-use super::handler::{Asked, Voice};
-use super::store::{Began, Ended, InvestigationId};
+use super::voice::{Asked, Voice};
+use super::work::{Done, Work};
 use super::{Server, words};
+use eog_session::store::{Began, Ended, InvestigationId};
 
-/// What is to be run.
-pub(super) enum Work {
-    /// A new investigation.
-    Begin(Box<Investigate>),
-    /// One that is stored, with what people answered meanwhile.
-    GoOn { id: InvestigationId, seconds: Option<u64>, answers: Answers },
+/// How an investigation stands.
+pub(super) struct Standing {
+    pub(super) began: Began,
+    pub(super) read: Read,
+    pub(super) finished: AnyFinished,
 }
 
-/// What people said of entities; nothing where they skipped.
-pub(super) type Answers = Vec<(EntityId, Option<String>)>;
+/// Hands the steps of a run on to whoever called. One who is slow misses some.
+struct Steps(mpsc::Sender<(u64, String)>);
 
-/// A run that has ended.
-pub(super) struct Run {
-    pub(super) id: InvestigationId,
-    pub(super) answer: Investigated,
-    pub(super) text: String,
-    /// What a person may know more about.
-    pub(super) questions: Vec<Gap>,
-}
-
-impl Run {
-    fn into_response(self) -> Result<CallToolResponse, Problem> {
-        result(&self.answer, self.text).map(CallToolResponse::Complete)
+impl Listener for Steps {
+    fn step(&self, step: &Step) {
+        if let Step::Stored { seq, words, .. } = step {
+            let _ = self.0.try_send((*seq, words::step(*seq, words)));
+        }
     }
+}
+
+fn respond(done: Done) -> Result<CallToolResponse, Problem> {
+    result(&done.answer, done.text).map(CallToolResponse::Complete)
 }
 
 /// Structured content with readable text beside it.
@@ -72,21 +71,21 @@ impl Server {
         loop {
             let run = self.run(work, voice, cancel).await?;
             if !ask || run.questions.is_empty() {
-                return run.into_response();
+                return respond(run);
             }
             let asked = voice.ask(&run.id, &run.questions, self.0.settings.answer_time);
             let answers = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(Problem::Cancelled(Some(run.id))),
                 asked = asked => match asked? {
-                    Asked::Nobody => return run.into_response(),
+                    Asked::Nobody => return respond(run),
                     Asked::Later(question) => return Ok(CallToolResponse::InputRequired(question)),
                     Asked::Now(answers) => answers,
                 },
             };
             if answers.iter().all(|(_, answer)| answer.is_none()) {
                 self.note(&run.id, &answers)?;
-                return run.into_response();
+                return respond(run);
             }
             work = Work::GoOn { id: run.id, seconds: None, answers };
         }
@@ -98,17 +97,18 @@ impl Server {
         work: Work,
         voice: &mut Voice,
         cancel: &CancellationToken,
-    ) -> Result<Run, Problem> {
+    ) -> Result<Done, Problem> {
         if self.0.stop.is_cancelled() {
             return Err(Problem::GoingDown);
         }
         let turn = self.0.runner.turn(cancel).await?;
-        let (steering, mut stream) = Steering::new();
-        let watched = CancelOnDrop(steering.cancel());
+        let (steering, cancelling) = Steering::new();
+        let (steps, mut stream) = mpsc::channel(eog::EVENT_BUFFER);
+        let watched = CancelOnDrop(cancelling);
         let server = self.clone();
         let mut done = self.0.tracker.spawn_blocking(move || {
             let _turn = turn;
-            server.run_here(work, steering)
+            server.run_here(work, steering, Arc::new(Steps(steps)))
         });
         follow(&mut stream, voice, cancel, &watched.0, &self.0.stop).await;
         let run = tokio::select! {
@@ -127,19 +127,20 @@ impl Server {
     }
 
     /// How an investigation stands: from its journal, whether it runs, has ended or was killed.
-    pub(super) fn standing(&self, id: &InvestigationId) -> Result<(Began, Finished), Problem> {
+    pub(super) fn standing(&self, id: &InvestigationId) -> Result<Standing, Problem> {
+        let (began, read) = self.recorded(id)?;
+        let finished = read.restore(|_| ()).map_err(|error| Problem::unusable(id, &error))?;
+        Ok(Standing { began, read, finished })
+    }
+
+    /// How an investigation began, and what its journal holds.
+    pub(super) fn recorded(&self, id: &InvestigationId) -> Result<(Began, Read), Problem> {
         let began = self.0.store.began(id)?;
-        let ledger = Journal::read(self.0.store.journal(id))?.ledger;
-        if ledger.entries().is_empty() {
-            return Err(Problem::Empty(id.clone()));
+        let read = travel::read_journal(&self.0.store.journal(id))?;
+        match read.ledger.is_empty() {
+            true => Err(Problem::Empty(id.clone())),
+            false => Ok((began, read)),
         }
-        let mut controller = Controller::restore(&ledger).map_err(|error| unusable(id, &error))?;
-        // A ledger holds what was committed, not why it ends.
-        let stop = match controller.poll() {
-            eog::Output::Done(stop) => stop,
-            _ => StopReason::Cancelled,
-        };
-        Ok((began, Finished::new(stop, controller)))
     }
 
     /// `running`, `finished` or `interrupted`.
@@ -152,13 +153,9 @@ impl Server {
     }
 }
 
-pub(super) fn unusable(id: &InvestigationId, error: &eog::RestoreError) -> Problem {
-    Problem::Store(format!("{id}: its ledger cannot be used: {error}"))
-}
-
 /// Tells each entry, and hands cancellation on, until the run has ended.
 async fn follow(
-    stream: &mut EventStream,
+    stream: &mut mpsc::Receiver<(u64, String)>,
     voice: &mut Voice,
     cancel: &CancellationToken,
     run: &Cancel,
@@ -172,10 +169,8 @@ async fn follow(
                 is_cancelled = true;
                 run.cancel();
             }
-            event = stream.next() => match event {
-                Some(Event::Appended(entry)) if !is_cancelled => {
-                    voice.progress(entry.seq, words::step(&entry)).await;
-                }
+            step = stream.recv() => match step {
+                Some((seq, words)) if !is_cancelled => voice.progress(seq, words).await,
                 Some(_) => {}
                 None => return,
             },

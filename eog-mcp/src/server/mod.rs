@@ -11,7 +11,6 @@
 //!   standard input and output, and [`Server::http`] any number on a socket.
 //! - [`Policies`] says who judges, and a [`Judge`] may choose where to start and tell the result, too;
 //!   [`Evidence`] is the built-in rules.
-//! - [`Reports`] tells people why a label, and where two runs part; results are told by `eog_report`.
 //!
 //! What a client names are paths below [`Settings::roots`] and ids that the server gave; nothing
 //! else on the machine can be reached. What a client gets is text from telemetry, which is data and
@@ -25,25 +24,25 @@ mod course;
 mod error;
 mod handler;
 mod http;
-mod id;
 mod investigations;
-mod library;
 mod message;
-mod policies;
 mod queries;
-mod reports;
 mod resources;
 mod roots;
 mod runner;
 mod settings;
 mod stdio;
-mod store;
 mod tasks;
+mod voice;
 mod words;
+mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use eog_session::judge::{Alone, Evidence, ForRun, Judge, JudgeError, Policies};
+use eog_session::source::{Library, ReadOptions};
+use eog_sre::CacheAt;
 use rmcp::ServerHandler as _;
 use rmcp::model::Tool;
 use tokio::sync::Semaphore;
@@ -55,15 +54,12 @@ use tokio_util::task::TaskTracker;
 #[doc(no_inline)]
 pub use axum;
 use catalogue::Catalogue;
+use eog_session::store::Store;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};
-use library::Library;
-pub use policies::{Alone, Evidence, Judge, Policies, Run};
-pub use reports::Reports;
 use roots::Roots;
 use runner::Runner;
 pub use settings::Settings;
-use store::Store;
 use tasks::Tasks;
 
 /// How long a server takes to end at most, once it is told to or its client is gone.
@@ -73,13 +69,12 @@ const LAST: Duration = Duration::from_secs(5);
 ///
 /// ```no_run
 /// # use std::sync::Arc;
-/// use eog_mcp::server::{Evidence, Reports, Server, Settings};
+/// use eog_mcp::server::{Evidence, Server, Settings};
 /// # async fn serve(
-/// #     reports: Arc<dyn Reports>,
 /// #     stop: tokio::sync::oneshot::Receiver<()>,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let settings = Settings::new(vec!["/data/incidents".into()], "/var/lib/eog".into());
-/// let server = Server::open(settings, Arc::new(Evidence), reports)?;
+/// let server = Server::open(settings, Arc::new(Evidence))?;
 /// server.stdio(async { stop.await.unwrap_or_default() }).await?;
 /// # Ok(())
 /// # }
@@ -99,7 +94,6 @@ struct Shared {
     queries: Semaphore,
     tasks: Tasks,
     policies: Arc<dyn Policies>,
-    reports: Arc<dyn Reports>,
     /// Everything that was started on behalf of a client.
     tracker: TaskTracker,
     stop: CancellationToken,
@@ -110,16 +104,12 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError`] when a root is no folder, or nothing can be stored in the state folder.
-    pub fn open(
-        settings: Settings,
-        policies: Arc<dyn Policies>,
-        reports: Arc<dyn Reports>,
-    ) -> Result<Self, ServeError> {
+    pub fn open(settings: Settings, policies: Arc<dyn Policies>) -> Result<Self, ServeError> {
         let roots = Roots::open(&settings.roots)?;
         let store = Store::open(&settings.state, roots.folders())?;
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Ok(Self(Arc::new(Shared {
-            library: Library::new(&settings),
+            library: library(&settings),
             catalogue: Catalogue::new(&roots),
             runner: Runner::new(settings.max_running.get(), settings.max_waiting),
             queries: Semaphore::new(cores.max(2)),
@@ -129,7 +119,6 @@ impl Server {
             roots,
             store,
             policies,
-            reports,
             settings,
         })))
     }
@@ -159,4 +148,15 @@ impl Server {
         self.0.tracker.close();
         let _ = timeout_at(by, self.0.tracker.wait()).await;
     }
+}
+
+/// The folders in memory, within the bounds that are set.
+fn library(settings: &Settings) -> Library {
+    let options = ReadOptions {
+        architecture: settings.architecture.clone(),
+        cache: settings.cache.clone().map(CacheAt::Folder),
+        max_memory: settings.max_memory,
+        ..ReadOptions::default()
+    };
+    Library::new(options, settings.max_loaded_bytes)
 }

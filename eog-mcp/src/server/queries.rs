@@ -1,7 +1,11 @@
 //! Short questions: about stored investigations, and to snapshots.
 
-use eog::travel;
-use eog::{CallRecorder, ContextContract as _, EntityId, Usage};
+use std::sync::Arc;
+
+use eog::{ContextContract as _, Diagnosis, EntityId};
+use eog_report::page::plain;
+use eog_session::told;
+use eog_session::travel::{self, ExplainError};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
@@ -11,7 +15,7 @@ use super::answers::{Compared, Concluded, Explained, Listed, Summary};
 use super::arguments::{self, Checked, Diff, Explain, GetContext, List};
 use super::error::Problem;
 use super::investigations::result;
-use super::{Run, Server, words};
+use super::{Server, words};
 
 /// Investigations of a page unless the caller says otherwise.
 const PAGE: usize = 20;
@@ -26,26 +30,23 @@ impl Server {
         let shared = &self.0;
         let id = shared.store.find(&arguments.investigation)?;
         let entity = arguments::entity("explain", &arguments.entity)?;
-        let (_, finished) = self.standing(&id)?;
-        let case = self.same_judge(&id, finished.ledger())?;
-        let recorder = CallRecorder::in_memory();
-        let run = Run { recorder: &recorder, spent_before: Usage::default() };
-        let judge = shared.policies.judge(run).map_err(Problem::Judge)?;
-        let (policy, limits) = (judge.policy(case), judge.limits());
-        let runtime = tokio::runtime::Handle::current();
+        let (began, read) = self.recorded(&id)?;
+        let explained = travel::explain(&read, &entity, &*shared.policies, Arc::new(()), |_| ());
         // Dropped half-way, it takes the programs with it that the policy has started.
-        let explained = travel::explain(finished.ledger(), &entity, Some(&*policy), limits);
         let explained = cancel.run_until_cancelled(shared.stop.run_until_cancelled(explained));
-        let explanation =
-            runtime.block_on(explained).flatten().ok_or(Problem::Cancelled(None))?.map_err(
-                |error| Problem::Store(format!("{id}: its ledger cannot be used: {error}")),
-            )?;
+        let explained = tokio::runtime::Handle::current().block_on(explained);
+        let explained = explained.flatten().ok_or(Problem::Cancelled(None))?;
+        let explained = explained.map_err(|error| match error {
+            ExplainError::Run(error) => Problem::run(&id, &began.name, error),
+            ExplainError::Restore(error) => Problem::unusable(&id, &error),
+            error => Problem::Store(format!("{id}: {error}")),
+        })?;
+        let (diagnosis, explanation) = (explained.finished.diagnosis(), explained.explanation);
         if explanation.belief.is_none() {
-            let others = meant(&finished, &entity);
+            let others = meant(&diagnosis, &entity);
             return Err(Problem::NeverEvaluated { id, entity, others });
         }
-        let diagnosis = finished.diagnosis();
-        let text = shared.reports.explanation(&diagnosis, &explanation);
+        let text = plain(&told::explanation(&diagnosis, &explanation, None));
         result(&Explained::new(&id, &diagnosis, &explanation), text)
     }
 
@@ -53,14 +54,15 @@ impl Server {
     pub(super) fn diff(&self, arguments: &Diff) -> Result<CallToolResult, Problem> {
         let find = |text: &str| {
             let id = self.0.store.find(text)?;
-            let (_, finished) = self.standing(&id)?;
-            Ok::<_, Problem>((Concluded::new(&id, &finished.diagnosis()), finished))
+            let stands = self.standing(&id)?;
+            Ok::<_, Problem>((Concluded::new(&id, &stands.finished.diagnosis()), stands.read))
         };
         let (first, a) = find(&arguments.first)?;
         let (second, b) = find(&arguments.second)?;
-        let difference = travel::diff(a.ledger(), b.ledger());
-        let words = self.0.reports.difference(&difference, a.ledger(), b.ledger());
-        let compared = Compared::new(&difference, words, first, second);
+        let difference = travel::diff(&a.ledger, &b.ledger)
+            .map_err(|error| Problem::Store(error.to_string()))?;
+        let lines = told::difference(&difference, &a.ledger, &b.ledger);
+        let compared = Compared::new(&difference, &lines, first, second);
         result(&compared, compared.in_words())
     }
 
@@ -100,7 +102,8 @@ impl Server {
         let architecture =
             arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
         let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref(), &called)?;
+        let source = shared.library.load(&folder, architecture.as_deref());
+        let source = source.map_err(|error| Problem::open(&called, &error))?;
         let runtime = tokio::runtime::Handle::current();
         let context = runtime
             .block_on(source.get_context(&request))
@@ -140,7 +143,8 @@ impl Server {
         let architecture =
             path("architecture")?.map(|path| shared.roots.file(&path)).transpose()?;
         let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref(), &called)?;
+        let source = shared.library.load(&folder, architecture.as_deref());
+        let source = source.map_err(|error| Problem::open(&called, &error))?;
         let toolbox = source.toolbox().ok_or_else(|| Problem::Input {
             folder: called,
             reason: "this is a bundle; the tools need a snapshot. `investigate` takes both"
@@ -154,9 +158,8 @@ impl Server {
 }
 
 /// Evaluated entities that may be meant.
-fn meant(finished: &eog::Finished, entity: &EntityId) -> Vec<String> {
-    let evaluated: Vec<&str> =
-        finished.machine.beliefs().map(|(entity, _)| entity.as_str()).collect();
+fn meant(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
+    let evaluated: Vec<&str> = diagnosis.beliefs.keys().map(EntityId::as_str).collect();
     let wanted = entity.as_str().to_lowercase();
     let alike = |other: &&&str| {
         let other = other.to_lowercase();

@@ -1,7 +1,7 @@
 //! Ledger, report and graph of each investigation, as resources.
 
-use eog::{EntryBody, Journal};
 use eog_report::Report;
+use eog_session::travel;
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -10,7 +10,8 @@ use rmcp::model::{
 
 use super::Server;
 use super::error::Problem;
-use super::store::{InvestigationId, Part};
+use super::investigations::Standing;
+use eog_session::store::{InvestigationId, Part};
 
 /// Investigations of one page of the list.
 const PAGE: usize = 50;
@@ -21,8 +22,15 @@ const MAX_BYTES: u64 = 64 << 20;
 /// How every address begins.
 const BEGIN: &str = "eog://investigations/";
 
-impl Part {
+/// How a part is offered as a resource.
+trait Offered: Copy {
     /// How the address of the part ends.
+    fn tail(self) -> &'static str;
+    fn mime(self) -> &'static str;
+    fn title(self) -> &'static str;
+}
+
+impl Offered for Part {
     fn tail(self) -> &'static str {
         match self {
             Self::Ledger => "ledger",
@@ -135,12 +143,12 @@ impl Server {
             return Ok(text);
         }
         if part == Part::Ledger {
-            return Ok(Journal::read::<EntryBody>(store.journal(id))?.ledger.to_json_lines());
+            return Ok(travel::read_journal(&store.journal(id))?.ledger.to_json_lines());
         }
-        let (began, finished) = self.standing(id)?;
+        let Standing { began, finished, .. } = self.standing(id)?;
         let report = Report::new(began.name, finished.diagnosis());
         Ok(match part {
-            Part::Ledger => finished.ledger().to_json_lines(),
+            Part::Ledger => finished.to_json_lines(),
             Part::Report => eog_report::markdown(&report),
             Part::Dot => eog_report::dot(&report),
             Part::Mermaid => eog_report::mermaid(&report),

@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::error::Problem;
-use super::id::InvestigationId;
+use eog_session::store::InvestigationId;
 
 /// A bound on what runs at once, and on what waits. First come, first served.
 pub(super) struct Runner {

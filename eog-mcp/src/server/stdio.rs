@@ -12,7 +12,7 @@ use tokio_util::codec::FramedRead;
 
 use super::message::{self, Refused, refused};
 use super::{LAST, ServeError, Server};
-use crate::lines::{Line, Lines, Writer};
+use eog_mcp_client::lines::{Line, Lines, Writer};
 
 /// Longest message of a client, in bytes.
 const MAX_LINE: usize = 1 << 20;

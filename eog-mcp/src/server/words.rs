@@ -1,7 +1,6 @@
 //! What agents are told beside results.
 
-use eog_core::{BudgetKind, EntityId, Entry, LocalContext, StopReason};
-use eog_report::brief;
+use eog::{BudgetKind, EntityId, LocalContext, StopReason};
 use eog_report::clean::clean_to;
 use eog_report::words::{count, time};
 
@@ -17,9 +16,9 @@ pub(super) fn is_unfinished(reason: StopReason) -> bool {
     )
 }
 
-/// One entry of a ledger in one line.
-pub(super) fn step(entry: &Entry) -> String {
-    format!("entry {}: {}", entry.seq, clean_to(&brief(entry), MAX_WORDS))
+/// A step of a run: what an entry records, in one line.
+pub(super) fn step(seq: u64, words: &str) -> String {
+    format!("entry {seq}: {}", clean_to(words, MAX_WORDS))
 }
 
 /// The evidence on one entity, one finding a line.

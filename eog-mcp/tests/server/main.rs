@@ -5,6 +5,7 @@
 
 mod asking;
 mod cancelling;
+mod controllers;
 mod http;
 mod many;
 mod support;

@@ -5,11 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use eog::travel::{Difference, Explanation};
-use eog::{
-    AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Diagnosis, Failure, Label, Ledger,
-};
-use eog_mcp::server::{Alone, Judge, Policies, Reports, Run, Server, Settings};
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
+use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Server, Settings};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
@@ -51,7 +48,7 @@ impl Place {
 }
 
 pub(crate) fn open(settings: Settings, policies: &Held) -> Server {
-    Server::open(settings, Arc::new(policies.clone()), Arc::new(Plain)).unwrap()
+    Server::open(settings, Arc::new(policies.clone())).unwrap()
 }
 
 /// Three entities without any edge, each with an alert of its own.
@@ -114,7 +111,7 @@ impl Policies for Held {
         "held".to_owned()
     }
 
-    fn judge(&self, _run: Run<'_>) -> Result<Box<dyn Judge>, String> {
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
         Ok(Box::new(Alone(self.clone())))
     }
 }
@@ -145,19 +142,6 @@ impl AbductivePolicy for Held {
             }
             .into())
         })
-    }
-}
-
-/// Words that say what they are about.
-pub(crate) struct Plain;
-
-impl Reports for Plain {
-    fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
-        format!("about {}", explanation.entity)
-    }
-
-    fn difference(&self, _: &Difference, first: &Ledger, second: &Ledger) -> String {
-        format!("{} and {} entries", first.next_seq(), second.next_seq())
     }
 }
 

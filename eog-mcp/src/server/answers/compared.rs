@@ -1,11 +1,12 @@
 //! How two investigations compare.
 
-use eog::travel::Difference;
-use eog_core::{Diagnosis, EntityId};
+use eog::{Diagnosis, EntityId};
+use eog_session::store::InvestigationId;
+use eog_session::told;
+use eog_session::travel::{self, Parted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::store::InvestigationId;
 use super::shorten;
 
 /// How two investigations compare.
@@ -67,8 +68,8 @@ impl Concluded {
 
 impl Compared {
     pub(in crate::server) fn new(
-        difference: &Difference,
-        words: String,
+        difference: &travel::Compared,
+        lines: &[told::Line],
         first: Concluded,
         second: Concluded,
     ) -> Self {
@@ -77,13 +78,15 @@ impl Compared {
             first: shorten(&setting.first),
             second: shorten(&setting.second),
         });
+        let lines: Vec<String> =
+            lines.iter().map(|(lead, words)| format!("{lead}{words}")).collect();
         Self {
-            equal: difference.is_none(),
+            equal: difference.equal,
             settings: settings.collect(),
             other_case: difference.other_case,
-            parting: words,
+            parting: lines.join("\n"),
             parting_entry: match &difference.parting {
-                eog::travel::Parting::At { first, .. } => Some(first.seq),
+                Parted::At { seq, .. } => Some(*seq),
                 _ => None,
             },
             first,

@@ -1,13 +1,13 @@
 //! Why an entity has its label.
 
-use eog::travel::{Again, Explanation, Part};
-use eog_core::{Diagnosis, EntityId};
+use eog::travel::{Again, Explanation, Part, Unanswered};
+use eog::{Diagnosis, EntityId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::store::InvestigationId;
 use super::evidence::{Cited, Step, cited};
 use super::{MAX_LISTED, shorten, summary};
+use eog_session::store::InvestigationId;
 
 /// Why an entity has its label.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -73,10 +73,7 @@ impl Explained {
             heard: step.heard.iter().map(|one| one.in_words(&explanation.entity)).collect(),
         });
         let hangs_on = explanation.hangs_on.iter().map(|dependence| HangsOn {
-            without: match &dependence.without {
-                Part::Finding(id) => format!("finding {id}"),
-                Part::Message(sender) => format!("the message of {sender}"),
-            },
+            without: part(&dependence.without),
             label: dependence.label.to_string(),
             summary: shorten(&dependence.summary),
         });
@@ -95,7 +92,7 @@ impl Explained {
             evaluations: evaluations.take(MAX_LISTED).collect(),
             hangs_on: hangs_on.take(MAX_LISTED).collect(),
             hangs_on_unknown: match &explanation.again {
-                Again::Same => None,
+                Again::Same => could_not_ask(&explanation.unanswered),
                 Again::NotAsked => {
                     Some("its last evaluation has no decision that could be repeated".to_owned())
                 }
@@ -107,5 +104,22 @@ impl Explained {
                 }
             },
         }
+    }
+}
+
+/// What the policy could not be asked about, if it could not be asked about everything.
+fn could_not_ask(unanswered: &[Unanswered]) -> Option<String> {
+    let first = unanswered.first()?;
+    let (without, reason) = (part(&first.without), shorten(&first.reason));
+    Some(match unanswered.len() - 1 {
+        0 => format!("the policy gave no answer about {without}: {reason}"),
+        more => format!("the policy gave no answer about {without} and {more} more: {reason}"),
+    })
+}
+
+fn part(part: &Part) -> String {
+    match part {
+        Part::Finding(id) => format!("finding {id}"),
+        Part::Message(sender) => format!("the message of {sender}"),
     }
 }

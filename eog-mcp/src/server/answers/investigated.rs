@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::resources::uri;
-use super::super::store::{self, InvestigationId};
 use super::super::{ask, words};
 use super::evidence::{Cited, Step, cited};
 use super::{listed, summary};
+use eog_session::store::{self, InvestigationId};
 
 /// The result of an investigation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -1,0 +1,106 @@
+//! What the command line sets of a controller, and what it cannot set of this one.
+
+use std::num::NonZeroU32;
+
+use eog::{Budget, Concurrency, Config, LinearConfig};
+use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
+
+use crate::args::{Fork, Profile, Start};
+use crate::error::CliError;
+
+/// The settings that an investigation begins with.
+pub(crate) fn settings(
+    start: &Start,
+    width: NonZeroU32,
+    policy: Option<String>,
+) -> Result<AnySettings, CliError> {
+    let budget = Budget::hops(start.budget);
+    match start.controller {
+        ControllerName::Linear => {
+            let other_profile = !matches!(start.profile, Profile::Default);
+            refuse(
+                ControllerName::Linear,
+                &[
+                    ("--profile", other_profile),
+                    ("--no-messages", start.no_messages),
+                    ("--width", width.get() > 1),
+                ],
+            )?;
+            Ok(LinearConfig { policy, budget, ..LinearConfig::default() }.into())
+        }
+        _ => {
+            let (broadcast, concurrency) = (!start.no_messages, Concurrency::Window(width));
+            let rules = start.profile.config();
+            Ok(Config { policy, budget, broadcast, concurrency, ..rules }.into())
+        }
+    }
+}
+
+/// What a fork changes, and nothing that it leaves as it was.
+pub(crate) fn changes(
+    arguments: &Fork,
+    policy: Option<String>,
+    ledger: &AnyLedger,
+) -> Result<Changes, CliError> {
+    let judge = || ledger.judge_at(arguments.at).map(str::to_owned);
+    let named = policy.clone().or_else(judge);
+    let settings = match AnySettings::at(ledger, arguments.at) {
+        None => None,
+        Some(AnySettings::Eog(before)) => {
+            let after = forked(arguments, policy.as_ref(), &before);
+            (*before != after).then(|| Config { policy: named, ..after }.into())
+        }
+        Some(AnySettings::Linear(before)) => {
+            refuse(
+                ControllerName::Linear,
+                &[
+                    ("--profile", arguments.profile.is_some()),
+                    ("--no-messages", arguments.no_messages),
+                    ("--messages", arguments.messages),
+                    ("--width", arguments.width.is_some()),
+                ],
+            )?;
+            let mut after = LinearConfig { policy: policy.clone(), ..(*before).clone() };
+            after.policy = after.policy.or_else(|| before.policy.clone());
+            after.budget.hops = arguments.budget.or(before.budget.hops);
+            (*before != after).then(|| LinearConfig { policy: named, ..after }.into())
+        }
+    };
+    Ok(Changes { policy, settings })
+}
+
+/// The rules of EoG after a fork.
+fn forked(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config {
+    let mut config = before.clone();
+    if policy.is_some() {
+        config.policy = policy.cloned();
+    }
+    if let Some(profile) = arguments.profile {
+        let Config { policy, budget, concurrency, broadcast, .. } = config;
+        config = Config { policy, budget, concurrency, broadcast, ..profile.config() };
+    }
+    if let Some(hops) = arguments.budget {
+        config.budget.hops = Some(hops);
+    }
+    if let Some(width) = arguments.width {
+        config.concurrency = Concurrency::Window(width);
+    }
+    if arguments.no_messages || arguments.messages {
+        config.broadcast = arguments.messages;
+    }
+    config
+}
+
+/// Refuses options that a controller does not use: they would be ignored silently.
+fn refuse(controller: ControllerName, options: &[(&str, bool)]) -> Result<(), CliError> {
+    let given: Vec<&str> =
+        options.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    let (has, them) = if given.len() == 1 { ("has", "it") } else { ("have", "them") };
+    match given[..] {
+        [] => Ok(()),
+        _ => Err(CliError::Usage(format!(
+            "{} {has} no effect with the controller {controller}; omit {them}",
+            given.join(", ")
+        ))),
+    }
+}

@@ -1,0 +1,438 @@
+//! The controllers that users can choose, and what belongs to one of them. A further controller is one
+//! implementation of [`Investigator`] and one line in [`controllers!`].
+
+use std::fmt;
+use std::path::Path;
+
+use eog::{
+    Body, Case, Conclusion, Config, Controller, Diagnosis, EntryBody, Finished, ForkChanges,
+    Inquiry, Journal, JournalError, Ledger, LedgerError, Linear, LinearBody, LinearConfig, Machine,
+    OfMachine, RestoreError, SideError, SpeculationFigures, Spent, StopReason,
+};
+use eog_report::Told;
+use serde::{Deserialize, Serialize};
+
+/// A machine that investigates incidents: it asks for contexts and decisions.
+pub trait Investigator: Machine<Question = Inquiry, Body: Told> {
+    /// The settings that hold after an entry, with the name of whoever judges.
+    fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings>;
+}
+
+/// Who judges after an entry, if the ledger says so.
+pub fn judge_at<B: Body>(ledger: &Ledger<B>, at: u64) -> Option<&str> {
+    ledger.entries().iter().take_while(|entry| entry.seq <= at).fold(None, |before, entry| {
+        let opened = entry.body.opening().and_then(|opening| opening.policy);
+        let forked = entry.body.fork().and_then(|fork| fork.policy);
+        opened.or(forked).or(before)
+    })
+}
+
+impl Investigator for Controller {
+    fn settings_at(ledger: &Ledger, at: u64) -> Option<Config> {
+        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
+        let config = until.fold(None, |before, entry| match &entry.body {
+            EntryBody::Opened(opened) => Some(&opened.config),
+            EntryBody::Forked(forked) => forked.changes.config.as_ref().or(before),
+            _ => before,
+        })?;
+        Some(config.clone())
+    }
+}
+
+impl Investigator for Linear {
+    fn settings_at(ledger: &Ledger<LinearBody>, at: u64) -> Option<LinearConfig> {
+        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
+        let config = until.fold(None, |before, entry| match &entry.body {
+            LinearBody::LinearOpened(opened) => Some(&opened.config),
+            LinearBody::Forked(forked) => forked.changes.config.as_ref().or(before),
+            _ => before,
+        })?;
+        Some(config.clone())
+    }
+}
+
+/// What a fork changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Who judges from there on, if somebody else does.
+    pub policy: Option<String>,
+    /// The settings from there on, if others: of the controller that wrote the ledger.
+    pub settings: Option<AnySettings>,
+}
+
+/// Runs the same code for whichever controller a value is of.
+macro_rules! each {
+    ($any:expr, $all:ident, $one:ident => $body:expr) => {
+        match $any {
+            $crate::controllers::$all::Eog($one) => $body,
+            $crate::controllers::$all::Linear($one) => $body,
+        }
+    };
+}
+pub(crate) use each;
+
+macro_rules! controllers {
+    ($($variant:ident: $machine:ty, $settings:ty, $doc:literal;)+) => {
+        /// A controller by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum ControllerName {
+            $(#[doc = $doc] $variant,)+
+        }
+
+        /// A ledger of whichever controller.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyLedger {
+            $(#[doc = $doc] $variant(Ledger<<$machine as Machine>::Body>),)+
+        }
+
+        /// An investigation of whichever controller that has ended.
+        #[derive(Debug)]
+        pub enum AnyFinished {
+            $(#[doc = $doc] $variant(Box<Finished<$machine>>),)+
+        }
+
+        /// Every choice of whichever controller.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(untagged)]
+        pub enum AnySettings {
+            $(#[doc = $doc] $variant(Box<$settings>),)+
+        }
+
+        impl ControllerName {
+            /// All that there are.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// What users call it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => <$machine as Machine>::NAME,)+
+                }
+            }
+
+            /// The one that writes entries of this tag first.
+            pub fn of_opening(tag: &str) -> Option<Self> {
+                match tag {
+                    $(<<$machine as Machine>::Body as Body>::OPENING => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            fn ledger(self, text: &str) -> Result<AnyLedger, LedgerError> {
+                match self {
+                    $(Self::$variant => Ledger::from_json_lines(text).map(AnyLedger::$variant),)+
+                }
+            }
+
+            fn read(self, journal: &Path) -> Result<Journaled<Option<eog::CutTail>>, JournalError> {
+                match self {
+                    $(Self::$variant => {
+                        let recovered = Journal::read(journal)?;
+                        Ok((AnyLedger::$variant(recovered.ledger), recovered.cut))
+                    })+
+                }
+            }
+
+            fn open(
+                self,
+                journal: &Path,
+            ) -> Result<Journaled<(Journal, Option<eog::CutTail>)>, JournalError> {
+                match self {
+                    $(Self::$variant => {
+                        let (journal, recovered) = Journal::open(journal)?;
+                        Ok((AnyLedger::$variant(recovered.ledger), (journal, recovered.cut)))
+                    })+
+                }
+            }
+        }
+
+        impl AnyLedger {
+            /// Whose ledger it is.
+            pub fn controller(&self) -> ControllerName {
+                match self {
+                    $(Self::$variant(_) => ControllerName::$variant,)+
+                }
+            }
+        }
+
+        impl AnyFinished {
+            /// Whose investigation it is.
+            pub fn controller(&self) -> ControllerName {
+                match self {
+                    $(Self::$variant(_) => ControllerName::$variant,)+
+                }
+            }
+        }
+
+        impl AnySettings {
+            /// Whose settings they are.
+            pub fn controller(&self) -> ControllerName {
+                match self {
+                    $(Self::$variant(_) => ControllerName::$variant,)+
+                }
+            }
+
+            /// Those that hold after an entry of a ledger, with the name of whoever judges.
+            pub fn at(ledger: &AnyLedger, at: u64) -> Option<Self> {
+                match ledger {
+                    $(AnyLedger::$variant(ledger) => {
+                        let settings = <$machine as Investigator>::settings_at(ledger, at)?;
+                        Some(Self::$variant(Box::new(settings)))
+                    })+
+                }
+            }
+        }
+
+        $(
+            impl From<$settings> for AnySettings {
+                fn from(settings: $settings) -> Self {
+                    Self::$variant(Box::new(settings))
+                }
+            }
+
+            impl From<Finished<$machine>> for AnyFinished {
+                fn from(finished: Finished<$machine>) -> Self {
+                    Self::$variant(Box::new(finished))
+                }
+            }
+
+            impl TryFrom<Changes> for ForkChanges<$settings> {
+                type Error = OtherController;
+
+                fn try_from(changes: Changes) -> Result<Self, OtherController> {
+                    let config = match changes.settings {
+                        None => None,
+                        Some(AnySettings::$variant(settings)) => Some(*settings),
+                        Some(other) => return Err(OtherController {
+                            wanted: ControllerName::$variant,
+                            given: other.controller(),
+                        }),
+                    };
+                    Ok(Self { policy: changes.policy, config })
+                }
+            }
+        )+
+    };
+}
+
+controllers! {
+    Eog: Controller, Config, "The controller of *Explanations over Graphs*.";
+    Linear: Linear, LinearConfig, "A loop that looks, notes and goes on.";
+}
+
+type Journaled<T> = (AnyLedger, T);
+
+impl AnySettings {
+    /// Who judges, by name, if that is recorded.
+    pub fn policy(&self) -> Option<&str> {
+        each!(self, AnySettings, settings => eog::Settings::policy(&**settings))
+    }
+}
+
+/// Something of one controller was given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is a ledger of the controller {wanted}, but the settings are for {given}")]
+pub struct OtherController {
+    /// The controller that it must be for.
+    pub wanted: ControllerName,
+    /// The controller that it is for.
+    pub given: ControllerName,
+}
+
+impl fmt::Display for ControllerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for ControllerName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.iter().find(|controller| controller.name() == text);
+        named.copied().ok_or_else(|| {
+            let all: Vec<&str> = Self::ALL.iter().map(|one| one.name()).collect();
+            format!("there is no controller {text:?}; there are {}", all.join(", "))
+        })
+    }
+}
+
+impl AnyLedger {
+    /// Reads a ledger of whichever controller, told from its first entry.
+    ///
+    /// # Errors
+    /// [`LedgerError`] names the first line that cannot be used.
+    pub fn from_json_lines(text: &str) -> Result<Self, LedgerError> {
+        let tag = text.lines().next().and_then(|line| eog::opening_tag(line.as_bytes()));
+        // What is of nobody is refused in the words of the first controller.
+        of_tag(tag).ledger(text)
+    }
+
+    /// Reads a journal of whichever controller. Says what was left out at its end.
+    ///
+    /// # Errors
+    /// Those of [`Journal::read`].
+    pub fn read_journal(path: &Path) -> Result<(Self, Option<eog::CutTail>), JournalError> {
+        of_tag(Journal::opening(path)?).read(path)
+    }
+
+    /// Opens a journal of whichever controller to go on with it. Says what was left out at its end.
+    ///
+    /// # Errors
+    /// Those of [`Journal::open`].
+    pub fn open_journal(
+        path: &Path,
+    ) -> Result<(Self, Journal, Option<eog::CutTail>), JournalError> {
+        let (ledger, (journal, cut)) = of_tag(Journal::opening(path)?).open(path)?;
+        Ok((ledger, journal, cut))
+    }
+
+    /// How many entries it has.
+    pub fn len(&self) -> u64 {
+        each!(self, AnyLedger, ledger => ledger.next_seq())
+    }
+
+    /// Whether it has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What it began with, if it has begun.
+    pub fn case(&self) -> Option<&Case> {
+        each!(self, AnyLedger, ledger => Some(ledger.opening()?.case))
+    }
+
+    /// Who judges after an entry, if it says so.
+    pub fn judge_at(&self, at: u64) -> Option<&str> {
+        each!(self, AnyLedger, ledger => judge_at(ledger, at))
+    }
+
+    /// Every fork that it went through, oldest first.
+    pub fn forks(&self) -> Vec<eog::ForkTaken> {
+        each!(self, AnyLedger, ledger => eog::ForkTaken::all(ledger))
+    }
+
+    /// Its entries in words, one a line.
+    pub fn in_words(&self, width: Option<usize>) -> String {
+        each!(self, AnyLedger, ledger => eog_report::entries(ledger, width))
+    }
+
+    /// Whether one of its entries has this hash.
+    pub fn holds(&self, hash: eog::Digest) -> bool {
+        each!(self, AnyLedger, ledger => ledger.entries().iter().any(|entry| entry.hash == hash))
+    }
+
+    /// The bytes of `ledger.jsonl`.
+    pub fn to_json_lines(&self) -> String {
+        each!(self, AnyLedger, ledger => ledger.to_json_lines())
+    }
+
+    /// Rebuilds the investigation that wrote it, as it stood at the end. `last_stop` says why that
+    /// ended where the ledger cannot tell.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when it does not follow by the rules of this program.
+    pub fn restore(
+        &self,
+        last_stop: impl FnOnce() -> Option<StopReason>,
+    ) -> Result<AnyFinished, RestoreError> {
+        each!(self, AnyLedger, ledger => Ok(restored(ledger, last_stop)?.into()))
+    }
+}
+
+fn of_tag(tag: Option<String>) -> ControllerName {
+    tag.and_then(|tag| ControllerName::of_opening(&tag)).unwrap_or(ControllerName::Eog)
+}
+
+fn restored<B: Body + OfMachine>(
+    ledger: &Ledger<B>,
+    last_stop: impl FnOnce() -> Option<StopReason>,
+) -> Result<Finished<B::Machine>, RestoreError>
+where
+    B::Machine: Investigator<Body = B>,
+{
+    Ok(ended(eog::restore(ledger)?, last_stop))
+}
+
+/// An investigation that was rebuilt. What is still waiting was interrupted: a ledger holds what was
+/// committed, not why it ends.
+pub(crate) fn ended<M: Investigator>(
+    machine: M,
+    last_stop: impl FnOnce() -> Option<StopReason>,
+) -> Finished<M> {
+    let stop = machine.stop().or_else(last_stop).unwrap_or(StopReason::Cancelled);
+    Finished::new(stop, machine)
+}
+
+impl AnyFinished {
+    /// Why it ended.
+    pub fn stop(&self) -> StopReason {
+        each!(self, AnyFinished, finished => finished.stop)
+    }
+
+    /// Everything that reports and scores read.
+    pub fn diagnosis(&self) -> Diagnosis {
+        each!(self, AnyFinished, finished => finished.diagnosis())
+    }
+
+    /// Frontier, coverage, cover, ranking.
+    pub fn conclusion(&self) -> Conclusion {
+        each!(self, AnyFinished, finished => finished.conclusion())
+    }
+
+    /// How many entries its ledger has.
+    pub fn entries(&self) -> u64 {
+        each!(self, AnyFinished, finished => finished.ledger().next_seq())
+    }
+
+    /// The bytes of `ledger.jsonl`.
+    pub fn to_json_lines(&self) -> String {
+        each!(self, AnyFinished, finished => finished.ledger().to_json_lines())
+    }
+
+    /// Everything that was looked at, oldest first.
+    pub fn looks(&self) -> impl Iterator<Item = eog::Look<'_>> {
+        let looks: Box<dyn Iterator<Item = eog::Look<'_>>> = each!(self, AnyFinished, finished => {
+            Box::new(finished.ledger().entries().iter().filter_map(|entry| entry.body.look()))
+        });
+        looks
+    }
+
+    /// What was used.
+    pub fn spent(&self) -> Spent {
+        each!(self, AnyFinished, finished => finished.spent())
+    }
+
+    /// The budget of policy calls, if there is one.
+    pub fn hops(&self) -> Option<u64> {
+        let settings = each!(self, AnyFinished, finished => {
+            serde_json::to_value(finished.machine.settings()).ok()?
+        });
+        settings.pointer("/budget/hops")?.as_u64()
+    }
+
+    /// What asking ahead came to.
+    pub fn speculation(&self) -> SpeculationFigures {
+        each!(self, AnyFinished, finished => finished.speculation)
+    }
+
+    /// How many further attempts were made after failures that asking again may mend.
+    pub fn retries(&self) -> u64 {
+        each!(self, AnyFinished, finished => finished.retries)
+    }
+
+    /// Why the journal stopped taking entries, if it did.
+    pub fn journal_error(&self) -> Option<&JournalError> {
+        each!(self, AnyFinished, finished => finished.journal_error.as_ref())
+    }
+
+    /// Takes that error out.
+    pub fn take_journal_error(&mut self) -> Option<JournalError> {
+        each!(self, AnyFinished, finished => finished.journal_error.take())
+    }
+
+    /// Why the side file stopped taking figures, if it did.
+    pub fn side_error(&self) -> Option<&SideError> {
+        each!(self, AnyFinished, finished => finished.side_error.as_ref())
+    }
+}

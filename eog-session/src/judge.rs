@@ -1,0 +1,170 @@
+//! Who judges: the built-in rules, a program, or a language model, which may also choose where to start
+//! and tell the result.
+//!
+//! [`Chosen`] is what options, variables and `eog.toml` say. Whoever embeds eog may bring
+//! [`Policies`] of their own.
+
+mod chosen;
+mod error;
+mod settings;
+mod watch;
+
+use std::sync::Arc;
+
+use eog::{AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, Limits, Usage, Window};
+use eog_evidence::{EvidencePolicy, Incident};
+use eog_report::Narrative;
+
+use crate::controllers::AnyFinished;
+use crate::listener::Listener;
+use crate::run::RunError;
+
+pub use chosen::{Chosen, Unarmed, no_program, one_model, pack, variables};
+pub use error::JudgeError;
+pub use settings::{By, Options, PolicyChoice, Settings, parse_policy};
+
+/// Who judges the runs of a session: makes one [`Judge`] for each run.
+///
+/// ```
+/// use eog::{CallRecorder, Usage};
+/// use eog_session::judge::{Evidence, ForRun, Judge, Policies};
+/// let recorder = CallRecorder::in_memory();
+/// let policies: &dyn Policies = &Evidence;
+/// let run = ForRun::new(&recorder, Usage::default());
+/// let judge: Box<dyn Judge> = policies.judge(run)?;
+/// assert_eq!(policies.name(), "evidence");
+/// # let _ = judge;
+/// # Ok::<(), eog_session::judge::JudgeError>(())
+/// ```
+pub trait Policies: Send + Sync {
+    /// What ledgers call it. Who goes on with a ledger must have the same name.
+    fn name(&self) -> String;
+
+    /// What decides its answers besides the packet, for a memory of decisions. The name unless
+    /// implemented.
+    ///
+    /// # Errors
+    /// Why that cannot be said, such as a program that cannot be read.
+    fn identity(&self, case: &Case) -> Result<String, JudgeError> {
+        let _ = case;
+        Ok(self.name())
+    }
+
+    /// The judge of one run.
+    ///
+    /// # Errors
+    /// Why there is none, such as a model that cannot be reached.
+    fn judge(&self, run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError>;
+}
+
+/// What a judge is made for.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ForRun<'a> {
+    /// Stores the answers of models before they are used, so that a resumed run asks none again.
+    pub recorder: &'a CallRecorder,
+    /// What earlier runs of the investigation have spent.
+    pub spent_before: Usage,
+    /// Who wants to know what is asked.
+    pub listener: Arc<dyn Listener>,
+}
+
+impl<'a> ForRun<'a> {
+    /// For a run that nobody listens to.
+    pub fn new(recorder: &'a CallRecorder, spent_before: Usage) -> Self {
+        Self { recorder, spent_before, listener: Arc::new(()) }
+    }
+
+    /// The same, with somebody who listens.
+    #[must_use]
+    pub fn with_listener(self, listener: Arc<dyn Listener>) -> Self {
+        Self { listener, ..self }
+    }
+}
+
+/// Who works on one run: may choose where to start, judges, and may tell the result.
+pub trait Judge: Send + Sync {
+    /// Chooses the window, unless one is given, and where to start. Nothing, as unless implemented,
+    /// where the rules choose.
+    ///
+    /// Dropped when the run is cancelled or its time is up. It is asked anew when the run is
+    /// resumed; answers that the recorder of the run holds are not lost. An error says why nothing can
+    /// be begun.
+    fn open<'a>(
+        &'a self,
+        incident: &'a Incident,
+        window: Option<Window>,
+    ) -> Option<BoxFuture<'a, Result<Case, RunError>>> {
+        let _ = (incident, window);
+        None
+    }
+
+    /// The policy for a case.
+    fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
+
+    /// How long its calls may take, and how often they are tried. The deadline is that of the run.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    /// Tells the result of a run that has ended in words of its own, if it does: then these take the
+    /// place of those of the rules. Dropped when the run is cancelled.
+    fn tell<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
+        let _ = finished;
+        None
+    }
+
+    /// The budget that did not allow a call, if one was not allowed.
+    fn over_budget(&self) -> Option<BudgetKind> {
+        None
+    }
+
+    /// Whether what it has said so far can be used.
+    ///
+    /// # Errors
+    /// Why it says nothing, such as a key that was refused.
+    fn check(&self) -> Result<(), JudgeError> {
+        Ok(())
+    }
+}
+
+/// A policy beside rules that choose where to start, and tell.
+///
+/// ```
+/// use eog_evidence::EvidencePolicy;
+/// use eog_session::judge::{Alone, Judge};
+/// let judge: Box<dyn Judge> = Box::new(Alone(EvidencePolicy::default()));
+/// # let _ = judge;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Alone<P>(pub P);
+
+impl<P: AbductivePolicy + Clone + 'static> Judge for Alone<P> {
+    fn policy(&self, _case: &Case) -> Box<dyn AbductivePolicy> {
+        Box::new(self.0.clone())
+    }
+}
+
+/// The built-in rules, which need no model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Evidence;
+
+impl Evidence {
+    /// What ledgers call them.
+    pub const NAME: &'static str = "evidence";
+}
+
+impl Policies for Evidence {
+    fn name(&self) -> String {
+        Self::NAME.to_owned()
+    }
+
+    fn identity(&self, _case: &Case) -> Result<String, JudgeError> {
+        // The version of all crates of this project.
+        Ok(format!("{} {}", Self::NAME, env!("CARGO_PKG_VERSION")))
+    }
+
+    fn judge(&self, _run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
+        Ok(Box::new(Alone(EvidencePolicy::default())))
+    }
+}

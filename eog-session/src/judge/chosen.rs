@@ -1,0 +1,367 @@
+//! Who judges, opens and writes the report: the built-in rules, a program, or a language model.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use eog::{
+    AbductivePolicy, BoxFuture, BudgetKind, Case, CommandPolicy, Digest, Limits, Window,
+    command_identity,
+};
+use eog_evidence::{EvidencePolicy, Incident};
+use eog_llm::{ConfigError, Notice, Recorded};
+use eog_prompts::{
+    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
+    ModelInfo, Opening, Pack, PackError, Prompter,
+};
+
+use eog_report::Narrative;
+
+use super::settings::{By, Options, PolicyChoice, Settings};
+use super::watch::Watch;
+use super::{Evidence, ForRun, Judge, JudgeError, Policies};
+use crate::controllers::AnyFinished;
+use crate::listener::Listener;
+use crate::run::RunError;
+
+/// Who judges, according to options and settings. Nothing has been called or started.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// What is set.
+    pub settings: Settings,
+    arguments: Vec<OsString>,
+    pack: Option<Arc<Pack>>,
+    limits: Limits,
+}
+
+impl Chosen {
+    /// Reads the settings and checks what they name, before anything is spent.
+    ///
+    /// # Errors
+    /// [`JudgeError`] says what does not fit, and what to do.
+    pub fn choose(options: &Options) -> Result<Self, JudgeError> {
+        let chosen = Self::outline(options)?;
+        if chosen.settings.asks_models() {
+            chosen.settings.llm.build(&variables).map_err(unusable)?;
+        }
+        Ok(chosen)
+    }
+
+    /// Like [`Chosen::choose`] without keys: for prompts that are shown and never sent.
+    ///
+    /// # Errors
+    /// As for [`Chosen::choose`].
+    pub fn outline(options: &Options) -> Result<Self, JudgeError> {
+        let settings = Settings::load(options)?;
+        if let PolicyChoice::Command(program) = &settings.policy
+            && let Some(reason) = no_program(program)
+        {
+            return Err(JudgeError::Choice(format!("--policy: {reason}")));
+        }
+        if let Some(reason) = settings.idle_options(options) {
+            return Err(JudgeError::Choice(reason));
+        }
+        let pack = match settings.asks_models() {
+            true => Some(Arc::new(pack(settings.prompts.as_deref())?)),
+            false => None,
+        };
+        let (arguments, limits) = (options.policy_args.clone(), Limits::default());
+        Ok(Self { settings, arguments, pack, limits })
+    }
+
+    /// How long calls may take, and how often they are tried.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// What a person should know of the choice: settings of models that are never used, though
+    /// somebody seems to have meant them.
+    pub fn notes(&self) -> Vec<String> {
+        if !self.settings.asks_models() {
+            return Vec::new();
+        }
+        let idle = self.settings.llm.idle_models().into_iter().filter(|it| it.meant.is_some());
+        idle.map(|idle| format!("{}: {}", idle.section(), idle.words())).collect()
+    }
+
+    /// Whether the user has chosen a policy.
+    pub fn is_named(&self) -> bool {
+        self.settings.names_policy
+    }
+
+    /// The models, if any are used. The recorder stores every answer before it is used; what earlier
+    /// runs have spent counts.
+    fn models(&self, run: &ForRun<'_>) -> Result<Option<Models>, JudgeError> {
+        let Some(pack) = &self.pack else { return Ok(None) };
+        let listener = Arc::clone(&run.listener);
+        let notice = Notice::new(move |line| listener.notice(line));
+        let built = self.settings.llm.build_telling(&variables, Some(&notice));
+        let built = built.map_err(unusable)?;
+        built.meter.charge(run.spent_before);
+        let watch = Watch::default();
+        let prompter = |models: Vec<Arc<dyn ChatModel>>| {
+            let alone = models.len() == 1;
+            let recorded = models.into_iter().map(|model| {
+                let listener = Arc::clone(&run.listener);
+                let told: Arc<dyn ChatModel> = Arc::new(Announced { model, listener });
+                watch.over(Arc::new(Recorded::new(told, run.recorder.clone())), alone)
+            });
+            Prompter::new(Arc::clone(pack), recorded.collect())
+        };
+        let (explore, finalize) = (prompter(built.explore), prompter(built.finalize));
+        Ok(Some(Models { explore, finalize, watch }))
+    }
+
+    /// Prompters whose models cannot be called, to render prompts. `None` if no model is used.
+    ///
+    /// # Errors
+    /// [`JudgeError`] when settings of models do not fit.
+    pub fn unarmed(&self) -> Result<Option<Unarmed>, JudgeError> {
+        let Some(pack) = &self.pack else { return Ok(None) };
+        let llm = &self.settings.llm;
+        let prompter = |chain: Result<Vec<&str>, ConfigError>| {
+            let infos = chain?.into_iter().map(|name| llm.info(name));
+            let models = infos.map(|info| Ok(Arc::new(Unasked(info?)) as Arc<dyn ChatModel>));
+            Ok(Prompter::new(Arc::clone(pack), models.collect::<Result<_, ConfigError>>()?))
+        };
+        let (explore, finalize) = (llm.explore_chain(), llm.finalize_chain());
+        let explore = prompter(explore).map_err(unusable)?;
+        let finalize = prompter(finalize).map_err(unusable)?;
+        Ok(Some(Unarmed { explore, finalize }))
+    }
+}
+
+impl Policies for Chosen {
+    /// Arguments of a program may contain secrets, and ledgers are shared: they are only counted.
+    fn name(&self) -> String {
+        match (&self.settings.policy, self.arguments.len()) {
+            (PolicyChoice::Evidence, _) => Evidence::NAME.to_owned(),
+            (PolicyChoice::Llm, _) => self.settings.llm_name(),
+            (PolicyChoice::Command(program), 0) => format!("command:{}", program.display()),
+            (PolicyChoice::Command(program), given) => {
+                let arguments = if given == 1 { "argument" } else { "arguments" };
+                format!("command:{} with {given} {arguments}", program.display())
+            }
+        }
+    }
+
+    fn identity(&self, case: &Case) -> Result<String, JudgeError> {
+        match &self.settings.policy {
+            PolicyChoice::Evidence => Evidence.identity(case),
+            PolicyChoice::Llm => {
+                // The alerts stand in every prompt.
+                let frame = Digest::of(&(case.window, &case.anomalies));
+                let words = self.pack.as_ref().map(|pack| pack.digest().to_string());
+                let (name, version) = (self.settings.llm_name(), env!("CARGO_PKG_VERSION"));
+                Ok(format!("{name} {version} {} {frame}", words.unwrap_or_default()))
+            }
+            PolicyChoice::Command(program) => Ok(command_identity(program, &self.arguments)?),
+        }
+    }
+
+    fn judge(&self, run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
+        Ok(Box::new(OfRun { models: self.models(&run)?, chosen: self.clone() }))
+    }
+}
+
+/// The models, ready for use.
+struct Models {
+    explore: Prompter,
+    finalize: Prompter,
+    watch: Watch,
+}
+
+/// Who was chosen, for one run, with its models.
+struct OfRun {
+    chosen: Chosen,
+    models: Option<Models>,
+}
+
+impl OfRun {
+    async fn opened(
+        &self,
+        opening: Opening,
+        incident: &Incident,
+        window: Option<Window>,
+    ) -> Result<Case, RunError> {
+        let opened = opening.open(incident, window).await;
+        self.check()?;
+        Ok(opened?.case)
+    }
+}
+
+impl Judge for OfRun {
+    fn open<'a>(
+        &'a self,
+        incident: &'a Incident,
+        window: Option<Window>,
+    ) -> Option<BoxFuture<'a, Result<Case, RunError>>> {
+        let chosen = &self.chosen.settings;
+        let models = self.models.as_ref().filter(|_| chosen.bootstrap == By::Model)?;
+        let opening = Opening::new(Arc::new(models.explore.clone()));
+        Some(Box::pin(self.opened(opening, incident, window)))
+    }
+
+    fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
+        match (&self.chosen.settings.policy, &self.models) {
+            (PolicyChoice::Llm, Some(models)) => {
+                Box::new(LlmPolicy::new(models.explore.clone()).for_case(case))
+            }
+            (PolicyChoice::Command(program), _) => Box::new(
+                self.chosen.arguments.iter().fold(CommandPolicy::new(program), CommandPolicy::arg),
+            ),
+            _ => Box::new(EvidencePolicy::default()),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        self.chosen.limits
+    }
+
+    fn tell<'a>(&'a self, finished: &'a AnyFinished) -> Option<BoxFuture<'a, Narrative>> {
+        let chosen = &self.chosen.settings;
+        let models = self.models.as_ref().filter(|_| chosen.finalize == By::Model)?;
+        let finalizer = Finalizer::new(models.finalize.clone());
+        let diagnosis = finished.diagnosis();
+        Some(Box::pin(async move { finalizer.finalize(&diagnosis).await.narrative }))
+    }
+
+    fn over_budget(&self) -> Option<BudgetKind> {
+        self.models.as_ref()?.watch.over_budget()
+    }
+
+    /// What came of recorded traffic that lacks an answer says nothing of the models.
+    fn check(&self) -> Result<(), JudgeError> {
+        let missed = self.models.as_ref().and_then(|models| models.watch.missed());
+        missed.map_or(Ok(()), |missed| Err(JudgeError::Unusable(missed)))
+    }
+}
+
+/// The one model that the options name, ready to be asked in the words of a pack. No other takes its
+/// place, and nothing is recorded.
+///
+/// # Errors
+/// [`JudgeError`] when the settings or the model cannot be used.
+pub fn one_model(
+    options: &Options,
+    pack: Pack,
+    listener: &Arc<dyn Listener>,
+) -> Result<Prompter, JudgeError> {
+    let mut llm = Settings::load(options)?.llm;
+    llm.fallbacks.clear();
+    llm.finalize_model = None;
+    let built = llm.build(&variables).map_err(unusable)?;
+    let told = built.explore.into_iter().map(|model| {
+        let listener = Arc::clone(listener);
+        Arc::new(Announced { model, listener }) as Arc<dyn ChatModel>
+    });
+    Ok(Prompter::new(Arc::new(pack), told.collect()))
+}
+
+/// A model whose calls are told.
+struct Announced {
+    model: Arc<dyn ChatModel>,
+    listener: Arc<dyn Listener>,
+}
+
+impl ChatModel for Announced {
+    fn info(&self) -> &ModelInfo {
+        self.model.info()
+    }
+
+    fn chat<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+        self.listener.asking_model(&self.model.info().name, &request.phase);
+        self.model.chat(request)
+    }
+}
+
+/// Prompters whose models cannot be called.
+pub struct Unarmed {
+    /// Who would judge, and choose where to start.
+    pub explore: Prompter,
+    /// Who would tell the result.
+    pub finalize: Prompter,
+}
+
+/// A model that is never called.
+struct Unasked(ModelInfo);
+
+impl ChatModel for Unasked {
+    fn info(&self) -> &ModelInfo {
+        &self.0
+    }
+
+    fn chat<'a>(
+        &'a self,
+        _request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+        let never = ChatError::new(&self.0.name, ChatErrorKind::NotRecorded, "no calls are made");
+        Box::pin(std::future::ready(Err(never)))
+    }
+}
+
+/// The templates of the prompts: a shipped pack, or a folder.
+///
+/// # Errors
+/// [`JudgeError`] when there is no such pack, or its templates cannot be used.
+pub fn pack(prompts: Option<&Path>) -> Result<Pack, JudgeError> {
+    let Some(prompts) = prompts else { return Ok(Pack::sre()) };
+    let name = prompts.to_str().filter(|name| !name.contains(['/', '\\']) && !prompts.is_dir());
+    let pack = match name {
+        Some(name) => Pack::named(name),
+        None => Pack::load(prompts),
+    };
+    pack.map_err(|error| JudgeError::Choice(match error {
+        PackError::UnknownPack { name, known } => format!(
+            "--prompts {name}: there is neither a folder nor a pack of that name; the packs are \
+             {known}, and `eog prompt export {name}` creates such a folder"
+        ),
+        PackError::Unreadable { path, .. } if !path.exists() => format!(
+            "--prompts {}: there is no such folder; `eog prompt export FOLDER` creates one",
+            path.display()
+        ),
+        error => format!("--prompts: {error}"),
+    }))
+}
+
+/// Environment variables. Empty ones count as absent.
+pub fn variables(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
+fn unusable(error: ConfigError) -> JudgeError {
+    JudgeError::Choice(format!("{error}; `eog doctor` checks the configuration"))
+}
+
+/// Why a program cannot be started, reported once instead of for each entity. It is not run.
+pub fn no_program(program: &OsStr) -> Option<String> {
+    let path = Path::new(program);
+    let is_found = if path.components().count() > 1 {
+        is_executable(path)
+    } else {
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&search).any(|folder| is_executable(&folder.join(path)))
+    };
+    (!is_found).then(|| {
+        format!(
+            "there is no executable program {}; give its path, such as command:./triage.py, and \
+             its arguments with --policy-arg",
+            path.display()
+        )
+    })
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}

@@ -1,0 +1,43 @@
+//! Sessions: everything between the engine and whoever uses it, a terminal, an agent or a web page.
+//!
+//! - [`source`]: an incident is opened, whatever it was recorded in.
+//! - [`judge`]: who judges, chooses where to start, and tells the result.
+//! - [`run`]: an investigation is begun, resumed or forked, with its journal and what stands beside it.
+//! - [`travel`]: a ledger or journal is read, replayed, explained and compared.
+//! - [`store`]: a folder of investigations, as a server keeps it.
+//! - [`stress`](mod@stress): one investigation in many orders.
+//! - [`told`]: words for what is found beside a result.
+//! - [`controllers`]: which controllers there are. All of the above works for each of them, or says in
+//!   one line why not.
+//!
+//! Nothing here prints, parses arguments or speaks a protocol: progress goes to a [`Listener`], and
+//! errors are typed.
+//!
+//! ```
+//! use eog::{Config, Confidence};
+//! use eog_session::judge::Evidence;
+//! use eog_session::run::{Course, Start};
+//! use eog_session::source;
+//! # let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let source = source::open(&path, &source::ReadOptions::default()).await?;
+//! let start = Start::of(&source, Config::default(), None)?;
+//! let ended = Course::new(&Evidence, source).begin(start).await?;
+//! assert_eq!(ended.finished.conclusion().confidence, Confidence::Confirmed);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod controllers;
+pub mod judge;
+mod listener;
+pub mod run;
+pub mod source;
+pub mod store;
+pub mod stress;
+pub mod told;
+pub mod travel;
+
+pub use listener::{Listener, Step};

@@ -1,0 +1,411 @@
+//! Runs: an investigation is begun, resumed or forked, and driven to its end.
+
+mod error;
+mod records;
+mod steering;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eog::{
+    AbductivePolicy, Body, BudgetKind, Case, ContextAndPolicy, DecisionMemory, Engine, EntityId,
+    EventStream, Finished, Limits, MemoryFigures, Observation, OfMachine, RecordError, Remembering,
+    Speculation, StopReason, Usage, Window,
+};
+use eog_evidence::StartError;
+use eog_report::Narrative;
+use serde::{Deserialize, Serialize};
+
+use crate::controllers::{AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
+use crate::judge::{ForRun, Judge, Policies};
+use crate::listener::{Listener, Step};
+use crate::source::{Opened, Supplemented};
+
+pub use error::{RunError, Unbegun};
+pub use records::{Records, RecordsError, last_stop};
+pub use steering::{Cancel, Steering};
+
+/// What an investigation begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// Which controller, and every choice of it.
+    pub settings: AnySettings,
+    /// The window that is asked for.
+    pub window: Option<Window>,
+    /// What the rules choose: it holds unless a model chooses. Where the rules find nothing to start
+    /// from, nobody does.
+    pub by_rule: Case,
+}
+
+/// The part of it that is stored beside a journal before the first entry can be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Began {
+    #[serde(rename = "config")]
+    settings: AnySettings,
+    window: Option<Window>,
+}
+
+impl Began {
+    /// What it is called beside the journal.
+    const NAME: &'static str = "begin";
+}
+
+impl Start {
+    /// A start of a source by these settings, in this window if one is asked for.
+    ///
+    /// # Errors
+    /// [`StartError`] when there is nothing to start from.
+    pub fn of(
+        source: &Opened,
+        settings: impl Into<AnySettings>,
+        window: Option<Window>,
+    ) -> Result<Self, StartError> {
+        Ok(Self { settings: settings.into(), window, by_rule: source.case(window)? })
+    }
+
+    /// What a run that was killed before its first entry had begun with: settings and window. Nothing
+    /// if it did not come so far.
+    ///
+    /// # Errors
+    /// [`RunError::Recorder`] when what is beside the journal cannot be used.
+    pub async fn recall(
+        records: &Records,
+    ) -> Result<Option<(AnySettings, Option<Window>)>, RunError> {
+        let absent = async || Err(eog::Failure::context("not recorded"));
+        match records.recorder.call(Began::NAME, &(), absent).await {
+            Ok(Began { settings, window }) => Ok(Some((settings, window))),
+            Err(RecordError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Stores it, so that a run which is killed before its first entry can be resumed.
+    async fn store(&self, records: &Records) -> Result<(), RunError> {
+        let began = Began { settings: self.settings.clone(), window: self.window };
+        let now = async || Ok((began.clone(), Usage::default()));
+        records.recorder.call::<Began, _>(Began::NAME, &(), now).await?;
+        Ok(())
+    }
+}
+
+/// A run that is to be made, and everything around it. What follows from its evidence and its settings
+/// goes into the ledger; nothing else here changes that.
+pub struct Course<'a> {
+    /// Who judges.
+    pub policies: &'a dyn Policies,
+    /// Where evidence comes from.
+    pub source: Opened,
+    /// What people said of entities, beside the source.
+    pub notes: BTreeMap<EntityId, String>,
+    /// Where it leaves its traces.
+    pub records: Records,
+    /// Decisions of other runs, which are not asked for again.
+    pub memory: Option<DecisionMemory>,
+    /// How far to ask ahead, if at all.
+    pub speculation: Option<Speculation>,
+    /// After which time nothing more is begun, counted from when the source had been read.
+    pub deadline: Option<Duration>,
+    /// When the source had been read.
+    pub since: Instant,
+    /// Who may cancel it.
+    pub steering: Steering,
+    /// Who hears how it goes on.
+    pub listener: Arc<dyn Listener>,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ended {
+    /// What the incident is called.
+    pub name: String,
+    /// What it concluded, and how it got there.
+    pub finished: AnyFinished,
+    /// The result in words, unless they are those of the rules.
+    pub narrative: Option<Narrative>,
+    /// What telling it has cost.
+    pub spent_after: Usage,
+    /// Why a model did not tell the result, or not all of it, where that was wanted.
+    pub cut_short: Option<CutShort>,
+    /// What the memory was good for, if there is one.
+    pub memory: Option<Remembered>,
+}
+
+/// Why a model did not tell the result of a finished investigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutShort {
+    /// Somebody did not want to wait for it.
+    Interrupted,
+    /// A budget did not allow it.
+    OverBudget(BudgetKind),
+}
+
+/// What a memory of decisions was good for.
+#[derive(Clone, Debug)]
+pub struct Remembered {
+    /// How often.
+    pub figures: MemoryFigures,
+    /// Why the first decision that could not be kept was not, if there is one.
+    pub first_write_error: Option<String>,
+}
+
+impl Remembered {
+    pub(crate) fn of(memory: &DecisionMemory) -> Self {
+        Self { figures: memory.figures(), first_write_error: memory.first_write_error() }
+    }
+}
+
+/// Refuses another source than a ledger began with.
+///
+/// # Errors
+/// [`RunError::OtherSource`], and [`RunError::Empty`] for a ledger that has not begun.
+pub fn same_source(source: &Opened, ledger: &AnyLedger) -> Result<(), RunError> {
+    match source.is_case(ledger.case().ok_or(RunError::Empty)?) {
+        true => Ok(()),
+        false => Err(RunError::OtherSource),
+    }
+}
+
+/// Refuses to let somebody else judge than is named, if anybody is.
+///
+/// # Errors
+/// [`RunError::OtherJudge`].
+pub fn same_judge(policies: &dyn Policies, then: Option<&str>) -> Result<(), RunError> {
+    let now = policies.name();
+    match then {
+        Some(then) if then != now => Err(RunError::OtherJudge { then: then.to_owned(), now }),
+        _ => Ok(()),
+    }
+}
+
+/// Makes sure that a ledger can be forked at an entry, before anything is made for the fork.
+///
+/// # Errors
+/// [`RunError::Fork`].
+pub fn can_fork(ledger: &AnyLedger, at: u64, changes: &Changes) -> Result<(), RunError> {
+    each!(ledger, AnyLedger, ledger => {
+        eog::fork(ledger, at, changes.clone().try_into()?)?;
+    });
+    Ok(())
+}
+
+impl<'a> Course<'a> {
+    /// A run in memory, without a deadline, that nobody watches.
+    pub fn new(policies: &'a dyn Policies, source: Opened) -> Self {
+        Self {
+            policies,
+            source,
+            notes: BTreeMap::new(),
+            records: Records::in_memory(),
+            memory: None,
+            speculation: None,
+            deadline: None,
+            since: Instant::now(),
+            steering: Steering::new().0,
+            listener: Arc::new(()),
+        }
+    }
+
+    /// Begins an investigation and drives it to its end.
+    ///
+    /// # Errors
+    /// [`RunError`] when it could not begin, or what was judged cannot be used.
+    pub async fn begin(mut self, start: Start) -> Result<Ended, RunError> {
+        let judge = self.judge()?;
+        let case = match judge.open(self.source.incident(), start.window) {
+            Some(opening) => {
+                start.store(&self.records).await?;
+                self.opened(opening).await?
+            }
+            None => start.by_rule.clone(),
+        };
+        judge.check()?;
+        // A start that was chosen by rule for want of a budget is good enough for a report, but
+        // whoever goes on with a larger one shall have it chosen by the model.
+        if judge.over_budget().is_some() {
+            self.records.keep_no_journal();
+        }
+        each!(start.settings, AnySettings, settings => {
+            self.drive(&*judge, &case.clone(), async |engine| {
+                Ok(engine.investigate(*settings, case).await)
+            })
+            .await
+        })
+    }
+
+    /// Goes on where a ledger ends, with entities of which there is something new.
+    ///
+    /// # Errors
+    /// As for [`Course::begin`]; [`RunError::Restore`] when the ledger does not follow.
+    pub async fn resume(self, ledger: &AnyLedger, news: Vec<EntityId>) -> Result<Ended, RunError> {
+        let case = ledger.case().ok_or(RunError::Empty)?;
+        let (judge, handle) = (self.judge()?, self.steering.handle());
+        each!(ledger, AnyLedger, ledger => {
+            self.drive(&*judge, case, async |engine| {
+                for entity in news {
+                    // It is taken in as soon as the run goes on; a few always fit.
+                    let _ = handle.observe(Observation::NewEvidence(entity)).await;
+                }
+                Ok(engine.resume(ledger).await?)
+            })
+            .await
+        })
+    }
+
+    /// Takes another course from an entry of a ledger on.
+    ///
+    /// # Errors
+    /// As for [`Course::begin`]; [`RunError::Fork`] when there is no such entry.
+    pub async fn fork(
+        self,
+        ledger: &AnyLedger,
+        at: u64,
+        changes: Changes,
+    ) -> Result<Ended, RunError> {
+        let case = ledger.case().ok_or(RunError::Empty)?;
+        let judge = self.judge()?;
+        each!(ledger, AnyLedger, ledger => {
+            let changes = changes.try_into()?;
+            self.drive(&*judge, case, async |engine| {
+                Ok(engine.fork(ledger, at, changes).await?)
+            })
+            .await
+        })
+    }
+
+    fn judge(&self) -> Result<Box<dyn Judge>, RunError> {
+        let Records { recorder, spent_before, .. } = &self.records;
+        let run = ForRun::new(recorder, *spent_before).with_listener(Arc::clone(&self.listener));
+        Ok(self.policies.judge(run)?)
+    }
+
+    /// The case that somebody chooses, unless that is cancelled or takes too long.
+    async fn opened(
+        &self,
+        opening: impl Future<Output = Result<Case, RunError>>,
+    ) -> Result<Case, RunError> {
+        tokio::select! {
+            biased;
+            () = self.steering.cancelled() => Err(RunError::NotBegun(Unbegun::Cancelled)),
+            opened = opening => opened,
+            () = self.time_is_up() => Err(RunError::NotBegun(Unbegun::TimeIsUp)),
+        }
+    }
+
+    async fn time_is_up(&self) {
+        match self.left() {
+            Some(left) => tokio::time::sleep(left).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        self.deadline.map(|after| after.saturating_sub(self.since.elapsed()))
+    }
+
+    /// Drives an engine to the end, and has the result told.
+    async fn drive<M: Investigator>(
+        self,
+        judge: &dyn Judge,
+        case: &Case,
+        run: impl AsyncFnOnce(AnyEngine<M::Body>) -> Result<Finished<M>, RunError>,
+    ) -> Result<Ended, RunError>
+    where
+        M::Body: Body + OfMachine<Machine = M>,
+        AnyFinished: From<Finished<M>>,
+    {
+        let policy = self.remembering(judge.policy(case), case)?;
+        let left = self.left();
+        let Self { source, notes, records, memory, speculation, steering, listener, .. } = self;
+        let name = source.incident().name.clone();
+        let contract = Supplemented::new(source, &notes, case.window);
+        let (events, stream) = eog::events();
+        let recorder = records.recorder.clone();
+        let (cancel, controls) = steering.into_parts();
+        let engine = Engine::with_responder(ContextAndPolicy { contract, policy })
+            .with_limits(Limits { deadline: left, ..judge.limits() })
+            .with_events(events)
+            .with_controls(controls);
+        let engine = match speculation {
+            Some(speculation) => engine.with_speculation(speculation),
+            None => engine,
+        };
+        let running = run(records.of_engine(engine));
+        let (finished, ()) = tokio::join!(running, follow::<M>(stream, &*listener));
+        let finished = AnyFinished::from(finished?);
+        judge.check()?;
+        let told = tell(judge, &finished, &cancel).await;
+        judge.check()?;
+        let over_budget = judge.over_budget().map(CutShort::OverBudget);
+        let (narrative, cut_short) = match told {
+            Told::ByRule => (None, over_budget),
+            Told::Narrative(narrative) => (Some(narrative), over_budget),
+            Told::Interrupted => (None, Some(CutShort::Interrupted)),
+        };
+        let spent_after = recorder.take_usage();
+        let memory = memory.as_ref().map(Remembered::of);
+        Ok(Ended { name, finished, narrative, spent_after, cut_short, memory })
+    }
+
+    /// The policy behind the memory, if there is one.
+    fn remembering(
+        &self,
+        policy: Box<dyn AbductivePolicy>,
+        case: &Case,
+    ) -> Result<Box<dyn AbductivePolicy>, RunError> {
+        remembering(policy, self.memory.as_ref(), self.policies, case)
+    }
+}
+
+/// Puts a memory in front of a policy, if there is one.
+pub(crate) fn remembering(
+    policy: Box<dyn AbductivePolicy>,
+    memory: Option<&DecisionMemory>,
+    policies: &dyn Policies,
+    case: &Case,
+) -> Result<Box<dyn AbductivePolicy>, RunError> {
+    let Some(memory) = memory else { return Ok(policy) };
+    let identity = policies.identity(case)?;
+    Ok(Box::new(Remembering::new(policy, memory.clone(), identity)))
+}
+
+/// Has the result told. Whoever does not want to wait for it gets that of the rules.
+async fn tell(judge: &dyn Judge, finished: &AnyFinished, cancel: &Cancel) -> Told {
+    // Who interrupts wants nobody to be asked any more.
+    let telling = judge.tell(finished).filter(|_| finished.stop() != StopReason::Cancelled);
+    let Some(telling) = telling else { return Told::ByRule };
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Told::Interrupted,
+        narrative = telling => Told::Narrative(narrative),
+    }
+}
+
+/// How the result was told.
+enum Told {
+    ByRule,
+    Narrative(Narrative),
+    Interrupted,
+}
+
+type World = ContextAndPolicy<Supplemented<Opened>, Box<dyn AbductivePolicy>>;
+/// The engine of a session, for whichever controller.
+pub(crate) type AnyEngine<B> = Engine<World, B>;
+
+/// Tells a listener what happens, until the engine has ended.
+async fn follow<M: Investigator>(mut stream: EventStream<M::Body>, listener: &dyn Listener) {
+    while let Some(event) = stream.next().await {
+        let step = match event {
+            eog::Event::Asking { about, kind } => Step::Asking { about, kind },
+            eog::Event::Appended(entry) => Step::Stored {
+                seq: entry.seq,
+                judged: entry.body.look().is_some(),
+                words: eog_report::brief(&entry),
+            },
+            eog::Event::Missed(count) => Step::Missed(count),
+            _ => continue,
+        };
+        listener.step(&step);
+    }
+}

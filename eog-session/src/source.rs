@@ -1,0 +1,173 @@
+//! Where an incident is read from: a bundle, a snapshot, or MCP servers.
+//!
+//! [`open`] tells the kind of a source by its content. A further kind is one implementation of
+//! [`Source`] and one line in [`open`].
+
+mod bundle;
+mod error;
+mod files;
+mod library;
+mod notes;
+mod servers;
+mod snapshot;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eog::{BoxFuture, Case, ContextContract, ContextRequest, Failure, LocalContext, Window};
+use eog_evidence::{Incident, StartError, open_case};
+use eog_sre::tools::Toolbox;
+
+pub use bundle::OfBundle;
+pub use eog_sre::ReadOptions;
+pub use error::OpenError;
+pub use files::Files;
+pub use library::Library;
+pub use notes::Supplemented;
+pub use servers::OfServers;
+pub use snapshot::OfSnapshot;
+
+/// What an incident offers to an investigation.
+pub trait Source: Send + Sync {
+    /// What the start of an investigation needs: alerts, topology, changes, and what the readers had
+    /// to say.
+    fn incident(&self) -> &Incident;
+
+    /// The local evidence on one entity.
+    fn context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>>;
+
+    /// The tools over it, if it is a snapshot.
+    fn toolbox(&self) -> Option<&Toolbox> {
+        None
+    }
+
+    /// Chooses window and seeds by rule.
+    ///
+    /// # Errors
+    /// [`StartError`] when there is nothing to start from.
+    fn case(&self, window: Option<Window>) -> Result<Case, StartError> {
+        open_case(self.incident(), window)
+    }
+}
+
+/// A source that was opened, and where. Clones share it.
+#[derive(Clone)]
+pub struct Opened {
+    path: PathBuf,
+    source: Arc<dyn Source>,
+}
+
+impl Opened {
+    /// A source that is in memory, called by a path.
+    pub fn new(path: impl Into<PathBuf>, source: impl Source + 'static) -> Self {
+        Self { path: path.into(), source: Arc::new(source) }
+    }
+
+    /// What was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether two are the same source in memory.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.source, &other.source)
+    }
+
+    /// Whether it is still the incident that an investigation began with: the same topology and the
+    /// same alerts.
+    pub fn is_case(&self, began: &Case) -> bool {
+        // A source in which nothing can be started in that window is another input, too.
+        let now = self.case(Some(began.window));
+        now.is_ok_and(|now| now.topology == began.topology && now.anomalies == began.anomalies)
+    }
+}
+
+impl std::ops::Deref for Opened {
+    type Target = dyn Source;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.source
+    }
+}
+
+impl ContextContract for Opened {
+    fn get_context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        self.source.context(request)
+    }
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// What a path holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder with `bundle.json`.
+    Bundle,
+    /// Any other folder: a snapshot, unless reading it says otherwise.
+    Snapshot,
+    /// A file that names MCP servers, such as `source.toml`.
+    Servers,
+}
+
+impl Kind {
+    /// The kind of what a path leads to, detected from its content.
+    ///
+    /// # Errors
+    /// [`OpenError`] when it can be none.
+    pub fn of(path: &Path) -> Result<Self, OpenError> {
+        if !path.exists() {
+            return Err(OpenError::Absent { path: path.to_owned() });
+        }
+        if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
+            return Ok(Self::Servers);
+        }
+        if !path.is_dir() {
+            return Err(OpenError::NotAFolder { path: path.to_owned() });
+        }
+        let manifest = path.join("bundle.json");
+        match manifest.is_file() {
+            true => Ok(Self::Bundle),
+            false if manifest.exists() => Err(OpenError::NoManifest { path: path.to_owned() }),
+            false => Ok(Self::Snapshot),
+        }
+    }
+}
+
+/// Opens whatever a path leads to. Folders are read in one go, which blocks; MCP servers are started
+/// and asked, and work on the tokio runtime that this is called on.
+///
+/// # Errors
+/// [`OpenError`] says what cannot be used, and why.
+pub async fn open(path: &Path, options: &ReadOptions) -> Result<Opened, OpenError> {
+    let path = path.to_owned();
+    match Kind::of(&path)? {
+        Kind::Servers => {
+            let source = OfServers::open(&path, options).await?;
+            Ok(Opened::new(path, source))
+        }
+        Kind::Bundle | Kind::Snapshot => open_folder(&path, options),
+    }
+}
+
+/// Opens a folder: a bundle or a snapshot.
+///
+/// # Errors
+/// [`OpenError`] says what cannot be used, and why.
+pub fn open_folder(path: &Path, options: &ReadOptions) -> Result<Opened, OpenError> {
+    match Kind::of(path)? {
+        Kind::Bundle => Ok(Opened::new(path, OfBundle::open(path, options)?)),
+        Kind::Snapshot => Ok(Opened::new(path, OfSnapshot::open(path, options)?)),
+        Kind::Servers => Err(OpenError::NotAFolder { path: path.to_owned() }),
+    }
+}

@@ -1,0 +1,47 @@
+//! A bundle as a source.
+
+use std::path::Path;
+
+use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, LocalContext};
+use eog_evidence::{Bundle, BundleContext, Incident};
+
+use super::{Kind, OpenError, ReadOptions, Source};
+
+/// A bundle in memory.
+#[derive(Clone, Debug)]
+pub struct OfBundle {
+    incident: Incident,
+    context: BundleContext,
+}
+
+impl OfBundle {
+    /// A bundle that was read or made.
+    pub fn new(bundle: Bundle) -> Self {
+        Self { incident: bundle.incident(), context: BundleContext::new(bundle) }
+    }
+
+    /// Reads the folder of a bundle.
+    ///
+    /// # Errors
+    /// [`OpenError`] when it cannot be used, or an architecture is named for it.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        if options.architecture.is_some() {
+            let (path, kind) = (path.to_owned(), Kind::Bundle);
+            return Err(OpenError::NeedsNoArchitecture { path, kind });
+        }
+        Ok(Self::new(Bundle::read(path)?))
+    }
+}
+
+impl Source for OfBundle {
+    fn incident(&self) -> &Incident {
+        &self.incident
+    }
+
+    fn context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        self.context.get_context(request)
+    }
+}

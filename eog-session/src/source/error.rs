@@ -1,0 +1,57 @@
+//! Why a source cannot be opened.
+
+use std::path::PathBuf;
+
+use eog_evidence::BundleError;
+use eog_mcp_client::SourceError;
+use eog_sre::SnapshotError;
+
+/// Why a source cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// There is nothing of that name.
+    #[error("{}: there is no such folder; name the one with the bundle or snapshot", path.display())]
+    Absent {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A file that is no configuration of MCP servers.
+    #[error("{}: this is a file; give the folder of a bundle or snapshot, or a file such as \
+             source.toml that says which MCP servers to ask (docs/mcp-client.md)", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// `bundle.json` is there, and no file.
+    #[error("{}: bundle.json is not a file", path.display())]
+    NoManifest {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An architecture was named for a source that has its own topology.
+    #[error("{}: an application architecture goes with a snapshot; leave it out", path.display())]
+    NeedsNoArchitecture {
+        /// The source.
+        path: PathBuf,
+        /// What it is.
+        kind: super::Kind,
+    },
+    /// The folder holds nothing that is known.
+    #[error("{}: neither a bundle (no bundle.json) nor a snapshot (no alerts, events, objects, logs, \
+             traces or metrics in the ITBench layout); see docs/bundle.md and docs/sre.md",
+            path.display())]
+    NothingKnown {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A bundle that cannot be used.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// A snapshot that cannot be used.
+    #[error(transparent)]
+    Snapshot(SnapshotError),
+    /// Servers that cannot be used.
+    #[error(transparent)]
+    Servers(#[from] SourceError),
+}

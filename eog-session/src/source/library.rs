@@ -1,0 +1,189 @@
+//! Folders in memory, read once and shared by all calls.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::{Kind, OpenError, Opened, ReadOptions, open_folder};
+
+/// Files whose size and time are looked at to see whether a folder has changed; of more the rest
+/// is not noticed.
+const MAX_STAMPED: usize = 10_000;
+
+/// How deep files may lie in a folder.
+const MAX_DEPTH: usize = 3;
+
+/// What is loaded: a folder, its architecture, and the state of their files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key {
+    folder: PathBuf,
+    architecture: Option<PathBuf>,
+    stamp: blake3::Hash,
+}
+
+/// Filled by whoever comes first; the others wait for it.
+type Slot = Arc<Mutex<Option<Opened>>>;
+
+#[derive(Debug)]
+struct Shelf {
+    key: Key,
+    bytes: u64,
+    slot: Slot,
+}
+
+/// Folders in memory, the last used ones, within a bound of bytes.
+#[derive(Debug)]
+pub struct Library {
+    /// The architecture is that of snapshots for which none is named.
+    options: ReadOptions,
+    max_bytes: u64,
+    /// The last used one is last.
+    shelves: Mutex<Vec<Shelf>>,
+}
+
+impl Library {
+    /// An empty library that keeps about so many bytes of folders, by the size of their files. The
+    /// architecture of the options goes with snapshots for which no other is named.
+    pub fn new(options: ReadOptions, max_bytes: u64) -> Self {
+        Self { options, max_bytes, shelves: Mutex::default() }
+    }
+
+    /// The content of a folder, read if it is not there yet or has changed since. Blocks.
+    ///
+    /// # Errors
+    /// [`OpenError`] when the folder cannot be used. What cannot be read is not kept.
+    pub fn load(&self, folder: &Path, architecture: Option<&Path>) -> Result<Opened, OpenError> {
+        let is_snapshot = Kind::of(folder)? == Kind::Snapshot;
+        let usual = self.options.architecture.as_deref().filter(|_| is_snapshot);
+        let architecture = architecture.or(usual).map(Path::to_owned);
+        let (stamp, bytes) = stamp(folder, architecture.as_deref());
+        let key = Key { folder: folder.to_owned(), architecture, stamp };
+        let slot = self.shelf(&key, bytes);
+        let mut content = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = &*content {
+            return Ok(loaded.clone());
+        }
+        let architecture = key.architecture.clone();
+        match open_folder(folder, &ReadOptions { architecture, ..self.options.clone() }) {
+            Ok(loaded) => Ok(content.insert(loaded).clone()),
+            Err(error) => {
+                self.shelves().retain(|shelf| shelf.key != key);
+                Err(error)
+            }
+        }
+    }
+
+    /// The place of a folder. What was not used for the longest time makes room.
+    fn shelf(&self, key: &Key, bytes: u64) -> Slot {
+        let mut shelves = self.shelves();
+        let shelf = match shelves.iter().position(|shelf| shelf.key == *key) {
+            Some(at) => shelves.remove(at),
+            None => Shelf { key: key.clone(), bytes, slot: Slot::default() },
+        };
+        let slot = shelf.slot.clone();
+        // An older state of the same folder will not be asked for again.
+        shelves.retain(|other| {
+            other.key.folder != key.folder || other.key.architecture != key.architecture
+        });
+        shelves.push(shelf);
+        let mut total: u64 = shelves.iter().map(|shelf| shelf.bytes).sum();
+        while total > self.max_bytes && shelves.len() > 1 {
+            total -= shelves.remove(0).bytes;
+        }
+        slot
+    }
+
+    fn shelves(&self) -> std::sync::MutexGuard<'_, Vec<Shelf>> {
+        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Names, sizes and times of the files of a folder, and how many bytes they have.
+fn stamp(folder: &Path, architecture: Option<&Path>) -> (blake3::Hash, u64) {
+    let mut files = Vec::new();
+    walk(folder, 0, &mut files);
+    files.extend(architecture.and_then(stamped));
+    files.sort();
+    let bytes = files.iter().map(|(_, bytes, _)| bytes).sum();
+    let mut hasher = blake3::Hasher::new();
+    for (path, bytes, changed) in &files {
+        hasher.update(path.as_os_str().as_encoded_bytes());
+        hasher.update(format!("\0{bytes} {changed:?}\0").as_bytes());
+    }
+    (hasher.finalize(), bytes)
+}
+
+type Stamped = (PathBuf, u64, Option<SystemTime>);
+
+fn walk(folder: &Path, depth: usize, files: &mut Vec<Stamped>) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        if files.len() >= MAX_STAMPED {
+            return;
+        }
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => walk(&entry.path(), depth + 1, files),
+            Ok(kind) if !kind.is_dir() => files.extend(stamped(&entry.path())),
+            _ => {}
+        }
+    }
+}
+
+fn stamped(path: &Path) -> Option<Stamped> {
+    let meta = path.metadata().ok()?;
+    Some((path.to_owned(), meta.len(), meta.modified().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(folder: &Path, alert: &str) {
+        let text = format!(
+            r#"[{{"labels": {{"alertname": "{alert}", "service_name": "cart", "namespace": "shop"}},
+                "state": "firing", "activeAt": "2026-01-01T10:00:00Z"}}]"#
+        );
+        std::fs::create_dir_all(folder.join("alerts")).expect("a folder");
+        std::fs::write(folder.join("alerts/alerts_at_2026-01-01T10-01-00.json"), text)
+            .expect("an alert");
+    }
+
+    #[test]
+    fn a_folder_is_read_once_until_it_changes() {
+        let all = tempfile::tempdir().expect("a folder");
+        let folder = all.path().join("one");
+        snapshot(&folder, "HighErrorRate");
+        let library = Library::new(ReadOptions::default(), 1 << 30);
+        let first = library.load(&folder, None).expect("reads");
+        let again = library.load(&folder, None).expect("reads");
+        assert!(first.is_same(&again));
+        snapshot(&folder, "HighErrorRateOnCart");
+        let changed = library.load(&folder, None).expect("reads");
+        assert_eq!(changed.incident().anomalies[0].name, "HighErrorRateOnCart");
+        assert_eq!(library.shelves().len(), 1, "the older state is gone");
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_makes_room() {
+        let all = tempfile::tempdir().expect("a folder");
+        let names = ["one", "two", "three"];
+        for name in names {
+            snapshot(&all.path().join(name), "HighErrorRate");
+        }
+        let one = stamp(&all.path().join("one"), None).1;
+        let library = Library::new(ReadOptions::default(), one * 2);
+        let load = |name: &str| library.load(&all.path().join(name), None).expect("reads");
+        let (first, _, again, _) = (load("one"), load("two"), load("one"), load("three"));
+        assert!(first.is_same(&again));
+        let kept: Vec<_> = library.shelves().iter().map(|s| s.key.folder.clone()).collect();
+        assert_eq!(kept, [all.path().join("one"), all.path().join("three")]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_kept() {
+        let all = tempfile::tempdir().expect("a folder");
+        let library = Library::new(ReadOptions::default(), 1 << 30);
+        let Err(error) = library.load(all.path(), None) else { panic!("it is empty") };
+        assert!(matches!(error, OpenError::NothingKnown { .. }), "{error}");
+        assert!(library.shelves().is_empty());
+    }
+}

@@ -1,0 +1,56 @@
+//! A Kubernetes snapshot as a source.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, LocalContext};
+use eog_evidence::Incident;
+use eog_sre::tools::Toolbox;
+use eog_sre::{Snapshot, SnapshotError};
+
+use super::{OpenError, ReadOptions, Source};
+
+/// A snapshot in memory, with its graph and its tools. What investigations and tools index is shared.
+#[derive(Clone, Debug)]
+pub struct OfSnapshot {
+    incident: Incident,
+    toolbox: Toolbox,
+}
+
+impl OfSnapshot {
+    /// Reads the folder of a snapshot.
+    ///
+    /// # Errors
+    /// [`OpenError`] when it cannot be used.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        let snapshot = Snapshot::open(path, options).map_err(|error| match error {
+            SnapshotError::NothingKnown { .. } => OpenError::NothingKnown { path: path.to_owned() },
+            other => OpenError::Snapshot(other),
+        })?;
+        let toolbox = Toolbox::new(Arc::new(snapshot));
+        let incident = toolbox.snapshot().incident(toolbox.graph());
+        Ok(Self { incident, toolbox })
+    }
+
+    /// The tools over it.
+    pub fn tools(&self) -> &Toolbox {
+        &self.toolbox
+    }
+}
+
+impl Source for OfSnapshot {
+    fn incident(&self) -> &Incident {
+        &self.incident
+    }
+
+    fn context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        self.toolbox.context().get_context(request)
+    }
+
+    fn toolbox(&self) -> Option<&Toolbox> {
+        Some(&self.toolbox)
+    }
+}

@@ -1,0 +1,391 @@
+//! A folder of investigations, as a server keeps it: one folder for each.
+//!
+//! Each has its journal, how it began (`investigation.json`), how its last run ended (`ended.json`), what
+//! people said (`people.json`), and what its last run left: ledger, report, graphs.
+
+mod error;
+mod id;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
+
+use eog::durable::{self, Disk, RealDisk};
+use eog::{Config, EntityId, JournalError, Window};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::controllers::{AnyLedger, AnySettings};
+
+pub use error::StoreError;
+pub use id::InvestigationId;
+
+/// The version of the files of this module.
+const VERSION: u32 = 1;
+
+/// The most bytes of a file that says how an investigation began or ended.
+const MAX_RECORD: u64 = 4 << 20;
+
+/// How the name of a folder begins that is being removed.
+const GONE: &str = ".gone-";
+
+/// How an investigation began.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Began {
+    /// The version of the file.
+    pub version: u32,
+    /// What the incident is called.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The architecture that goes with it.
+    pub architecture: Option<PathBuf>,
+    /// By which rules, and who judges.
+    pub config: AnySettings,
+    /// The window that was asked for.
+    pub window: Option<Window>,
+}
+
+impl Began {
+    /// With default rules, and no window asked for.
+    pub fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
+        let (config, window) = (Config::default().into(), None);
+        Self { version: VERSION, name, folder, architecture, config, window }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ended {
+    /// The version of the file.
+    pub version: u32,
+    /// Why it ended, in words.
+    pub stop: String,
+    /// Whether `resume` can find out more.
+    pub is_unfinished: bool,
+    /// How sure the result is.
+    pub confidence: String,
+    /// The origins that explain an alert.
+    pub origins: Vec<String>,
+    /// Committed evaluations.
+    pub evaluations: u64,
+}
+
+impl Ended {
+    /// The version that this program writes.
+    pub const VERSION: u32 = VERSION;
+}
+
+/// What people were asked, and what they said.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct People {
+    /// Entities that somebody was asked about.
+    pub asked: BTreeSet<EntityId>,
+    /// What was supplied.
+    pub notes: BTreeMap<EntityId, String>,
+}
+
+/// The files of one investigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Every step, one JSON object a line.
+    Ledger,
+    /// The report as Markdown.
+    Report,
+    /// The causal graph for Graphviz.
+    Dot,
+    /// The causal graph for Mermaid.
+    Mermaid,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Ledger, Self::Report, Self::Dot, Self::Mermaid];
+
+    /// The name of its file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Ledger => "ledger.jsonl",
+            Self::Report => "report.md",
+            Self::Dot => "graph.dot",
+            Self::Mermaid => "graph.mmd",
+        }
+    }
+}
+
+/// The state folder.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    disk: Box<dyn Disk>,
+}
+
+impl Store {
+    /// Opens a state folder that lies below none of the roots, which are without links. Nothing is
+    /// made otherwise.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(folder: &Path, roots: &[PathBuf]) -> Result<Self, StoreError> {
+        Self::on(Box::new(RealDisk), folder, roots)
+    }
+
+    fn on(disk: Box<dyn Disk>, folder: &Path, roots: &[PathBuf]) -> Result<Self, StoreError> {
+        let unusable = |source| StoreError::Unusable { path: folder.to_owned(), source };
+        let outside = |real: PathBuf| match roots.iter().find(|root| real.starts_with(root)) {
+            Some(root) => Err(StoreError::InRoot { state: real, root: root.clone() }),
+            None => Ok(real),
+        };
+        outside(to_be(folder).map_err(unusable)?)?;
+        let made = durable::create_folders(&*disk, folder).and_then(|()| folder.canonicalize());
+        // Once more, as it really is.
+        let real = outside(made.map_err(unusable)?)?;
+        tempfile_in(&real).map_err(unusable)?;
+        let store = Self { path: real, disk };
+        store.clear();
+        Ok(store)
+    }
+
+    /// A new folder under the next number. Making it is what gives the number away, so servers that
+    /// share the state folder never give the same. The folder and how the investigation began survive
+    /// a power loss from here on: so does the journal that comes next, and it cannot be resumed without
+    /// them.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn create(&self, began: &Began) -> Result<InvestigationId, StoreError> {
+        let mut number = self.ids().last().map_or(0, InvestigationId::number);
+        loop {
+            number += 1;
+            let id = InvestigationId::numbered(number);
+            match self.disk.create_folder(&self.folder(&id)) {
+                Ok(()) => match self.begin(&id, began) {
+                    Ok(()) => return Ok(id),
+                    Err(problem) => {
+                        // Nobody could use it, and it would count.
+                        let _ = std::fs::remove_dir_all(self.folder(&id));
+                        return Err(problem);
+                    }
+                },
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(cannot_store(&id, &error)),
+            }
+        }
+    }
+
+    fn begin(&self, id: &InvestigationId, began: &Began) -> Result<(), StoreError> {
+        self.write_json(id, "investigation.json", began)?;
+        let named = durable::sync_name(&*self.disk, &self.folder(id));
+        named.map_err(|error| cannot_store(id, &error))
+    }
+
+    /// The investigation that a client names.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn find(&self, text: &str) -> Result<InvestigationId, StoreError> {
+        let found = InvestigationId::parse(text).filter(|id| self.folder(id).is_dir());
+        found.ok_or_else(|| StoreError::Unknown {
+            id: eog_evidence::shorten(text, 60),
+            nearest: self.ids().iter().rev().take(3).map(ToString::to_string).collect(),
+        })
+    }
+
+    /// Every investigation, oldest first.
+    pub fn ids(&self) -> Vec<InvestigationId> {
+        let entries = self.path.read_dir().into_iter().flatten().flatten();
+        let id = |entry: std::fs::DirEntry| InvestigationId::parse(entry.file_name().to_str()?);
+        let mut ids: Vec<_> = entries.filter_map(id).collect();
+        ids.sort();
+        ids
+    }
+
+    /// Removes the oldest investigations until so many are left. `runs` says which ones this server
+    /// works on; what another one works on is known by the lock on its journal.
+    pub fn prune(&self, keep: usize, runs: impl Fn(&InvestigationId) -> bool) {
+        let ids = self.ids();
+        let mut excess = ids.len().saturating_sub(keep);
+        for id in ids {
+            if excess == 0 {
+                return;
+            }
+            if !runs(&id) && self.remove(&id) {
+                excess -= 1;
+            }
+        }
+    }
+
+    /// Removes an investigation unless somebody works on it. Whether it is gone.
+    fn remove(&self, id: &InvestigationId) -> bool {
+        // Held until it is gone. One that cannot be read is of no use to anybody; one that has no
+        // journal may be about to get it.
+        let journal = match AnyLedger::open_journal(&self.journal(id)) {
+            Err(JournalError::Locked { .. }) => return false,
+            Err(_) if !self.journal(id).exists() => return false,
+            journal => journal,
+        };
+        // Under another name first: half of one is never found.
+        let gone = self.path.join(format!("{GONE}{id}"));
+        let is_gone = std::fs::rename(self.folder(id), &gone).is_ok();
+        drop(journal);
+        if is_gone {
+            // What stays is cleared by the next server.
+            let _ = std::fs::remove_dir_all(gone);
+        }
+        is_gone
+    }
+
+    /// Removes what is left of investigations that were being removed.
+    fn clear(&self) {
+        for entry in self.path.read_dir().into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(GONE)) {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
+    /// The journal of an investigation.
+    pub fn journal(&self, id: &InvestigationId) -> PathBuf {
+        self.folder(id).join("journal")
+    }
+
+    /// How an investigation began.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn began(&self, id: &InvestigationId) -> Result<Began, StoreError> {
+        self.read_json(id, "investigation.json")
+    }
+
+    /// How the last run ended; nothing if it was killed or is still under way.
+    pub fn ended(&self, id: &InvestigationId) -> Option<Ended> {
+        self.read_json(id, "ended.json").ok()
+    }
+
+    /// Stores how a run ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_ended(&self, id: &InvestigationId, ended: &Ended) -> Result<(), StoreError> {
+        self.write_json(id, "ended.json", ended)
+    }
+
+    /// A run is under way: what the one before left is no longer the result.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn forget_end(&self, id: &InvestigationId) -> Result<(), StoreError> {
+        let files = Part::ALL.map(Part::file).into_iter().chain(["ended.json"]);
+        for file in files {
+            match std::fs::remove_file(self.folder(id).join(file)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(cannot_store(id, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What people were asked, and what they said.
+    pub fn people(&self, id: &InvestigationId) -> People {
+        self.read_json(id, "people.json").unwrap_or_default()
+    }
+
+    /// Stores what people said.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_people(&self, id: &InvestigationId, people: &People) -> Result<(), StoreError> {
+        self.write_json(id, "people.json", people)
+    }
+
+    /// A part as the last run left it, if a run has ended since the journal changed.
+    pub fn part(&self, id: &InvestigationId, part: Part) -> Option<String> {
+        std::fs::read_to_string(self.folder(id).join(part.file())).ok()
+    }
+
+    /// How long a part is, if a run has left it.
+    pub fn part_bytes(&self, id: &InvestigationId, part: Part) -> Option<u64> {
+        self.folder(id).join(part.file()).metadata().ok().map(|meta| meta.len())
+    }
+
+    /// Stores a part.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_part(&self, id: &InvestigationId, part: Part, text: &str) -> Result<(), StoreError> {
+        self.write(id, part.file(), text.as_bytes())
+    }
+
+    fn folder(&self, id: &InvestigationId) -> PathBuf {
+        self.path.join(id.to_string())
+    }
+
+    fn write_json(
+        &self,
+        id: &InvestigationId,
+        file: &str,
+        value: &impl Serialize,
+    ) -> Result<(), StoreError> {
+        let text = serde_json::to_vec_pretty(value)
+            .map_err(|error| StoreError::File(format!("{id}: cannot write {file}: {error}")))?;
+        self.write(id, file, &text)
+    }
+
+    fn read_json<T: DeserializeOwned>(
+        &self,
+        id: &InvestigationId,
+        file: &str,
+    ) -> Result<T, StoreError> {
+        let path = self.folder(id).join(file);
+        let unusable =
+            |reason: String| StoreError::File(format!("{id}: cannot read {file}: {reason}"));
+        let bytes = path.metadata().map_err(|error| unusable(error.to_string()))?.len();
+        if bytes > MAX_RECORD {
+            return Err(unusable(format!("it is longer than {MAX_RECORD} bytes")));
+        }
+        let text = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| unusable(error.to_string()))
+    }
+
+    /// Writes a file whole or not at all. It is durable when this returns.
+    fn write(&self, id: &InvestigationId, file: &str, content: &[u8]) -> Result<(), StoreError> {
+        let folder = self.folder(id);
+        let temporary = folder.join(format!(".{file}.tmp"));
+        durable::replace(&*self.disk, &folder.join(file), &temporary, &[content])
+            .map_err(|error| cannot_store(id, &error))
+    }
+}
+
+fn cannot_store(id: &InvestigationId, error: &std::io::Error) -> StoreError {
+    StoreError::File(format!("{id}: cannot write to the server's state folder: {error}"))
+}
+
+/// Where a folder is or would be, without the links that lead there.
+fn to_be(folder: &Path) -> std::io::Result<PathBuf> {
+    let folder = std::path::absolute(folder)?;
+    let known = folder.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, mut real)) = known else { return Ok(folder) };
+    // There are no links in what is not there yet.
+    for part in folder.strip_prefix(above).unwrap_or(Path::new("")).components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            part => real.push(part),
+        }
+    }
+    Ok(real)
+}
+
+/// Makes sure that files can be made in a folder.
+fn tempfile_in(folder: &Path) -> std::io::Result<()> {
+    let probe = folder.join(format!(".eog-write-test-{}", std::process::id()));
+    std::fs::File::create(&probe)?.write_all(b"x")?;
+    std::fs::remove_file(probe)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Why an entity has its label, for a person at a terminal.
+
+use eog::travel::{Again, Explanation, Part, Step, Unjudged};
+use eog::{ActivationRefusal, BudgetKind, Diagnosis, EntityId, Reason, StopReason};
+use eog_report::clean::clean;
+use eog_report::page::{BOLD, DIM, PLAIN, Page, YELLOW};
+use eog_report::{why, words};
+
+/// Why an entity has its label: what it rests on, its history, and what it depends on. Wraps at `width`
+/// columns, if given.
+pub fn explanation(
+    diagnosis: &Diagnosis,
+    explanation: &Explanation,
+    width: Option<usize>,
+) -> String {
+    let mut page = Page::new(width);
+    let label = explanation
+        .belief
+        .as_ref()
+        .map_or("not evaluated".to_owned(), |belief| belief.label.to_string());
+    page.line("", BOLD, &format!("{}: {label}", clean(explanation.entity.as_str())));
+    if let Some(belief) = &explanation.belief {
+        page.line("  ", PLAIN, &clean(&belief.summary));
+        for finding in diagnosis.cited(belief) {
+            let when = words::time(&finding.time);
+            page.line("  • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
+            let query = words::query(&finding.source, &finding.query);
+            page.line("    ", DIM, &format!("{}  {}", finding.id(), clean(&query)));
+        }
+        for claim in &belief.claims {
+            let claim = format!("claims that {} explains {}", claim.cause, claim.effect);
+            page.line("  • ", PLAIN, &clean(&claim));
+        }
+    }
+    page.title("HISTORY");
+    for step in &explanation.steps {
+        one_step(&mut page, &explanation.entity, step);
+    }
+    page.title("WHAT IT DEPENDS ON");
+    if explanation.hangs_on.is_empty() {
+        page.line("  ", PLAIN, &nothing_single(explanation));
+    }
+    for dependence in &explanation.hangs_on {
+        page.line("  • without ", PLAIN, &part(diagnosis, &dependence.without));
+        let then = format!("{}: {}", dependence.label, clean(&dependence.summary));
+        page.line("    it would be ", YELLOW, &then);
+    }
+    for unanswered in &explanation.unanswered {
+        page.line("  • unknown for ", PLAIN, &part(diagnosis, &unanswered.without));
+        page.line("    ", YELLOW, &clean(&unanswered.reason));
+    }
+    page.into_text()
+}
+
+/// A part of a packet, in words.
+fn part(diagnosis: &Diagnosis, part: &Part) -> String {
+    match part {
+        Part::Finding(id) => diagnosis.findings.get(id).map_or_else(
+            || id.to_string(),
+            |finding| format!("{id}, {}", clean(&words::finding(finding))),
+        ),
+        Part::Message(sender) => format!("the message of {}", clean(sender.as_str())),
+    }
+}
+
+/// Why nothing is named that the label depends on.
+fn nothing_single(explanation: &Explanation) -> String {
+    match &explanation.again {
+        Again::Same if !explanation.unanswered.is_empty() => {
+            "Nothing that is known. The policy gave no answer about:"
+        }
+        Again::Same => {
+            "No single finding or message: without any one of them, the label is the same."
+        }
+        Again::NotAsked => "Unknown: the last evaluation has no decision that could be repeated.",
+        Again::Other(label) => {
+            return format!(
+                "Unknown: asked the same question again, the policy answers {label}, which is not \
+                 what is recorded. It is inconsistent, or it did not write this ledger: see \
+                 --policy."
+            );
+        }
+        Again::Failed(reason) => {
+            let reason = clean(reason);
+            return format!("Unknown: asked the same question again, the policy fails: {reason}");
+        }
+    }
+    .to_owned()
+}
+
+fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
+    for heard in &step.heard {
+        let line = format!("entry {}: heard that {}", heard.entry, heard.in_words(entity));
+        page.line("    ", DIM, &clean(&line));
+    }
+    let change = words::change(step.change);
+    let line = format!(
+        "{}, {change} ({}): {}",
+        step.belief.label,
+        why(step.reason, step.activated_by),
+        clean(&step.belief.summary)
+    );
+    page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
+}
+
+/// Why an entity has no label. Wraps at `width` columns, if given.
+pub fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    page.line("", BOLD, &format!("{}: not evaluated", clean(entity.as_str())));
+    let words = match why {
+        Unjudged::Waiting { reason, stop } => waiting(*reason, *stop),
+        Unjudged::Refused { entry, refusal } => {
+            let why = match refusal {
+                ActivationRefusal::Damped => "it had changed too often",
+                ActivationRefusal::VisitLimit => "it had reached its visit limit",
+                ActivationRefusal::EntityCap => "the limit of entities was reached",
+            };
+            format!("Entry {entry} would have queued it, but {why}.")
+        }
+        Unjudged::BeyondCap { entry } => format!(
+            "It was proposed in entry {entry}, beyond the number of proposals that a decision may make."
+        ),
+        Unjudged::LeftOut(words) => {
+            format!("Its alerts were left out at the start: {}.", words.join("; "))
+        }
+        Unjudged::NeverReached { declared: false, .. } => {
+            "Evidence names it, but the topology has no edge to it, and no decision blamed or proposed it."
+                .to_owned()
+        }
+        Unjudged::NeverReached { judged, .. } if judged.is_empty() => {
+            "Never reached: it is not a seed, and none of its neighbours was evaluated.".to_owned()
+        }
+        Unjudged::NeverReached { judged, .. } => {
+            let judged: Vec<String> =
+                judged.iter().map(|(name, label)| format!("{name} ({label})")).collect();
+            format!(
+                "Never reached: it is not a seed, and no decision blamed or proposed it. Neighbours \
+                 that were evaluated: {}.",
+                judged.join(", ")
+            )
+        }
+        _ => "The reason is not known to this version of eog.".to_owned(),
+    };
+    page.line("  ", PLAIN, &clean(&words));
+    page.into_text()
+}
+
+fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
+    let reason = match reason {
+        Reason::Seed => "as a seed",
+        Reason::Claim => "because it was blamed",
+        Reason::Wake | Reason::LateMessage => "because a neighbour's belief changed",
+        Reason::Proposal => "because it was proposed",
+        Reason::Observation => "because of an observation",
+    };
+    let (end, more) = match stop {
+        Some(StopReason::BudgetExhausted { which }) => {
+            let option = match which {
+                BudgetKind::Hops => "--budget",
+                BudgetKind::ModelCalls => "--max-model-calls",
+                BudgetKind::Tokens => "--max-tokens",
+                BudgetKind::Cost => "--max-usd",
+            };
+            let budget = words::budget(which);
+            (format!("the {budget} was exhausted"), format!(" A larger {option} may reach it."))
+        }
+        Some(StopReason::Deadline) => {
+            ("the deadline was reached".to_owned(), " `eog resume` continues.".to_owned())
+        }
+        _ => ("the investigation was stopped".to_owned(), String::new()),
+    };
+    format!("It was waiting to be evaluated, {reason}, when {end}.{more}")
+}

@@ -1,0 +1,74 @@
+//! Why an entity has its label.
+
+use std::sync::Arc;
+
+use eog::travel::{Explanation, History, Unjudged};
+use eog::{CallRecorder, EntityId, RestoreError, SideError, Usage};
+
+use super::Read;
+use crate::controllers::{AnyFinished, AnyLedger, ControllerName, ended};
+use crate::judge::{ForRun, JudgeError, Policies};
+use crate::listener::Listener;
+use crate::run::{RunError, same_judge};
+
+/// Why an entity has its label, or has none.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Explained {
+    /// What the ledger tells, and what the policy says now.
+    pub explanation: Explanation,
+    /// Why it was never judged. Nothing if it was.
+    pub unjudged: Option<Unjudged>,
+    /// The investigation as it stood at the end.
+    pub finished: AnyFinished,
+}
+
+/// Why nothing can be explained.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExplainError {
+    /// The controller has no labels that could be explained like this.
+    #[error("explain goes with the controller eog, and this is a ledger of the controller {0}")]
+    NotOf(ControllerName),
+    /// The ledger does not follow by the rules of this program.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// Somebody else judges than the ledger names, or what was judged cannot be used.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl From<JudgeError> for ExplainError {
+    fn from(error: JudgeError) -> Self {
+        Self::Run(error.into())
+    }
+}
+
+/// Explains the label of an entity, with the help of whoever judges. The ledger is gone through once.
+/// What the side file of a journal cannot tell goes to `unknown`.
+///
+/// # Errors
+/// [`ExplainError`].
+pub async fn explain(
+    read: &Read,
+    entity: &EntityId,
+    policies: &dyn Policies,
+    listener: Arc<dyn Listener>,
+    unknown: impl FnOnce(&SideError),
+) -> Result<Explained, ExplainError> {
+    let AnyLedger::Eog(ledger) = &read.ledger else {
+        return Err(ExplainError::NotOf(read.ledger.controller()));
+    };
+    same_judge(policies, read.ledger.judge_at(u64::MAX))?;
+    let case = read.ledger.case().ok_or(RunError::Empty)?;
+    let recorder = CallRecorder::in_memory();
+    let run = ForRun::new(&recorder, Usage::default()).with_listener(listener);
+    let judge = policies.judge(run)?;
+    let policy = judge.policy(case);
+    let history = History::follow(ledger, entity)?;
+    let explanation = history.explain(Some(&*policy), judge.limits()).await;
+    judge.check()?;
+    let unjudged = history.unjudged();
+    let finished = ended(history.into_controller(), || read.last_stop(unknown)).into();
+    Ok(Explained { explanation, unjudged, finished })
+}

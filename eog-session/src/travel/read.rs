@@ -1,0 +1,156 @@
+//! Reading a ledger of whichever controller: from a file, a journal, or a folder of results.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use eog::{CutTail, Journal, JournalError, LedgerError, RestoreError, SideError};
+
+use crate::controllers::{AnyFinished, AnyLedger};
+use crate::run::last_stop;
+
+/// The most bytes of a ledger that are read.
+const MAX_LEDGER_BYTES: u64 = 4 << 30;
+
+/// The ledger of a folder of results.
+const LEDGER: &str = "ledger.jsonl";
+
+/// A ledger that was read, and where it stands.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Read {
+    /// The file.
+    pub path: PathBuf,
+    /// What it holds.
+    pub ledger: AnyLedger,
+    /// What a journal lacks at its end, if anything.
+    pub cut: Option<CutTail>,
+}
+
+/// Why there is no ledger.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// A folder without a ledger.
+    #[error("{}: this folder holds no ledger; name one that --out wrote, or the file of --journal",
+            path.display())]
+    NoLedgerInside {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// There is no such file.
+    #[error("{}: there is no such file; name the ledger or the folder that --out wrote, or the file \
+             of --journal", path.display())]
+    Absent {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It cannot be a ledger.
+    #[error("{}: {reason}", path.display())]
+    NoLedger {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// A line of it cannot be used.
+    #[error("{}: {source}", path.display())]
+    Ledger {
+        /// The file.
+        path: PathBuf,
+        /// Which line, and why not.
+        source: LedgerError,
+    },
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// Reads a ledger, or the one in a folder of results, or a journal: told by its content.
+///
+/// # Errors
+/// [`ReadError`] names the file, and what is wrong with it.
+pub fn read(path: &Path) -> Result<Read, ReadError> {
+    let file = if path.is_dir() { path.join(LEDGER) } else { path.to_owned() };
+    // Opened once: a pipe gives what it holds to its first reader only.
+    let open = || File::open(&file).and_then(|file| Ok((file.metadata()?, file)));
+    let (about, opened) = open().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound if path.is_dir() => {
+            ReadError::NoLedgerInside { path: file.clone() }
+        }
+        io::ErrorKind::NotFound => ReadError::Absent { path: file.clone() },
+        _ => ReadError::Unreadable { path: file.clone(), source },
+    })?;
+    if about.is_file() && Journal::is_journal(&file) {
+        if about.len() > MAX_LEDGER_BYTES {
+            return Err(too_large(file));
+        }
+        return read_journal(&file);
+    }
+    let mut bytes = Vec::new();
+    let read = opened.take(MAX_LEDGER_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|source| ReadError::Unreadable { path: file.clone(), source })?;
+    if bytes.len() as u64 > MAX_LEDGER_BYTES {
+        return Err(too_large(file));
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        let reason = "not the text of a ledger; a journal must be a regular file".to_owned();
+        return Err(ReadError::NoLedger { path: file, reason });
+    };
+    match AnyLedger::from_json_lines(&text) {
+        Ok(ledger) => Ok(Read { path: file, ledger, cut: None }),
+        Err(source) => Err(ReadError::Ledger { path: file, source }),
+    }
+}
+
+/// Reads a journal, in which somebody may be writing.
+///
+/// # Errors
+/// [`ReadError::Journal`].
+pub fn read_journal(path: &Path) -> Result<Read, ReadError> {
+    let (ledger, cut) = AnyLedger::read_journal(path)?;
+    Ok(Read { path: path.to_owned(), ledger, cut })
+}
+
+fn too_large(path: PathBuf) -> ReadError {
+    ReadError::NoLedger {
+        path,
+        reason: format!("more than {MAX_LEDGER_BYTES} bytes are no ledger"),
+    }
+}
+
+impl Read {
+    /// What an investigation is called by its ledger, which does not hold its name: as the folder of
+    /// results, or as the file.
+    pub fn name(&self) -> String {
+        let path = &self.path;
+        let is_result = path.file_name().is_some_and(|name| name == LEDGER);
+        let folder = path.parent().and_then(Path::file_name).filter(|_| is_result);
+        let name = folder.or(path.file_stem());
+        name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The investigation that wrote it, as it stood at the end. Every entry is derived again and
+    /// compared with the recorded one. What the side file of a journal cannot tell goes to `unknown`.
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the ledger does not follow by the rules of this program.
+    pub fn restore(&self, unknown: impl FnOnce(&SideError)) -> Result<AnyFinished, RestoreError> {
+        self.ledger.restore(|| self.last_stop(unknown))
+    }
+
+    pub(super) fn last_stop(&self, unknown: impl FnOnce(&SideError)) -> Option<eog::StopReason> {
+        last_stop(&self.path, self.ledger.len()).unwrap_or_else(|error| {
+            unknown(&error);
+            None
+        })
+    }
+}
