@@ -401,7 +401,7 @@ async fn follow<M: Investigator>(mut stream: EventStream<M::Body>, listener: &dy
             eog::Event::Appended(entry) => Step::Stored {
                 seq: entry.seq,
                 judged: entry.body.look().is_some(),
-                words: controllers::words::<M>(&entry.body),
+                words: eog_report::brief(&entry),
             },
             eog::Event::Missed(count) => Step::Missed(count),
             _ => continue,
