@@ -17,7 +17,7 @@ use eog_evidence::StartError;
 use eog_report::Narrative;
 use serde::{Deserialize, Serialize};
 
-use crate::controllers::{self, AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
+use crate::controllers::{AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
 use crate::judge::{ForRun, Judge, OpeningError, Policies};
 use crate::listener::{Listener, Step};
 use crate::source::{Opened, Supplemented};
