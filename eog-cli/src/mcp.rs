@@ -1,7 +1,5 @@
 //! `eog mcp serve`: agents as the users of eog.
 
-mod in_words;
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +12,6 @@ use crate::args::{Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::interrupt::{end_at_once_on_second, interrupted};
 use crate::investigate::choose;
-use in_words::InWords;
 
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 4096;
@@ -30,7 +27,7 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));
-    let server = Server::open(settings(serve), chosen, Arc::new(InWords))?;
+    let server = Server::open(settings(serve), chosen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

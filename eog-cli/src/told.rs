@@ -1,15 +1,10 @@
-//! Words for what the engine finds beside a result: why a label, where two runs part, how far a result
-//! depends on the order.
+//! Reports that only a terminal shows: of a run just made, and of a stress test.
 
-mod difference;
-mod explanation;
 mod stress;
 
 use eog_report::{Report, RunFigures};
 use eog_session::run::Ended;
 
-pub(crate) use difference::difference;
-pub(crate) use explanation::{explanation, not_judged};
 pub(crate) use stress::{Ledgers, stress, stress_json};
 
 /// The report of a run that was made just now.

@@ -9,14 +9,15 @@ use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
 use eog_session::controllers::AnyFinished;
 use eog_session::run::RunError;
+use eog_session::told;
 use eog_session::travel::{self, ExplainError, Explained, Read};
 
 use crate::args::{Diff, Explain, Format, Replay};
 use crate::error::{CliError, Exit, NOTHING_YET};
+use crate::files;
 use crate::investigate::{choose, render, say_cut};
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{files, told};
 
 /// Rebuilds an investigation and prints its report.
 pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {

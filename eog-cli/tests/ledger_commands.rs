@@ -92,7 +92,7 @@ fn an_explanation_names_what_the_label_hangs_on() {
     let path = folder.path().to_str().unwrap();
     let (code, text, _) = run(&["explain", path, "frontend"]);
     assert_eq!(code, 0);
-    for part in ["frontend: Origin", "WHAT IT HANGS ON", "without chg-", "it would be Defer"] {
+    for part in ["frontend: Origin", "WHAT IT DEPENDS ON", "without chg-", "it would be Defer"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let (_, text, _) = run(&["explain", path, "database"]);
@@ -114,24 +114,24 @@ fn why_an_entity_was_not_judged_is_explained() {
     run_into(whole.path(), &[]);
     run_into(short.path(), &["--budget", "2"]);
     let cases = [
-        (&whole, "mailer", "left out at the beginning: Heartbeat on mailer: listed in"),
+        (&whole, "mailer", "left out at the start: Heartbeat on mailer: listed in"),
         (
             &whole,
             "search",
-            "Never reached: it is no start, and nobody blamed or proposed it. Of its \
-                            neighbours these were judged: gateway (Symptom).",
+            "Never reached: it is not a seed, and no decision blamed or proposed it. \
+                            Neighbours that were evaluated: gateway (Symptom).",
         ),
         (
             &short,
             "database",
-            "waiting to be judged, for it was blamed, when the budget of policy \
-                              calls was used up. A larger --budget reaches it.",
+            "waiting to be evaluated, because it was blamed, when the policy-call \
+                              budget was exhausted. A larger --budget may reach it.",
         ),
     ];
     for (folder, entity, said) in cases {
         let (code, text, _) = run(&["explain", folder.path().to_str().unwrap(), entity]);
         assert_eq!(code, 0, "{text}");
-        assert!(text.starts_with(&format!("{entity}: not judged\n")), "{text}");
+        assert!(text.starts_with(&format!("{entity}: not evaluated\n")), "{text}");
         assert!(text.contains(said), "{text}");
     }
 }
@@ -146,7 +146,7 @@ fn a_difference_names_setting_entry_and_both_conclusions() {
     assert_eq!(code, 0);
     for part in [
         "broadcast: true | false",
-        "they part at entry 1",
+        "they diverge at entry 1",
         "frontend (confirmed)",
         "database (likely)",
     ] {

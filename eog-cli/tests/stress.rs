@@ -25,7 +25,7 @@ fn the_shipped_incident_is_robust_and_the_same_seed_says_the_same() {
     let (code, text, errors) = stress(&flash_sale(), &[]);
     assert_eq!((code, errors.as_str()), (0, ""));
     for part in [
-        "the order does not matter: 40 runs, all with the result of the input as given\n",
+        "the order does not matter: 40 runs, all with the same result as the baseline\n",
         "same frontier in 40 of 40, same minimum cover in 40 of 40; seed 1\n",
         "delays alone: 8 of 8 ledgers identical\n",
         "40 × frontend\n",
@@ -53,8 +53,8 @@ fn the_pair_is_written_and_told_apart_by_the_other_commands() {
         "the order matters: ",
         "delays alone: not tried",
         "THE SMALLEST DIFFERENCE FOUND",
-        "WHO ENDS OTHERWISE\n  frontend\n    baseline:  never judged\n    differing: Origin",
-        "The budget ended what is shown: first try a larger --budget.",
+        "ENTITIES THAT DIFFER\n  frontend\n    baseline:  not evaluated\n    differing: Origin",
+        "A budget ended a run that is shown: try a larger --budget first.",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -62,7 +62,7 @@ fn the_pair_is_written_and_told_apart_by_the_other_commands() {
     let offered: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix("    eog ")).collect();
     assert_eq!(offered.len(), 2, "{text}");
-    for (command, said) in offered.iter().zip(["they part at entry 8", "frontend: Origin"]) {
+    for (command, said) in offered.iter().zip(["they diverge at entry 8", "frontend: Origin"]) {
         let output = eog().args(command.split(' ')).output().unwrap();
         assert!(output.status.success(), "{command}");
         assert!(String::from_utf8_lossy(&output.stdout).contains(said), "{command}");
@@ -168,9 +168,9 @@ esac"#;
 
         let text = stress(&bundle, &["--policy", &policy, "--runs", "20"]).1;
         for part in [
-            "two seeds change places: a (place 1) and b (place 2)\n",
-            "Take neither result as settled",
-            "b\n    baseline:  Healthy, judged last in entry 2, having heard a (Origin)\n",
+            "two seeds are swapped: a (position 1) and b (position 2)\n",
+            "Do not rely on either result",
+            "b\n    baseline:  Healthy, last evaluated in entry 2, with messages from a (Origin)\n",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -182,7 +182,7 @@ esac"#;
         let (bundle, policy) = (feud(folder.path()), script(folder.path(), "exit 1"));
         let (code, text, _) = stress(&bundle, &["--policy", &policy, "--runs", "2"]);
         assert_eq!(code, 1);
-        assert!(text.contains("3 evaluations of the input as given led to no decision"), "{text}");
+        assert!(text.contains("3 evaluations of the baseline failed"), "{text}");
     }
 
     /// Interrupts once the policy has been asked so often; exit code, standard output and error.
@@ -235,6 +235,6 @@ fn where_nothing_was_judged_there_is_no_result() {
     let options = ["--policy", "command:false", "--runs", "2", "--max-delay", "0"];
     let (code, text, errors) = stress(&flash_sale(), &options);
     assert_eq!(code, 1, "{errors}");
-    assert!(text.contains("no result: of the input as given nothing was judged"), "{text}");
+    assert!(text.contains("no result: every evaluation of the baseline failed"), "{text}");
     assert!(!text.contains("the order does not matter"), "{text}");
 }

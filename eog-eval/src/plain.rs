@@ -1,20 +1,24 @@
 //! Investigations in a plain loop, without a runtime: for contracts and policies that answer at
-//! once, as those of recorded and simulated incidents do.
+//! once, as those of simulated incidents do.
 
 use eog::{
-    AbductivePolicy, Case, Config, ContextAndPolicy, ContextContract, Controller, Finished,
-    PlainError, drive,
+    AbductivePolicy, Case, ContextAndPolicy, ContextContract, Finished, Inquiry, Machine,
+    OfMachine, PlainError, drive,
 };
 
 /// Runs an investigation to its end: the rules and the ledger of [`eog::Engine`], but neither
 /// time-outs nor retries.
-pub(crate) fn try_run(
-    config: Config,
+pub(crate) fn try_run<S>(
+    settings: S,
     case: Case,
     contract: &impl ContextContract,
     policy: &impl AbductivePolicy,
-) -> Result<Finished, PlainError> {
-    let mut controller = Controller::new(config, case);
-    let stop = drive(&mut controller, &ContextAndPolicy { contract, policy })?;
-    Ok(Finished::new(stop, controller))
+) -> Result<Finished<S::Machine>, PlainError>
+where
+    S: OfMachine,
+    S::Machine: Machine<Settings = S, Question = Inquiry>,
+{
+    let mut machine = S::Machine::open(settings, case);
+    let stop = drive(&mut machine, &ContextAndPolicy { contract, policy })?;
+    Ok(Finished::new(stop, machine))
 }

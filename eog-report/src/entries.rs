@@ -7,7 +7,7 @@ use eog_core::{Body, EntityId, Entry, ForkTaken, Label, Ledger, Opening, Recorde
 
 pub use self::eog::why;
 use crate::clean::{clean, clean_to};
-use crate::page::{BOLD, PLAIN, Page};
+use crate::page::{BOLD, PLAIN, Page, plain};
 use crate::words;
 
 /// Entities named of a list that can be long.
@@ -34,6 +34,24 @@ pub fn entries<B: Told>(ledger: &Ledger<B>, width: Option<usize>) -> String {
         page.line(&format!("{:>digits$}  ", entry.seq), PLAIN, &words);
     }
     page.into_text()
+}
+
+/// What an entry records, in a few words: for progress, or to compare it with another.
+pub fn brief<B: Told>(entry: &Entry<B>) -> String {
+    let body = &entry.body;
+    if let Some(look) = body.look() {
+        let told = match look.told.len() {
+            0 => String::new(),
+            told => format!(", {} told", words::count(told, "neighbour", "neighbours")),
+        };
+        let (entity, why) = (clean(look.entity.as_str()), clean(&look.belief.summary));
+        return format!("{entity} is {}{told}: {why}", look.belief.label);
+    }
+    match body.opening() {
+        Some(opening) => opened(&opening),
+        None if body.fork().is_some() => "forked".to_owned(),
+        None => plain(&body.told()),
+    }
 }
 
 /// One entry in words.
@@ -67,7 +85,7 @@ fn named(entity: &EntityId, label: Label) -> String {
 fn answered(answer: &RecordedAnswer) -> String {
     match answer {
         RecordedAnswer::Decided(_) => String::new(),
-        RecordedAnswer::Remembered { entry } => format!(", as in entry {entry}"),
+        RecordedAnswer::Remembered { entry } => format!(", remembered from entry {entry}"),
         RecordedAnswer::Failed(failure) => {
             format!(", failed: {}", clean_to(&failure.to_string(), MAX_FAILURE))
         }

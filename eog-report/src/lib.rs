@@ -126,7 +126,7 @@ pub mod words;
 
 pub use agent_output::{AgentAlert, AgentEntity, AgentOutput, AgentPropagation, agent_output};
 pub use dot::dot;
-pub use entries::{Told, entries, why};
+pub use entries::{Told, brief, entries, why};
 pub use graph::{Arrow, Graph, Node, Role};
 pub use json::{json, pretty};
 pub use markdown::markdown;

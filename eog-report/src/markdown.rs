@@ -31,7 +31,7 @@ pub fn markdown(report: &Report) -> String {
     for fork in &report.diagnosis.forks {
         let _ = writeln!(
             out,
-            "- Forked {}; the parent ends with {}",
+            "- Forked {}; the hash of the parent's last entry is {}",
             text(&words::fork(fork)),
             fork.parent
         );
@@ -57,11 +57,11 @@ fn author(out: &mut String, report: &Report) {
     let _ = match &report.narrative.author {
         Author::Rules => Ok(()),
         Author::Model { name } => {
-            writeln!(out, "- Told by {}, checked against the ledger", text(name))
+            writeln!(out, "- Narrative by {}, checked against the ledger", text(name))
         }
         Author::RulesAfterFailure { failure } => writeln!(
             out,
-            "- Told by rules, since no model gave an answer that can be used: {}",
+            "- Narrative by rules, because no model gave a usable answer: {}",
             text_up_to(failure, MAX_TEXT)
         ),
     };
@@ -154,14 +154,14 @@ fn not_taken(out: &mut String, report: &Report) {
     for deviation in &narrative.deviations {
         let _ = writeln!(
             out,
-            "- {} is {} contributing factor here: {}",
+            "- {} {} a contributing factor here: {}",
             text(deviation.entity.as_str()),
-            if deviation.contributing_factor { "a" } else { "no" },
+            if deviation.contributing_factor { "is" } else { "is not" },
             text(&deviation.reason)
         );
     }
     if !narrative.refused.is_empty() {
-        let _ = writeln!(out, "\n## What the model said and was not taken\n");
+        let _ = writeln!(out, "\n## Rejected statements of the model\n");
     }
     for refused in &narrative.refused {
         let (what, reason) = (text(&refused.what), text(&refused.reason));
@@ -245,7 +245,7 @@ fn alerts(out: &mut String, report: &Report) {
         let by: Vec<String> = alert.explained_by.iter().map(|it| text(it.as_str())).collect();
         let mut by = if by.is_empty() { "**not explained**".to_owned() } else { by.join(", ") };
         if alert.began_before {
-            by.push_str(" (its earlier onset is not: it began before the change)");
+            by.push_str(" (not its earlier onset, which precedes the change)");
         }
         let _ = writeln!(
             out,
@@ -281,7 +281,7 @@ fn unlinked(out: &mut String, report: &Report) {
     }
     if origins.len() > MAX_UNLINKED {
         let more = origins.len() - MAX_UNLINKED;
-        let _ = writeln!(out, "- and {more} more, among the beliefs below");
+        let _ = writeln!(out, "- and {more} more; see the beliefs below");
     }
 }
 

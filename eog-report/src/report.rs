@@ -38,7 +38,7 @@ pub struct Report {
     pub narrative: Narrative,
     /// Why the investigation ended.
     pub stop: StopReason,
-    /// Whether it stopped because its journal took no more.
+    /// Whether it stopped because its journal could not be written.
     pub is_unstored: bool,
     /// What the run did beside the result, unless this is a replay.
     pub run: Option<RunFigures>,
@@ -55,7 +55,7 @@ pub struct RunFigures {
     pub wasted_calls: u64,
     /// Fetches of evidence made ahead of their turn and not used.
     pub wasted_fetches: u64,
-    /// Attempts after failures that may pass.
+    /// Retries after transient failures.
     pub retries: u64,
 }
 
@@ -155,9 +155,9 @@ impl Report {
                 notes.push(format!("{what}: {}", words::list(entities)));
             }
         };
-        list("not evaluated successfully, or not again", stale);
-        list("changed too often, set to Defer", damped);
-        list("have messages they were not evaluated with", unread);
+        list("last evaluation failed", stale);
+        list("changed too often, so set to Defer", damped);
+        list("unread messages", unread);
         notes.extend(self.refusals());
         notes.extend(bootstrap.ignored.iter().map(|ignored| format!("left out: {ignored}")));
         notes.extend(bootstrap.warnings.iter().cloned());
@@ -167,7 +167,7 @@ impl Report {
     /// What it cost, and why it ended.
     pub fn cost(&self) -> String {
         let stop = if self.is_unstored {
-            "stopped: the journal took no more".to_owned()
+            "stopped: the journal could not be written".to_owned()
         } else {
             words::stop(&self.stop)
         };
@@ -200,20 +200,19 @@ impl RunFigures {
         if self.early_calls > 0 {
             let wasted = match self.wasted_calls {
                 0 => String::new(),
-                wasted => format!(" ({wasted} for nothing)"),
+                wasted => format!(", {wasted} wasted"),
             };
-            let calls = count(self.early_calls, "policy call", "policy calls");
-            parts.push(format!("{calls} ahead of time{wasted}"));
+            let calls = count(self.early_calls, "speculative call", "speculative calls");
+            parts.push(format!("{calls}{wasted}"));
         }
         if self.wasted_fetches > 0 {
-            let fetches = count(self.wasted_fetches, "fetch", "fetches");
-            parts.push(format!("{fetches} of evidence for nothing"));
+            let fetches = count(self.wasted_fetches, "wasted fetch", "wasted fetches");
+            parts.push(format!("{fetches} of evidence"));
         }
         if self.retries > 0 {
-            let attempts = count(self.retries, "further attempt", "further attempts");
-            parts.push(format!("{attempts} after failures"));
+            parts.push(count(self.retries, "retry", "retries"));
         }
-        (!parts.is_empty()).then(|| format!("in this run {}", parts.join(", ")))
+        (!parts.is_empty()).then(|| format!("this run: {}", parts.join("; ")))
     }
 }
 
@@ -225,9 +224,6 @@ mod tests {
     fn a_run_with_nothing_to_tell_says_nothing() {
         assert_eq!(RunFigures::default().in_words(), None);
         let busy = RunFigures { retries: 1, ..RunFigures::default() };
-        assert_eq!(
-            busy.in_words().as_deref(),
-            Some("in this run 1 further attempt after failures")
-        );
+        assert_eq!(busy.in_words().as_deref(), Some("this run: 1 retry"));
     }
 }

@@ -21,7 +21,7 @@ use crate::words;
 /// Names and steps told of a list that can be long.
 const MAX_TOLD: usize = 5;
 /// Why an origin of the frontier is no contributing factor.
-pub const NOTHING_CHANGED: &str = "it cites nothing of its own that says what changed";
+pub const NOTHING_CHANGED: &str = "no evidence of its own says what changed";
 
 /// Tells an investigation without a model: equal ledgers give equal narratives.
 ///
@@ -110,7 +110,7 @@ fn what_changed(finding: &Finding) -> String {
     let what = words::finding(finding);
     match finding.kind {
         EvidenceKind::Change => clean(&what).into_owned(),
-        _ => clean(&format!("no change is cited; the first sign of its own: {what}")).into_owned(),
+        _ => clean(&format!("no change is cited; its earliest evidence: {what}")).into_owned(),
     }
 }
 
@@ -132,7 +132,7 @@ fn how_it_explains(diagnosis: &Diagnosis, name: &EntityId) -> String {
     let more = parts.len() - told;
     parts.truncate(told);
     if more > 0 {
-        parts.push(format!("it affects {} more", words::count(more, "entity", "entities")));
+        parts.push(format!("it affects {}", words::count(more, "more entity", "more entities")));
     }
     parts.push(format!("its effects reach {}", some(&reached, "alert", "alerts")));
     parts.join("; ")
@@ -149,7 +149,8 @@ fn some(list: &[String], one: &str, many: &str) -> String {
     let told = list[..list.len().min(MAX_TOLD)].join(", ");
     match list.len() - list.len().min(MAX_TOLD) {
         0 => told,
-        more => format!("{told} and {} more", words::count(more, one, many)),
+        1 => format!("{told} and 1 more {one}"),
+        more => format!("{told} and {more} more {many}"),
     }
 }
 
@@ -178,7 +179,7 @@ pub fn alerts(diagnosis: &Diagnosis, factors: &BTreeSet<EntityId>) -> Vec<AlertE
 fn explanation(diagnosis: &Diagnosis, position: usize, by: &[&EntityId]) -> String {
     let anomaly = &diagnosis.anomalies[position];
     if by.is_empty() {
-        return format!("fired on {}; no origin found explains it", anomaly.entity);
+        return format!("fired on {}; no known origin explains it", anomaly.entity);
     }
     let by = words::list(by.iter().copied());
     let mut text = format!("fired on {}, reached by the effects of {by}", anomaly.entity);
@@ -219,6 +220,6 @@ fn deviations(diagnosis: &Diagnosis, entities: &[NarratedEntity]) -> Vec<Deviati
 pub fn waiting(diagnosis: &Diagnosis) -> Vec<String> {
     let waiting = words::count(diagnosis.waiting, "entity", "entities");
     let told = (diagnosis.waiting > 0)
-        .then(|| format!("{waiting} still waited to be evaluated when the investigation ended"));
+        .then(|| format!("{waiting} still waiting to be evaluated when the investigation ended"));
     told.into_iter().collect()
 }

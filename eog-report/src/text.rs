@@ -60,17 +60,17 @@ fn head(page: &mut Page, report: &Report) {
     }
 }
 
-/// What a model makes of it, or why none does.
+/// The summary by a model, or why there is none.
 fn told(page: &mut Page, report: &Report) {
     match &report.narrative.author {
         Author::Rules => {}
         Author::Model { name } => {
-            page.title(&format!("AS {} TELLS IT", clean(name)));
+            page.title(&format!("SUMMARY BY {}", clean(name)));
             page.line("  ", PLAIN, &clean(&report.narrative.summary));
         }
         Author::RulesAfterFailure { failure } => {
-            page.title("TOLD BY RULES");
-            page.line("  ", YELLOW, &format!("no model could: {}", clean(failure)));
+            page.title("NO SUMMARY BY A MODEL");
+            page.line("  ", YELLOW, &clean(failure));
         }
     }
 }
@@ -127,7 +127,7 @@ fn spread(page: &mut Page, report: &Report) {
 
 fn ranking(page: &mut Page, report: &Report) {
     if report.nothing_was_decided() {
-        page.title("NO RESULT: not a single evaluation led to a decision; see the notes");
+        page.title("NO RESULT: every evaluation failed; see the notes");
         return;
     }
     let early = report.early();
@@ -190,9 +190,8 @@ fn alerts(page: &mut Page, report: &Report) {
             page.line(&lead, PLAIN, &format!("{what}  explained by {}", clean(&by)));
         }
         if alert.began_before {
-            let words = format!(
-                "its earlier onset at {onset} is not explained: it began before the change"
-            );
+            let words =
+                format!("the earlier onset at {onset} is not explained: it precedes the change");
             page.line("    ", YELLOW, &words);
         }
     }
@@ -213,7 +212,8 @@ fn notes(page: &mut Page, report: &Report) {
 
 fn more(page: &mut Page, total: usize, shown: usize, what: &str) {
     if total > shown {
-        let words = format!("… {} more {what} (--out or --format json shows all)", total - shown);
+        let words =
+            format!("… {} more {what} (see all with --out or --format json)", total - shown);
         page.line("    ", DIM, &words);
     }
 }

@@ -78,9 +78,9 @@ pub fn cause(conclusion: &Conclusion, group: &OriginGroup) -> &'static str {
     let position = conclusion.frontier.iter().position(|other| other == group);
     match (position.is_some_and(|p| conclusion.cover.contains(&p)), group.mutual) {
         (true, false) => "Root cause",
-        (true, true) => "Root causes, each explaining the other",
+        (true, true) => "Root causes that explain each other",
         (false, false) => "Also possible",
-        (false, true) => "Also possible, each explaining the other",
+        (false, true) => "Also possible, explaining each other",
     }
 }
 
@@ -90,26 +90,28 @@ pub fn refusal(refusal: &Refusal) -> Option<String> {
     let edge = |edge: &ClaimEdge| format!("{} explains {}", edge.cause, edge.effect);
     Some(match refusal {
         Refusal::OriginWithoutLocalEvidence => {
-            "called an origin without citing evidence of its own; taken as Defer".to_owned()
+            "labelled Origin without citing evidence of its own; recorded as Defer".to_owned()
         }
-        Refusal::TextCut => "a text of more than 2,000 characters was cut".to_owned(),
-        Refusal::UnknownEvidence(id) => format!("evidence {id} is unknown; left out"),
+        Refusal::TextCut => "a text longer than 2,000 characters was truncated".to_owned(),
+        Refusal::UnknownEvidence(id) => format!("evidence {id} is unknown; ignored"),
         Refusal::ClaimWithoutEvidence(claim) => {
-            format!("claim \"{}\" cites no known evidence; left out", edge(claim))
+            format!("claim \"{}\" cites no known evidence; ignored", edge(claim))
         }
         Refusal::ClaimBetweenOthers(claim) => {
-            format!("claim \"{}\" is about two others; left out", edge(claim))
+            format!("claim \"{}\" is about two other entities; ignored", edge(claim))
         }
         Refusal::ClaimOnItself(claim) => {
-            format!("claim \"{}\" is about itself; left out", edge(claim))
+            format!("claim \"{}\" explains an entity by itself; ignored", edge(claim))
         }
         Refusal::ClaimOnUnknownEntity(claim) => {
-            format!("claim \"{}\" names an unknown entity; left out", edge(claim))
+            format!("claim \"{}\" names an unknown entity; ignored", edge(claim))
         }
         Refusal::ClaimBeyondEntityCap(claim) => {
-            format!("claim \"{}\" would admit too many entities; left out", edge(claim))
+            format!("claim \"{}\" would exceed the limit of entities; ignored", edge(claim))
         }
-        Refusal::ProposalUnknown(entity) => format!("proposed {entity} is unknown; left out"),
+        Refusal::ProposalUnknown(entity) => {
+            format!("the proposed entity {entity} is unknown; ignored")
+        }
         _ => return None,
     })
 }
@@ -117,21 +119,21 @@ pub fn refusal(refusal: &Refusal) -> Option<String> {
 /// What an evaluation changed.
 pub fn change(change: Option<ChangeCause>) -> &'static str {
     match change {
-        Some(ChangeCause::First) => "first judgement",
-        Some(ChangeCause::Signature) => "changed its mind",
-        Some(ChangeCause::NewEvidence) => "cites new evidence",
-        Some(ChangeCause::Text) => "changed its words",
+        Some(ChangeCause::First) => "first belief",
+        Some(ChangeCause::Signature) => "belief changed",
+        Some(ChangeCause::NewEvidence) => "new evidence cited",
+        Some(ChangeCause::Text) => "wording changed",
         None => "unchanged",
     }
 }
 
-/// What a budget limits.
+/// What a budget is called.
 pub fn budget(which: BudgetKind) -> &'static str {
     match which {
-        BudgetKind::Hops => "policy calls",
-        BudgetKind::ModelCalls => "model calls",
-        BudgetKind::Tokens => "tokens",
-        BudgetKind::Cost => "money",
+        BudgetKind::Hops => "policy-call budget",
+        BudgetKind::ModelCalls => "model-call budget",
+        BudgetKind::Tokens => "token budget",
+        BudgetKind::Cost => "cost budget",
     }
 }
 
@@ -142,12 +144,11 @@ pub fn stop(stop: &StopReason) -> String {
         StopReason::Converged { refused_wakes } => {
             format!("converged, {} refused", count(*refused_wakes, "activation", "activations"))
         }
-        StopReason::BudgetExhausted { which } => format!(
-            "stopped: the budget of {} is used up while entities still wait",
-            budget(*which)
-        ),
-        StopReason::Cancelled => "interrupted while entities still wait".to_owned(),
-        StopReason::Deadline => "stopped: the deadline passed while entities still wait".to_owned(),
+        StopReason::BudgetExhausted { which } => {
+            format!("stopped: {} exhausted, entities still waiting", budget(*which))
+        }
+        StopReason::Cancelled => "interrupted, entities still waiting".to_owned(),
+        StopReason::Deadline => "stopped: deadline reached, entities still waiting".to_owned(),
     }
 }
 
@@ -158,7 +159,7 @@ pub fn spent(spent: &Spent) -> String {
         count(spent.hops, "policy call", "policy calls"),
     ];
     if spent.remembered > 0 {
-        parts.push(format!("{} from memory", spent.remembered));
+        parts.push(format!("{} answered from memory", spent.remembered));
     }
     if spent.failures > 0 {
         parts.push(count(spent.failures, "failure", "failures"));

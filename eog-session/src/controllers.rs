@@ -7,29 +7,15 @@ use std::path::Path;
 use eog::{
     Body, Case, Conclusion, Config, Controller, Diagnosis, EntryBody, Finished, ForkChanges,
     Inquiry, Journal, JournalError, Ledger, LedgerError, Linear, LinearBody, LinearConfig, Machine,
-    Observation, OfMachine, RestoreError, SideError, SpeculationFigures, Spent, StopReason,
+    OfMachine, RestoreError, SideError, SpeculationFigures, Spent, StopReason,
 };
+use eog_report::Told;
 use serde::{Deserialize, Serialize};
 
 /// A machine that investigates incidents: it asks for contexts and decisions.
-pub trait Investigator: Machine<Question = Inquiry> {
-    /// Whether an entry records a stop from outside, or going on after one.
-    fn pause(body: &Self::Body) -> Option<Pause> {
-        let _ = body;
-        None
-    }
-
+pub trait Investigator: Machine<Question = Inquiry, Body: Told> {
     /// The settings that hold after an entry, with the name of whoever judges.
     fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings>;
-}
-
-/// A stop from outside, or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
-    /// Nothing more is begun.
-    Stopped,
-    /// It goes on.
-    GoesOn,
 }
 
 /// Who judges after an entry, if the ledger says so.
@@ -42,14 +28,6 @@ pub fn judge_at<B: Body>(ledger: &Ledger<B>, at: u64) -> Option<&str> {
 }
 
 impl Investigator for Controller {
-    fn pause(body: &EntryBody) -> Option<Pause> {
-        match body {
-            EntryBody::Halted(_) => Some(Pause::Stopped),
-            EntryBody::Resumed => Some(Pause::GoesOn),
-            _ => None,
-        }
-    }
-
     fn settings_at(ledger: &Ledger, at: u64) -> Option<Config> {
         let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
         let config = until.fold(None, |before, entry| match &entry.body {
@@ -70,32 +48,6 @@ impl Investigator for Linear {
             _ => before,
         })?;
         Some(config.clone())
-    }
-}
-
-/// What an entry records, in one line.
-pub(crate) fn words<M: Investigator>(body: &M::Body) -> String {
-    if let Some(opening) = body.opening() {
-        let (alerts, seeds) = (opening.case.anomalies.len(), opening.case.seeds.len());
-        return format!("opened with {alerts} alerts and {seeds} places to start at");
-    }
-    if let Some(look) = body.look() {
-        return format!("{} is {}: {}", look.entity, look.belief.label, look.belief.summary);
-    }
-    if body.fork().is_some() {
-        return "takes another course from here".to_owned();
-    }
-    match body.observation() {
-        Some(Observation::NewEvidence(entity)) => format!("new evidence on {entity}"),
-        Some(Observation::Anomaly(anomaly)) => {
-            format!("new alert {} on {}", anomaly.name, anomaly.entity)
-        }
-        Some(_) => "the topology changed".to_owned(),
-        None => match M::pause(body) {
-            Some(Pause::Stopped) => "stopped".to_owned(),
-            Some(Pause::GoesOn) => "goes on".to_owned(),
-            None => "recorded".to_owned(),
-        },
     }
 }
 

@@ -17,7 +17,7 @@ use eog_evidence::StartError;
 use eog_report::Narrative;
 use serde::{Deserialize, Serialize};
 
-use crate::controllers::{self, AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
+use crate::controllers::{AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
 use crate::judge::{ForRun, Judge, OpeningError, Policies};
 use crate::listener::{Listener, Step};
 use crate::source::{Opened, Supplemented};
@@ -401,7 +401,7 @@ async fn follow<M: Investigator>(mut stream: EventStream<M::Body>, listener: &dy
             eog::Event::Appended(entry) => Step::Stored {
                 seq: entry.seq,
                 judged: entry.body.look().is_some(),
-                words: controllers::words::<M>(&entry.body),
+                words: eog_report::brief(&entry),
             },
             eog::Event::Missed(count) => Step::Missed(count),
             _ => continue,

@@ -63,25 +63,31 @@ pub(crate) fn stress(
 
 fn verdict(page: &mut Page, report: &Report) {
     let (style, verdict) = if report.runs == 0 {
-        (YELLOW, "no run was made to compare with the input as given".to_owned())
+        (YELLOW, "no run was made to compare with the baseline".to_owned())
     } else if report.baseline.evaluations > 0
         && report.baseline.failures == report.baseline.evaluations
     {
-        let words = "no result: of the input as given nothing was judged; `eog investigate` with the \
+        let words = "no result: every evaluation of the baseline failed; `eog investigate` with the \
                      same options says why";
         (RED, words.to_owned())
     } else if report.same_outcome == report.runs && report.interrupted {
         let runs = count(report.runs, "run", "runs");
-        (YELLOW, format!("not settled: interrupted, but the first {runs} had no other result"))
+        (YELLOW, format!("inconclusive: interrupted; the first {runs} had the same result"))
     } else if report.same_outcome == report.runs {
         let runs = count(report.runs, "run", "runs");
         (
             GREEN,
-            format!("the order does not matter: {runs}, all with the result of the input as given"),
+            format!("the order does not matter: {runs}, all with the same result as the baseline"),
         )
     } else {
         let differing = report.runs - report.same_outcome;
-        (RED, format!("the order matters: {differing} of {} runs have another result", report.runs))
+        (
+            RED,
+            format!(
+                "the order matters: {differing} of {} runs have a different result",
+                report.runs
+            ),
+        )
     };
     page.line("", style, &verdict);
     let what = format!(
@@ -110,8 +116,8 @@ fn delays(page: &mut Page, report: &Report) {
     page.title("DEFECT: delays alone changed the course, which must never happen");
     for defect in delays.defects.iter().take(MAX_LINES) {
         let at = match &defect.parting {
-            Some(parting) => format!("the ledgers part at entry {}", parting.entry),
-            None => "without its delays it has another result".to_owned(),
+            Some(parting) => format!("the ledgers diverge at entry {}", parting.entry),
+            None => "without its delays it has a different result".to_owned(),
         };
         page.line("  ", RED, &format!("run {}: {at}", defect.run));
     }
@@ -136,7 +142,7 @@ fn effort(result: &FrontierCount, is_baseline: bool) -> String {
     let (fewest, most) = (result.fewest_evaluations, result.most_evaluations);
     let mut parts = Vec::new();
     if is_baseline {
-        parts.push("the result of the input as given".to_owned());
+        parts.push("the result of the baseline".to_owned());
     } else {
         parts.push(format!("first in run {}", result.first_run));
     }
@@ -157,8 +163,9 @@ fn origins(outcome: &Outcome) -> String {
         return "no origin".to_owned();
     }
     let group = |(position, origins): (usize, &Vec<EntityId>)| {
-        let mutual = if origins.len() > 1 { " (each explaining the other)" } else { "" };
-        let spare = if outcome.cover.contains(&position) { "" } else { " (not in the cover)" };
+        let mutual = if origins.len() > 1 { " (explaining each other)" } else { "" };
+        let spare =
+            if outcome.cover.contains(&position) { "" } else { " (not in the minimum cover)" };
         format!("{}{mutual}{spare}", clean(&list(origins)))
     };
     outcome.frontier.iter().enumerate().map(group).collect::<Vec<_>>().join("; ")
@@ -175,20 +182,25 @@ fn smallest(page: &mut Page, report: &Report, pair: &Pair) {
                     ref other => format!("{other:?}"),
                 };
                 let (from, to) = (width(&report.baseline), width(&pair.differing));
-                page.line("  ", PLAIN, &format!("up to {to} evaluations under way, not {from}"));
+                page.line(
+                    "  ",
+                    PLAIN,
+                    &format!("up to {to} evaluations in flight instead of {from}"),
+                );
             }
             Factor::Order => {
                 let (from, to) = (&report.baseline.setting.order, &pair.differing.setting.order);
-                let words = format!("the next entity is chosen {}, not {}", order(to), order(from));
+                let words =
+                    format!("the next entity is chosen {} instead of {}", order(to), order(from));
                 page.line("  ", PLAIN, &words);
             }
-            Factor::Delays => page.line("  ", PLAIN, "answers come after injected delays"),
+            Factor::Delays => page.line("  ", PLAIN, "answers arrive after injected delays"),
         }
     }
     page.line("  baseline:  ", GREEN, &conclusion(&report.baseline));
     page.line("  differing: ", YELLOW, &conclusion(&pair.differing));
     if let Some(parting) = &pair.parting {
-        page.line("  ", PLAIN, &format!("The courses part at entry {}:", parting.entry));
+        page.line("  ", PLAIN, &format!("The runs diverge at entry {}:", parting.entry));
         for (lead, step) in
             [("    baseline:  ", &parting.first), ("    differing: ", &parting.second)]
         {
@@ -206,13 +218,13 @@ fn seeds(page: &mut Page, baseline: &Side, differing: &Side) {
     let displaced = differing.setting.displaced();
     let words = match displaced[..] {
         [one, other] => format!(
-            "two seeds change places: {} (place {}) and {} (place {})",
+            "two seeds are swapped: {} (position {}) and {} (position {})",
             name(one),
             one + 1,
             name(other),
             other + 1
         ),
-        _ => format!("{} of {} seeds change places", displaced.len(), baseline.seeds.len()),
+        _ => format!("{} of {} seeds are moved", displaced.len(), baseline.seeds.len()),
     };
     page.line("  ", PLAIN, &clean(&words));
     let order = |side: &Side| {
@@ -237,9 +249,9 @@ fn conclusion(side: &Side) -> String {
 }
 
 fn entities(page: &mut Page, pair: &Pair) {
-    page.title("WHO ENDS OTHERWISE");
+    page.title("ENTITIES THAT DIFFER");
     if pair.entities.is_empty() {
-        page.line("  ", PLAIN, "Nobody: the labels are the same, the live claims are not.");
+        page.line("  ", PLAIN, "None: the labels are the same, but the live claims differ.");
     }
     for entity in pair.entities.iter().take(MAX_LINES) {
         let style = if entity.in_one_frontier { BOLD } else { PLAIN };
@@ -252,25 +264,25 @@ fn entities(page: &mut Page, pair: &Pair) {
 
 fn last_word(last: &LastWord) -> String {
     let (Some(label), Some(entry)) = (last.label, last.entry) else {
-        return "never judged".to_owned();
+        return "not evaluated".to_owned();
     };
-    let mut words = format!("{label}, judged last in entry {entry}");
+    let mut words = format!("{label}, last evaluated in entry {entry}");
     if last.heard.is_empty() {
-        words.push_str(", having heard nobody");
+        words.push_str(", without messages");
     } else {
         let heard = last.heard.iter().take(MAX_LINES);
         let heard: Vec<String> =
             heard.map(|(sender, label)| format!("{sender} ({label})")).collect();
-        words.push_str(&format!(", having heard {}", heard.join(", ")));
+        words.push_str(&format!(", with messages from {}", heard.join(", ")));
         if last.heard.len() > MAX_LINES {
             words.push_str(&format!(" and {} more", last.heard.len() - MAX_LINES));
         }
     }
     if last.damped {
-        words.push_str("; it changed its mind too often and was set to Defer for good");
+        words.push_str("; it changed too often and was set to Defer for good");
     }
     if last.unread {
-        words.push_str("; messages came that it was not judged with any more");
+        words.push_str("; it has unread messages");
     }
     clean(&words).into_owned()
 }
@@ -279,19 +291,19 @@ fn advice(page: &mut Page, report: &Report, pair: &Pair, ledgers: Option<&Ledger
     page.title("WHAT TO DO");
     let sides = [&report.baseline, &pair.differing];
     let words = if sides.iter().any(|side| is_by_budget(&side.stop)) {
-        format!("The budget ended what is shown: first try a larger {}.", budget_option(report))
+        format!("A budget ended a run that is shown: try a larger {} first.", budget_option(report))
     } else {
-        "Take neither result as settled: the same answers, in another order, lead to the other."
+        "Do not rely on either result: the same answers in a different order lead to the other one."
             .to_owned()
     };
     page.line("  ", PLAIN, &words);
     let Some(ledgers) = ledgers else {
         let words = "With --out DIR both ledgers are written: `eog diff` compares them, and \
-                     `eog explain` says what a label hangs on.";
+                     `eog explain` shows what a label depends on.";
         page.line("  ", PLAIN, words);
         return;
     };
-    page.line("  ", PLAIN, "Compare the two, and ask what a label hangs on:");
+    page.line("  ", PLAIN, "Compare the two, and see what a label depends on:");
     let (one, other) = (quoted(&ledgers.baseline), quoted(&ledgers.differing));
     page.line("    ", PLAIN, &format!("eog diff {one} {other}"));
     if let Some(Disagreement { entity, baseline, differing, .. }) = pair.entities.first() {
@@ -329,15 +341,15 @@ fn notes(page: &mut Page, report: &Report, ledgers: Option<&Ledgers>) {
     if report.baseline.failures > 0 {
         let failures = report.baseline.failures as usize;
         let words = count(failures, "evaluation", "evaluations");
-        notes.push(format!("{words} of the input as given led to no decision; that is kept, too"));
+        notes.push(format!("{words} of the baseline failed; failures are kept like answers"));
     }
     let by_budget: u32 = report.frontiers.iter().map(|count| count.ended_by_budget).sum();
     let also_given = is_by_budget(&report.baseline.stop);
     if by_budget > 0 || also_given {
-        let also = if also_given { ", and the input as given" } else { "" };
+        let also = if also_given { " and the baseline" } else { "" };
         let runs = count(by_budget, "run", "runs");
         notes.push(format!(
-            "the budget ended {runs}{also}: a larger {} tells order from haste",
+            "the budget ended {runs}{also}: a larger {} separates the effect of order from that of the budget",
             budget_option(report)
         ));
     }
@@ -348,7 +360,7 @@ fn notes(page: &mut Page, report: &Report, ledgers: Option<&Ledgers>) {
         ));
     } else if report.pair.is_some() {
         let runs = count(report.shrinking.runs, "further run", "further runs");
-        notes.push(format!("the difference was made as small as this by {runs}"));
+        notes.push(format!("the difference was reduced to this with {runs}"));
     }
     if report.pair.is_none() && ledgers.is_some() {
         notes.push("no run differs, so no ledgers were written".to_owned());
@@ -365,7 +377,7 @@ fn notes(page: &mut Page, report: &Report, ledgers: Option<&Ledgers>) {
 fn questions(report: &Report) -> String {
     let (decisions, contexts) = (report.questions.decisions, report.questions.contexts);
     format!(
-        "asked once each: {}, {}; answered again without asking: {} and {}",
+        "distinct questions: {}, {}; repeated and not asked again: {} and {}",
         count(decisions.distinct, "decision", "decisions"),
         count(contexts.distinct, "context", "contexts"),
         decisions.again,
@@ -408,7 +420,7 @@ mod tests {
         let text = stress("x", &found, None, None);
         assert!(!text.contains("does not matter"), "{text}");
         assert!(
-            text.contains("not settled: interrupted, but the first 4 runs had no other"),
+            text.contains("inconclusive: interrupted; the first 4 runs had the same result"),
             "{text}"
         );
     }

@@ -261,13 +261,13 @@ fn the_text_says_who_told_the_result() {
     let server = server();
     let lab = Lab::at(&server, "");
     let by_model = lab.investigate(&[]);
-    assert!(by_model.printed.contains("TELLS IT\n"), "{}", by_model.printed);
+    assert!(by_model.printed.contains("SUMMARY BY openai/"), "{}", by_model.printed);
     let by_rules = lab.investigate(&["--finalize", "rules"]);
-    assert!(!by_rules.printed.contains("TELLS IT"), "{}", by_rules.printed);
+    assert!(!by_rules.printed.contains("SUMMARY BY"), "{}", by_rules.printed);
     let silent = Server::start(|asked| match asked.phase() {
         "finalize" => crate::server::Reply::Answer("{}".into()),
         _ => read(asked, Start::Alerts),
     });
     let failed = Lab::at(&silent, "").investigate(&[]);
-    assert!(failed.printed.contains("TOLD BY RULES\n  no model could: "), "{}", failed.printed);
+    assert!(failed.printed.contains("NO SUMMARY BY A MODEL\n  "), "{}", failed.printed);
 }

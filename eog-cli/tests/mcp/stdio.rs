@@ -68,7 +68,7 @@ async fn an_investigation_over_mcp_is_that_of_the_command() {
     let entries = ledger("direct/ledger.jsonl").lines().count();
     assert_eq!(told.len(), entries, "{told:?}");
     assert!(told.iter().enumerate().all(|(at, (step, _))| *step == (at + 1) as f64), "{told:?}");
-    assert!(told[0].1.starts_with("entry 0: opened with"), "{told:?}");
+    assert!(told[0].1.starts_with("entry 0: opened: 7 entities, 1 alert"), "{told:?}");
     client.cancel().await.unwrap();
 }
 
@@ -79,7 +79,7 @@ async fn stored_investigations_are_explained_compared_and_read() {
     let first = content(client.call_tool(call("investigate", json!({"path": "flash-sale"}))).await);
     let small = json!({"path": "flash-sale", "budget": 3});
     let second = content(client.call_tool(call("investigate", small)).await);
-    assert_eq!(second["stop"], "the budget of policy calls is used up");
+    assert_eq!(second["stop"], "stopped: policy-call budget exhausted, entities still waiting");
 
     let origin = first["origins"][0]["entities"][0]["entity"].clone();
     let about = json!({"investigation": "inv-000001", "entity": origin});

@@ -95,7 +95,7 @@ fn ctrl_c_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
     assert!(said(&output).starts_with(&onward), "{}", said(&output));
     assert_eq!(reasons(&journal), [StopReason::Cancelled]);
     assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), 3);
-    assert!(text(&replay(&journal)).contains("interrupted while entities still wait"));
+    assert!(text(&replay(&journal)).contains("interrupted, entities still waiting"));
 
     let output = incident.resume(&journal).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
@@ -113,7 +113,7 @@ fn a_deadline_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
     let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
     command.args(["--deadline", "0.3"]).output().unwrap();
     assert_eq!(reasons(&journal), [StopReason::Deadline]);
-    let told = "the deadline passed while entities still wait";
+    let told = "deadline reached, entities still waiting";
     assert!(text(&replay(&journal)).contains(told));
 
     // A run that was killed has left no reason, and that of the run before is not its own.
@@ -125,12 +125,12 @@ fn a_deadline_leaves_its_mark_and_a_journal_that_is_gone_on_with() {
          \"entries\":{entries}}}}}\n"
     );
     std::fs::write(&side, killed).unwrap();
-    assert!(text(&replay(&journal)).contains("interrupted while entities still wait"));
+    assert!(text(&replay(&journal)).contains("interrupted, entities still waiting"));
     // Neither is one of another length.
     let other = format!("\"entries\":{entries},\"reason\"");
     assert!(stopped.contains(&other));
     std::fs::write(&side, stopped.replace(&other, "\"entries\":1000,\"reason\"")).unwrap();
-    assert!(text(&replay(&journal)).contains("interrupted while entities still wait"));
+    assert!(text(&replay(&journal)).contains("interrupted, entities still waiting"));
 
     std::fs::write(&side, stopped).unwrap();
     let output = incident.resume(&journal).output().unwrap();

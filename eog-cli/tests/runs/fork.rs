@@ -108,7 +108,7 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
     let settings = json!([{ "name": "budget.hops", "from": 200, "to": 7 }]);
     assert_eq!(fork["forks"][0]["settings"], settings);
 
-    let words = format!("at entry 3: {policy} with 1 argument judges from there on");
+    let words = format!("at entry 3: policy set to {policy} with 1 argument");
     let (code, text, _) = run(&["replay", &journal]);
     assert_eq!(code, 3);
     assert!(text.contains(&format!("forked {words}; budget from 200 to 7\n")), "{text}");
@@ -120,8 +120,8 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
     let (code, text, _) = run(&["diff", &parent.path("parent"), &journal]);
     assert_eq!(code, 0);
     for part in [
-        "they part at entry 4\n  first:  gateway is ",
-        "\n  second: a fork\n",
+        "they diverge at entry 4\n  first:  gateway is ",
+        "\n  second: forked\n",
         &format!("the second is a fork of the first {words}; budget from 200 to 7\n"),
         "frontend (confirmed)",
         "no origin (inconclusive)",
@@ -229,7 +229,7 @@ fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
     assert_eq!(lines[0], " 0  opened: 7 entities, 1 alert; starts at gateway");
     assert_eq!(
         lines[5],
-        " 5  processor Symptom (woken by entry 3, visit 2): changed its mind; next: database, gateway"
+        " 5  processor Symptom (woken by entry 3, visit 2): belief changed; queued: database, gateway"
     );
     assert_eq!(lines[10], "10  gateway Symptom (woken by entry 9, visit 4): unchanged");
 }
@@ -243,13 +243,13 @@ fn every_kind_of_entry_can_be_listed() {
     };
     let stops = list("halted.jsonl") + &list("out-of-money.jsonl") + &list("cancelled.jsonl");
     for part in [
-        "stopped: the deadline passed\n",
+        "stopped: deadline reached\n",
         "resumed\n",
-        "stopped: the budget of tokens was used up\n",
+        "stopped: token budget exhausted\n",
         "forked at entry 4: budget.tokens from 100 to 1000\n",
         "forked at entry 9: budget.cost_micro_usd from 50 to none\n",
         "stopped: interrupted\n",
-        "observed: alert Slow on c; next: c\n",
+        "observed: alert Slow on c; queued: c\n",
     ] {
         assert!(stops.contains(part), "{part}\n{stops}");
     }
@@ -259,11 +259,11 @@ fn every_kind_of_entry_can_be_listed() {
         + &list("visit-limit.jsonl");
     for part in [
         ", failed: no decision: no \"reply\" ",
-        "for the last time: it changed too often",
-        "changed too often to be next: ",
-        "visited too often to be next: ",
-        "one too many to be next: ",
-        ", as in entry ",
+        "; not evaluated again, because it changed too often",
+        "not queued, because it changed too often: ",
+        "not queued, because of the visit limit: ",
+        "not queued, because of the entity limit: ",
+        ", remembered from entry ",
     ] {
         assert!(others.contains(part), "{part}\n{others}");
     }

@@ -56,9 +56,9 @@ fn an_explanation_draws_nothing_from_a_policy_that_says_something_else_now() {
     // Edited in place, its name stays.
     std::fs::write(&policy, script.replace("healthy", "symptom")).unwrap();
     let text = explain();
-    assert!(text.contains("asked again with everything, the policy says Symptom"), "{text}");
+    assert!(text.contains("asked the same question again, the policy answers Symptom"), "{text}");
     assert!(!text.contains("it would be"), "{text}");
     std::fs::write(&policy, "#!/bin/sh\nexit 3\n").unwrap();
     let text = explain();
-    assert!(text.contains("asked again with everything, the policy fails: "), "{text}");
+    assert!(text.contains("asked the same question again, the policy fails: "), "{text}");
 }

@@ -36,7 +36,11 @@ fn a_journal_that_takes_no_more_is_told_first_and_takes_nothing_else_with_it() {
     let resume = format!("  then: eog resume {} ", journal.display());
     assert!(errors.contains(&resume), "{errors}");
     assert!(errors.contains("ledger.jsonl: "), "the second failure is told, too: {errors}");
-    assert!(text(&output).contains("; stopped: the journal took no more\n"), "{}", text(&output));
+    assert!(
+        text(&output).contains("; stopped: the journal could not be written\n"),
+        "{}",
+        text(&output)
+    );
     assert!(!text(&output).contains("interrupted"), "{}", text(&output));
     assert!(text(&output).contains("INCONCLUSIVE, stopped early: "), "{}", text(&output));
     for name in ["agent_output.json", "graph.dot", "report.md"] {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use eog::{Anomaly, Case, Config, Order, Wake};
+use eog::{Config, Order, Wake};
 use serde::Serialize;
 
 use super::order::Exploration;
@@ -53,14 +53,11 @@ impl EogRun {
     /// Starts at the alerts, in the order to be tried. After that the controller has rules of its
     /// own, of which only a random order is a change.
     pub(super) fn investigate(self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
-        let truth = scene.truth;
-        let alerts: Vec<Anomaly> = scene.alerts().into_iter().cloned().collect();
-        let case = Case::from_anomalies(truth.topology().clone(), truth.window(), alerts);
         let mut config = self.config();
         if scene.order == Exploration::Random {
             config.order = Order::Permuted { seed: scene.stream("order").bits() };
         }
-        let ended = try_run(config, case, truth, scene.oracle)
+        let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
             .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
         let frontier = ended.conclusion().frontier.into_iter();
         let explaining = frontier.filter(|group| !group.covers.is_empty());

@@ -2,15 +2,16 @@
 
 use std::fmt;
 
-use eog::{EntityId, Label};
+use eog::{Budget, Label, LeadOrder, LinearConfig};
 use serde::Serialize;
 
-use super::notes::Notes;
+use super::order::Exploration;
 use super::scene::{Outcome, Scene};
 use crate::error::EvalError;
+use crate::plain::try_run;
 
 /// A linear loop in the manner of ReAct: one entity after the other, nothing looked at twice on
-/// purpose. A model of such a loop, no language model.
+/// purpose. A model of such a loop, no language model: the machine [`eog::Linear`].
 ///
 /// - It starts at the first alert, follows the newest lead (a claimed cause or a proposal), then
 ///   older leads, then the other alerts. When nothing is left it ends.
@@ -54,33 +55,36 @@ impl LinearLoop {
         Self { memory: Self::UNBOUNDED, commits: false, repeats: 0.0, steps: 1_000 },
     ];
 
-    pub(super) fn investigate(&self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
-        let alerts: Vec<EntityId> =
-            scene.alerts().into_iter().map(|alert| alert.entity.clone()).collect();
-        let (mut repeats, mut order) = (scene.stream("repeats"), scene.stream("leads"));
-        let mut notes = Notes::new(self.memory);
-        let mut calls = 0;
-        while calls < self.steps {
-            let again = notes.latest().filter(|_| repeats.chance(self.repeats)).cloned();
-            if let Some((entity, decision)) = again {
-                // The same question has the same answer.
-                notes.add(entity, decision);
-                calls += 1;
-                continue;
-            }
-            let mut candidates = notes.leads();
-            let unseen = alerts.iter().filter(|alert| !notes.knows(alert));
-            candidates.extend(unseen.cloned());
-            scene.order.sort(&mut candidates, |candidate| scene.distance(candidate), &mut order);
-            let Some(entity) = candidates.into_iter().next() else { break };
-            let decision = scene.look(&entity, notes.inbox(&entity))?;
-            calls += 1;
-            if self.commits && decision.label == Label::Origin {
-                return Ok(Outcome { named: [entity].into(), calls });
-            }
-            notes.add(entity, decision);
+    /// The machine of the library, with what the comparison takes away from it.
+    fn config(&self, scene: &Scene<'_>) -> LinearConfig {
+        let mut draw = scene.stream("repeats");
+        let repeats = (1..self.steps).filter(|_| draw.chance(self.repeats)).collect();
+        let ranks = |rank: &dyn Fn(usize) -> u64| {
+            let entities = scene.truth.entities().map(|(entity, _)| entity);
+            entities.map(|entity| (entity.clone(), rank(scene.distance(entity)))).collect()
+        };
+        LinearConfig {
+            memory: u32::try_from(self.memory).ok(),
+            commits: self.commits,
+            repeats,
+            order: match scene.order {
+                Exploration::Usual => LeadOrder::Newest,
+                Exploration::Random => LeadOrder::Permuted { seed: scene.stream("leads").bits() },
+                Exploration::Favourable => LeadOrder::Ranked(ranks(&|away| away as u64)),
+                Exploration::Adverse => LeadOrder::Ranked(ranks(&|away| u64::MAX - away as u64)),
+            },
+            budget: Budget::hops(self.steps),
+            ..LinearConfig::default()
         }
-        Ok(Outcome { named: notes.origins(), calls })
+    }
+
+    pub(super) fn investigate(&self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
+        let ended = try_run(self.config(scene), scene.case(), scene.truth, scene.oracle)
+            .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
+        let origins = ended.machine.beliefs().filter(|(_, held)| held.label == Label::Origin);
+        let named = origins.map(|(entity, _)| entity.clone()).collect();
+        let spent = ended.spent();
+        Ok(Outcome { named, calls: spent.hops + spent.remembered })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use eog::{Anomaly, ContextPacket, Decision, EntityId, Message};
+use eog::{Anomaly, Case, ContextPacket, Decision, EntityId, Message};
 use eog_simulate::oracle::NoisyOracle;
 use eog_simulate::truth::TruthGraph;
 use eog_simulate::{RandomSeed, Stream};
@@ -53,6 +53,12 @@ impl<'a> Scene<'a> {
         let distance = |alert: &&Anomaly| self.distance(&alert.entity);
         self.order.sort(&mut alerts, distance, &mut self.stream("alerts"));
         alerts
+    }
+
+    /// The incident as a controller gets it: it starts at the alerts, in the order to be tried.
+    pub(super) fn case(&self) -> Case {
+        let alerts = self.alerts().into_iter().cloned().collect();
+        Case::from_anomalies(self.truth.topology().clone(), self.truth.window(), alerts)
     }
 
     /// Asks about an entity, with what is remembered of others as its inbox. The packet is the one

@@ -6,7 +6,8 @@ mod explained;
 mod investigated;
 mod list;
 
-use eog::Belief;
+use eog_core::Belief;
+use eog_report::clean::clean_to;
 
 pub(super) use compared::{Compared, Concluded};
 pub(super) use explained::Explained;
@@ -24,7 +25,7 @@ fn summary(belief: Option<&Belief>) -> String {
 }
 
 fn shorten(text: &str) -> String {
-    eog_evidence::shorten(text, MAX_EXCERPT)
+    clean_to(text, MAX_EXCERPT)
 }
 
 /// As much of a list as fits, and what was left out.

@@ -203,7 +203,7 @@ impl Server {
         let mut text = plain(&eog_report::text(report, None));
         text += &format!("\nInvestigation {id}: {}.", answer.stop);
         if answer.is_unfinished {
-            text += " `resume` goes on with it.";
+            text += " `resume` continues it.";
         }
         if let Err(problem) = stored {
             text += &format!("\nThe result could not be stored: {problem}");

@@ -11,7 +11,6 @@
 //!   standard input and output, and [`Server::http`] any number on a socket.
 //! - [`Policies`] says who judges, and a [`Judge`] may choose where to start and tell the result, too;
 //!   [`Evidence`] is the built-in rules.
-//! - [`Reports`] tells people why a label, and where two runs part; results are told by `eog_report`.
 //!
 //! What a client names are paths below [`Settings::roots`] and ids that the server gave; nothing
 //! else on the machine can be reached. What a client gets is text from telemetry, which is data and
@@ -28,7 +27,6 @@ mod http;
 mod investigations;
 mod message;
 mod queries;
-mod reports;
 mod resources;
 mod roots;
 mod runner;
@@ -59,7 +57,6 @@ use catalogue::Catalogue;
 use eog_session::store::Store;
 pub use error::ServeError;
 pub use http::{HttpSettings, Token};
-pub use reports::Reports;
 use roots::Roots;
 use runner::Runner;
 pub use settings::Settings;
@@ -72,13 +69,12 @@ const LAST: Duration = Duration::from_secs(5);
 ///
 /// ```no_run
 /// # use std::sync::Arc;
-/// use eog_mcp::server::{Evidence, Reports, Server, Settings};
+/// use eog_mcp::server::{Evidence, Server, Settings};
 /// # async fn serve(
-/// #     reports: Arc<dyn Reports>,
 /// #     stop: tokio::sync::oneshot::Receiver<()>,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let settings = Settings::new(vec!["/data/incidents".into()], "/var/lib/eog".into());
-/// let server = Server::open(settings, Arc::new(Evidence), reports)?;
+/// let server = Server::open(settings, Arc::new(Evidence))?;
 /// server.stdio(async { stop.await.unwrap_or_default() }).await?;
 /// # Ok(())
 /// # }
@@ -98,7 +94,6 @@ struct Shared {
     queries: Semaphore,
     tasks: Tasks,
     policies: Arc<dyn Policies>,
-    reports: Arc<dyn Reports>,
     /// Everything that was started on behalf of a client.
     tracker: TaskTracker,
     stop: CancellationToken,
@@ -109,11 +104,7 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError`] when a root is no folder, or nothing can be stored in the state folder.
-    pub fn open(
-        settings: Settings,
-        policies: Arc<dyn Policies>,
-        reports: Arc<dyn Reports>,
-    ) -> Result<Self, ServeError> {
+    pub fn open(settings: Settings, policies: Arc<dyn Policies>) -> Result<Self, ServeError> {
         let roots = Roots::open(&settings.roots)?;
         let store = Store::open(&settings.state, roots.folders())?;
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
@@ -128,7 +119,6 @@ impl Server {
             roots,
             store,
             policies,
-            reports,
             settings,
         })))
     }

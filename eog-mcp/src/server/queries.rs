@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use eog::{ContextContract as _, Diagnosis, EntityId};
+use eog_report::page::plain;
+use eog_session::told;
 use eog_session::travel::{self, ExplainError};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
@@ -44,7 +46,7 @@ impl Server {
             let others = meant(&diagnosis, &entity);
             return Err(Problem::NeverEvaluated { id, entity, others });
         }
-        let text = shared.reports.explanation(&diagnosis, &explanation);
+        let text = plain(&told::explanation(&diagnosis, &explanation, None));
         result(&Explained::new(&id, &diagnosis, &explanation), text)
     }
 
@@ -59,7 +61,8 @@ impl Server {
         let (second, b) = find(&arguments.second)?;
         let difference = travel::diff(&a.ledger, &b.ledger)
             .map_err(|error| Problem::Store(error.to_string()))?;
-        let compared = Compared::new(&difference, first, second);
+        let lines = told::difference(&difference, &a.ledger, &b.ledger);
+        let compared = Compared::new(&difference, &lines, first, second);
         result(&compared, compared.in_words())
     }
 

@@ -10,10 +10,9 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eog::travel::Explanation;
-use eog::{ContextContract, ContextRequest, Diagnosis, EntityId, Timestamp, Window};
+use eog::{ContextContract, ContextRequest, EntityId, Timestamp, Window};
 use eog_evidence::{Bundle, BundleContext};
-use eog_mcp::server::{Evidence, HttpSettings, Reports, Server, Settings};
+use eog_mcp::server::{Evidence, HttpSettings, Server, Settings};
 use eog_sre::{ReadOptions, Snapshot, tools::Toolbox};
 use rmcp::ServiceExt;
 use rmcp::handler::server::ServerHandler;
@@ -35,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let [state, rest @ ..] = rest else { return Err("give a folder for the state".into()) };
         let mut settings = Settings::new(vec![folder.clone()], state.clone());
         settings.architecture = rest.first().cloned();
-        let server = Server::open(settings, Arc::new(Evidence), Arc::new(Silent))?;
+        let server = Server::open(settings, Arc::new(Evidence))?;
         if mode == Path::new("own") {
             server.stdio(std::future::pending()).await?;
             return Ok(());
@@ -139,13 +138,4 @@ fn output_schema() -> Value {
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands errors over by value")]
 fn internal(error: impl ToString) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
-}
-
-/// Words that nobody reads.
-struct Silent;
-
-impl Reports for Silent {
-    fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
-        explanation.entity.to_string()
-    }
 }

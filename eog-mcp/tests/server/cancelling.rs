@@ -10,7 +10,7 @@ use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Held, PATIENCE, Place, Plain, call, client, connect, content, incident, serve, until,
+    Held, PATIENCE, Place, call, client, connect, content, incident, serve, until,
 };
 
 /// Label and evaluations that a run which nobody disturbs comes to.
@@ -169,7 +169,7 @@ async fn what_cannot_be_stopped_is_not_waited_for_longer_than_is_said() {
     let place = Place::new();
     let (release, held) = std::sync::mpsc::channel();
     let stuck = Stuck(Arc::new(std::sync::Mutex::new(held)));
-    let server = Server::open(place.settings(), Arc::new(stuck), Arc::new(Plain)).unwrap();
+    let server = Server::open(place.settings(), Arc::new(stuck)).unwrap();
     let (theirs, serving) = serve(&server);
     let client = rmcp::ServiceExt::serve(client(), theirs).await.unwrap();
     let peer = client.peer().clone();

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use eog::travel::Explanation;
-use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Diagnosis, Failure, Label};
-use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Reports, Server, Settings};
+use eog::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
+use eog_mcp::server::{Alone, ForRun, Judge, JudgeError, Policies, Server, Settings};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig};
 use rmcp::service::{RoleClient, RunningService, ServiceError};
@@ -49,7 +48,7 @@ impl Place {
 }
 
 pub(crate) fn open(settings: Settings, policies: &Held) -> Server {
-    Server::open(settings, Arc::new(policies.clone()), Arc::new(Plain)).unwrap()
+    Server::open(settings, Arc::new(policies.clone())).unwrap()
 }
 
 /// Three entities without any edge, each with an alert of its own.
@@ -143,15 +142,6 @@ impl AbductivePolicy for Held {
             }
             .into())
         })
-    }
-}
-
-/// Words that say what they are about.
-pub(crate) struct Plain;
-
-impl Reports for Plain {
-    fn explanation(&self, _: &Diagnosis, explanation: &Explanation) -> String {
-        format!("about {}", explanation.entity)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the entries of EoG's controller record, in words.
 
 use eog_core::{
-    ActivationRecord, ActivationRefusal, Edge, EntryBody, Evaluation, HaltCause, Observation,
-    Reason, RecordedAnswer,
+    ActivationRecord, ActivationRefusal, BudgetKind, Edge, EntryBody, Evaluation, HaltCause,
+    Observation, Reason, RecordedAnswer,
 };
 
 use super::{Told, answered, joined, named, some};
@@ -19,7 +19,7 @@ impl Told for EntryBody {
             }
             Self::Halted(cause) => format!("stopped: {}", halt(*cause)),
             Self::Resumed => "resumed".to_owned(),
-            _ => "an entry of a kind that this program does not know".to_owned(),
+            _ => "an entry of an unknown kind".to_owned(),
         }
     }
 }
@@ -36,7 +36,7 @@ fn evaluated(evaluation: &Evaluation) -> String {
         line += &format!(": {}", words::change(outcome.change));
     }
     if outcome.damped {
-        line += ", for the last time: it changed too often";
+        line += "; not evaluated again, because it changed too often";
     }
     joined(line, activations(&evaluation.activations))
 }
@@ -44,12 +44,12 @@ fn evaluated(evaluation: &Evaluation) -> String {
 /// Why an entity was judged.
 pub fn why(reason: Reason, by: u64) -> String {
     match reason {
-        Reason::Seed => "a start".to_owned(),
+        Reason::Seed => "seed".to_owned(),
         Reason::Claim => format!("blamed in entry {by}"),
         Reason::Wake => format!("woken by entry {by}"),
-        Reason::LateMessage => format!("told late by entry {by}"),
+        Reason::LateMessage => format!("late message of entry {by}"),
         Reason::Proposal => format!("proposed in entry {by}"),
-        Reason::Observation => format!("observed in entry {by}"),
+        Reason::Observation => format!("observation in entry {by}"),
     }
 }
 
@@ -60,10 +60,10 @@ fn activations(records: &[ActivationRecord]) -> Vec<String> {
         chosen.map(|record| record.entity.as_str()).collect()
     };
     [
-        (None, "next"),
-        (Some(ActivationRefusal::Damped), "changed too often to be next"),
-        (Some(ActivationRefusal::VisitLimit), "visited too often to be next"),
-        (Some(ActivationRefusal::EntityCap), "one too many to be next"),
+        (None, "queued"),
+        (Some(ActivationRefusal::Damped), "not queued, because it changed too often"),
+        (Some(ActivationRefusal::VisitLimit), "not queued, because of the visit limit"),
+        (Some(ActivationRefusal::EntityCap), "not queued, because of the entity limit"),
     ]
     .into_iter()
     .map(|(refused, what)| (names(refused), what))
@@ -72,13 +72,14 @@ fn activations(records: &[ActivationRecord]) -> Vec<String> {
     .collect()
 }
 
-fn halt(cause: HaltCause) -> &'static str {
+fn halt(cause: HaltCause) -> String {
+    let exhausted = |which| format!("{} exhausted", words::budget(which));
     match cause {
-        HaltCause::Deadline => "the deadline passed",
-        HaltCause::ModelCalls => "the budget of model calls was used up",
-        HaltCause::Tokens => "the budget of tokens was used up",
-        HaltCause::Cost => "the budget of money was used up",
-        HaltCause::Cancelled => "interrupted",
+        HaltCause::Deadline => "deadline reached".to_owned(),
+        HaltCause::ModelCalls => exhausted(BudgetKind::ModelCalls),
+        HaltCause::Tokens => exhausted(BudgetKind::Tokens),
+        HaltCause::Cost => exhausted(BudgetKind::Cost),
+        HaltCause::Cancelled => "interrupted".to_owned(),
     }
 }
 
@@ -86,10 +87,10 @@ fn observation(observation: &Observation) -> String {
     let edge = |edge: &Edge| format!("{} {} {}", edge.source, edge.relation, edge.target);
     let news = match observation {
         Observation::Anomaly(anomaly) => format!("alert {} on {}", anomaly.name, anomaly.entity),
-        Observation::EdgeAdded(added) => format!("{} from now on", edge(added)),
-        Observation::EdgeRemoved(removed) => format!("{} no longer", edge(removed)),
-        Observation::NewEvidence(entity) => format!("new evidence on {entity}"),
-        _ => "something of a kind that this program does not know".to_owned(),
+        Observation::EdgeAdded(added) => format!("edge added: {}", edge(added)),
+        Observation::EdgeRemoved(removed) => format!("edge removed: {}", edge(removed)),
+        Observation::NewEvidence(entity) => format!("new evidence for {entity}"),
+        _ => "something of an unknown kind".to_owned(),
     };
     clean(&news).into_owned()
 }

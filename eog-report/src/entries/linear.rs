@@ -1,6 +1,6 @@
 //! What the entries of the linear loop record, in words.
 
-use eog_core::{EntityId, LinearBody, LinearStep as Step};
+use eog_core::{EntityId, LinearBody, LinearStep};
 
 use super::{Told, answered, joined, named, some};
 
@@ -8,13 +8,13 @@ impl Told for LinearBody {
     fn told(&self) -> String {
         match self {
             Self::Stepped(step) => stepped(step),
-            _ => "an entry of a kind that this program does not know".to_owned(),
+            _ => "an entry of an unknown kind".to_owned(),
         }
     }
 }
 
-fn stepped(step: &Step) -> String {
-    let Step { entity, answer, belief, forgotten, .. } = step;
+fn stepped(step: &LinearStep) -> String {
+    let LinearStep { entity, answer, belief, forgotten, .. } = step;
     let line = format!("{}{}", named(entity, belief.label), answered(answer));
     let names: Vec<&str> = forgotten.iter().map(EntityId::as_str).collect();
     let forgets = (!names.is_empty()).then(|| format!("forgets {}", some(&names)));

@@ -42,13 +42,13 @@ pub fn summary(
         sentences.push(format!("{what}: {}.", some(&others, "entity", "entities")));
     }
     if sentences.is_empty() && diagnosis.is_diagnosed() {
-        return "No origin of the frontier is held for a contributing factor.".to_owned();
+        return "No origin in the frontier is a contributing factor.".to_owned();
     }
     if sentences.is_empty() {
         sentences.push("No origin was found that explains an alert.".to_owned());
         let best = diagnosis.conclusion.ranking.first();
         sentences.extend(best.map(|best| {
-            format!("The best candidate, not a finding: {} ({}).", best.entity, best.label)
+            format!("Best candidate, not a finding: {} ({}).", best.entity, best.label)
         }));
         return sentences.join(" ");
     }
@@ -68,8 +68,9 @@ pub fn summary(
     });
     if !early.is_empty() {
         let early = some(&early, "alert", "alerts");
-        sentences
-            .push(format!("Not explained is the earlier onset, before the change, of {early}."));
+        sentences.push(format!(
+            "Not explained, because it precedes the change: the earlier onset of {early}."
+        ));
     }
     sentences.join(" ")
 }

@@ -71,8 +71,9 @@ pub fn arrange(mut ranked: Vec<(u8, Moment)>, left_out: &mut Vec<String>) -> Vec
     };
     ranked.sort_by_cached_key(|(rank, moment)| (*rank, key(moment)));
     if ranked.len() > MAX_MOMENTS {
-        let more = words::count(ranked.len() - MAX_MOMENTS, "moment", "moments");
-        left_out.push(format!("{more} of the timeline that matter less"));
+        let more = ranked.len() - MAX_MOMENTS;
+        let more = words::count(more, "less important moment", "less important moments");
+        left_out.push(format!("{more} of the timeline"));
         ranked.truncate(MAX_MOMENTS);
     }
     let mut moments: Vec<Moment> = ranked.into_iter().map(|(_, moment)| moment).collect();

@@ -8,12 +8,10 @@ use crate::clean::clean_to;
 /// Characters shown of a policy's name.
 const MAX_POLICY: usize = 120;
 
-/// What a fork changed: `at entry 3: command:./triage.py judges from there on; budget from 200 to 40`.
+/// What a fork changed: `at entry 3: policy set to command:./triage.py; budget from 200 to 40`.
 pub fn fork(fork: &ForkTaken) -> String {
-    let policy = fork
-        .policy
-        .iter()
-        .map(|policy| format!("{} judges from there on", clean_to(policy, MAX_POLICY)));
+    let policy =
+        fork.policy.iter().map(|policy| format!("policy set to {}", clean_to(policy, MAX_POLICY)));
     let changes: Vec<String> = policy.chain(fork.changed_settings().iter().map(setting)).collect();
     let changes =
         if changes.is_empty() { "nothing changed".to_owned() } else { changes.join("; ") };

@@ -46,8 +46,8 @@ fn the_entries_of_both_machines_are_listed() {
         of_controller,
         [
             "0  opened: 2 entities, 1 alert; starts at web",
-            "1  web Symptom (a start, visit 1): first judgement; next: db",
-            "2  db Origin (blamed in entry 1, visit 1): first judgement; next: web",
+            "1  web Symptom (seed, visit 1): first belief; queued: db",
+            "2  db Origin (blamed in entry 1, visit 1): first belief; queued: web",
             "3  web Symptom (woken by entry 2, visit 2): unchanged",
         ]
     );
@@ -90,9 +90,9 @@ fn a_fork_names_a_judge_only_where_somebody_is_named() {
     assert_eq!(told(alone), "2  forked at entry 1: messages from on to off");
     let other = Config { policy: Some("llm".to_owned()), ..silent };
     let other = ForkChanges { policy: None, config: Some(other) };
-    let words = "llm judges from there on; messages from on to off";
+    let words = "policy set to llm; messages from on to off";
     assert_eq!(told(other), format!("2  forked at entry 1: {words}"));
     // A program of the same name may be another by now.
     let named = ForkChanges { policy: Some("evidence".to_owned()), config: None };
-    assert_eq!(told(named), "2  forked at entry 1: evidence judges from there on");
+    assert_eq!(told(named), "2  forked at entry 1: policy set to evidence");
 }

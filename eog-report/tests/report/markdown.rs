@@ -81,7 +81,7 @@ fn what_a_model_wrote_cannot_break_out() {
         [
             "## Named by the model, not an origin of the frontier: &lt;b&gt;\\|\\`x\\`",
             "## Where this differs from the frontier",
-            "## What the model said and was not taken",
+            "## Rejected statements of the model",
             "## Left out",
         ]
     );
@@ -96,6 +96,7 @@ fn a_failed_model_is_said() {
     let mut report = report();
     let failure = "mock/a: is <down>".to_owned();
     report.narrative.author = Author::RulesAfterFailure { failure };
-    let line = "- Told by rules, since no model gave an answer that can be used: mock/a: is &lt;down&gt;\n";
+    let line =
+        "- Narrative by rules, because no model gave a usable answer: mock/a: is &lt;down&gt;\n";
     assert!(markdown(&report).contains(line));
 }

@@ -31,7 +31,7 @@ fn a_failure_of_its_own_answers_what_changed() {
     let db = entity(&narrative, "db");
     assert_eq!(
         db.what_changed.as_deref(),
-        Some("no change is cited; the first sign of its own: killed")
+        Some("no change is cited; its earliest evidence: killed")
     );
     assert_eq!(db.when.unwrap().start().to_string(), "2026-01-01T10:03:00Z");
     assert!(db.how_it_explains.as_ref().unwrap().ends_with("its effects reach Errors on web"));
@@ -48,7 +48,7 @@ fn an_origin_with_nothing_but_notes_is_demoted() {
     let [deviation] = &narrative.deviations[..] else { panic!("{:?}", narrative.deviations) };
     assert_eq!((deviation.entity.as_str(), deviation.contributing_factor), ("db", false));
     assert!(!narrative.alerts_explained[0].explained);
-    assert_eq!(narrative.summary, "No origin of the frontier is held for a contributing factor.");
+    assert_eq!(narrative.summary, "No origin in the frontier is a contributing factor.");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn without_a_frontier_rules_do_not_guess() {
     assert_eq!(narrative.author, Author::Rules);
     assert_eq!((factors(&narrative), narrative.best_guess), (vec![], false));
     assert!(narrative.summary.starts_with("No origin was found"), "{}", narrative.summary);
-    assert!(narrative.summary.contains("best candidate, not a finding: db"));
+    assert!(narrative.summary.contains("Best candidate, not a finding: db"));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn of_too_many_moments_those_of_causes_and_alerts_stay() {
     let what = |words: &str| narrative.timeline.iter().any(|moment| moment.what == words);
     assert!(what("pool.size changed from 50 to 5") && what("alert Errors"));
     let [left_out] = &narrative.left_out[..] else { panic!("{:?}", narrative.left_out) };
-    assert!(left_out.ends_with("moments of the timeline that matter less"), "{left_out}");
+    assert!(left_out.ends_with("less important moments of the timeline"), "{left_out}");
     assert!(narrative.timeline.is_sorted_by_key(|moment| moment.time.start()));
 }
 

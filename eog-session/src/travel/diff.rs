@@ -1,9 +1,9 @@
 //! Where two runs part.
 
 use eog::travel::{Parting, diff as difference};
-use eog::{Body, EntityId, Entry, Label};
+use eog_report::brief;
 
-use crate::controllers::{AnyLedger, ControllerName, Investigator, Pause, words};
+use crate::controllers::{AnyLedger, ControllerName, Investigator};
 
 /// How two ledgers compare, whichever controller wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,10 +48,10 @@ pub enum Parted {
     At {
         /// Its number.
         seq: u64,
-        /// What it records in the first ledger.
-        first: Recorded,
+        /// What it records in the first ledger, in a few words.
+        first: String,
         /// What it records in the second.
-        second: Recorded,
+        second: String,
     },
 }
 
@@ -62,62 +62,6 @@ impl Parted {
             Self::Never => None,
             Self::OneGoesOn { shared: seq, .. } | Self::At { seq, .. } => Some(*seq),
         }
-    }
-}
-
-/// What an entry records.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Recorded {
-    /// In one line.
-    pub words: String,
-    /// What kind of entry it is.
-    pub what: What,
-}
-
-/// What kind of thing an entry records.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum What {
-    /// An entity was judged.
-    Judged {
-        /// The entity.
-        entity: EntityId,
-        /// What is believed of it from then on.
-        label: Label,
-        /// Why.
-        summary: String,
-        /// How many others were told.
-        told: usize,
-    },
-    /// Something was observed.
-    Observation,
-    /// A stop from outside, or going on after one.
-    Pause(Pause),
-    /// A fork.
-    Fork,
-    /// Something else.
-    Other,
-}
-
-impl Recorded {
-    fn of<M: Investigator>(entry: &Entry<M::Body>) -> Self {
-        let body = &entry.body;
-        let what = if let Some(look) = body.look() {
-            What::Judged {
-                entity: look.entity.clone(),
-                label: look.belief.label,
-                summary: look.belief.summary.clone(),
-                told: look.told.len(),
-            }
-        } else if body.observation().is_some() {
-            What::Observation
-        } else if body.fork().is_some() {
-            What::Fork
-        } else {
-            M::pause(body).map_or(What::Other, What::Pause)
-        };
-        Self { words: words::<M>(body), what }
     }
 }
 
@@ -151,11 +95,9 @@ fn compared<M: Investigator>(
         parting: match difference.parting {
             Parting::Never => Parted::Never,
             Parting::OneGoesOn { shared, first } => Parted::OneGoesOn { shared, first },
-            Parting::At { first, second } => Parted::At {
-                seq: first.seq,
-                first: Recorded::of::<M>(&first),
-                second: Recorded::of::<M>(&second),
-            },
+            Parting::At { first, second } => {
+                Parted::At { seq: first.seq, first: brief(&first), second: brief(&second) }
+            }
         },
         settings: difference.settings,
     }

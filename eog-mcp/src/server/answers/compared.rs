@@ -1,13 +1,13 @@
 //! How two investigations compare.
 
 use eog::{Diagnosis, EntityId};
+use eog_session::store::InvestigationId;
+use eog_session::told;
 use eog_session::travel::{self, Parted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::words;
 use super::shorten;
-use eog_session::store::InvestigationId;
 
 /// How two investigations compare.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -18,9 +18,9 @@ pub(in crate::server) struct Compared {
     settings: Vec<Setting>,
     /// Whether topology, window, alerts or places to start at differ.
     other_case: bool,
-    /// Where the courses part, in words.
+    /// How the ledgers compare, in words.
     parting: String,
-    /// The entry at which they part, if they do.
+    /// The entry at which they diverge, if they do.
     parting_entry: Option<u64>,
     /// What the first concluded.
     first: Concluded,
@@ -69,6 +69,7 @@ impl Concluded {
 impl Compared {
     pub(in crate::server) fn new(
         difference: &travel::Compared,
+        lines: &[told::Line],
         first: Concluded,
         second: Concluded,
     ) -> Self {
@@ -77,11 +78,13 @@ impl Compared {
             first: shorten(&setting.first),
             second: shorten(&setting.second),
         });
+        let lines: Vec<String> =
+            lines.iter().map(|(lead, words)| format!("{lead}{words}")).collect();
         Self {
             equal: difference.equal,
             settings: settings.collect(),
             other_case: difference.other_case,
-            parting: words::parting(&difference.parting),
+            parting: lines.join("\n"),
             parting_entry: match &difference.parting {
                 Parted::At { seq, .. } => Some(*seq),
                 _ => None,
@@ -92,20 +95,7 @@ impl Compared {
     }
 
     pub(in crate::server) fn in_words(&self) -> String {
-        let mut lines = Vec::new();
-        if self.equal {
-            lines.push("the ledgers are equal".to_owned());
-        } else {
-            for Setting { name, first, second } in &self.settings {
-                lines.push(format!("{name}: {first} | {second}"));
-            }
-            if self.other_case {
-                lines.push("the cases differ: topology, window, alerts or seeds".to_owned());
-            }
-            lines.push(self.parting.clone());
-        }
-        lines.push(format!("first:  {}", self.first.in_words()));
-        lines.push(format!("second: {}", self.second.in_words()));
-        lines.join("\n")
+        let (first, second) = (self.first.in_words(), self.second.in_words());
+        format!("{}\nfirst:  {first}\nsecond: {second}", self.parting)
     }
 }

@@ -1,10 +1,11 @@
 //! What a label rests on: findings, and claims of cause and effect.
 
-use eog_core::{Belief, Claim, Diagnosis, EntityId, EvidenceId, Finding};
+use eog_core::{
+    Belief, Claim, Diagnosis, EntityId, EvidenceId, EvidenceTime, Finding, to_the_second,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::words;
 use super::shorten;
 
 /// Most findings that one entity cites in an answer.
@@ -54,10 +55,20 @@ pub(super) fn cited(diagnosis: &Diagnosis, belief: Option<&Belief>) -> Vec<Cited
     let cited = belief.map(|belief| diagnosis.cited(belief)).unwrap_or_default();
     let one = |finding: &&Finding| Cited {
         id: finding.id().clone(),
-        time: words::time(&finding.time),
+        time: time(&finding.time),
         excerpt: shorten(&finding.excerpt),
         source: finding.source.clone(),
         query: shorten(&finding.query),
     };
     cited.iter().take(MAX_CITED).map(one).collect()
+}
+
+/// When a finding holds.
+fn time(time: &EvidenceTime) -> String {
+    match time {
+        EvidenceTime::At(at) => to_the_second(*at),
+        EvidenceTime::During(window) => {
+            format!("{}/{}", to_the_second(window.start()), to_the_second(window.end()))
+        }
+    }
 }

@@ -80,7 +80,7 @@ impl Explained {
         Self {
             investigation: id.to_string(),
             entity: explanation.entity.clone(),
-            label: belief.map_or("never evaluated".to_owned(), |belief| belief.label.to_string()),
+            label: belief.map_or("not evaluated".to_owned(), |belief| belief.label.to_string()),
             summary: summary(belief),
             evidence: cited(diagnosis, belief),
             claims: belief
@@ -93,9 +93,15 @@ impl Explained {
             hangs_on: hangs_on.take(MAX_LISTED).collect(),
             hangs_on_unknown: match &explanation.again {
                 Again::Same => could_not_ask(&explanation.unanswered),
-                Again::NotAsked => Some("its last evaluation has no decision".to_owned()),
-                Again::Other(label) => Some(format!("asked again, the policy says {label}")),
-                Again::Failed(reason) => Some(format!("asked again, the policy fails: {reason}")),
+                Again::NotAsked => {
+                    Some("its last evaluation has no decision that could be repeated".to_owned())
+                }
+                Again::Other(label) => {
+                    Some(format!("asked the same question again, the policy answers {label}"))
+                }
+                Again::Failed(reason) => {
+                    Some(format!("asked the same question again, the policy fails: {reason}"))
+                }
             },
         }
     }
@@ -106,10 +112,8 @@ fn could_not_ask(unanswered: &[Unanswered]) -> Option<String> {
     let first = unanswered.first()?;
     let (without, reason) = (part(&first.without), shorten(&first.reason));
     Some(match unanswered.len() - 1 {
-        0 => format!("the policy could not be asked about {without}: {reason}"),
-        more => format!(
-            "the policy could not be asked about {without} and {more} other parts: {reason}"
-        ),
+        0 => format!("the policy gave no answer about {without}: {reason}"),
+        more => format!("the policy gave no answer about {without} and {more} more: {reason}"),
     })
 }
 

@@ -152,7 +152,7 @@ impl Investigated {
         Self {
             investigation: id.to_string(),
             name: report.name.clone(),
-            stop: words::stop(report.stop),
+            stop: eog_report::words::stop(&report.stop),
             is_unfinished: words::is_unfinished(report.stop),
             confidence: conclusion.confidence.to_string(),
             window_start: to_the_second(window.start()),

@@ -2,14 +2,15 @@
 
 use eog_report::clean::clean;
 use eog_report::words;
-use eog_session::controllers::{AnyLedger, Pause};
-use eog_session::travel::{Compared, Parted, Recorded, What};
+
+use crate::controllers::AnyLedger;
+use crate::travel::{Compared, Parted};
 
 /// A line of a comparison: what stands before it, and its words.
-pub(crate) type Line = (&'static str, String);
+pub type Line = (&'static str, String);
 
 /// How two ledgers compare, line by line.
-pub(crate) fn difference(compared: &Compared, first: &AnyLedger, second: &AnyLedger) -> Vec<Line> {
+pub fn difference(compared: &Compared, first: &AnyLedger, second: &AnyLedger) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for setting in &compared.settings {
         lines.push(("", format!("{}: {} | {}", setting.name, setting.first, setting.second)));
@@ -21,15 +22,15 @@ pub(crate) fn difference(compared: &Compared, first: &AnyLedger, second: &AnyLed
         Parted::Never if compared.equal => {
             lines.push(("", "the ledgers are equal".to_owned()));
         }
-        Parted::Never => lines.push(("", "what happened is the same".to_owned())),
+        Parted::Never => lines.push(("", "the entries are the same".to_owned())),
         Parted::OneGoesOn { shared, first } => {
             let longer = if *first { "the first" } else { "the second" };
-            lines.push(("", format!("the same for {shared} entries; {longer} goes on")));
+            lines.push(("", format!("identical for {shared} entries; {longer} continues")));
         }
         Parted::At { seq, first, second } => {
-            lines.push(("", format!("they part at entry {seq}")));
-            lines.push(("  first:  ", describe(first)));
-            lines.push(("  second: ", describe(second)));
+            lines.push(("", format!("they diverge at entry {seq}")));
+            lines.push(("  first:  ", first.clone()));
+            lines.push(("  second: ", second.clone()));
         }
     }
     lines.extend(compared.parting.seq().into_iter().flat_map(|seq| kinship(first, second, seq)));
@@ -48,17 +49,4 @@ fn kinship(first: &AnyLedger, second: &AnyLedger, seq: u64) -> impl Iterator<Ite
     let a = forked("the first", first, second, "the second");
     let b = forked("the second", second, first, "the first");
     a.into_iter().chain(b)
-}
-
-fn describe(recorded: &Recorded) -> String {
-    match &recorded.what {
-        What::Judged { entity, label, summary, told } => {
-            format!("{} is {label}, {told} told: {}", clean(entity.as_str()), clean(summary))
-        }
-        What::Observation => "an observation".to_owned(),
-        What::Pause(Pause::Stopped) => "a stop from outside".to_owned(),
-        What::Pause(Pause::GoesOn) => "going on after a stop".to_owned(),
-        What::Fork => "a fork".to_owned(),
-        _ => "something else".to_owned(),
-    }
 }

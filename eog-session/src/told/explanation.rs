@@ -1,15 +1,14 @@
 //! Why an entity has its label, for a person at a terminal.
 
 use eog::travel::{Again, Explanation, Part, Step, Unjudged};
-use eog::{ActivationRefusal, BudgetKind, EntityId, Reason, StopReason};
-
-use eog_core::Diagnosis;
+use eog::{ActivationRefusal, BudgetKind, Diagnosis, EntityId, Reason, StopReason};
 use eog_report::clean::clean;
 use eog_report::page::{BOLD, DIM, PLAIN, Page, YELLOW};
 use eog_report::{why, words};
 
-/// Renders an explanation.
-pub(crate) fn explanation(
+/// Why an entity has its label: what it rests on, its history, and what it depends on. Wraps at `width`
+/// columns, if given.
+pub fn explanation(
     diagnosis: &Diagnosis,
     explanation: &Explanation,
     width: Option<usize>,
@@ -18,7 +17,7 @@ pub(crate) fn explanation(
     let label = explanation
         .belief
         .as_ref()
-        .map_or("never evaluated".to_owned(), |belief| belief.label.to_string());
+        .map_or("not evaluated".to_owned(), |belief| belief.label.to_string());
     page.line("", BOLD, &format!("{}: {label}", clean(explanation.entity.as_str())));
     if let Some(belief) = &explanation.belief {
         page.line("  ", PLAIN, &clean(&belief.summary));
@@ -33,11 +32,11 @@ pub(crate) fn explanation(
             page.line("  • ", PLAIN, &clean(&claim));
         }
     }
-    page.title("HOW IT CAME TO THAT");
+    page.title("HISTORY");
     for step in &explanation.steps {
         one_step(&mut page, &explanation.entity, step);
     }
-    page.title("WHAT IT HANGS ON");
+    page.title("WHAT IT DEPENDS ON");
     if explanation.hangs_on.is_empty() {
         page.line("  ", PLAIN, &nothing_single(explanation));
     }
@@ -47,7 +46,7 @@ pub(crate) fn explanation(
         page.line("    it would be ", YELLOW, &then);
     }
     for unanswered in &explanation.unanswered {
-        page.line("  • not known for ", PLAIN, &part(diagnosis, &unanswered.without));
+        page.line("  • unknown for ", PLAIN, &part(diagnosis, &unanswered.without));
         page.line("    ", YELLOW, &clean(&unanswered.reason));
     }
     page.into_text()
@@ -64,25 +63,26 @@ fn part(diagnosis: &Diagnosis, part: &Part) -> String {
     }
 }
 
-/// Why nothing is named that the label hangs on.
+/// Why nothing is named that the label depends on.
 fn nothing_single(explanation: &Explanation) -> String {
     match &explanation.again {
         Again::Same if !explanation.unanswered.is_empty() => {
-            "Nothing is known that the label depends on. The policy could not be asked about:"
+            "Nothing that is known. The policy gave no answer about:"
         }
-        Again::Same => "No single finding or message: without any one of them, the label stays.",
-        Again::NotAsked => {
-            "Not known: the last evaluation has no decision that could be asked for again."
+        Again::Same => {
+            "No single finding or message: without any one of them, the label is the same."
         }
+        Again::NotAsked => "Unknown: the last evaluation has no decision that could be repeated.",
         Again::Other(label) => {
             return format!(
-                "Not known: asked again with everything, the policy says {label} and not what is \
-                 recorded. It wavers, or is not the one that made the ledger: see --policy."
+                "Unknown: asked the same question again, the policy answers {label}, which is not \
+                 what is recorded. It is inconsistent, or it did not write this ledger: see \
+                 --policy."
             );
         }
         Again::Failed(reason) => {
             let reason = clean(reason);
-            return format!("Not known: asked again with everything, the policy fails: {reason}");
+            return format!("Unknown: asked the same question again, the policy fails: {reason}");
         }
     }
     .to_owned()
@@ -103,43 +103,43 @@ fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
     page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
 }
 
-/// Says why an entity has no label.
-pub(crate) fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>) -> String {
+/// Why an entity has no label. Wraps at `width` columns, if given.
+pub fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>) -> String {
     let mut page = Page::new(width);
-    page.line("", BOLD, &format!("{}: not judged", clean(entity.as_str())));
+    page.line("", BOLD, &format!("{}: not evaluated", clean(entity.as_str())));
     let words = match why {
         Unjudged::Waiting { reason, stop } => waiting(*reason, *stop),
         Unjudged::Refused { entry, refusal } => {
             let why = match refusal {
                 ActivationRefusal::Damped => "it had changed too often",
-                ActivationRefusal::VisitLimit => "it had used its visits",
-                ActivationRefusal::EntityCap => "there were as many entities as there may be",
+                ActivationRefusal::VisitLimit => "it had reached its visit limit",
+                ActivationRefusal::EntityCap => "the limit of entities was reached",
             };
-            format!("It was to be judged in entry {entry}, and was not: {why}.")
+            format!("Entry {entry} would have queued it, but {why}.")
         }
         Unjudged::BeyondCap { entry } => format!(
-            "It was proposed in entry {entry}, after as many others as a decision may propose."
+            "It was proposed in entry {entry}, beyond the number of proposals that a decision may make."
         ),
         Unjudged::LeftOut(words) => {
-            format!("Its alerts were left out at the beginning: {}.", words.join("; "))
+            format!("Its alerts were left out at the start: {}.", words.join("; "))
         }
         Unjudged::NeverReached { declared: false, .. } => {
-            "Evidence names it, but the topology has no edge to it, and nobody blamed or proposed it."
+            "Evidence names it, but the topology has no edge to it, and no decision blamed or proposed it."
                 .to_owned()
         }
         Unjudged::NeverReached { judged, .. } if judged.is_empty() => {
-            "Never reached: it is no start, and none of its neighbours was judged.".to_owned()
+            "Never reached: it is not a seed, and none of its neighbours was evaluated.".to_owned()
         }
         Unjudged::NeverReached { judged, .. } => {
             let judged: Vec<String> =
                 judged.iter().map(|(name, label)| format!("{name} ({label})")).collect();
             format!(
-                "Never reached: it is no start, and nobody blamed or proposed it. Of its neighbours \
-                 these were judged: {}.",
+                "Never reached: it is not a seed, and no decision blamed or proposed it. Neighbours \
+                 that were evaluated: {}.",
                 judged.join(", ")
             )
         }
-        _ => "Why, this program does not know.".to_owned(),
+        _ => "The reason is not known to this version of eog.".to_owned(),
     };
     page.line("  ", PLAIN, &clean(&words));
     page.into_text()
@@ -147,26 +147,27 @@ pub(crate) fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>
 
 fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
     let reason = match reason {
-        Reason::Seed => "as a start",
-        Reason::Claim => "for it was blamed",
-        Reason::Wake | Reason::LateMessage => "for a neighbour had news",
-        Reason::Proposal => "for it was proposed",
-        Reason::Observation => "for there was news of it",
+        Reason::Seed => "as a seed",
+        Reason::Claim => "because it was blamed",
+        Reason::Wake | Reason::LateMessage => "because a neighbour's belief changed",
+        Reason::Proposal => "because it was proposed",
+        Reason::Observation => "because of an observation",
     };
     let (end, more) = match stop {
         Some(StopReason::BudgetExhausted { which }) => {
-            let (what, option) = match which {
-                BudgetKind::Hops => ("policy calls", "--budget"),
-                BudgetKind::ModelCalls => ("requests to models", "--max-model-calls"),
-                BudgetKind::Tokens => ("tokens", "--max-tokens"),
-                BudgetKind::Cost => ("money", "--max-usd"),
+            let option = match which {
+                BudgetKind::Hops => "--budget",
+                BudgetKind::ModelCalls => "--max-model-calls",
+                BudgetKind::Tokens => "--max-tokens",
+                BudgetKind::Cost => "--max-usd",
             };
-            (format!("the budget of {what} was used up"), format!(" A larger {option} reaches it."))
+            let budget = words::budget(which);
+            (format!("the {budget} was exhausted"), format!(" A larger {option} may reach it."))
         }
         Some(StopReason::Deadline) => {
-            ("the deadline passed".to_owned(), " `eog resume` goes on.".to_owned())
+            ("the deadline was reached".to_owned(), " `eog resume` continues.".to_owned())
         }
         _ => ("the investigation was stopped".to_owned(), String::new()),
     };
-    format!("It was waiting to be judged, {reason}, when {end}.{more}")
+    format!("It was waiting to be evaluated, {reason}, when {end}.{more}")
 }

@@ -1,0 +1,8 @@
+//! Words for what is found beside a result: why a label, and where two runs part. Results are told by
+//! [`eog_report`].
+
+mod difference;
+mod explanation;
+
+pub use difference::{Line, difference};
+pub use explanation::{explanation, not_judged};
