@@ -6,7 +6,7 @@ use crate::names;
 use crate::read::{CONSEQUENCES, ObjectHistory, Records};
 
 /// About how many bytes an object takes in the graph and where paths are searched.
-const OBJECT: usize = 1_500;
+const OBJECT: usize = 2_000;
 
 /// About how many bytes a finding takes as a fact and as a part of the incident, without values.
 const FINDING: usize = 1_500;

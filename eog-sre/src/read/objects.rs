@@ -62,10 +62,10 @@ pub(crate) const CONSEQUENCES: [&str; 12] = [
 ];
 
 /// About how many bytes a row needs besides its object.
-const ROW: usize = 150;
+const ROW: usize = 200;
 
 /// About how many bytes a body needs that no row had before, besides its objects.
-const BODY: usize = 400;
+const BODY: usize = 700;
 
 /// Reads object tables.
 ///
