@@ -20,6 +20,7 @@
 mod architecture;
 mod cache;
 mod context;
+mod derived;
 mod evidence;
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]

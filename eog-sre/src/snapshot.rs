@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use crate::architecture::Architecture;
 use crate::cache::{Cache, Cached};
+use crate::derived::derived;
 use crate::facts::Facts;
 use crate::read::{
     self, AlertRecord, EventRecord, Folder, Layout, MetricSeries, Objects, ReadOptions, Records,
@@ -78,7 +79,15 @@ impl Snapshot {
             Some(Cache::find(at, folder, &layout, options, warnings))
         };
         let cache = find(&folder, &warnings);
+        // What an investigation makes of the records must fit, too.
+        let fits = |folder: &Folder, records: &Records| {
+            let allowed = folder.budget().allowed();
+            let path = directory.display().to_string();
+            let fits = folder.budget().account().holds(derived(records));
+            fits.then_some(()).ok_or(SnapshotError::OutOfMemory { path, allowed })
+        };
         if let Some(cached) = cache.as_ref().and_then(Cache::load) {
+            fits(&folder, &cached.records)?;
             return Ok(Self::assemble(directory, architecture, cached, true));
         }
         if let Some(progress) = &options.progress {
@@ -86,6 +95,7 @@ impl Snapshot {
         }
         let noted = warnings.clone();
         let records = read::read_all(&mut folder, &layout, options, &mut warnings)?;
+        fits(&folder, &records)?;
         let cached =
             Cached { records, files: folder.opened().to_vec(), warnings: warnings.into_lines() };
         // What changed while it was read belongs to no state of the files, and is not kept.

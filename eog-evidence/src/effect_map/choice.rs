@@ -6,11 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use eog_core::{EntityId, EvidenceId, EvidenceKind, Finding, Signal, Timestamp};
 use jiff::SignedDuration;
 
+use super::cause::{Impact, MAX_NOTES, Qualifying};
 use super::roads::{Road, Search, shorter};
-use super::{ABOUT_AS_NEAR, Impact, MAX_NOTES, MAX_QUALIFYING, Qualifying};
 use crate::alarms::{Alarm, Alarms};
 use crate::names::Names;
 use crate::ways::{Number, Ways};
+
+/// At most this many qualifying changes are kept, strongest first.
+pub(super) const MAX_QUALIFYING: usize = 256;
+
+/// Times that differ by less are not told apart: alerts are commonly evaluated over 5 minutes, and
+/// objects dumped about as often.
+pub(crate) const ABOUT_AS_NEAR: SignedDuration = SignedDuration::from_mins(5);
 
 /// The changes that qualify, strongest first, and by entity the anomalies that its own changes can
 /// have caused.

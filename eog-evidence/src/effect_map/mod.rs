@@ -9,8 +9,8 @@
 //! - how the strongest reach an entity that is asked about is searched from all of them together,
 //!   when the first one is asked about ([`roads`]).
 
+mod cause;
 mod choice;
-mod notes;
 #[cfg(test)]
 mod reference;
 mod roads;
@@ -20,23 +20,15 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use eog_core::{Anomaly, EntityId, Finding, Signal, Timestamp, Topology};
-use jiff::SignedDuration;
+use eog_core::{Anomaly, EntityId, Finding, Signal, Topology};
 
 use crate::alarms::Alarms;
 use crate::ways::Ways;
+use cause::{Impact, MAX_NOTES, Qualifying};
 use choice::{Chosen, can_cause, choose};
 use roads::{Reached, Road};
 
-/// At most this many route notes, and as many impact notes, for one entity.
-const MAX_NOTES: usize = 3;
-
-/// At most this many qualifying changes are kept, strongest first.
-const MAX_QUALIFYING: usize = 256;
-
-/// Times that differ by less are not told apart: alerts are commonly evaluated over 5 minutes, and
-/// objects dumped about as often.
-pub(crate) const ABOUT_AS_NEAR: SignedDuration = SignedDuration::from_mins(5);
+pub(crate) use choice::ABOUT_AS_NEAR;
 
 /// Per entity: which change elsewhere can have reached it, and which anomaly its own change can
 /// have caused. Computed once per incident.
@@ -83,25 +75,6 @@ struct Net {
     ways: Arc<Ways>,
     /// Searched when an entity is asked about.
     reached: OnceLock<Reached>,
-}
-
-/// A change that precedes an anomaly it reaches.
-#[derive(Clone, Debug)]
-struct Qualifying {
-    change: Finding,
-    at: Timestamp,
-    road: Road,
-}
-
-/// An anomaly that follows a change and is reached by it.
-#[derive(Clone, Debug)]
-struct Impact {
-    /// The change, by its place among the qualifying ones.
-    place: usize,
-    alert: String,
-    affected: EntityId,
-    onset: Timestamp,
-    path: Vec<EntityId>,
 }
 
 impl EffectMap {

@@ -10,7 +10,8 @@ use eog_core::{
 };
 use jiff::SignedDuration;
 
-use super::{ABOUT_AS_NEAR, MAX_NOTES, MAX_QUALIFYING};
+use super::cause::MAX_NOTES;
+use super::choice::{ABOUT_AS_NEAR, MAX_QUALIFYING};
 use crate::names::reference::naming;
 use crate::paths::{MAX_PATH_HOPS, demand_path, effect_path};
 use crate::text::arrows;

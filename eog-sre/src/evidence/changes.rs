@@ -13,27 +13,11 @@ use super::diff::{Leaf, changed_leaves};
 use super::{Draft, selector};
 use crate::graph::is_experiment;
 use crate::names;
-use crate::read::{ObjectHistory, Objects, Observation};
+use crate::read::{CONSEQUENCES, ObjectHistory, Objects, Observation};
 use crate::time;
 
 /// Most changed leaves of one object between two dumps that become findings of their own.
 const MAX_LEAVES: usize = 12;
-
-/// Kinds that change all the time as a consequence of something else.
-const CONSEQUENCES: [&str; 12] = [
-    "CSIStorageCapacity",
-    "CertificateSigningRequest",
-    "ControllerRevision",
-    "Endpoints",
-    "EndpointSlice",
-    "Event",
-    "Lease",
-    "NodeMetrics",
-    "PodMetrics",
-    "ReplicaSet",
-    "VolumeAttachment",
-    "VolumeSnapshotContent",
-];
 
 /// Ends of the paths of an owned object that nobody but a person changes.
 const DELIBERATE: [&str; 5] = ["/image", "/resources", "/env", "/command", "/args"];

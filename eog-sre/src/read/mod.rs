@@ -41,7 +41,7 @@ pub(crate) use memory::check_memory;
 pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use objects::read_body;
-pub(crate) use objects::{ObjectHistory, Objects, Observation, read_objects};
+pub(crate) use objects::{CONSEQUENCES, ObjectHistory, Objects, Observation, read_objects};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use records::{Next, Record, Records as TableRecords};
 pub(crate) use resource::WORKLOADS;

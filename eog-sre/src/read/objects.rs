@@ -45,11 +45,27 @@ pub(crate) struct Objects {
     pub(crate) file: String,
 }
 
-/// About how many bytes a row needs besides its object.
-const ROW: usize = 150;
+/// Kinds that change all the time as a consequence of something else.
+pub(crate) const CONSEQUENCES: [&str; 12] = [
+    "CSIStorageCapacity",
+    "CertificateSigningRequest",
+    "ControllerRevision",
+    "Endpoints",
+    "EndpointSlice",
+    "Event",
+    "Lease",
+    "NodeMetrics",
+    "PodMetrics",
+    "ReplicaSet",
+    "VolumeAttachment",
+    "VolumeSnapshotContent",
+];
 
-/// About how many times its text an object needs as a tree.
-const TREE: usize = 5;
+/// About how many bytes a row needs besides its object.
+const ROW: usize = 200;
+
+/// About how many bytes a body needs that no row had before, besides its objects.
+const BODY: usize = 700;
 
 /// Reads object tables.
 ///
@@ -89,7 +105,8 @@ pub(crate) fn read_objects(
                 Some(known) => known.clone(),
                 None => match read_body(table.cell(body), &mut masker) {
                     Ok(found) => {
-                        kept += TREE * table.cell(body).len();
+                        let weights = found.iter().map(|body| weight(&body.object));
+                        kept += BODY + weights.sum::<usize>();
                         bodies.entry(digest).or_insert(found).clone()
                     }
                     Err(reason) => {
@@ -110,6 +127,23 @@ pub(crate) fn read_objects(
         objects.add(seen, body);
     }
     Ok(objects)
+}
+
+/// About how many bytes a value takes. Small values take many times their text.
+fn weight(value: &Value) -> usize {
+    // What an allocation costs besides, and a slot of a map.
+    const HEAP: usize = 16;
+    const SLOT: usize = size_of::<String>() + 3 * size_of::<usize>() + 2 * HEAP;
+    let within = match value {
+        Value::String(text) => HEAP + text.len(),
+        Value::Array(items) => HEAP + items.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| SLOT + name.len() + weight(value));
+            2 * HEAP + fields.sum::<usize>()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + within
 }
 
 /// An object as one row tells it.

@@ -1,9 +1,10 @@
 //! Snapshots in every layout, whole and broken.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::support::{LOG_HEADER, Recording, at, config, id, table};
-use eog_sre::{Progress, ReadOptions, Snapshot, SnapshotError};
+use eog_sre::{CacheAt, Progress, ReadOptions, Snapshot, SnapshotError};
 use serde_json::json;
 
 const ALERT: &str = r#"{"labels": {"alertname": "ErrorRate", "service_name": "web",
@@ -266,6 +267,49 @@ fn reading_stops_when_the_records_need_more_than_the_files_let_expect() {
     assert!(matches!(stopped, SnapshotError::OutOfMemory { .. }), "{stopped}");
     assert!(stopped.to_string().contains("--max-memory"), "{stopped}");
     assert!(open_within(&recording, 100 * needed).is_ok());
+}
+
+/// So many ConfigMaps of 12 entries that all change between two dumps.
+fn changed(configs: usize) -> Recording {
+    let mut recording = Recording::new();
+    for (clock, state) in [("10:00:00", "old"), ("10:10:00", "new")] {
+        for config in 0..configs {
+            let data: BTreeMap<String, String> =
+                (0..12).map(|key| (format!("key{key}"), format!("{state} {config}"))).collect();
+            let metadata = json!({"name": format!("config-{config}"), "namespace": "shop"});
+            let object = json!({"kind": "ConfigMap", "metadata": metadata, "data": data});
+            recording.object(clock, object);
+        }
+    }
+    recording.write();
+    recording
+}
+
+#[test]
+fn what_an_investigation_makes_of_a_snapshot_is_charged_too() {
+    let megabytes = |recording: &Recording| {
+        let fits = |megabytes: &u64| open_within(recording, megabytes * 1_000_000).is_ok();
+        (1..).find(fits).unwrap()
+    };
+    // 300 objects in two states each, and 3,600 findings.
+    let (small, large) = (changed(300), changed(900));
+    let few = megabytes(&small);
+    assert!((6..12).contains(&few), "{few} MB");
+    let many = megabytes(&large);
+    assert!((3 * few - 3..=3 * few + 3).contains(&many), "{few} MB, {many} MB");
+    let stopped = open_within(&small, 3_000_000).unwrap_err();
+    assert!(matches!(stopped, SnapshotError::OutOfMemory { .. }), "{stopped}");
+    // Nor does it fit when the records come from the cache.
+    let cache = tempfile::tempdir().unwrap();
+    let options = |max_memory| ReadOptions {
+        max_memory: Some(max_memory),
+        cache: Some(CacheAt::Folder(cache.path().to_owned())),
+        ..ReadOptions::default()
+    };
+    let open = |max_memory| Snapshot::open(small.path(), &options(max_memory));
+    assert!(!open(1_000_000 * few).unwrap().is_from_cache());
+    assert!(open(1_000_000 * few).unwrap().is_from_cache());
+    assert!(matches!(open(3_000_000).unwrap_err(), SnapshotError::OutOfMemory { .. }));
 }
 
 #[test]

@@ -1,12 +1,34 @@
-//! What is told of a qualifying change.
+//! A qualifying change, and what is told of it.
 
 use eog_core::{
     EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Signal,
     Timestamp, Trend, to_the_second,
 };
 
-use super::{Impact, Qualifying};
+use super::roads::Road;
 use crate::text::{arrows, change_in_words, shorten, span_between};
+
+/// At most this many route notes, and as many impact notes, for one entity.
+pub(super) const MAX_NOTES: usize = 3;
+
+/// A change that precedes an anomaly it reaches.
+#[derive(Clone, Debug)]
+pub(super) struct Qualifying {
+    pub(super) change: Finding,
+    pub(super) at: Timestamp,
+    pub(super) road: Road,
+}
+
+/// An anomaly that follows a change and is reached by it.
+#[derive(Clone, Debug)]
+pub(super) struct Impact {
+    /// The change, by its place among the qualifying ones.
+    pub(super) place: usize,
+    pub(super) alert: String,
+    pub(super) affected: EntityId,
+    pub(super) onset: Timestamp,
+    pub(super) path: Vec<EntityId>,
+}
 
 impl Qualifying {
     fn is_demand(&self) -> bool {
