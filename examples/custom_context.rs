@@ -5,10 +5,11 @@
 
 use std::error::Error;
 
+use eog::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
+use eog::incident::Direction;
 use eog::{
-    BoxFuture, Config, ContextContract, ContextRequest, Direction, Engine, EntityId, EvidenceKind,
-    EvidenceTime, Failure, Finding, FindingContent, LocalContext, Peer, PeerRole, Signal,
-    Timestamp, Trend,
+    BoxFuture, Config, ContextContract, ContextRequest, Engine, EntityId, EvidenceKind, Failure,
+    Finding, LocalContext, Timestamp,
 };
 use eog_testkit::{TablePolicy, alert, case, deferred, on, on_any, origin, symptom_of, topology};
 

@@ -4,9 +4,11 @@
 //! A database runs out of memory. Taken alone it looks like the origin; its caller knows where the
 //! load came from. Run it with `cargo run --example custom_policy`.
 
+use eog::evidence::{PeerRole, Signal, Trend};
+use eog::incident::Direction;
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, Claim, Config, ContextPacket, Decision, Direction, Engine,
-    EntityId, EvidenceKind, Failure, Finding, Finished, Label, PeerRole, Signal, Trend,
+    AbductivePolicy, Answer, BoxFuture, Claim, Config, ContextPacket, Decision, Engine, EntityId,
+    EvidenceKind, Failure, Finding, Finished, Label,
 };
 use eog_testkit::{MemoryContext, alert, case, finding, render, topology};
 

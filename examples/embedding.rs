@@ -5,11 +5,12 @@
 
 use std::error::Error;
 
+use eog::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog::incident::EffectDirection;
 use eog::{
-    AbductivePolicy, Anomaly, Answer, BoxFuture, Case, ChangeDetail, Claim, Config,
-    ContextContract, ContextPacket, ContextRequest, Decision, EffectDirection, Engine, EntityId,
-    EvidenceKind, EvidenceTime, Failure, Finding, FindingContent, Label, LocalContext, Signal,
-    Topology, Trend, Window,
+    AbductivePolicy, Anomaly, Answer, BoxFuture, Case, Claim, Config, ContextContract,
+    ContextPacket, ContextRequest, Decision, Engine, EntityId, EvidenceKind, Failure, Finding,
+    Label, LocalContext, Topology, Window,
 };
 
 #[tokio::main(flavor = "current_thread")]

@@ -3,9 +3,8 @@
 //! In your crate the tests at the end are ordinary unit tests. Run the policy alone with
 //! `cargo run --example unit_test_policy`.
 
-use eog::{
-    AbductivePolicy, Answer, BoxFuture, Claim, ContextPacket, Decision, Failure, Label, Signal,
-};
+use eog::evidence::Signal;
+use eog::{AbductivePolicy, Answer, BoxFuture, Claim, ContextPacket, Decision, Failure, Label};
 use eog_testkit::{ask, finding, packet};
 
 fn main() -> Result<(), Failure> {

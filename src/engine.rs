@@ -6,10 +6,12 @@ mod figures;
 mod limits;
 mod run;
 
+use eog_core::controller::EntryBody;
+use eog_core::ledger::{Body, ForkChanges, ForkError, RestoreError};
+use eog_core::machine::{OfMachine, Responder};
 use eog_core::{
-    Body, Case, Conclusion, ContextAndPolicy, Controller, Diagnosis, EntryBody, ForkChanges,
-    ForkError, Input, Ledger, Machine, OfMachine, Responder, RestoreError, Spent, StopReason,
-    Usage,
+    Case, Conclusion, ContextAndPolicy, Controller, Diagnosis, Input, Ledger, Machine, Spent,
+    StopReason, Usage,
 };
 
 use crate::events::EventSender;
@@ -175,7 +177,7 @@ impl<R, B: Body> Engine<R, B> {
 
     /// Writes what calls took and cost beside the journal, and counts what is spent outside the
     /// loop through the same recorder. `spent_before` is what earlier runs have spent (see
-    /// [`SideRecords::usage_so_far`](crate::SideRecords::usage_so_far)): the budgets of tokens and
+    /// [`SideRecords::usage_so_far`](crate::side::SideRecords::usage_so_far)): the budgets of tokens and
     /// money hold over all runs.
     #[must_use]
     pub fn with_recorder(mut self, recorder: CallRecorder, spent_before: Usage) -> Self {
@@ -214,7 +216,7 @@ impl<R, B: Body> Engine<R, B> {
         let by_checkpoint = self.journal.as_mut().and_then(|journal| journal.restore(ledger));
         let machine = match by_checkpoint {
             Some(machine) => machine,
-            None => eog_core::restore(ledger)?,
+            None => eog_core::ledger::restore(ledger)?,
         };
         Ok(self.drive(machine, RunStart::Resumed).await)
     }
@@ -237,7 +239,7 @@ impl<R, B: Body> Engine<R, B> {
         B::Machine: Machine<Body = B>,
         R: Responder<<B::Machine as Machine>::Question>,
     {
-        let machine = eog_core::fork(parent, at, changes)?;
+        let machine = eog_core::ledger::fork(parent, at, changes)?;
         Ok(self.drive(machine, RunStart::Forked).await)
     }
 

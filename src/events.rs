@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use eog_core::{EntityId, Entry, EntryBody, QuestionKind, StopReason};
+use eog_core::controller::EntryBody;
+use eog_core::machine::QuestionKind;
+use eog_core::{EntityId, Entry, StopReason};
 use tokio::sync::broadcast;
 
 /// How many events a listener may lag behind before it misses some.

@@ -1,6 +1,6 @@
 //! Control over a running investigation from outside: cancel it, or tell it what is new.
 
-use eog_core::Observation;
+use eog_core::ledger::Observation;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

@@ -14,7 +14,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eog_core::{Body, Digest, Entry, EntryBody, Ledger};
+use eog_core::controller::EntryBody;
+use eog_core::ledger::Body;
+use eog_core::{Digest, Entry, Ledger};
 
 pub use checkpoint::{CheckpointError, MAX_CHECKPOINT_BYTES, read_checkpoint, write_checkpoint};
 use checkpointing::Pace;

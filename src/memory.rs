@@ -12,9 +12,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use eog_core::machine::{QuestionKind, Responder, Response};
 use eog_core::{
-    AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, EntityId, Failure, QuestionKind,
-    Responder, Response, Usage,
+    AbductivePolicy, Answer, BoxFuture, ContextPacket, Digest, EntityId, Failure, Usage,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -232,7 +232,7 @@ impl<P: AbductivePolicy> AbductivePolicy for Remembering<P> {
 /// for sources of evidence are always asked.
 impl<Q, R> Responder<Q> for Remembering<R>
 where
-    Q: eog_core::Question<Answer: Serialize + DeserializeOwned> + Serialize,
+    Q: eog_core::machine::Question<Answer: Serialize + DeserializeOwned> + Serialize,
     R: Responder<Q>,
 {
     fn respond<'a>(

@@ -37,7 +37,8 @@ pub enum Durability {
 /// what is no part of the ledger's chain. `docs/journal.md` describes it.
 ///
 /// ```
-/// use eog::{Durability, SideFile, SideRecord, Usage};
+/// use eog::Usage;
+/// use eog::side::{Durability, SideFile, SideRecord};
 /// # let folder = tempfile::tempdir()?;
 /// let journal = folder.path().join("run.journal");
 /// let (mut side, _) = SideFile::beside(&journal)?;

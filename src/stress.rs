@@ -16,7 +16,8 @@ mod shrink;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use eog_core::{Case, Machine, OfMachine, Responder};
+use eog_core::machine::{OfMachine, Responder};
+use eog_core::{Case, Machine};
 
 use crate::engine::{Engine, Finished, Limits};
 use crate::handle::Controls;

@@ -10,7 +10,9 @@ pub use explain::{
 };
 pub use unjudged::{Unjudged, unjudged};
 
-use eog_core::{ContextPacket, Controller, Evaluation, Ledger, LocalContext, Replay, RestoreError};
+use eog_core::controller::Evaluation;
+use eog_core::ledger::RestoreError;
+use eog_core::{ContextPacket, Controller, Ledger, LocalContext, Replay};
 
 /// The packet that the policy saw in an evaluation, rebuilt from the ledger without a call.
 ///

@@ -4,9 +4,11 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use eog::controller::Concurrency;
+use eog::side::SideRecord;
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, Budget, CallRecorder, Concurrency, Config, ContextContract,
-    ContextPacket, ContextRequest, Engine, Failure, Label, Limits, LocalContext, Retry, SideRecord,
+    AbductivePolicy, Answer, BoxFuture, Budget, CallRecorder, Config, ContextContract,
+    ContextPacket, ContextRequest, Engine, Failure, Label, Limits, LocalContext, Retry,
     Speculation, StopReason, Usage,
 };
 use eog_testkit::{
@@ -229,14 +231,9 @@ async fn a_question_that_no_budget_allows_ends_the_run_and_is_asked_again_later(
         let engine = || Engine::new(MemoryContext::default(), &policy);
         let ended = engine().investigate(config.clone(), case()).await;
         assert_eq!(ended.stop, StopReason::BudgetExhausted { which: eog::BudgetKind::Cost });
-        assert!(
-            ended
-                .ledger()
-                .entries()
-                .iter()
-                .filter_map(|e| e.evaluation())
-                .all(|evaluation| { matches!(evaluation.answer, eog::RecordedAnswer::Decided(_)) })
-        );
+        assert!(ended.ledger().entries().iter().filter_map(|e| e.evaluation()).all(|evaluation| {
+            matches!(evaluation.answer, eog::ledger::RecordedAnswer::Decided(_))
+        }));
         let committed = ended.ledger().entries().iter().filter_map(|e| e.evaluation()).count();
         assert_eq!(committed, 2, "width {width}");
 
@@ -284,7 +281,8 @@ async fn figures_stand_beside_the_journal() {
     assert_eq!(ended.spent().usage.tokens_in, 25, "the call outside the loop counts");
     assert!(ended.side_error.is_none());
 
-    let side = eog::SideFile::read(eog::SideFile::path_beside(&journal)).expect("it is whole");
+    let side =
+        eog::side::SideFile::read(eog::side::SideFile::path_beside(&journal)).expect("it is whole");
     assert_eq!(side.usage_so_far().tokens_in, 25);
     let evaluations: Vec<_> = side
         .records
@@ -328,7 +326,8 @@ async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
         (recorder, folder.path().join(name))
     };
     let in_file = |path: &std::path::Path| {
-        let side = eog::SideFile::read(eog::SideFile::path_beside(path)).expect("it is whole");
+        let side =
+            eog::side::SideFile::read(eog::side::SideFile::path_beside(path)).expect("it is whole");
         (side.usage_so_far(), side.records.last().cloned())
     };
 
@@ -347,7 +346,8 @@ async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     // Answers whose entries find no room.
     let (recorder, path) = beside("full");
     let disk = eog_testkit::SimDisk::new();
-    let (journal, _) = eog::Journal::on::<eog::EntryBody>(disk.clone()).expect("it is empty");
+    let (journal, _) =
+        eog::Journal::on::<eog::controller::EntryBody>(disk.clone()).expect("it is empty");
     disk.full_at(2_200);
     let ended = Engine::new(MemoryContext::default(), Paid { usage, decide: healthy })
         .with_journal(journal)
@@ -358,6 +358,7 @@ async fn nothing_that_was_paid_for_is_missing_beside_the_journal() {
     let (spent, last) = in_file(&path);
     assert!(spent.tokens_in >= ended.spent().usage.tokens_in, "{spent:?}");
     disk.mend();
-    let stored = eog::Journal::on::<eog::EntryBody>(disk).expect("it is whole").0.entries();
+    let stored =
+        eog::Journal::on::<eog::controller::EntryBody>(disk).expect("it is whole").0.entries();
     assert!(matches!(last, Some(SideRecord::Stopped { entries, .. }) if entries == stored));
 }

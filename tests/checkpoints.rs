@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use eog::{
-    Case, Checkpoint, Config, Digest, Engine, Entry, EntryBody, Finished, Journal, Ledger,
-    RestoreError, read_checkpoint, write_checkpoint,
-};
+use eog::controller::{Checkpoint, EntryBody};
+use eog::journal::{read_checkpoint, write_checkpoint};
+use eog::ledger::RestoreError;
+use eog::{Case, Config, Digest, Engine, Entry, Finished, Journal, Ledger};
 use eog_testkit::{MemoryContext, Recorder, healthy, policy_fn, seeded, topology};
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -40,7 +40,8 @@ fn journal_of(path: &Path, entries: &[std::sync::Arc<Entry>]) {
 
 /// Goes on with a journal. Returns how it ended and who was asked about.
 async fn go_on(path: &Path) -> Result<(Finished, Vec<String>), RestoreError> {
-    let (journal, recovered) = Journal::open::<eog::EntryBody>(path).expect("it is whole");
+    let (journal, recovered) =
+        Journal::open::<eog::controller::EntryBody>(path).expect("it is whole");
     let policy = Recorder::new(policy_fn(healthy));
     let engine = Engine::new(MemoryContext::default(), &policy).with_journal(journal);
     let ended = engine.resume(&recovered.ledger).await?;
@@ -140,7 +141,7 @@ async fn one_that_cannot_be_written_stops_nothing() {
     let ended = run(&path, case()).await;
     assert!(ended.journal_error.is_none());
     assert_eq!(
-        &Journal::read::<eog::EntryBody>(&path).expect("it is whole").ledger,
+        &Journal::read::<eog::controller::EntryBody>(&path).expect("it is whole").ledger,
         ended.ledger()
     );
     assert_eq!(read_checkpoint(&path), None);

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use eog::contract::FailureKind;
 use eog::{
-    AbductivePolicy, Answer, CommandPolicy, Config, ContextPacket, Engine, Failure, FailureKind,
-    Label, Limits, Retry,
+    AbductivePolicy, Answer, CommandPolicy, Config, ContextPacket, Engine, Failure, Label, Limits,
+    Retry,
 };
 use eog_testkit::{MemoryContext, assert_that, finding, packet, seeded, topology};
 use tempfile::TempDir;

@@ -4,10 +4,8 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use eog::{
-    Budget, Concurrency, Config, Engine, Finished, Limits, Order, Retry, Speculation,
-    SpeculationFigures,
-};
+use eog::controller::{Concurrency, Order};
+use eog::{Budget, Config, Engine, Finished, Limits, Retry, Speculation, SpeculationFigures};
 use eog_testkit::sim::{Delayed, Erring, PolicyRates, Unreliable, World, WorldRates};
 use eog_testkit::truth::{TruthGraph, TruthPolicy, TruthSpec};
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use eog::incident::{Edge, EffectDirection};
+use eog::ledger::Observation;
+use eog::machine::QuestionKind;
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, Budget, Config, ContextPacket, Decision, Edge,
-    EffectDirection, Engine, Event, EventStream, Failure, Handle, Label, Limits, Observation,
-    QuestionKind, StopReason,
+    AbductivePolicy, Answer, BoxFuture, Budget, Config, ContextPacket, Decision, Engine, Event,
+    EventStream, Failure, Handle, Label, Limits, StopReason,
 };
 use eog_testkit::{
     Call, Faulty, MemoryContext, Recorder, alert, assert_that, entity, finding, healthy, origin,

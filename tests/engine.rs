@@ -6,10 +6,13 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use eog::contract::FailureKind;
+use eog::controller::Concurrency;
+use eog::machine::QuestionKind;
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, Budget, BudgetKind, Case, Concurrency, Config,
-    ContextContract, ContextPacket, ContextRequest, Decision, Engine, Event, EventStream, Failure,
-    FailureKind, Finished, Label, Limits, LocalContext, QuestionKind, StopReason, Usage,
+    AbductivePolicy, Answer, BoxFuture, Budget, BudgetKind, Case, Config, ContextContract,
+    ContextPacket, ContextRequest, Decision, Engine, Event, EventStream, Failure, Finished, Label,
+    Limits, LocalContext, StopReason, Usage,
 };
 use eog_testkit::{
     Call, Faulty, MemoryContext, assert_that, case, finding, healthy, policy_fn, seeded,

@@ -1,6 +1,7 @@
 //! The engine with a journal: entry before effect, a journal that fails, and going on.
 
-use eog::{Config, Engine, Journal, JournalError, Ledger, StopReason};
+use eog::journal::JournalError;
+use eog::{Config, Engine, Journal, Ledger, StopReason};
 use eog_testkit::{MemoryContext, Recorder, assert_that, healthy, policy_fn, seeded, topology};
 
 #[tokio::test]
@@ -13,7 +14,7 @@ async fn the_journal_holds_what_the_ledger_does() {
     let ended = engine.investigate(Config::default(), case).await;
     assert!(ended.journal_error.is_none());
     assert_eq!(
-        &Journal::read::<eog::EntryBody>(&path).expect("it is whole").ledger,
+        &Journal::read::<eog::controller::EntryBody>(&path).expect("it is whole").ledger,
         ended.ledger()
     );
 }
@@ -58,7 +59,7 @@ async fn going_on_asks_only_what_is_missing() {
     assert_eq!(policy.asked(), ["b", "c"]);
     assert_eq!(ended.ledger(), whole.ledger());
     assert_eq!(
-        &Journal::read::<eog::EntryBody>(&path).expect("it is whole").ledger,
+        &Journal::read::<eog::controller::EntryBody>(&path).expect("it is whole").ledger,
         whole.ledger()
     );
 }

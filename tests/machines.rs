@@ -2,10 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use eog::controller::EntryBody;
+use eog::ledger::{Body, ForkChanges, Observation};
+use eog::linear::{LeadOrder, LinearBody};
+use eog::machine::{Inquiry, OfMachine};
 use eog::{
-    Body, Budget, Case, Config, ContextAndPolicy, Controller, Decision, Engine, EntryBody, Event,
-    Failure, ForkChanges, Inquiry, Journal, Label, LeadOrder, Ledger, Linear, LinearBody,
-    LinearConfig, Machine, Observation, OfMachine, Replay, StopReason,
+    Budget, Case, Config, ContextAndPolicy, Controller, Decision, Engine, Event, Failure, Journal,
+    Label, Ledger, Linear, LinearConfig, Machine, Replay, StopReason,
 };
 use eog_testkit::truth::{TruthGraph, TruthPolicy, TruthSpec};
 use eog_testkit::{
@@ -83,7 +86,7 @@ where
     let mut steps = 1;
     loop {
         let prefix = ledger.before(steps);
-        let restored = eog::restore(&prefix).expect("every prefix follows");
+        let restored = eog::ledger::restore(&prefix).expect("every prefix follows");
         assert_eq!(restored.conclusion(), replay.machine().conclusion(), "after {steps} entries");
         assert_eq!(restored.ledger(), replay.machine().ledger());
         if replay.step().expect("it follows").is_none() {
@@ -117,7 +120,7 @@ where
         let ended = engine.resume(&recovered.ledger).await.expect("it follows");
         assert_eq!(ended.ledger().to_json_lines(), lines, "resumed after {kept}");
         let before: u64 = {
-            let restored = eog::restore(&ledger.before(kept)).expect("it follows");
+            let restored = eog::ledger::restore(&ledger.before(kept)).expect("it follows");
             restored.spent().hops
         };
         assert_eq!(asked.load(Ordering::Relaxed), whole.spent().hops - before);
@@ -136,7 +139,7 @@ where
         let diagnosis = fork.diagnosis();
         assert_eq!((diagnosis.forks.len(), diagnosis.forks[0].at), (1, at));
         assert_eq!(diagnosis.forks[0].policy.as_deref(), Some("optimist"));
-        assert!(eog::restore(fork.ledger()).is_ok());
+        assert!(eog::ledger::restore(fork.ledger()).is_ok());
     }
 }
 
@@ -201,7 +204,7 @@ async fn failures_of_a_linear_loop_are_recorded_and_it_goes_on() {
     assert_eq!(diagnosis.failures[0].entity, entity("app"));
     assert_eq!(diagnosis.belief(&entity("app")).unwrap().label, Label::Defer);
     assert!(diagnosis.belief(&entity("mail")).is_some(), "it went on with the other start");
-    assert!(eog::restore(ended.ledger()).is_ok());
+    assert!(eog::ledger::restore(ended.ledger()).is_ok());
 }
 
 #[tokio::test]
@@ -254,7 +257,7 @@ where
 {
     let world = ContextAndPolicy { contract: truth, policy: TruthPolicy };
     let ended = Engine::with_responder(world).investigate(settings, truth.case()).await;
-    let restored = eog::restore(ended.ledger()).expect("it follows");
+    let restored = eog::ledger::restore(ended.ledger()).expect("it follows");
     assert_eq!(restored.conclusion(), ended.conclusion());
     assert_eq!(restored.ledger(), ended.ledger());
 }

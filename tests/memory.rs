@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use eog::machine::{Question, QuestionKind, Responder, Response};
+use eog::memory::{MemoryError, command_identity};
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Config, ContextPacket, Decision, DecisionMemory, Engine,
-    EntityId, Failure, Finished, Label, MemoryError, Question, QuestionKind, Remembering,
-    Responder, Response, Usage, command_identity,
+    EntityId, Failure, Finished, Label, Remembering, Usage,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{

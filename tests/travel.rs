@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use eog::controller::Reason;
+use eog::ledger::RecordedAnswer;
 use eog::travel::{Part, Parting, Unjudged, diff, explain, packet_of, unjudged};
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Budget, BudgetKind, Config, ContextPacket, Controller,
-    Digest, Engine, Failure, Finished, Label, Ledger, Reason, RecordedAnswer, StopReason,
+    Digest, Engine, Failure, Finished, Label, Ledger, StopReason,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{
@@ -179,7 +181,10 @@ async fn what_was_heard_is_what_evaluations_were_begun_with_at_any_width() {
     let mut overtaken = 0;
     for width in [1, 2, 4, 16] {
         let width = std::num::NonZeroU32::new(width).expect("not 0");
-        let config = Config { concurrency: eog::Concurrency::Window(width), ..Config::default() };
+        let config = Config {
+            concurrency: eog::controller::Concurrency::Window(width),
+            ..Config::default()
+        };
         for (finished, packets) in [flash_sale(config.clone()).await, chain(config).await] {
             overtaken += heard_as_begun(&finished, packets).await;
         }

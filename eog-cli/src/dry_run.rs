@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, LocalContext, Neighbour};
+use eog::incident::Neighbour;
+use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, LocalContext};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
 use eog_report::clean::{clean, escape_json};
 use eog_session::controllers::AnySettings;

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use eog::{ForkError, JournalError, MemoryError, RecordError, SideError};
+use eog::journal::JournalError;
+use eog::ledger::ForkError;
+use eog::memory::MemoryError;
+use eog::side::{RecordError, SideError};
 use eog_eval::EvalError;
 use eog_evidence::StartError;
 use eog_report::clean::{clean, clean_line};

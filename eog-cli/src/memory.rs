@@ -1,6 +1,7 @@
 //! What `--memory` was good for, in words.
 
-use eog::{MemoryFigures, Usage};
+use eog::Usage;
+use eog::memory::MemoryFigures;
 use eog_report::clean::clean_line;
 use eog_session::run::Remembered;
 

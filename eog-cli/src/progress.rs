@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use eog::QuestionKind;
+use eog::machine::QuestionKind;
 use eog::stress::Progress as Stressing;
 use eog_report::clean::{clean, clean_line};
 use eog_session::{Listener, Step};

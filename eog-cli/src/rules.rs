@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use eog::{Budget, Concurrency, Config, LinearConfig};
+use eog::controller::Concurrency;
+use eog::{Budget, Config, LinearConfig};
 use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
 
 use crate::args::{Fork, Profile, Start};

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use eog::side::SideError;
 use eog::travel::Unjudged;
-use eog::{Diagnosis, EntityId, SideError};
+use eog::{Diagnosis, EntityId};
 use eog_report::Report;
 use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;

@@ -178,7 +178,8 @@ fn the_written_files_are_whole() {
     assert_eq!(names, ["agent_output.json", "graph.dot", "ledger.jsonl", "report.md"]);
 
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let ledger = eog::Ledger::<eog::EntryBody>::from_json_lines(&read("ledger.jsonl")).unwrap();
+    let ledger =
+        eog::Ledger::<eog::controller::EntryBody>::from_json_lines(&read("ledger.jsonl")).unwrap();
     assert_eq!(ledger.evaluations().count(), 10);
 
     // The schema of the paper's appendix A.3, strictly.
@@ -309,7 +310,7 @@ mod with_programs {
         assert_eq!(output.status.code(), Some(130));
         assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
         let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap();
-        assert!(eog::Ledger::<eog::EntryBody>::from_json_lines(&ledger).is_ok());
+        assert!(eog::Ledger::<eog::controller::EntryBody>::from_json_lines(&ledger).is_ok());
         while is_alive(&child_of_policy) {
             assert!(Instant::now() < patience, "process {child_of_policy} outlived eog");
             std::thread::sleep(Duration::from_millis(10));

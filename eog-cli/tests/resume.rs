@@ -118,8 +118,10 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
             .spawn()
             .unwrap();
         let patience = Instant::now() + Duration::from_secs(60);
-        let entries =
-            || Journal::read::<eog::EntryBody>(&journal).map_or(0, |read| read.ledger.next_seq());
+        let entries = || {
+            Journal::read::<eog::controller::EntryBody>(&journal)
+                .map_or(0, |read| read.ledger.next_seq())
+        };
         while entries() < kill_after {
             assert!(Instant::now() < patience, "the journal never got {kill_after} entries");
             std::thread::sleep(Duration::from_millis(2));
@@ -127,7 +129,7 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
         std::thread::sleep(later);
         child.kill().unwrap();
         child.wait().unwrap();
-        let acknowledged = Journal::read::<eog::EntryBody>(&journal).unwrap().ledger;
+        let acknowledged = Journal::read::<eog::controller::EntryBody>(&journal).unwrap().ledger;
         incident.resume(&journal);
         assert_eq!(std::fs::read(&journal).unwrap(), expected, "killed after {kill_after}");
         // The one call that was under way at the kill had no acknowledged answer.

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use eog::{EntryBody, FailureKind, Ledger, RecordedAnswer};
+use eog::Ledger;
+use eog::contract::FailureKind;
+use eog::controller::EntryBody;
+use eog::ledger::RecordedAnswer;
 use serde_json::{Value, json};
 
 /// Longest time that anything may take, on a slow machine.

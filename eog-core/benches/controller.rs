@@ -4,7 +4,8 @@ mod world;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use eog_core::{Config, Controller, Order};
+use eog_core::controller::Order;
+use eog_core::{Config, Controller};
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 

@@ -2,7 +2,8 @@
 
 mod world;
 
-use eog_core::{Config, Controller, Order};
+use eog_core::controller::Order;
+use eog_core::{Config, Controller};
 
 fn main() {
     let priority = Config { order: Order::Priority, ..Config::default() };

@@ -4,7 +4,8 @@ mod world;
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use eog_core::{Checkpoint, Config, Controller, Entry, Ledger};
+use eog_core::controller::Checkpoint;
+use eog_core::{Config, Controller, Entry, Ledger};
 
 const EVALUATIONS: u64 = 5_000;
 
@@ -25,7 +26,7 @@ fn parse_lines(bencher: Bencher) {
 fn read_ledger(bencher: Bencher) {
     let text = ledger().to_json_lines();
     counted(bencher, &text).bench_local(|| {
-        Ledger::<eog_core::EntryBody>::from_json_lines(&text).expect("is a ledger")
+        Ledger::<eog_core::controller::EntryBody>::from_json_lines(&text).expect("is a ledger")
     });
 }
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use crate::belief::{Claim, ClaimEdge, Label};
-use crate::config::{Checks, Config};
+use crate::contract::packet::Decision;
+use crate::controller::config::{Checks, Config};
 use crate::ids::{EntityId, EvidenceId};
-use crate::packet::Decision;
-use crate::record::{Refusal, Warning};
+use crate::ledger::record::{Refusal, Warning};
 use crate::state::State;
 
 /// Longest text that is taken over from a decision, in characters. Packets carry the texts of

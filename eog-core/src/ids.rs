@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::evidence_kind::EvidenceKind;
+use crate::evidence::kind::EvidenceKind;
 
 /// Longest accepted [`EntityId`], in bytes.
 pub const MAX_ENTITY_ID_BYTES: usize = 512;
@@ -209,7 +209,7 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{EntityId, EvidenceId, MAX_ENTITY_ID_BYTES};
-    use crate::evidence_kind::EvidenceKind;
+    use crate::evidence::kind::EvidenceKind;
 
     #[test]
     fn entity_names_are_checked() {

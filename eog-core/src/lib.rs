@@ -46,92 +46,44 @@
 //! each re-activation. [`Config::paper`] without a visit limit has no bound: a policy that rewords
 //! its summary is broadcast for ever. The property tests check all of this as numbers.
 
-mod active;
-mod belief;
-mod body;
+pub mod belief;
 mod budget;
-mod case;
 mod checks;
-mod conclude;
-mod config;
-mod contract;
-mod controller;
-mod diagnosis;
+pub mod contract;
+pub mod controller;
+pub mod diagnosis;
 mod digest;
-mod emission;
-mod entry_body;
-mod evidence;
-mod evidence_kind;
-mod exchange;
+pub mod evidence;
 mod ids;
-mod in_memory;
-mod inquiry;
-mod judgements;
-mod ledger;
-mod linear;
+pub mod incident;
+pub mod ledger;
+pub mod linear;
 mod live_claims;
-mod machine;
-mod packet;
-mod plain;
+pub mod machine;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
-mod policy_fn;
-mod question;
-mod record;
-mod replay;
-mod responder;
-mod restore_error;
 #[cfg(feature = "schema")]
 mod schema;
 mod state;
 mod stop;
-mod time;
-mod topology;
 
-pub use active::Reason;
-pub use belief::{Belief, Claim, ClaimEdge, Label, Message, Signature};
-pub use body::{Body, Departure, Look, Opening, Settings};
+pub use belief::{Belief, Claim, Label, Message};
 pub use budget::{Budget, BudgetKind, Spent, Usage};
-pub use case::{Anomaly, Bootstrap, Case, Seed};
-pub use conclude::{CitedChange, Conclusion, Confidence, Doubt, OriginGroup, Ranked, Score};
-pub use config::{ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake};
 pub use contract::{
-    AbductivePolicy, Answer, BoxFuture, ContextContract, ContextRequest, Failure, FailureKind,
+    AbductivePolicy, Answer, BoxFuture, ContextContract, ContextPacket, ContextRequest, Decision,
+    Failure, InMemoryContext, LocalContext, Proposal, policy_fn, try_policy_fn,
 };
-pub use controller::{Checkpoint, Controller, ReadMessage};
-pub use diagnosis::{ChangedSetting, Diagnosis, FailedLook, ForkTaken};
+pub use controller::{Config, Controller};
+pub use diagnosis::{Conclusion, Confidence, Diagnosis};
 pub use digest::Digest;
-pub use emission::Emission;
-pub use entry_body::{
-    ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, HaltCause,
-    LEDGER_FORMAT, Observed, Outcome,
-};
-pub use evidence::{
-    ChangeDetail, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
-};
-pub use evidence_kind::EvidenceKind;
-pub use exchange::{Input, InputError, Output, Ticket};
+pub use evidence::{EvidenceKind, Finding};
 pub use ids::{EntityId, EvidenceId, InvalidId, MAX_ENTITY_ID_BYTES};
-pub use in_memory::InMemoryContext;
-pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
+pub use incident::{Anomaly, Case, Seed, Topology, Window};
 pub use jiff::Timestamp;
-pub use judgements::{Judged, Judgements};
-pub use ledger::{Entry, Ledger, LedgerError, opening_tag};
-pub use linear::{LeadOrder, Linear, LinearBody, LinearConfig, LinearStep};
-pub use machine::{AnswerOf, Machine, OfMachine};
-pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
-pub use plain::{PlainError, drive};
-pub use policy_fn::{policy_fn, try_policy_fn};
-pub use question::{Question, QuestionKind};
-pub use record::{
-    ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
-};
-pub use replay::{Replay, fork, restore};
-pub use responder::{Responder, Response};
-pub use restore_error::{ForkError, RestoreError};
+pub use ledger::{Entry, Ledger, Replay};
+pub use linear::{Linear, LinearConfig};
+pub use machine::{ContextAndPolicy, Input, Machine, Output};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
 pub use stop::StopReason;
-pub use time::{InvalidWindow, Window, to_the_second};
-pub use topology::{CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, Topology};

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
-use crate::case::{Anomaly, Case};
+use crate::contract::packet::{CandidateScore, LocalContext};
 use crate::evidence::EvidenceTime;
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::case::{Anomaly, Case};
+use crate::incident::topology::{CLAIM_RELATION, Direction, Neighbour, Topology};
+use crate::incident::window::Window;
 use crate::live_claims::LiveClaims;
-use crate::packet::{CandidateScore, LocalContext};
-use crate::time::Window;
-use crate::topology::{CLAIM_RELATION, Direction, Neighbour, Topology};
 
 /// Everything about one entity.
 #[derive(Clone, Debug, Default)]

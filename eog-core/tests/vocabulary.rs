@@ -5,14 +5,21 @@ use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 use eog_core::Digest;
+use eog_core::belief::ClaimEdge;
+use eog_core::contract::{CandidateScore, FailureKind};
+use eog_core::controller::{
+    ActivationRecord, ActivationRefusal, ChangeCause, ChangeRule, Checks, ClaimRule, Concurrency,
+    Damping, Observed, Order, Outcome, Reason, Wake,
+};
+use eog_core::evidence::{
+    ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
+};
+use eog_core::incident::{Bootstrap, Direction, Edge, EffectDirection, Neighbour};
+use eog_core::ledger::{Observation, RecordedAnswer, Refusal, Warning};
 use eog_core::{
-    ActivationRecord, ActivationRefusal, Anomaly, Belief, Bootstrap, Budget, BudgetKind,
-    CandidateScore, Case, ChangeCause, ChangeDetail, ChangeRule, Checks, Claim, ClaimEdge,
-    ClaimRule, Concurrency, Confidence, Config, ContextPacket, ContextRequest, Damping, Decision,
-    Direction, Edge, EffectDirection, EntityId, EvidenceId, EvidenceKind, EvidenceTime, Failure,
-    FailureKind, Finding, FindingContent, Label, LocalContext, Message, Neighbour, Observation,
-    Observed, Order, Outcome, Peer, PeerRole, Proposal, Quantity, Reason, RecordedAnswer, Refusal,
-    Seed, Signal, Spent, StopReason, Timestamp, Topology, Trend, Usage, Wake, Warning, Window,
+    Anomaly, Belief, Budget, BudgetKind, Case, Claim, Confidence, Config, ContextPacket,
+    ContextRequest, Decision, EntityId, EvidenceId, EvidenceKind, Failure, Finding, Label,
+    LocalContext, Message, Proposal, Seed, Spent, StopReason, Timestamp, Topology, Usage, Window,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::{Context, Poll, Waker};
 
-use eog::{
-    Case, ContextContract, ContextRequest, Direction, EntityId, EvidenceKind, Finding, Signal,
-    Topology, Trend,
-};
+use eog::evidence::{Signal, Trend};
+use eog::incident::Direction;
+use eog::{Case, ContextContract, ContextRequest, EntityId, EvidenceKind, Finding, Topology};
 
 use crate::ranking::Ranking;
 
@@ -125,7 +124,7 @@ pub fn page_rank(topology: &Topology) -> Ranking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eog::EffectDirection;
+    use eog::incident::EffectDirection;
 
     #[test]
     fn page_rank_walks_to_what_everybody_depends_on() {

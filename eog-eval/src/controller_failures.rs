@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use eog::{ClaimEdge, Confidence, Digest, EntityId, Label, Look, RecordedAnswer, Refusal};
+use eog::belief::ClaimEdge;
+use eog::ledger::{Look, RecordedAnswer, Refusal};
+use eog::{Confidence, Digest, EntityId, Label};
 use eog_session::controllers::AnyFinished;
 use serde::Serialize;
 
@@ -251,7 +253,8 @@ impl fmt::Display for FailureTable {
 
 #[cfg(test)]
 mod tests {
-    use eog::{Budget, Case, Config, Decision, Direction, EvidenceId, Failure, Proposal};
+    use eog::incident::Direction;
+    use eog::{Budget, Case, Config, Decision, EvidenceId, Failure, Proposal};
     use eog_testkit::{
         MemoryContext, alert, deferred, entity, finding, healthy, hour, origin, policy_fn, run,
         symptom_of, topology, try_policy_fn,

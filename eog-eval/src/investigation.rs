@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use eog::{Case, ClaimEdge, Confidence, Config, Diagnosis, EntityId, Order};
+use eog::belief::ClaimEdge;
+use eog::controller::Order;
+use eog::{Case, Confidence, Config, Diagnosis, EntityId};
 use eog_evidence::Bundle;
 use eog_session::controllers::{AnyFinished, AnySettings};
 use eog_session::judge::Evidence;
@@ -100,12 +102,12 @@ impl Investigation {
     pub fn suspects(&self) -> Ranking {
         let conclusion = &self.diagnosis.conclusion;
         if conclusion.confidence == Confidence::Inconclusive {
-            let total = |entry: &eog::Ranked| f64::from(entry.score.total());
+            let total = |entry: &eog::diagnosis::Ranked| f64::from(entry.score.total());
             let ranked = conclusion.ranking.iter();
             return Ranking::by_score(ranked.map(|entry| (entry.entity.clone(), total(entry))));
         }
         let mut groups: Vec<_> = conclusion.frontier.iter().collect();
-        let key = |group: &eog::OriginGroup| {
+        let key = |group: &eog::diagnosis::OriginGroup| {
             (std::cmp::Reverse(group.covers.len()), std::cmp::Reverse(group.confidence))
         };
         groups.sort_by_key(|group| key(group));

@@ -1,10 +1,8 @@
 //! Investigations in a plain loop, without a runtime: for contracts and policies that answer at
 //! once, as those of simulated incidents do.
 
-use eog::{
-    AbductivePolicy, Case, ContextAndPolicy, ContextContract, Finished, Inquiry, Machine,
-    OfMachine, PlainError, drive,
-};
+use eog::machine::{Inquiry, OfMachine, PlainError, drive};
+use eog::{AbductivePolicy, Case, ContextAndPolicy, ContextContract, Finished, Machine};
 
 /// Runs an investigation to its end: the rules and the ledger of [`eog::Engine`], but neither
 /// time-outs nor retries.

@@ -9,10 +9,9 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use eog_core::{
-    Anomaly, EffectDirection, EntityId, EvidenceKind, InvalidId, Peer, PeerRole, Signal, Timestamp,
-    Window,
-};
+use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, EntityId, EvidenceKind, InvalidId, Timestamp, Window};
 use eog_evidence::{
     BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, Series,
 };

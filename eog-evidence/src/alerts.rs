@@ -1,6 +1,7 @@
 //! Findings from alerts.
 
-use eog_core::{Anomaly, EvidenceKind, EvidenceTime, Finding, FindingContent, Timestamp, Trend};
+use eog_core::evidence::{EvidenceTime, FindingContent, Trend};
+use eog_core::{Anomaly, EvidenceKind, Finding, Timestamp};
 
 use crate::shift::during;
 use crate::text::shorten;
@@ -15,7 +16,8 @@ const MAX_RENEWALS: usize = 3;
 /// still active.
 ///
 /// ```
-/// use eog_core::{Anomaly, EntityId, EvidenceKind, Signal};
+/// use eog_core::{Anomaly, EntityId, EvidenceKind};
+/// use eog_core::evidence::Signal;
 /// use eog_evidence::alert_findings;
 /// let alert = Anomaly {
 ///     name: "HighErrorRate".into(),

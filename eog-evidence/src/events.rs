@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
-    Signal, Timestamp, Trend, Window,
-};
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 
 use crate::logs::times;
 use crate::shift::during;
@@ -17,7 +15,8 @@ const MAX_MESSAGE: usize = 240;
 /// One event.
 ///
 /// ```
-/// use eog_core::{EntityId, Signal, Trend};
+/// use eog_core::EntityId;
+/// use eog_core::evidence::{Signal, Trend};
 /// use eog_evidence::{EventRecord, event_findings};
 /// let event = EventRecord {
 ///     time: "2026-01-01T10:04:00Z".parse()?,

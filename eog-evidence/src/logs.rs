@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{
-    EntityId, EvidenceKind, Finding, FindingContent, Peer, Quantity, Signal, Timestamp, Trend,
-};
+use eog_core::evidence::{FindingContent, Peer, Quantity, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
 use crate::series::Periods;
 use crate::shift::during;
@@ -73,7 +72,7 @@ pub struct LogPatterns {
 struct Key {
     level: Level,
     signal: Signal,
-    peer: Option<(EntityId, eog_core::PeerRole)>,
+    peer: Option<(EntityId, eog_core::evidence::PeerRole)>,
     pattern: String,
 }
 

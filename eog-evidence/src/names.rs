@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use eog_core::{ChangeDetail, EntityId};
+use eog_core::EntityId;
+use eog_core::evidence::ChangeDetail;
 
 use crate::steps::took;
 use crate::text::words;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use eog_core::{Direction, EntityId, Neighbour, Topology};
+use eog_core::incident::{Direction, Neighbour};
+use eog_core::{EntityId, Topology};
 
 /// Longest path that is looked for, in edges.
 pub const MAX_PATH_HOPS: usize = 10;
@@ -17,7 +18,8 @@ pub const DEMAND_RELATIONS: [&str; 2] = ["calls", "sends_load"];
 /// equal path. An entity reaches itself by a path of one.
 ///
 /// ```
-/// use eog_core::{EffectDirection, EntityId, Topology};
+/// use eog_core::{EntityId, Topology};
+/// use eog_core::incident::EffectDirection;
 /// use eog_evidence::{demand_path, effect_path};
 /// let (cart, db) = (EntityId::new("cart")?, EntityId::new("db")?);
 /// let mut topology = Topology::default();
@@ -124,7 +126,7 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eog_core::EffectDirection::{self, Both, SourceToTarget, TargetToSource};
+    use eog_core::incident::EffectDirection::{self, Both, SourceToTarget, TargetToSource};
 
     fn id(name: &str) -> EntityId {
         EntityId::new(name).unwrap()

@@ -5,7 +5,8 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use eog_core::{Anomaly, EntityId, Finding, Seed, Signal, Timestamp, Window};
+use eog_core::evidence::Signal;
+use eog_core::{Anomaly, EntityId, Finding, Seed, Timestamp, Window};
 
 use crate::alarms::{Alarm, Alarms};
 use crate::incident::Incident;

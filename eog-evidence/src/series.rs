@@ -1,11 +1,13 @@
 //! Measured series and the periods that are compared.
 
-use eog_core::{EntityId, EvidenceKind, Peer, Signal, Timestamp, Window};
+use eog_core::evidence::{Peer, Signal};
+use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
 
 /// A measured series of one entity.
 ///
 /// ```
-/// use eog_core::{EntityId, EvidenceKind, Signal};
+/// use eog_core::{EntityId, EvidenceKind};
+/// use eog_core::evidence::Signal;
 /// use eog_evidence::Series;
 /// let series = Series {
 ///     entity: EntityId::new("cart")?,

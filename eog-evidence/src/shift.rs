@@ -1,8 +1,7 @@
 //! Shifts of a series against its baseline.
 
-use eog_core::{
-    EvidenceTime, Finding, FindingContent, PeerRole, Quantity, Timestamp, Trend, Window,
-};
+use eog_core::evidence::{EvidenceTime, FindingContent, PeerRole, Quantity, Trend};
+use eog_core::{Finding, Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::series::{Parts, Periods, Series};
@@ -33,7 +32,8 @@ pub(crate) const MIN_RUN: usize = 2;
 /// `source` and `query` are recorded as they are.
 ///
 /// ```
-/// use eog_core::{EntityId, EvidenceKind, Signal, Timestamp, Trend, Window};
+/// use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
+/// use eog_core::evidence::{Signal, Trend};
 /// use eog_evidence::{Periods, Series, shift_finding};
 /// let minute = |m: i64| Timestamp::from_second(m * 60).unwrap();
 /// let series = Series {
@@ -224,7 +224,8 @@ fn relative(observed: f64, baseline: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eog_core::{EntityId, EvidenceKind, Signal};
+    use eog_core::evidence::Signal;
+    use eog_core::{EntityId, EvidenceKind};
 
     fn at(minute: usize) -> Timestamp {
         Timestamp::from_second(minute as i64 * 60).unwrap()

@@ -1,6 +1,7 @@
 //! What a finding means for its entity, read from its typed fields alone.
 
-use eog_core::{EvidenceKind, Finding, PeerRole, Signal, Trend};
+use eog_core::evidence::{PeerRole, Signal, Trend};
+use eog_core::{EvidenceKind, Finding};
 
 /// Whether a finding speaks of its entity doing worse than usual.
 ///

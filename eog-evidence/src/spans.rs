@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EntityId, EvidenceKind, Peer, PeerRole, Signal, Timestamp};
+use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::{EntityId, EvidenceKind, Timestamp};
 
 use crate::series::Series;
 use crate::stats::median;

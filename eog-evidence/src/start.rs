@@ -1,6 +1,8 @@
 //! The start of an investigation, chosen without a model: window and seeds.
 
-use eog_core::{Anomaly, Bootstrap, Case, Signal, Timestamp, Window};
+use eog_core::evidence::Signal;
+use eog_core::incident::Bootstrap;
+use eog_core::{Anomaly, Case, Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::incident::Incident;
@@ -38,7 +40,8 @@ const TAIL: SignedDuration = SignedDuration::from_hours(2);
 /// [`StartError`] when there is nothing to start from.
 ///
 /// ```
-/// use eog_core::{Anomaly, EntityId, Signal};
+/// use eog_core::{Anomaly, EntityId};
+/// use eog_core::evidence::Signal;
 /// use eog_evidence::{Incident, open_case};
 /// let incident = Incident {
 ///     anomalies: vec![Anomaly {
@@ -183,10 +186,9 @@ fn last_onset(anomaly: &Anomaly) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eog_core::{
-        ChangeDetail, EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding,
-        FindingContent, Topology, Trend,
-    };
+    use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Trend};
+    use eog_core::incident::EffectDirection;
+    use eog_core::{EntityId, EvidenceKind, Finding, Topology};
 
     fn id(name: &str) -> EntityId {
         EntityId::new(name).unwrap()

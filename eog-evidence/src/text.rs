@@ -1,6 +1,7 @@
 //! Small, bounded pieces of text. Telemetry is untrusted: whatever is quoted is cut to size.
 
-use eog_core::{ChangeDetail, EntityId, Timestamp};
+use eog_core::evidence::ChangeDetail;
+use eog_core::{EntityId, Timestamp};
 use jiff::SignedDuration;
 
 /// Longest text that is split into words, in bytes: values can be whole files.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use eog_core::{Anomaly, EffectDirection, EntityId, Finding, Topology};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, EntityId, Finding, Topology};
 
 use crate::paths::{DEMAND_RELATIONS, Travel};
 use crate::steps::took;
@@ -158,7 +159,7 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eog_core::EffectDirection::{Both, SourceToTarget, TargetToSource};
+    use eog_core::incident::EffectDirection::{Both, SourceToTarget, TargetToSource};
 
     #[test]
     fn each_kind_of_edge_leads_where_it_should() {

@@ -1,9 +1,8 @@
 //! Incidents for tests.
 
-use eog_core::{
-    Anomaly, ChangeDetail, EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding,
-    FindingContent, Signal, Timestamp, Topology, Trend,
-};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp, Topology};
 use proptest::prelude::*;
 use proptest::sample::select;
 

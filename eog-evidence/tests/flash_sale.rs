@@ -10,7 +10,8 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use eog_core::{Confidence, Config, EvidenceKind, Label, Signal};
+use eog_core::evidence::Signal;
+use eog_core::{Confidence, Config, EvidenceKind, Label};
 use eog_evidence::{Bundle, BundleWriter};
 use generator::flash_sale;
 use support::{Ended, investigate};

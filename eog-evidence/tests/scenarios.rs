@@ -4,10 +4,9 @@
 
 mod support;
 
-use eog_core::{
-    Anomaly, Confidence, Config, EffectDirection, EntityId, EvidenceKind, Label, Peer, PeerRole,
-    Signal, Timestamp,
-};
+use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, Confidence, Config, EntityId, EvidenceKind, Label, Timestamp};
 use eog_evidence::{
     BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, Series,
 };

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use eog::{CallRecorder, RecordError};
+use eog::CallRecorder;
+use eog::side::RecordError;
 use eog_core::{BoxFuture, Failure, Usage};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo, TokenUsage,

@@ -5,10 +5,8 @@ mod support;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use eog::{
-    AbductivePolicy, Config, DecisionMemory, Engine, Finished, Limits, RecordedAnswer, Remembering,
-    Retry,
-};
+use eog::ledger::RecordedAnswer;
+use eog::{AbductivePolicy, Config, DecisionMemory, Engine, Finished, Limits, Remembering, Retry};
 use eog_core::BoxFuture;
 use eog_llm::{LlmConfig, RetryPolicy, Retrying};
 use eog_prompts::{

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use eog_core::evidence::EvidenceTime;
 use eog_core::{
-    Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, EvidenceTime,
-    Failure, Finding, LocalContext, Timestamp, Window,
+    Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
+    LocalContext, Timestamp, Window,
 };
 use eog_evidence::{EffectMap, Incident, Periods, alert_findings, shorten};
 use futures_util::future::join_all;

@@ -1,6 +1,7 @@
 //! What can go wrong with a server, and with a configuration.
 
-use eog_core::{Failure, FailureKind};
+use eog_core::Failure;
+use eog_core::contract::FailureKind;
 
 /// Why a source could not be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

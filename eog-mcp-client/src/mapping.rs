@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{
-    Anomaly, ChangeDetail, Edge, EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding,
-    FindingContent, Peer, PeerRole, Quantity, Signal, Timestamp, Trend, Window,
+use eog_core::evidence::{
+    ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
 };
+use eog_core::incident::{Edge, EffectDirection};
+use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp, Window};
 use eog_evidence::{
     Periods, Series, mask_named, mask_text, shift_finding, shorten, steady_finding,
 };

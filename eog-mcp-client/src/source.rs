@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use eog_core::{Anomaly, ContextContract, EvidenceKind, Finding, Signal, Topology};
+use eog_core::evidence::Signal;
+use eog_core::{Anomaly, ContextContract, EvidenceKind, Finding, Topology};
 use eog_evidence::{Bundle, Incident, shorten};
 use eog_sre::{ReadOptions, Snapshot};
 

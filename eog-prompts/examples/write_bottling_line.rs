@@ -9,9 +9,9 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use eog_core::{
-    Anomaly, EffectDirection, EntityId, EvidenceKind, Peer, PeerRole, Signal, Timestamp, Window,
-};
+use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, EntityId, EvidenceKind, Timestamp, Window};
 use eog_evidence::{BundleWriter, ChangeRecord, EventRecord, Manifest, ManifestEdge, Series};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -4,7 +4,8 @@ mod checked;
 
 use std::sync::Arc;
 
-use eog_core::{BudgetKind, Failure, FailureKind};
+use eog_core::contract::FailureKind;
+use eog_core::{BudgetKind, Failure};
 
 use crate::schema::{answer_form, whole_schema};
 use crate::{

@@ -6,7 +6,9 @@ mod support;
 
 use std::sync::Arc;
 
-use eog_core::{ContextPacket, Direction, EvidenceId, Finding, Label, PeerRole, Signal};
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::incident::Direction;
+use eog_core::{ContextPacket, EvidenceId, Finding, Label};
 use eog_prompts::phases::{
     Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Missing, Step,
 };
@@ -39,7 +41,10 @@ fn situation() -> ContextPacket {
         )
         .finding(finding("db").change("started", "1", "2").signal(Signal::Restart).at("10:04"))
         .finding(
-            finding("db").signal(Signal::Exhaustion).trend(eog_core::Trend::Rising).at("10:06"),
+            finding("db")
+                .signal(Signal::Exhaustion)
+                .trend(eog_core::evidence::Trend::Rising)
+                .at("10:06"),
         )
         .finding(finding("db").change("fault", "", "on").signal(Signal::Experiment).at("10:03"))
         .finding(

@@ -6,7 +6,8 @@ mod support;
 
 use std::sync::Arc;
 
-use eog_core::{ContextPacket, Finding, Label, Signal};
+use eog_core::evidence::Signal;
+use eog_core::{ContextPacket, Finding, Label};
 use eog_prompts::{
     CHUNK_TOKENS, ChatModel, ChatRequest, Condensed, LlmPolicy, MockModel, ModelInfo, Pack,
     PromptError, Prompter, Reply, TokenCounter, condense_packet,

@@ -3,7 +3,9 @@
 mod eog;
 mod linear;
 
-use eog_core::{Body, EntityId, Entry, ForkTaken, Label, Ledger, Opening, RecordedAnswer};
+use eog_core::diagnosis::ForkTaken;
+use eog_core::ledger::{Body, Opening, RecordedAnswer};
+use eog_core::{EntityId, Entry, Label, Ledger};
 
 pub use self::eog::why;
 use crate::clean::{clean, clean_to};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use eog_core::diagnosis::ForkTaken;
+use eog_core::incident::Bootstrap;
 use eog_core::{
-    Anomaly, Belief, Bootstrap, Claim, Conclusion, Digest, EntityId, Finding, ForkTaken, Spent,
-    StopReason, Window,
+    Anomaly, Belief, Claim, Conclusion, Digest, EntityId, Finding, Spent, StopReason, Window,
 };
 use serde::Serialize;
 use serde_json::Value;

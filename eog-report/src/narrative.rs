@@ -1,6 +1,7 @@
 //! The narrative: what an investigation found, told once, for people and programs.
 
-use eog_core::{Confidence, EntityId, EvidenceId, EvidenceTime, Timestamp};
+use eog_core::evidence::EvidenceTime;
+use eog_core::{Confidence, EntityId, EvidenceId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The version of [`Narrative`].

@@ -1,8 +1,7 @@
 //! The view model: what every form of a report shows.
 
-use eog_core::{
-    Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, OriginGroup, StopReason,
-};
+use eog_core::diagnosis::OriginGroup;
+use eog_core::{Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, StopReason};
 use serde::Serialize;
 
 use crate::clean::clean_to;

@@ -1,6 +1,7 @@
 //! The report for a person at a terminal.
 
-use eog_core::{Confidence, Finding, OriginGroup};
+use eog_core::diagnosis::OriginGroup;
+use eog_core::{Confidence, Finding};
 
 use crate::MAX_UNLINKED;
 use crate::clean::{clean, clean_to};

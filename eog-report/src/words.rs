@@ -7,9 +7,13 @@ mod fork;
 
 use std::fmt::Display;
 
+use eog_core::belief::ClaimEdge;
+use eog_core::controller::ChangeCause;
+use eog_core::diagnosis::OriginGroup;
+use eog_core::evidence::EvidenceTime;
+use eog_core::ledger::Refusal;
 use eog_core::{
-    BudgetKind, ChangeCause, ClaimEdge, Conclusion, EntityId, EvidenceKind, EvidenceTime, Finding,
-    OriginGroup, Refusal, Spent, StopReason, Timestamp, Window,
+    BudgetKind, Conclusion, EntityId, EvidenceKind, Finding, Spent, StopReason, Timestamp, Window,
 };
 
 pub use self::fork::fork;

@@ -4,10 +4,15 @@
 use std::fmt;
 use std::path::Path;
 
+use eog::controller::EntryBody;
+use eog::journal::JournalError;
+use eog::ledger::{Body, ForkChanges, LedgerError, RestoreError};
+use eog::linear::LinearBody;
+use eog::machine::{Inquiry, OfMachine};
+use eog::side::SideError;
 use eog::{
-    Body, Case, Conclusion, Config, Controller, Diagnosis, EntryBody, Finished, ForkChanges,
-    Inquiry, Journal, JournalError, Ledger, LedgerError, Linear, LinearBody, LinearConfig, Machine,
-    OfMachine, RestoreError, SideError, SpeculationFigures, Spent, StopReason,
+    Case, Conclusion, Config, Controller, Diagnosis, Finished, Journal, Ledger, Linear,
+    LinearConfig, Machine, SpeculationFigures, Spent, StopReason,
 };
 use eog_report::Told;
 use serde::{Deserialize, Serialize};
@@ -124,7 +129,7 @@ macro_rules! controllers {
                 }
             }
 
-            fn read(self, journal: &Path) -> Result<Journaled<Option<eog::CutTail>>, JournalError> {
+            fn read(self, journal: &Path) -> Result<Journaled<Option<eog::journal::CutTail>>, JournalError> {
                 match self {
                     $(Self::$variant => {
                         let recovered = Journal::read(journal)?;
@@ -136,7 +141,7 @@ macro_rules! controllers {
             fn open(
                 self,
                 journal: &Path,
-            ) -> Result<Journaled<(Journal, Option<eog::CutTail>)>, JournalError> {
+            ) -> Result<Journaled<(Journal, Option<eog::journal::CutTail>)>, JournalError> {
                 match self {
                     $(Self::$variant => {
                         let (journal, recovered) = Journal::open(journal)?;
@@ -225,7 +230,7 @@ type Journaled<T> = (AnyLedger, T);
 impl AnySettings {
     /// Who judges, by name, if that is recorded.
     pub fn policy(&self) -> Option<&str> {
-        each!(self, AnySettings, settings => eog::Settings::policy(&**settings))
+        each!(self, AnySettings, settings => eog::ledger::Settings::policy(&**settings))
     }
 }
 
@@ -263,7 +268,7 @@ impl AnyLedger {
     /// # Errors
     /// [`LedgerError`] names the first line that cannot be used.
     pub fn from_json_lines(text: &str) -> Result<Self, LedgerError> {
-        let tag = text.lines().next().and_then(|line| eog::opening_tag(line.as_bytes()));
+        let tag = text.lines().next().and_then(|line| eog::ledger::opening_tag(line.as_bytes()));
         // What is of nobody is refused in the words of the first controller.
         of_tag(tag).ledger(text)
     }
@@ -272,7 +277,9 @@ impl AnyLedger {
     ///
     /// # Errors
     /// Those of [`Journal::read`].
-    pub fn read_journal(path: &Path) -> Result<(Self, Option<eog::CutTail>), JournalError> {
+    pub fn read_journal(
+        path: &Path,
+    ) -> Result<(Self, Option<eog::journal::CutTail>), JournalError> {
         of_tag(Journal::opening(path)?).read(path)
     }
 
@@ -282,7 +289,7 @@ impl AnyLedger {
     /// Those of [`Journal::open`].
     pub fn open_journal(
         path: &Path,
-    ) -> Result<(Self, Journal, Option<eog::CutTail>), JournalError> {
+    ) -> Result<(Self, Journal, Option<eog::journal::CutTail>), JournalError> {
         let (ledger, (journal, cut)) = of_tag(Journal::opening(path)?).open(path)?;
         Ok((ledger, journal, cut))
     }
@@ -308,8 +315,8 @@ impl AnyLedger {
     }
 
     /// Every fork that it went through, oldest first.
-    pub fn forks(&self) -> Vec<eog::ForkTaken> {
-        each!(self, AnyLedger, ledger => eog::ForkTaken::all(ledger))
+    pub fn forks(&self) -> Vec<eog::diagnosis::ForkTaken> {
+        each!(self, AnyLedger, ledger => eog::diagnosis::ForkTaken::all(ledger))
     }
 
     /// Its entries in words, one a line.
@@ -351,7 +358,7 @@ fn restored<B: Body + OfMachine>(
 where
     B::Machine: Investigator<Body = B>,
 {
-    Ok(ended(eog::restore(ledger)?, last_stop))
+    Ok(ended(eog::ledger::restore(ledger)?, last_stop))
 }
 
 /// An investigation that was rebuilt. What is still waiting was interrupted: a ledger holds what was
@@ -391,8 +398,8 @@ impl AnyFinished {
     }
 
     /// Everything that was looked at, oldest first.
-    pub fn looks(&self) -> impl Iterator<Item = eog::Look<'_>> {
-        let looks: Box<dyn Iterator<Item = eog::Look<'_>>> = each!(self, AnyFinished, finished => {
+    pub fn looks(&self) -> impl Iterator<Item = eog::ledger::Look<'_>> {
+        let looks: Box<dyn Iterator<Item = eog::ledger::Look<'_>>> = each!(self, AnyFinished, finished => {
             Box::new(finished.ledger().entries().iter().filter_map(|entry| entry.body.look()))
         });
         looks

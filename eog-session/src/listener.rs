@@ -1,6 +1,7 @@
 //! Who is told how a session goes on.
 
-use eog::{EntityId, QuestionKind};
+use eog::EntityId;
+use eog::machine::QuestionKind;
 
 /// Hears how a session goes on. It is called while the session works, so it must return at once.
 ///

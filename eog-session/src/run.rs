@@ -8,10 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use eog::ledger::{Body, Observation};
+use eog::machine::OfMachine;
+use eog::memory::MemoryFigures;
+use eog::side::RecordError;
 use eog::{
-    AbductivePolicy, Body, BudgetKind, Case, ContextAndPolicy, DecisionMemory, Engine, EntityId,
-    EventStream, Finished, Limits, MemoryFigures, Observation, OfMachine, RecordError, Remembering,
-    Speculation, StopReason, Usage, Window,
+    AbductivePolicy, BudgetKind, Case, ContextAndPolicy, DecisionMemory, Engine, EntityId,
+    EventStream, Finished, Limits, Remembering, Speculation, StopReason, Usage, Window,
 };
 use eog_evidence::StartError;
 use eog_report::Narrative;
@@ -185,7 +188,7 @@ pub fn same_judge(policies: &dyn Policies, then: Option<&str>) -> Result<(), Run
 /// [`RunError::Fork`].
 pub fn can_fork(ledger: &AnyLedger, at: u64, changes: &Changes) -> Result<(), RunError> {
     each!(ledger, AnyLedger, ledger => {
-        eog::fork(ledger, at, changes.clone().try_into()?)?;
+        eog::ledger::fork(ledger, at, changes.clone().try_into()?)?;
     });
     Ok(())
 }

@@ -11,7 +11,8 @@ use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use eog::durable::{self, Disk, RealDisk};
-use eog::{Config, EntityId, JournalError, Window};
+use eog::journal::JournalError;
+use eog::{Config, EntityId, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{
-    Config, Direction, EntityId, EvidenceKind, Finding, Label, LocalContext, Signal, Timestamp,
-    Trend,
-};
+use eog_core::evidence::{Signal, Trend};
+use eog_core::incident::Direction;
+use eog_core::{Config, EntityId, EvidenceKind, Finding, Label, LocalContext, Timestamp};
 use eog_simulate::truth::{Role, Shape, TruthGraph, TruthPolicy, TruthSpec};
 use eog_testkit::{Recorder, ask, assert_that, packet, run};
 
@@ -222,8 +221,9 @@ fn shares_are_met() {
 fn frontier(ended: &eog::Finished) -> (BTreeSet<EntityId>, BTreeSet<EntityId>) {
     let (linked, unlinked): (Vec<_>, Vec<_>) =
         ended.conclusion().frontier.into_iter().partition(|group| !group.covers.is_empty());
-    let names =
-        |groups: Vec<eog_core::OriginGroup>| groups.into_iter().flat_map(|g| g.origins).collect();
+    let names = |groups: Vec<eog_core::diagnosis::OriginGroup>| {
+        groups.into_iter().flat_map(|g| g.origins).collect()
+    };
     (names(linked), names(unlinked))
 }
 

@@ -5,9 +5,11 @@ mod pages;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use eog_core::evidence::{EvidenceTime, Signal};
+use eog_core::incident::{Direction, Neighbour};
 use eog_core::{
-    Anomaly, BoxFuture, ContextContract, ContextRequest, Direction, EntityId, EvidenceKind,
-    EvidenceTime, Failure, Finding, LocalContext, Neighbour, Signal, Timestamp, Window,
+    Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
+    LocalContext, Timestamp, Window,
 };
 use eog_evidence::{EffectMap, open_case};
 

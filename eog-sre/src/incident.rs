@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use eog_core::{EvidenceKind, Finding, Signal};
+use eog_core::evidence::Signal;
+use eog_core::{EvidenceKind, Finding};
 use eog_evidence::Incident;
 
 use crate::evidence::{

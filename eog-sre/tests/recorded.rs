@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use eog_core::{EntityId, EvidenceKind, Finding, Signal};
+use eog_core::evidence::Signal;
+use eog_core::{EntityId, EvidenceKind, Finding};
 use eog_evidence::{effect_path, open_case};
 use eog_sre::{ReadOptions, Snapshot, SnapshotContext};
 

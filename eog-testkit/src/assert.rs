@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use eog::belief::ClaimEdge;
+use eog::contract::FailureKind;
+use eog::controller::{EntryBody, Evaluation};
+use eog::ledger::{Observation, RecordedAnswer, Refusal, Warning};
 use eog::{
-    Claim, ClaimEdge, Conclusion, Confidence, Controller, EntityId, EntryBody, Evaluation,
-    FailureKind, Finished, Label, Ledger, Observation, RecordedAnswer, Refusal, StopReason,
-    Topology, Warning,
+    Claim, Conclusion, Confidence, Controller, EntityId, Finished, Label, Ledger, StopReason,
+    Topology,
 };
 
 use crate::names::entity;

@@ -4,12 +4,12 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use eog::Medium;
+use eog::journal::Medium;
 
 /// How much of a write reaches the disk at once.
 const SECTOR: u64 = 512;
 
-/// A disk in memory for [`eog::Journal::on`] and [`eog::SideFile::on`], which tells what was merely
+/// A disk in memory for [`eog::Journal::on`] and [`eog::side::SideFile::on`], which tells what was merely
 /// written from what outlives the machine.
 ///
 /// A clone is another handle on the same disk: give one away and keep one. Reading and writing see
@@ -28,15 +28,15 @@ const SECTOR: u64 = 512;
 /// let entries = ended.machine.ledger().entries();
 ///
 /// let disk = SimDisk::new();
-/// let (mut journal, _) = Journal::on::<eog::EntryBody>(disk.clone())?;
+/// let (mut journal, _) = Journal::on::<eog::controller::EntryBody>(disk.clone())?;
 /// journal.append(&entries[..1])?;
 /// disk.fail_sync();
 /// assert!(journal.append(&entries[1..]).is_err());
 ///
 /// disk.crash(7);
-/// let (_, recovered) = Journal::on::<eog::EntryBody>(disk)?;
+/// let (_, recovered) = Journal::on::<eog::controller::EntryBody>(disk)?;
 /// assert_eq!(recovered.ledger.entries(), &entries[..1], "what was acknowledged is there");
-/// # Ok::<(), eog::JournalError>(())
+/// # Ok::<(), eog::journal::JournalError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct SimDisk {

@@ -1,9 +1,9 @@
 //! Findings of a test.
 
-use eog::{
-    ChangeDetail, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
-    Signal, Trend,
+use eog::evidence::{
+    ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
 };
+use eog::{EvidenceKind, Finding};
 
 use crate::names::{at, entity, hour, window};
 
@@ -11,7 +11,8 @@ use crate::names::{at, entity, hour, window};
 /// otherwise.
 ///
 /// ```
-/// use eog::{EvidenceKind, Signal, Trend};
+/// use eog::EvidenceKind;
+/// use eog::evidence::{Signal, Trend};
 /// use eog_testkit::finding;
 /// let out_of_memory = finding("db")
 ///     .kind(EvidenceKind::Event)

@@ -74,7 +74,7 @@ pub use assert::{Asserted, Assertion, Concluded, assert_that};
 pub use calls::Call;
 pub use decisions::{claim, deferred, healthy, origin, symptom_of};
 pub use disk::SimDisk;
-pub use eog::PlainError;
+pub use eog::machine::PlainError;
 pub use eog::{policy_fn, try_policy_fn};
 pub use faulty::Faulty;
 pub use findings::{FindingBuilder, finding};

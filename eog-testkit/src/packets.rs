@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use eog::incident::{Direction, Neighbour};
 use eog::{
-    Belief, Claim, ContextPacket, Direction, EntityId, Finding, Label, LocalContext, Message,
-    Neighbour, Topology, Window,
+    Belief, Claim, ContextPacket, EntityId, Finding, Label, LocalContext, Message, Topology, Window,
 };
 
 use crate::names::{entity, hour};
@@ -26,7 +26,8 @@ pub fn belief(label: Label, summary: &str) -> Belief {
 /// When a name is not valid; the methods likewise.
 ///
 /// ```
-/// use eog::{Label, Signal};
+/// use eog::Label;
+/// use eog::evidence::Signal;
 /// use eog_testkit::{finding, packet};
 /// let packet = packet("S4")
 ///     .finding(finding("S4").signal(Signal::Exhaustion))

@@ -1,9 +1,8 @@
 //! Ledgers as text: one line per entry, for test output.
 
-use eog::{
-    ActivationRecord, ChangeCause, Claim, EntityId, Entry, EntryBody, Evaluation, EvidenceId,
-    Ledger, Observation, Opened, Outcome, RecordedAnswer,
-};
+use eog::controller::{ActivationRecord, ChangeCause, EntryBody, Evaluation, Outcome};
+use eog::ledger::{Observation, Opened, RecordedAnswer};
+use eog::{Claim, EntityId, Entry, EvidenceId, Ledger};
 
 /// Longest excerpt of free text in a line, in characters.
 const MAX_TEXT: usize = 80;

@@ -2,9 +2,10 @@
 
 use std::task::{Context, Poll, Waker};
 
+use eog::machine::PlainError;
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Case, Config, ContextAndPolicy, ContextContract,
-    ContextPacket, Controller, Failure, Finished, PlainError, StopReason,
+    ContextPacket, Controller, Failure, Finished, StopReason,
 };
 
 /// Asks a policy about one packet, without any engine. The policy must be ready at once.
@@ -72,7 +73,7 @@ pub fn try_run(
     policy: &impl AbductivePolicy,
 ) -> Result<Finished, PlainError> {
     let mut controller = Controller::new(config, case);
-    let stop = eog::drive(&mut controller, &ContextAndPolicy { contract, policy })?;
+    let stop = eog::machine::drive(&mut controller, &ContextAndPolicy { contract, policy })?;
     Ok(Finished::new(stop, controller))
 }
 
@@ -82,7 +83,8 @@ pub fn try_run(
 /// [`PlainError`] names the entity whose context or decision is not ready at once.
 ///
 /// ```
-/// use eog::{Config, Input, Observation};
+/// use eog::{Config, Input};
+/// use eog::ledger::Observation;
 /// use eog_testkit::{
 ///     MemoryContext, alert, assert_that, drive, healthy, policy_fn, run, seeded, topology,
 /// };
@@ -99,7 +101,7 @@ pub fn drive(
     contract: &impl ContextContract,
     policy: &impl AbductivePolicy,
 ) -> Result<StopReason, PlainError> {
-    eog::drive(controller, &ContextAndPolicy { contract, policy })
+    eog::machine::drive(controller, &ContextAndPolicy { contract, policy })
 }
 
 /// What a future gives at its first poll, if anything.

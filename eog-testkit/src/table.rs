@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use eog::evidence::{Signal, Trend};
 use eog::{
     AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, EntityId, EvidenceKind, Failure,
-    Label, Signal, Trend,
+    Label,
 };
 
 use crate::names::entity;
@@ -16,7 +17,8 @@ use crate::names::entity;
 /// avoid that.
 ///
 /// ```
-/// use eog::{Label, Signal};
+/// use eog::Label;
+/// use eog::evidence::Signal;
 /// use eog_testkit::{TablePolicy, ask, finding, on, on_any, origin, packet, symptom_of};
 /// let policy = TablePolicy::new([
 ///     on("db").hears("web", Label::Symptom).answers(|packet| symptom_of(packet, "web")),

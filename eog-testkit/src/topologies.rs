@@ -1,6 +1,8 @@
 //! Topologies, alerts and cases of a test.
 
-use eog::{Anomaly, Case, EffectDirection, Seed, Signal, Topology};
+use eog::evidence::Signal;
+use eog::incident::EffectDirection;
+use eog::{Anomaly, Case, Seed, Topology};
 
 use crate::names::{at, entity, hour};
 
@@ -60,7 +62,8 @@ pub fn topology(text: &str) -> Topology {
 /// When the entity's name or the time is not valid.
 ///
 /// ```
-/// use eog::{Anomaly, Signal};
+/// use eog::Anomaly;
+/// use eog::evidence::Signal;
 /// use eog_testkit::alert;
 /// let slow = Anomaly { signal: Signal::Latency, ..alert("S2", "Slow", "10:05") };
 /// assert_eq!(slow.name, "Slow");
@@ -111,7 +114,7 @@ pub fn seeded<'a>(topology: Topology, names: impl IntoIterator<Item = &'a str>) 
 
 #[cfg(test)]
 mod tests {
-    use eog::Direction;
+    use eog::incident::Direction;
 
     use super::*;
 

@@ -4,9 +4,11 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use eog::belief::ClaimEdge;
+use eog::contract::FailureKind;
+use eog::ledger::{Refusal, Warning};
 use eog::{
-    Budget, BudgetKind, ClaimEdge, Confidence, Config, Decision, Failure, FailureKind, Finished,
-    Label, Ledger, Refusal, StopReason, Warning,
+    Budget, BudgetKind, Confidence, Config, Decision, Failure, Finished, Label, Ledger, StopReason,
 };
 use eog_testkit::{
     MemoryContext, ScriptedPolicy, assert_that, claim, entity, finding, render, run, seeded,

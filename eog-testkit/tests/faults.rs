@@ -4,7 +4,9 @@ mod common;
 
 use std::time::Duration;
 
-use eog::{Config, Engine, Failure, FailureKind, Label, Limits, QuestionKind};
+use eog::contract::FailureKind;
+use eog::machine::QuestionKind;
+use eog::{Config, Engine, Failure, Label, Limits};
 use eog_testkit::{
     Call, Faulty, MemoryContext, PlainError, Recorder, ask, assert_that, entity, healthy, packet,
     policy_fn, run, seeded, topology, try_run,

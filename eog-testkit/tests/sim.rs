@@ -4,10 +4,13 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use eog::contract::FailureKind;
+use eog::controller::Concurrency;
+use eog::ledger::Observation;
+use eog::machine::QuestionKind;
 use eog::{
-    AbductivePolicy, Concurrency, Config, ContextContract, ContextPacket, ContextRequest, Engine,
-    EntityId, EvidenceKind, Failure, FailureKind, Finished, Input, Label, LocalContext,
-    Observation, QuestionKind,
+    AbductivePolicy, Config, ContextContract, ContextPacket, ContextRequest, Engine, EntityId,
+    EvidenceKind, Failure, Finished, Input, Label, LocalContext,
 };
 use eog_testkit::sim::{
     Delayed, Erring, FaultSwitch, PolicyRates, Rewording, Unreliable, World, WorldRates,
@@ -248,7 +251,7 @@ async fn the_engine_bears_every_fault_and_repeats_itself() {
             let ended = engine.investigate(config, truth.case()).await;
             kinds.extend(ended.ledger().entries().iter().filter_map(|entry| {
                 match &entry.evaluation()?.answer {
-                    eog::RecordedAnswer::Failed(failure) => Some(failure.kind.to_string()),
+                    eog::ledger::RecordedAnswer::Failed(failure) => Some(failure.kind.to_string()),
                     _ => None,
                 }
             }));

@@ -5,9 +5,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use eog_core::{
-    EntityId, Failure, FailureKind, Question, QuestionKind, Responder, Response, Usage,
-};
+use eog_core::contract::FailureKind;
+use eog_core::machine::{Question, QuestionKind, Responder, Response};
+use eog_core::{EntityId, Failure, Usage};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;

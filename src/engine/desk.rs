@@ -5,9 +5,8 @@ mod questions;
 
 use std::collections::BTreeMap;
 
-use eog_core::{
-    EntityId, Input, Machine, Question, QuestionKind, Responder, Response, Ticket, Usage,
-};
+use eog_core::machine::{Question, QuestionKind, Responder, Response, Ticket};
+use eog_core::{EntityId, Input, Machine, Usage};
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use eog_core::{
-    Body, Entry, Input, InputError, Machine, Observation, Output, Question, Responder, StopReason,
-    Usage,
-};
+use eog_core::ledger::{Body, Observation};
+use eog_core::machine::{InputError, Question, Responder};
+use eog_core::{Entry, Input, Machine, Output, StopReason, Usage};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 

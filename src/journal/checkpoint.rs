@@ -58,9 +58,9 @@ pub enum CheckpointError {
 /// ```
 /// # let folder = tempfile::tempdir()?;
 /// let journal = folder.path().join("run.journal");
-/// assert_eq!(eog::read_checkpoint(&journal), None);
-/// eog::write_checkpoint(&journal, b"state")?;
-/// assert_eq!(eog::read_checkpoint(&journal).as_deref(), Some(b"state".as_slice()));
+/// assert_eq!(eog::journal::read_checkpoint(&journal), None);
+/// eog::journal::write_checkpoint(&journal, b"state")?;
+/// assert_eq!(eog::journal::read_checkpoint(&journal).as_deref(), Some(b"state".as_slice()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -1,7 +1,8 @@
 //! When a journal is given a checkpoint, and going on from it. An acceleration only: whatever fails
 //! here, the journal alone leads to the same investigation.
 
-use eog_core::{Body, Ledger, Machine};
+use eog_core::ledger::Body;
+use eog_core::{Ledger, Machine};
 
 use super::checkpoint::{read_checkpoint, write_checkpoint};
 use super::{DiskFile, Journal, JournalError, Recovered};

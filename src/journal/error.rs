@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use eog_core::{LEDGER_FORMAT, LedgerError};
+use eog_core::controller::LEDGER_FORMAT;
+use eog_core::ledger::LedgerError;
 
 use super::MAX_ENTRY_BYTES;
 use super::file::{FileError, Refusal};
@@ -12,8 +13,9 @@ use super::frame::VERSION;
 /// A journal that cannot be created, opened, read or written.
 ///
 /// ```
-/// use eog::{Journal, JournalError};
-/// let error = Journal::open::<eog::EntryBody>("no-such-folder/run.journal").expect_err("there is none");
+/// use eog::Journal;
+/// use eog::journal::JournalError;
+/// let error = Journal::open::<eog::controller::EntryBody>("no-such-folder/run.journal").expect_err("there is none");
 /// assert!(matches!(error, JournalError::Unusable { .. }));
 /// assert!(error.to_string().starts_with("cannot open the journal "));
 /// ```

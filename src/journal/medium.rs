@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What a [`Journal`](crate::Journal) or a [`SideFile`](crate::SideFile) is written on: bytes that
+/// What a [`Journal`](crate::Journal) or a [`SideFile`](crate::side::SideFile) is written on: bytes that
 /// are read from their start and written at a place. A file, unless a test needs a disk that fails
 /// when it is told to.
 ///

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufReader, Read};
 
-use eog_core::{Body, Entry, Ledger, LedgerError};
+use eog_core::ledger::{Body, LedgerError};
+use eog_core::{Entry, Ledger};
 
 use super::frame::{self, Frame, Header};
 use super::{CutTail, JournalError, Medium};
@@ -81,7 +82,7 @@ pub(super) fn opening(medium: &dyn Medium) -> Result<Option<String>, JournalErro
     let left = length.saturating_sub(frame::HEADER_BYTES);
     match frame::read_frame(&mut reader, left).map_err(failed)? {
         // Whatever is wrong with it is said by whoever reads the journal.
-        Frame::Whole(payload) => Ok(eog_core::opening_tag(&payload)),
+        Frame::Whole(payload) => Ok(eog_core::ledger::opening_tag(&payload)),
         Frame::End | Frame::Torn | Frame::Damaged(_) => Ok(None),
     }
 }

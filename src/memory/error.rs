@@ -6,7 +6,8 @@ use std::path::PathBuf;
 /// A decision memory that cannot be used.
 ///
 /// ```
-/// use eog::{DecisionMemory, MemoryError};
+/// use eog::DecisionMemory;
+/// use eog::memory::MemoryError;
 /// let file = tempfile::NamedTempFile::new()?;
 /// let error = DecisionMemory::open(file.path()).expect_err("it is a file");
 /// assert!(matches!(error, MemoryError::NotAFolder { .. }));

@@ -22,12 +22,12 @@ use super::MemoryError;
 ///
 /// ```
 /// # #[cfg(unix)] {
-/// use eog::command_identity;
+/// use eog::memory::command_identity;
 /// let identity = command_identity("sh".as_ref(), &["-c".into(), "exit".into()])?;
 /// assert!(identity.starts_with("command sh -c exit "));
 /// assert_ne!(identity, command_identity("sh".as_ref(), &["-c exit".into()])?);
 /// # }
-/// # Ok::<(), eog::MemoryError>(())
+/// # Ok::<(), eog::memory::MemoryError>(())
 /// ```
 pub fn command_identity(program: &OsStr, arguments: &[OsString]) -> Result<String, MemoryError> {
     let unreadable = |source| MemoryError::Program { path: program.into(), source };

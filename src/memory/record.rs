@@ -1,6 +1,7 @@
 //! One remembered decision: what its file says, and when that is believed.
 
-use eog_core::{Digest, EntityId, Response, Usage};
+use eog_core::machine::Response;
+use eog_core::{Digest, EntityId, Usage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

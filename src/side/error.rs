@@ -9,7 +9,7 @@ use crate::journal::file::{FileError, Refusal};
 /// A side file that cannot be opened, read or written. The journal is whole whatever this says.
 ///
 /// ```
-/// use eog::{SideError, SideFile};
+/// use eog::side::{SideError, SideFile};
 /// let error = SideFile::beside("no-such-folder/run.journal").expect_err("there is none");
 /// assert!(matches!(error, SideError::Unusable { .. }));
 /// assert!(error.to_string().starts_with("cannot create the side file "));

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::FORMAT;
 
-/// One line of a [`SideFile`](crate::SideFile). Nothing in it decides a result.
+/// One line of a [`SideFile`](crate::side::SideFile). Nothing in it decides a result.
 ///
 /// ```
-/// use eog::{RunStart, SideRecord};
+/// use eog::side::{RunStart, SideRecord};
 /// let record = SideRecord::Run {
 ///     at: "2026-01-01T10:00:00Z".parse()?,
 ///     what: RunStart::Began,

@@ -31,7 +31,7 @@ use super::{Durability, SideError, SideFile, SideRecord, SideRecords};
 ///     assert_eq!(recorder.call("finalize", &"frontier", ask).await?, "summary");
 /// }
 /// assert_eq!(recorder.take_usage().model_calls, 1, "asked once");
-/// # Ok::<(), eog::RecordError>(())
+/// # Ok::<(), eog::side::RecordError>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

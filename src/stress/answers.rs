@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use eog_core::{BoxFuture, Digest, Failure, Question, QuestionKind, Responder, Response};
+use eog_core::machine::{Question, QuestionKind, Responder, Response};
+use eog_core::{BoxFuture, Digest, Failure};
 use tokio::sync::OnceCell;
 
 use super::draw::Draw;

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Body, Conclusion, Diagnosis, EntityId, Entry, Label, Ledger, Machine, StopReason};
+use eog_core::ledger::Body;
+use eog_core::{Conclusion, Diagnosis, EntityId, Entry, Label, Ledger, Machine, StopReason};
 
 use super::report::{
     DelayDefect, DelaysAlone, Disagreement, FrontierCount, LastWord, Outcome, Parting, PartingStep,

@@ -1,6 +1,7 @@
 //! What a stress test found.
 
-use eog_core::{EntityId, EntryBody, Label, Ledger, StopReason};
+use eog_core::controller::EntryBody;
+use eog_core::{EntityId, Label, Ledger, StopReason};
 use serde::Serialize;
 
 use super::setting::{Factor, Setting};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use eog_core::{Case, Concurrency, Config, Order};
+use eog_core::controller::{Concurrency, Order};
+use eog_core::{Case, Config};
 use serde::Serialize;
 
 use super::Stress;

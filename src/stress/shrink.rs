@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{Digest, Machine, Responder};
+use eog_core::machine::Responder;
+use eog_core::{Digest, Machine};
 
 use super::compare::{disagreements, parting};
 use super::report::{DelaysAlone, Outcome, Pair, Shrinking, Side};

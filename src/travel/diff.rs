@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use eog_core::{Body, Entry, EntryBody, Ledger, Opening};
+use eog_core::controller::EntryBody;
+use eog_core::ledger::{Body, Opening};
+use eog_core::{Entry, Ledger};
 use serde_json::Value;
 
 /// How two ledgers compare.

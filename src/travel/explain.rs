@@ -4,10 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use eog_core::belief::ClaimEdge;
+use eog_core::contract::FailureKind;
+use eog_core::controller::{ChangeCause, Evaluation, ReadMessage, Reason};
+use eog_core::ledger::{RecordedAnswer, RestoreError};
+use eog_core::machine::{Inquiry, Reply, Responder, Response};
 use eog_core::{
-    AbductivePolicy, Belief, BoxFuture, ChangeCause, Claim, ClaimEdge, ContextPacket, Controller,
-    Decision, EntityId, Evaluation, EvidenceId, Failure, FailureKind, Inquiry, Label, Ledger,
-    ReadMessage, Reason, RecordedAnswer, Replay, Reply, Responder, Response, RestoreError,
+    AbductivePolicy, Belief, BoxFuture, Claim, ContextPacket, Controller, Decision, EntityId,
+    EvidenceId, Failure, Label, Ledger, Replay,
 };
 
 use super::packet_before;
@@ -157,7 +161,7 @@ pub enum Part {
 /// let explanation = history.explain(Some(&policy), Limits::default()).await;
 /// assert_eq!((explanation.steps.len(), explanation.again), (1, Again::Same));
 /// assert_eq!(history.into_controller().belief(&entity("db")).unwrap().label, Label::Healthy);
-/// # Ok::<(), eog::RestoreError>(())
+/// # Ok::<(), eog::ledger::RestoreError>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,9 +1,8 @@
 //! Why an entity was never judged.
 
-use eog_core::{
-    ActivationRefusal, Controller, EntityId, EntryBody, Label, Ledger, Reason, Refusal,
-    RestoreError, StopReason,
-};
+use eog_core::controller::{ActivationRefusal, EntryBody, Reason};
+use eog_core::ledger::{Refusal, RestoreError};
+use eog_core::{Controller, EntityId, Label, Ledger, StopReason};
 
 /// Why an entity has no label, as far as a ledger tells.
 #[derive(Clone, Debug, PartialEq, Eq)]

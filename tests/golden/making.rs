@@ -4,10 +4,12 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::Path;
 
+use eog::controller::{Concurrency, Order};
+use eog::incident::{Direction, Edge, EffectDirection};
+use eog::ledger::{ForkChanges, Observation};
 use eog::{
-    AbductivePolicy, Budget, Claim, Concurrency, Config, ContextPacket, Controller, Decision,
-    Direction, Edge, EffectDirection, Failure, Finished, ForkChanges, Input, Journal, Label,
-    Observation, Order, StopReason, Usage,
+    AbductivePolicy, Budget, Claim, Config, ContextPacket, Controller, Decision, Failure, Finished,
+    Input, Journal, Label, StopReason, Usage,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use eog::{CheckpointError, read_checkpoint, write_checkpoint};
+use eog::journal::{CheckpointError, read_checkpoint, write_checkpoint};
 
 use crate::making::folder;
 

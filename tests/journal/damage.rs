@@ -1,6 +1,7 @@
 //! Changed bytes: named by entry and place, never skipped, never cut off.
 
-use eog::{Entry, JournalError};
+use eog::Entry;
+use eog::journal::JournalError;
 
 use crate::making::{
     FRAME, HEADER, arrivals, bytes_of, ends, ledger_of, next, opened_from, opening, payload,

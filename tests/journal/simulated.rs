@@ -3,7 +3,8 @@
 use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
 
-use eog::{Config, Entry, Journal, JournalError, Ledger, Medium, Recovered};
+use eog::journal::{JournalError, Medium, Recovered};
+use eog::{Config, Entry, Journal, Ledger};
 use eog_testkit::{MemoryContext, SimDisk, finding, policy_fn, run, seeded, symptom_of, topology};
 use proptest::prelude::*;
 
@@ -30,7 +31,8 @@ fn investigation() -> &'static [Arc<Entry>] {
 }
 
 fn opened(disk: &SimDisk) -> (Journal, Recovered) {
-    Journal::on::<eog::EntryBody>(disk.clone()).expect("no fault of this disk is an error")
+    Journal::on::<eog::controller::EntryBody>(disk.clone())
+        .expect("no fault of this disk is an error")
 }
 
 /// Appends groups until all is in or something fails; returns how many entries were acknowledged.
@@ -62,7 +64,7 @@ proptest! {
         let mut known = 0;
         for (group, operations, seed) in lives {
             disk.cut_power_after(operations);
-            if let Ok((mut journal, recovered)) = Journal::on::<eog::EntryBody>(disk.clone()) {
+            if let Ok((mut journal, recovered)) = Journal::on::<eog::controller::EntryBody>(disk.clone()) {
                 let stored = recovered.ledger.entries().len();
                 prop_assert!(stored >= known, "{} of {} are there", stored, known);
                 prop_assert_eq!(recovered.ledger, ledger_of(&entries[..stored]));
@@ -90,7 +92,7 @@ proptest! {
         let mut known = 0;
         for (group, operations, seed) in lives {
             disk.cut_power_after(operations);
-            if let Ok((mut journal, _)) = Journal::on::<eog::EntryBody>(disk.clone()) {
+            if let Ok((mut journal, _)) = Journal::on::<eog::controller::EntryBody>(disk.clone()) {
                 prop_assert!(journal.entries() as usize >= known);
                 known = append_all(&mut journal, entries, group);
             }
@@ -98,7 +100,7 @@ proptest! {
                 Some(seed) => disk.crash_out_of_order(seed),
                 None => disk.mend(),
             }
-            if let Err(error) = Journal::on::<eog::EntryBody>(disk.clone()) {
+            if let Err(error) = Journal::on::<eog::controller::EntryBody>(disk.clone()) {
                 let JournalError::Damaged { entry, offset, .. } = error else {
                     panic!("{error}");
                 };
@@ -137,7 +139,7 @@ fn a_full_disk_keeps_what_was_acknowledged_wherever_it_ends() {
     for size in 0..whole.len() as u64 {
         let disk = SimDisk::new();
         disk.full_at(size);
-        let Ok((mut journal, _)) = Journal::on::<eog::EntryBody>(disk.clone()) else {
+        let Ok((mut journal, _)) = Journal::on::<eog::controller::EntryBody>(disk.clone()) else {
             assert!(size < 12, "the header has room");
             continue;
         };

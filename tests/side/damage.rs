@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use eog::{Durability, SideCut, SideError, SideFile, SideRecords};
+use eog::side::{Durability, SideCut, SideError, SideFile, SideRecords};
 
 use crate::making::{bytes_of, file_of, records};
 
@@ -112,7 +112,7 @@ fn damage_says_what_to_do() {
 #[test]
 fn a_line_without_end_costs_no_memory() {
     let bytes = bytes_of(&records());
-    let long = vec![b'x'; eog::MAX_SIDE_LINE_BYTES as usize + 1];
+    let long = vec![b'x'; eog::side::MAX_SIDE_LINE_BYTES as usize + 1];
     let (found, after) = opened_from(&[bytes.as_slice(), &long].concat()).unwrap();
     assert_eq!((found.records, after), (records(), bytes.clone()));
     assert_eq!(found.cut, Some(SideCut { line: 7, bytes: long.len() as u64 }));

@@ -11,7 +11,7 @@ mod sums;
 
 use std::fs;
 
-use eog::{Durability, SideCut, SideError, SideFile};
+use eog::side::{Durability, SideCut, SideError, SideFile};
 
 use crate::making::{bytes_of, folder, outside, records};
 
@@ -62,7 +62,7 @@ fn one_writer_at_a_time_and_any_reader() {
 fn a_record_that_is_too_long_or_too_deep_is_refused_and_the_file_goes_on() {
     let folder = folder();
     let (mut side, _) = SideFile::beside(folder.path().join("run.journal")).unwrap();
-    let long = outside(1, &"x".repeat(eog::MAX_SIDE_LINE_BYTES as usize));
+    let long = outside(1, &"x".repeat(eog::side::MAX_SIDE_LINE_BYTES as usize));
     let error = side.append(&[records()[0].clone(), long], Durability::Lazy).unwrap_err();
     assert!(matches!(error, SideError::TooLong { .. }), "{error}");
     let deep = (0..200).fold(serde_json::Value::Null, |inner, _| serde_json::json!([inner]));

@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use eog::{
-    CallFigures, Digest, Durability, RunStart, SideFile, SideRecord, Spent, StopReason, Timestamp,
-    Usage,
-};
+use eog::side::{CallFigures, Durability, RunStart, SideFile, SideRecord};
+use eog::{Digest, Spent, StopReason, Timestamp, Usage};
 use eog_testkit::entity;
 use serde::Serialize;
 use tempfile::TempDir;

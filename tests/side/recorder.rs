@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use eog::controller::Concurrency;
+use eog::side::{Durability, RecordError, SideError, SideFile, SideRecord};
 use eog::{
-    AbductivePolicy, Answer, BoxFuture, CallRecorder, Concurrency, Config, ContextPacket,
-    Durability, Engine, Failure, RecordError, SideError, SideFile, SideRecord, StopReason, Usage,
+    AbductivePolicy, Answer, BoxFuture, CallRecorder, Config, ContextPacket, Engine, Failure,
+    StopReason, Usage,
 };
 use eog_testkit::{Call, Faulty, MemoryContext, SimDisk, healthy, policy_fn, seeded, topology};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! A side file on a simulated disk.
 
-use eog::{Durability, SideError, SideFile, SideRecord};
+use eog::side::{Durability, SideError, SideFile, SideRecord};
 use eog_testkit::SimDisk;
 use proptest::prelude::*;
 

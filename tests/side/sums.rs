@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use eog::{RunStart, SideRecord, SideRecords, Usage};
+use eog::Usage;
+use eog::side::{RunStart, SideRecord, SideRecords};
 
 use crate::making::{cost, evaluation, outside, records, run, second, stopped};
 

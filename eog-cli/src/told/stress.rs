@@ -1,7 +1,8 @@
 //! What a stress test found, for a person at a terminal and for programs.
 
+use eog::controller::{Concurrency, Order};
 use eog::stress::{Disagreement, Factor, FrontierCount, LastWord, Outcome, Pair, Report, Side};
-use eog::{BudgetKind, Concurrency, EntityId, Order, StopReason};
+use eog::{BudgetKind, EntityId, StopReason};
 use eog_report::clean::{clean, clean_to};
 use eog_report::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use eog_report::pretty;

@@ -244,7 +244,7 @@ fn shown(value: &Ordered) -> String {
             let time = (text.len() > 20 && text.ends_with('Z'))
                 .then(|| text.parse::<eog::Timestamp>().ok())
                 .flatten();
-            time.map_or_else(|| clean(text).into_owned(), eog_core::to_the_second)
+            time.map_or_else(|| clean(text).into_owned(), eog_core::incident::to_the_second)
         }
         Ordered::List(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
         Ordered::Map(fields) => {

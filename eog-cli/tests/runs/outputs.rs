@@ -16,7 +16,7 @@ fn a_journal_that_takes_no_more_is_told_first_and_takes_nothing_else_with_it() {
     incident.ledger(&["--journal", journal.to_str().unwrap()]);
     let whole = std::fs::read(&journal).unwrap();
     std::fs::remove_file(&journal).unwrap();
-    std::fs::remove_file(eog::SideFile::path_beside(&journal)).unwrap();
+    std::fs::remove_file(eog::side::SideFile::path_beside(&journal)).unwrap();
     std::fs::remove_dir_all(&out).unwrap();
     // A folder is in the way of the ledger.
     std::fs::create_dir_all(out.join("ledger.jsonl/in-the-way")).unwrap();

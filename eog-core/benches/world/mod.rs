@@ -2,10 +2,12 @@
 
 #![allow(dead_code, reason = "each benchmark uses its own part of this module")]
 
+use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::incident::EffectDirection;
+use eog_core::machine::Inquiry;
 use eog_core::{
-    Anomaly, Budget, Case, Claim, Config, ContextPacket, Controller, Decision, EffectDirection,
-    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Input, Inquiry, Label,
-    LocalContext, Output, Seed, Signal, Topology, Trend, Usage, Window,
+    Anomaly, Budget, Case, Claim, Config, ContextPacket, Controller, Decision, EntityId,
+    EvidenceKind, Finding, Input, Label, LocalContext, Output, Seed, Topology, Usage, Window,
 };
 
 /// The name of an entity, as long as names are in the field.

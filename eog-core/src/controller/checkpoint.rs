@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Controller;
 use crate::digest::Digest;
 use crate::ledger::Ledger;
-use crate::restore_error::RestoreError;
+use crate::ledger::restore_error::RestoreError;
 use stored::StoredState;
 
 /// The version of the checkpoint's format.
@@ -79,7 +79,8 @@ impl Controller {
     /// known to the ledger alone.
     ///
     /// ```
-    /// use eog_core::{Case, Checkpoint, Config, Controller, EntityId, Seed, Topology, Window};
+    /// use eog_core::{Case, Config, Controller, EntityId, Seed, Topology, Window};
+    /// use eog_core::controller::Checkpoint;
     /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
     /// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
     /// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "alert".into() });

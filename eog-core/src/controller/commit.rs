@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use super::Controller;
 use super::dispatch::{Answered, Seen, Slot, Stage};
-use crate::active::Reason;
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::budget::AnsweredBy;
 use crate::checks::{Checked, check};
-use crate::config::{ChangeRule, ClaimRule, Damping, Wake};
 use crate::contract::Failure;
-use crate::entry_body::{
+use crate::contract::packet::{Decision, Proposal};
+use crate::controller::active::Reason;
+use crate::controller::config::{ChangeRule, ClaimRule, Damping, Wake};
+use crate::controller::entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
 };
 use crate::ids::{EntityId, EvidenceId};
-use crate::packet::{Decision, Proposal};
-use crate::record::{ContextRecord, RecordedAnswer, Refusal};
+use crate::ledger::record::{ContextRecord, RecordedAnswer, Refusal};
 use crate::state::{Broadcast, Node};
 
 impl Controller {

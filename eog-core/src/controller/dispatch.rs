@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use super::distance::Distances;
 use super::{Controller, message};
-use crate::active::Activation;
 use crate::belief::Label;
 use crate::budget::BudgetKind;
 use crate::budget::Usage;
-use crate::config::{Concurrency, Order};
+use crate::contract::packet::{ContextPacket, Decision, LocalContext};
 use crate::contract::{ContextRequest, Failure};
+use crate::controller::active::Activation;
+use crate::controller::config::{Concurrency, Order};
+use crate::controller::entry_body::HaltCause;
 use crate::digest::Digest;
-use crate::entry_body::HaltCause;
-use crate::exchange::{InputError, Ticket};
 use crate::ids::EntityId;
-use crate::inquiry::Inquiry;
-use crate::packet::{ContextPacket, Decision, LocalContext};
+use crate::incident::topology::Neighbour;
+use crate::incident::window::Window;
+use crate::machine::exchange::{InputError, Ticket};
+use crate::machine::inquiry::Inquiry;
 use crate::state::{Broadcast, Node, Received};
-use crate::time::Window;
-use crate::topology::Neighbour;
 
 /// One evaluation under way.
 #[derive(Clone, Debug)]

@@ -46,9 +46,9 @@ impl Distances {
 mod tests {
     use super::*;
     use crate::belief::ClaimEdge;
-    use crate::case::{Case, Seed};
-    use crate::time::Window;
-    use crate::topology::{EffectDirection, Topology};
+    use crate::incident::case::{Case, Seed};
+    use crate::incident::topology::{EffectDirection, Topology};
+    use crate::incident::window::Window;
 
     #[test]
     fn kept_up_to_date_they_are_what_a_search_finds() {

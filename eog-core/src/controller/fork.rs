@@ -1,25 +1,26 @@
 //! Forks: another course from an entry on.
 
 use super::Controller;
-use crate::entry_body::EntryBody;
+use crate::controller::entry_body::EntryBody;
 use crate::ledger::Ledger;
-use crate::record::{ForkChanges, Forked};
-use crate::replay::fork;
-use crate::restore_error::ForkError;
+use crate::ledger::record::{ForkChanges, Forked};
+use crate::ledger::replay::fork;
+use crate::ledger::restore_error::ForkError;
 
 impl Controller {
     /// A new investigation that shares the first entries of another, entry `at` included, and takes
     /// its own course from there. What the other had under way at that entry is dropped.
     ///
     /// The new ledger begins with copies of the shared entries, followed by
-    /// [`EntryBody::Forked`](crate::EntryBody::Forked); all of them are handed out to be stored.
+    /// [`EntryBody::Forked`](crate::controller::EntryBody::Forked); all of them are handed out to be stored.
     ///
     /// # Errors
     /// [`ForkError`] when there is no such entry, or when what stands before it does not follow by
     /// the rules of this program.
     ///
     /// ```
-    /// use eog_core::{Budget, Case, Config, Controller, EntityId, ForkChanges, Seed, Topology, Window};
+    /// use eog_core::{Budget, Case, Config, Controller, EntityId, Seed, Topology, Window};
+    /// use eog_core::ledger::ForkChanges;
     /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
     /// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
     /// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "alert".into() });

@@ -3,7 +3,7 @@
 use super::Controller;
 use super::dispatch::Discarded;
 use crate::budget::BudgetKind;
-use crate::entry_body::{EntryBody, HaltCause};
+use crate::controller::entry_body::{EntryBody, HaltCause};
 
 /// Whether dispatching has stopped from outside, and what the chain knows of it.
 ///

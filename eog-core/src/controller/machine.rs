@@ -6,19 +6,19 @@ use std::sync::Arc;
 use super::{Checkpoint, Controller};
 use crate::belief::Message;
 use crate::budget::Spent;
-use crate::case::Case;
-use crate::conclude::Conclusion;
-use crate::config::Config;
+use crate::controller::config::Config;
+use crate::controller::entry_body::EntryBody;
 use crate::diagnosis::Diagnosis;
-use crate::emission::Emission;
-use crate::entry_body::EntryBody;
-use crate::exchange::{Input, InputError, Output};
+use crate::diagnosis::conclude::Conclusion;
 use crate::ids::EntityId;
-use crate::inquiry::{Inquiry, Reply};
+use crate::incident::case::Case;
+use crate::ledger::record::Forked;
+use crate::ledger::restore_error::RestoreError;
 use crate::ledger::{Entry, Ledger};
+use crate::machine::emission::Emission;
+use crate::machine::exchange::{Input, InputError, Output};
+use crate::machine::inquiry::{Inquiry, Reply};
 use crate::machine::{Machine, OfMachine};
-use crate::record::Forked;
-use crate::restore_error::RestoreError;
 use crate::stop::StopReason;
 
 impl OfMachine for EntryBody {

@@ -2,11 +2,11 @@
 
 use super::Controller;
 use super::halt::Halt;
-use crate::active::Reason;
-use crate::entry_body::{EntryBody, Observed};
-use crate::exchange::InputError;
+use crate::controller::active::Reason;
+use crate::controller::entry_body::{EntryBody, Observed};
 use crate::ids::EntityId;
-use crate::record::Observation;
+use crate::ledger::record::Observation;
+use crate::machine::exchange::InputError;
 
 impl Controller {
     /// Takes an observation in, between two commits. It begins a new epoch for the entities it

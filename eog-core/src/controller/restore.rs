@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::Controller;
 use super::dispatch::Stage;
 use crate::budget::Usage;
-use crate::emission::Emission;
-use crate::entry_body::{EntryBody, Evaluation, HaltCause, LEDGER_FORMAT};
-use crate::exchange::{InputError, Ticket};
+use crate::controller::entry_body::{EntryBody, Evaluation, HaltCause, LEDGER_FORMAT};
+use crate::ledger::record::{Opened, RecordedAnswer};
+use crate::ledger::replay::restore;
+use crate::ledger::restore_error::RestoreError;
 use crate::ledger::{Entry, Ledger};
-use crate::record::{Opened, RecordedAnswer};
-use crate::replay::restore;
-use crate::restore_error::RestoreError;
+use crate::machine::emission::Emission;
+use crate::machine::exchange::{InputError, Ticket};
 
 impl Controller {
     /// Rebuilds the controller that wrote a ledger. Every entry is derived again from the recorded

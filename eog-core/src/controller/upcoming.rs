@@ -6,11 +6,11 @@ use std::num::NonZeroU32;
 use super::{Controller, message};
 use crate::belief::Message;
 use crate::budget::BudgetKind;
-use crate::config::Order;
 use crate::contract::ContextRequest;
+use crate::contract::packet::{ContextPacket, LocalContext};
+use crate::controller::config::Order;
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::packet::{ContextPacket, LocalContext};
 use crate::state::Broadcast;
 
 /// A message that an evaluation was dispatched with.

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::config::LinearConfig;
 use crate::belief::Belief;
-use crate::body::{Body, Departure, Look, Opening};
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::record::{ContextRecord, Forked, Opened, RecordedAnswer, Refusal, Warning};
+use crate::ledger::body::{Body, Departure, Look, Opening};
+use crate::ledger::record::{ContextRecord, Forked, Opened, RecordedAnswer, Refusal, Warning};
 
 /// What an entry of the linear loop records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::body::Settings;
 use crate::budget::Budget;
-use crate::config::Checks;
+use crate::controller::config::Checks;
 use crate::ids::EntityId;
+use crate::ledger::body::Settings;
 
 /// Every choice of the [`Linear`](crate::Linear) loop.
 ///

@@ -11,26 +11,26 @@ pub use body::{LinearBody, LinearStep};
 pub use config::{LeadOrder, LinearConfig};
 
 use crate::belief::Belief;
-use crate::body::Body;
 use crate::budget::{AnsweredBy, Spent, Usage};
-use crate::case::Case;
-use crate::conclude::Conclusion;
+use crate::contract::packet::ContextPacket;
 use crate::contract::{ContextRequest, Failure};
 use crate::diagnosis::Diagnosis;
+use crate::diagnosis::conclude::Conclusion;
 use crate::digest::Digest;
-use crate::emission::Emission;
-use crate::exchange::{Input, InputError, Output, Ticket};
 use crate::ids::EntityId;
-use crate::inquiry::{Inquiry, Reply};
-use crate::judgements::{Judged, Judgements};
+use crate::incident::case::Case;
+use crate::incident::window::Window;
+use crate::ledger::body::Body;
+use crate::ledger::record::{Forked, Opened, RecordedAnswer};
+use crate::ledger::restore_error::RestoreError;
 use crate::ledger::{Entry, Ledger};
+use crate::machine::emission::Emission;
+use crate::machine::exchange::{Input, InputError, Output, Ticket};
+use crate::machine::inquiry::{Inquiry, Reply};
+use crate::machine::judgements::{Judged, Judgements};
+use crate::machine::question::Question;
 use crate::machine::{Machine, OfMachine};
-use crate::packet::ContextPacket;
-use crate::question::Question;
-use crate::record::{Forked, Opened, RecordedAnswer};
-use crate::restore_error::RestoreError;
 use crate::stop::StopReason;
-use crate::time::Window;
 use notes::{Note, Notes};
 
 /// A linear loop in the manner of ReAct: one entity after the other, nothing looked at twice on

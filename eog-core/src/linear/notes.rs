@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::belief::{Belief, Message};
 use crate::ids::EntityId;
-use crate::record::RecordedAnswer;
+use crate::ledger::record::RecordedAnswer;
 
 /// One answer that is remembered.
 #[derive(Clone, Debug)]

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::machine::{Inquiry, Ticket};
 use eog_core::{
     ContextPacket, ContextRequest, Controller, Decision, EntityId, EvidenceId, Failure, Finding,
-    Input, Inquiry, LocalContext, Output, StopReason, Ticket, Usage,
+    Input, LocalContext, Output, StopReason, Usage,
 };
 
 use super::script::{Condition, Event, Happening, Moment, Run, Script};
@@ -108,11 +109,9 @@ impl Driver<'_> {
             Request::Decide(ticket, _) => (*ticket, false),
         };
         let number = self.numbers.get(&ticket).copied().unwrap_or_default();
-        let failure = self
-            .script
-            .failures
-            .get(&number)
-            .filter(|kind| is_context == matches!(kind, eog_core::FailureKind::ContextFailed));
+        let failure = self.script.failures.get(&number).filter(|kind| {
+            is_context == matches!(kind, eog_core::contract::FailureKind::ContextFailed)
+        });
         if let Some(kind) = failure {
             return self.give(Input::Failed(ticket, Failure::new(*kind, "scripted")));
         }

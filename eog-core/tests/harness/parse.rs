@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
+use eog_core::contract::FailureKind;
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
+use eog_core::incident::{Direction, Edge, EffectDirection};
+use eog_core::ledger::Observation;
 use eog_core::{
-    Anomaly, Case, Claim, Config, Decision, Direction, Edge, EffectDirection, EvidenceId,
-    EvidenceKind, EvidenceTime, FailureKind, Finding, FindingContent, Observation, Peer, PeerRole,
-    Seed, Signal, Topology, Trend, Window,
+    Anomaly, Case, Claim, Config, Decision, EvidenceId, EvidenceKind, Finding, Seed, Topology,
+    Window,
 };
 
 use super::script::{Condition, Event, Evidence, Happening, Moment, Rule, Run, Script};
@@ -346,7 +349,7 @@ impl Reader {
             "score" => {
                 let entity = entity(words.expect("score whom?")?)?;
                 let score = number("score", words.expect("which score?")?)?;
-                self.decision()?.scores.push(eog_core::CandidateScore { entity, score });
+                self.decision()?.scores.push(eog_core::contract::CandidateScore { entity, score });
             }
             _ => return Err(usage.to_owned()),
         }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use eog_core::{
-    ActivationRecord, ActivationRefusal, Belief, BudgetKind, ChangeCause, ClaimEdge, Conclusion,
-    Controller, EntityId, EntryBody, Evaluation, EvidenceId, Observation, RecordedAnswer, Refusal,
-    StopReason, Warning,
+use eog_core::belief::ClaimEdge;
+use eog_core::controller::{
+    ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation,
 };
+use eog_core::ledger::{Observation, RecordedAnswer, Refusal, Warning};
+use eog_core::{Belief, BudgetKind, Conclusion, Controller, EntityId, EvidenceId, StopReason};
 
 use super::drive::Finished;
 use super::script::Script;
@@ -227,7 +228,7 @@ fn activations(records: &[ActivationRecord]) -> Vec<String> {
 }
 
 fn observation(observation: &Observation) -> String {
-    let edge = |e: &eog_core::Edge| format!("{} {} {}", e.source, e.relation, e.target);
+    let edge = |e: &eog_core::incident::Edge| format!("{} {} {}", e.source, e.relation, e.target);
     match observation {
         Observation::Anomaly(anomaly) => format!("alert {} on {}", anomaly.name, anomaly.entity),
         Observation::EdgeAdded(added) => format!("edge {}", edge(added)),

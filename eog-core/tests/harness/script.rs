@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{
-    Case, Config, Decision, EntityId, EvidenceId, FailureKind, Finding, Label, Observation,
-};
+use eog_core::contract::FailureKind;
+use eog_core::ledger::Observation;
+use eog_core::{Case, Config, Decision, EntityId, EvidenceId, Finding, Label};
 
 pub(crate) struct Script {
     pub(crate) case: Case,

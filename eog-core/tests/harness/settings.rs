@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use eog_core::{ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake};
+use eog_core::Config;
+use eog_core::controller::{ChangeRule, Checks, ClaimRule, Concurrency, Damping, Order, Wake};
 
 use super::script::Run;
 use super::words::number;

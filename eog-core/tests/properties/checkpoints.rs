@@ -1,10 +1,10 @@
 //! A checkpoint taken at any moment and the rest of the ledger lead to the controller that the whole
 //! ledger leads to. A damaged one leads nowhere, or to the same.
 
-use eog_core::{
-    Checkpoint, Config, Controller, Digest, ForkChanges, Input, Inquiry, Ledger, Observation,
-    Output, RestoreError, Spent, Usage,
-};
+use eog_core::controller::Checkpoint;
+use eog_core::ledger::{ForkChanges, Observation, RestoreError};
+use eog_core::machine::Inquiry;
+use eog_core::{Config, Controller, Digest, Input, Ledger, Output, Spent, Usage};
 use proptest::prelude::*;
 
 use super::cases;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::ledger::{RecordedAnswer, Refusal, Warning};
 use eog_core::{
     Claim, Config, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId, Failure, Label,
-    LocalContext, RecordedAnswer, Refusal, Warning,
+    LocalContext,
 };
 use proptest::prelude::*;
 
@@ -101,7 +102,7 @@ proptest! {
                     | Refusal::ProposalBeyondCap(_)
             ));
             let taken = evaluation.activations.iter();
-            let taken = taken.filter(|a| a.reason == eog_core::Reason::Proposal).count();
+            let taken = taken.filter(|a| a.reason == eog_core::controller::Reason::Proposal).count();
             prop_assert_eq!(decision.proposals.len(), taken + proposals);
             prop_assert!(taken <= 2);
             let demoted = refused(|refusal| *refusal == Refusal::OriginWithoutLocalEvidence) == 1;

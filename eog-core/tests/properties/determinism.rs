@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use eog_core::{
-    Concurrency, Config, Controller, EntryBody, Input, Inquiry, Ledger, LedgerError, Observation,
-    Order, Output,
-};
+use eog_core::controller::{Concurrency, EntryBody, Order};
+use eog_core::ledger::{LedgerError, Observation};
+use eog_core::machine::Inquiry;
+use eog_core::{Config, Controller, Input, Ledger, Output};
 use proptest::prelude::*;
 
 use super::cases;
@@ -17,11 +17,11 @@ const LIMIT: u64 = 2_000;
 /// Observations about the entities of small worlds.
 pub(crate) fn observations() -> impl Strategy<Value = Observation> {
     (0..5u8, 0..7usize, 0..7usize).prop_map(|(kind, a, b)| {
-        let edge = eog_core::Edge {
+        let edge = eog_core::incident::Edge {
             source: name(a),
             target: name(b),
             relation: "calls".to_owned(),
-            effects: eog_core::EffectDirection::Both,
+            effects: eog_core::incident::EffectDirection::Both,
         };
         match kind {
             0 => Observation::Anomaly(anomaly(name(a), 20)),

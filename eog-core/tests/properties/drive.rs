@@ -1,8 +1,10 @@
 //! Drives a controller in a plain loop.
 
+use eog_core::ledger::Observation;
+use eog_core::machine::{Inquiry, Ticket};
 use eog_core::{
-    Case, Config, ContextPacket, ContextRequest, Controller, Decision, Failure, Input, Inquiry,
-    LocalContext, Observation, Output, StopReason, Ticket, Usage,
+    Case, Config, ContextPacket, ContextRequest, Controller, Decision, Failure, Input,
+    LocalContext, Output, StopReason, Usage,
 };
 
 use super::world::World;

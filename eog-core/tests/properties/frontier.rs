@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::belief::ClaimEdge;
+use eog_core::controller::Checks;
 use eog_core::{
-    Checks, Claim, ClaimEdge, Conclusion, Confidence, Config, ContextPacket, ContextRequest,
-    Controller, Decision, EntityId, EvidenceKind, Failure, Label, LocalContext, StopReason,
-    Timestamp,
+    Claim, Conclusion, Confidence, Config, ContextPacket, ContextRequest, Controller, Decision,
+    EntityId, EvidenceKind, Failure, Label, LocalContext, StopReason, Timestamp,
 };
 use proptest::prelude::*;
 

@@ -3,9 +3,12 @@
 
 use std::num::NonZeroU32;
 
+use eog_core::controller::Concurrency;
+use eog_core::ledger::Observation;
+use eog_core::machine::{Inquiry, Ticket};
 use eog_core::{
-    BudgetKind, Concurrency, Config, Controller, Decision, Failure, Input, Inquiry, Label,
-    LocalContext, Observation, Output, StopReason, Ticket, Usage,
+    BudgetKind, Config, Controller, Decision, Failure, Input, Label, LocalContext, Output,
+    StopReason, Usage,
 };
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};

@@ -1,8 +1,9 @@
 //! The engine does exactly what the naive models do.
 
-use eog_core::{
-    Budget, Config, Controller, Evaluation, Label, Order, RecordedAnswer, Signature, StopReason,
-};
+use eog_core::belief::Signature;
+use eog_core::controller::{Evaluation, Order};
+use eog_core::ledger::RecordedAnswer;
+use eog_core::{Budget, Config, Controller, Label, StopReason};
 use proptest::prelude::*;
 
 use super::cases;
@@ -133,7 +134,7 @@ fn the_worlds_are_not_dull() {
         let world = worlds(true).new_tree(&mut runner).expect("worlds exist").current();
         let (controller, _) = run(&config, &world.case, &mut &world, LIMIT);
         let conclusion = controller.conclusion();
-        let late = |e: &&Evaluation| e.reason == eog_core::Reason::LateMessage;
+        let late = |e: &&Evaluation| e.reason == eog_core::controller::Reason::LateMessage;
         let demoted = |e: &&Evaluation| {
             matches!(&e.answer, RecordedAnswer::Decided(decision)
                 if decision.label == Label::Origin && e.outcome.belief.label == Label::Defer)

@@ -1,9 +1,8 @@
 //! A controller restored from any part of its ledger goes on as if nothing had happened.
 
-use eog_core::{
-    Budget, Case, Config, Controller, Digest, Entry, EntryBody, ForkChanges, ForkError, Forked,
-    Ledger, RecordedAnswer, RestoreError,
-};
+use eog_core::controller::EntryBody;
+use eog_core::ledger::{ForkChanges, ForkError, Forked, RecordedAnswer, RestoreError};
+use eog_core::{Budget, Case, Config, Controller, Digest, Entry, Ledger};
 use proptest::prelude::*;
 
 use super::cases;
@@ -169,10 +168,10 @@ fn a_forged_answer_from_memory_is_found() {
     loop {
         let input = match controller.poll() {
             eog_core::Output::Append(entry) => eog_core::Input::Appended(entry.seq),
-            eog_core::Output::Ask { ticket, question: eog_core::Inquiry::Context(_) } => {
+            eog_core::Output::Ask { ticket, question: eog_core::machine::Inquiry::Context(_) } => {
                 eog_core::Input::context(ticket, eog_core::LocalContext::default())
             }
-            eog_core::Output::Ask { ticket, question: eog_core::Inquiry::Decision(_) } => {
+            eog_core::Output::Ask { ticket, question: eog_core::machine::Inquiry::Decision(_) } => {
                 eog_core::Input::decision(ticket, decision.clone(), eog_core::Usage::default())
             }
             _ => break,

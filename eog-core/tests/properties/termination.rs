@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
+use eog_core::controller::Concurrency;
+use eog_core::incident::Direction;
 use eog_core::{
-    Budget, Case, Claim, Concurrency, Config, ContextPacket, ContextRequest, Controller, Decision,
-    Direction, EntityId, EvidenceId, EvidenceKind, Failure, Label, LocalContext, Seed, StopReason,
+    Budget, Case, Claim, Config, ContextPacket, ContextRequest, Controller, Decision, EntityId,
+    EvidenceId, EvidenceKind, Failure, Label, LocalContext, Seed, StopReason,
 };
 use proptest::prelude::*;
 

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use eog_core::Digest;
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
+use eog_core::incident::{Direction, EffectDirection};
 use eog_core::{
-    Anomaly, Case, Claim, ContextPacket, ContextRequest, Decision, Direction, EffectDirection,
-    EntityId, EvidenceId, EvidenceKind, EvidenceTime, Failure, Finding, FindingContent, Label,
-    LocalContext, Peer, PeerRole, Signal, Timestamp, Topology, Trend, Window,
+    Anomaly, Case, Claim, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId,
+    EvidenceKind, Failure, Finding, Label, LocalContext, Timestamp, Topology, Window,
 };
 use proptest::prelude::*;
 

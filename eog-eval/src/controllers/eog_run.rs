@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use eog::{Config, Order, Wake};
+use eog::Config;
+use eog::controller::{Order, Wake};
 use serde::Serialize;
 
 use super::order::Exploration;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use eog::{Budget, Label, LeadOrder, LinearConfig};
+use eog::linear::LeadOrder;
+use eog::{Budget, Label, LinearConfig};
 use serde::Serialize;
 
 use super::order::Exploration;

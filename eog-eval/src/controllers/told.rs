@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use eog::{ClaimEdge, Decision, EntityId, Label};
+use eog::belief::ClaimEdge;
+use eog::{Decision, EntityId, Label};
 use eog_simulate::Stream;
 use serde::Serialize;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use eog::{ClaimEdge, EntityId};
+use eog::EntityId;
+use eog::belief::ClaimEdge;
 use eog_simulate::files::read_json;
 use serde::Deserialize;
 use serde_json::Value;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use eog::{Anomaly, EffectDirection, EntityId, EvidenceKind, Signal, Timestamp, Window};
+use eog::evidence::Signal;
+use eog::incident::EffectDirection;
+use eog::{Anomaly, EntityId, EvidenceKind, Timestamp, Window};
 use eog_evidence::{BundleWriter, Manifest, ManifestEdge, Series};
 use jiff::SignedDuration;
 

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog::{Anomaly, EffectDirection, EntityId, EvidenceKind, Signal, Timestamp, Window};
+use eog::evidence::Signal;
+use eog::incident::EffectDirection;
+use eog::{Anomaly, EntityId, EvidenceKind, Timestamp, Window};
 use eog_eval::suite::Truth;
 use eog_evidence::{BundleWriter, EventRecord, Manifest, ManifestEdge, Series};
 use rand::rngs::ChaCha8Rng;

@@ -1,10 +1,9 @@
 //! Large incidents of three shapes in which every entity was changed once: for benchmarks, and for
 //! tests that count steps.
 
-use eog_core::{
-    Anomaly, ChangeDetail, EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding,
-    FindingContent, Signal, Timestamp, Topology, Trend,
-};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp, Topology};
 
 /// How many alerts there are.
 pub(crate) const ALERTS: usize = 20;

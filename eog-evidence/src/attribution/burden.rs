@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{Signal, Timestamp};
+use eog_core::Timestamp;
+use eog_core::evidence::Signal;
 use jiff::SignedDuration;
 
 use super::{Kind, Measured};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EvidenceKind, Signal, Timestamp};
+use eog_core::evidence::Signal;
+use eog_core::{EvidenceKind, Timestamp};
 use jiff::SignedDuration;
 
 use super::Measured;

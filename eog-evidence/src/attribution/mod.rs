@@ -21,7 +21,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use eog_core::{Anomaly, EntityId, Finding, Signal, Timestamp};
+use eog_core::evidence::Signal;
+use eog_core::{Anomaly, EntityId, Finding, Timestamp};
 
 use crate::events::EventRecord;
 use crate::paths::{MAX_PATH_HOPS, Travel};

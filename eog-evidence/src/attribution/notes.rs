@@ -1,9 +1,8 @@
 //! Attribution as findings and notes.
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Quantity,
-    Signal, Timestamp, Trend, to_the_second,
-};
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::incident::to_the_second;
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
 use super::Kind;
 use super::burden::{Burden, Weight};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EffectDirection, EvidenceKind, Topology, Window};
+use eog_core::incident::EffectDirection;
+use eog_core::{EvidenceKind, Topology, Window};
 
 use super::*;
 

@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use eog_core::evidence::{Signal, Trend};
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
-    LocalContext, Signal, Timestamp, Trend, Window,
+    LocalContext, Timestamp, Window,
 };
 
 use super::Bundle;

@@ -1,6 +1,7 @@
 //! The CSV files of a bundle: their names, columns, and the meaning of a row, both ways.
 
-use eog_core::{EvidenceKind, Peer, Signal};
+use eog_core::EvidenceKind;
+use eog_core::evidence::{Peer, Signal};
 
 use super::intake::Intake;
 use super::table::{Columns, Row};

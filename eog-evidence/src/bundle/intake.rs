@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EntityId, EvidenceKind, PeerRole, Signal, Timestamp, Window};
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::events::EventRecord;

@@ -1,9 +1,8 @@
 //! The JSON files of a bundle as types.
 
-use eog_core::{
-    ChangeDetail, Edge, EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding,
-    FindingContent, Signal, Timestamp, Topology, Trend, Window,
-};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::incident::{Edge, EffectDirection};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

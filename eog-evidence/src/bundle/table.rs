@@ -6,7 +6,8 @@ use std::io;
 use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
-use eog_core::{EntityId, Peer, PeerRole, Signal, Timestamp};
+use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::{EntityId, Timestamp};
 use serde::de::DeserializeOwned;
 
 use super::error::BundleError;

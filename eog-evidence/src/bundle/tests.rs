@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use eog_core::{
-    Anomaly, ContextRequest, EffectDirection, EntityId, EvidenceKind, Peer, PeerRole, Signal,
-    Timestamp, Window,
-};
+use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, ContextRequest, EntityId, EvidenceKind, Timestamp, Window};
 
 use super::*;
 use crate::{EventRecord, LogLine, Series, SpanRecord};

@@ -1,9 +1,8 @@
 //! A qualifying change, and what is told of it.
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole, Signal,
-    Timestamp, Trend, to_the_second,
-};
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
+use eog_core::incident::to_the_second;
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
 use super::roads::Road;
 use crate::text::{arrows, change_in_words, shorten, span_between};

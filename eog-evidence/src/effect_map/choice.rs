@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{EntityId, EvidenceId, EvidenceKind, Finding, Signal, Timestamp};
+use eog_core::evidence::Signal;
+use eog_core::{EntityId, EvidenceId, EvidenceKind, Finding, Timestamp};
 use jiff::SignedDuration;
 
 use super::cause::{Impact, MAX_NOTES, Qualifying};

@@ -20,7 +20,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use eog_core::{Anomaly, EntityId, Finding, Signal, Topology};
+use eog_core::evidence::Signal;
+use eog_core::{Anomaly, EntityId, Finding, Topology};
 
 use crate::alarms::Alarms;
 use crate::ways::Ways;
@@ -50,7 +51,8 @@ pub(crate) use choice::ABOUT_AS_NEAR;
 /// one with the most words is taken, then the nearest, then the first by name.
 ///
 /// ```
-/// use eog_core::{Anomaly, EffectDirection, EntityId, Topology};
+/// use eog_core::{Anomaly, EntityId, Topology};
+/// use eog_core::incident::EffectDirection;
 /// use eog_evidence::EffectMap;
 /// let (cart, db) = (EntityId::new("cart")?, EntityId::new("db")?);
 /// let mut topology = Topology::default();

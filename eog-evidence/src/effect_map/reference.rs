@@ -4,10 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{
-    Anomaly, ChangeDetail, EntityId, EvidenceKind, Finding, PeerRole, Signal, Timestamp, Topology,
-    to_the_second,
-};
+use eog_core::evidence::{ChangeDetail, PeerRole, Signal};
+use eog_core::incident::to_the_second;
+use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp, Topology};
 use jiff::SignedDuration;
 
 use super::cause::MAX_NOTES;

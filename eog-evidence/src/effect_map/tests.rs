@@ -1,6 +1,8 @@
 //! What notes are given on small topologies.
 
-use eog_core::{ChangeDetail, EffectDirection, EvidenceKind, EvidenceTime, FindingContent, Trend};
+use eog_core::EvidenceKind;
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Trend};
+use eog_core::incident::EffectDirection;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,8 @@
 //! The parts of a decision, bounded.
 
-use eog_core::{CandidateScore, Claim, Decision, Direction, EntityId, EvidenceId, Finding, Label};
+use eog_core::contract::CandidateScore;
+use eog_core::incident::Direction;
+use eog_core::{Claim, Decision, EntityId, EvidenceId, Finding, Label};
 
 use crate::text::shorten;
 

@@ -1,6 +1,8 @@
 //! Rules by bookkeeping: what an entity has too much of lies with whoever accounts for it.
 
-use eog_core::{Decision, Direction, EntityId, Finding, Label, Signal};
+use eog_core::evidence::Signal;
+use eog_core::incident::Direction;
+use eog_core::{Decision, EntityId, Finding, Label};
 
 use super::answer::{claim, decide, propose, quote, rate};
 use super::demand;
@@ -103,7 +105,7 @@ fn explained<'a>(facts: &Facts<'a>) -> Option<(Signal, Explaining<'a>)> {
 fn harms_of<'a>(facts: &Facts<'a>, signal: Signal) -> Vec<&'a Finding> {
     let shown = facts.findings().iter().filter(|finding| {
         let note = finding.kind == eog_core::EvidenceKind::Note;
-        !note && finding.signal == signal && finding.trend == eog_core::Trend::Rising
+        !note && finding.signal == signal && finding.trend == eog_core::evidence::Trend::Rising
     });
     let mut shown: Vec<&Finding> = shown.collect();
     if shown.is_empty() {

@@ -1,6 +1,7 @@
 //! The rule that finds the cause in whom the entity calls, and which callees count.
 
-use eog_core::{Decision, EntityId, EvidenceKind, Finding, Label, PeerRole, Signal};
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::{Decision, EntityId, EvidenceKind, Finding, Label};
 
 use super::answer::{claim, decide, quote, rate};
 use super::demand;

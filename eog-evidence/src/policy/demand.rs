@@ -1,8 +1,8 @@
 //! Rules about load: who sends more, and where more demand enters.
 
-use eog_core::{
-    Claim, Decision, Direction, EntityId, EvidenceKind, Finding, Label, PeerRole, Signal, Trend,
-};
+use eog_core::evidence::{PeerRole, Signal, Trend};
+use eog_core::incident::Direction;
+use eog_core::{Claim, Decision, EntityId, EvidenceKind, Finding, Label};
 
 use super::answer::{claim, decide, propose, quote, rate};
 use super::facts::Facts;
@@ -183,7 +183,9 @@ fn measured_senders<'a>(facts: &Facts<'a>) -> Vec<Sender<'a>> {
 }
 
 fn increase(surge: &Finding) -> f64 {
-    let of = |quantity: &eog_core::Quantity| quantity.observed - quantity.baseline.unwrap_or(0.0);
+    let of = |quantity: &eog_core::evidence::Quantity| {
+        quantity.observed - quantity.baseline.unwrap_or(0.0)
+    };
     surge.quantity.as_ref().map_or(0.0, of)
 }
 

@@ -1,9 +1,8 @@
 //! A packet sorted into what the rules ask for.
 
-use eog_core::{
-    Belief, CLAIM_RELATION, Claim, ContextPacket, Direction, EntityId, EvidenceKind, EvidenceTime,
-    Finding, Label, PeerRole, Signal, Timestamp, Trend,
-};
+use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend};
+use eog_core::incident::{CLAIM_RELATION, Direction};
+use eog_core::{Belief, Claim, ContextPacket, EntityId, EvidenceKind, Finding, Label, Timestamp};
 use jiff::SignedDuration;
 
 use crate::paths::DEMAND_RELATIONS;

@@ -1,6 +1,7 @@
 //! Rules that find the origin in the entity itself: its own change, its own failure.
 
-use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Signal, Timestamp};
+use eog_core::evidence::Signal;
+use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Timestamp};
 
 use super::answer::{claim, decide, quote, rate};
 use super::demand;

@@ -1,8 +1,8 @@
 //! Rules for entities that no cause is found for, and for those that show nothing unusual.
 
-use eog_core::{
-    Decision, Direction, EntityId, EvidenceKind, Finding, Label, PeerRole, Signal, Trend,
-};
+use eog_core::evidence::{PeerRole, Signal, Trend};
+use eog_core::incident::Direction;
+use eog_core::{Decision, EntityId, EvidenceKind, Finding, Label};
 
 use super::answer::{claim, decide, propose, quote, rate};
 use super::facts::Facts;

@@ -1,6 +1,7 @@
 //! Rules that find the cause upstream: a change there, a degraded neighbour, what lies on the path.
 
-use eog_core::{CLAIM_RELATION, Decision, Direction, EntityId, EvidenceId, Finding, Label};
+use eog_core::incident::{CLAIM_RELATION, Direction};
+use eog_core::{Decision, EntityId, EvidenceId, Finding, Label};
 
 use super::answer::{claim, decide, quote, rate};
 use super::demand;

@@ -3,9 +3,9 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use eog_core::machine::Inquiry;
 use eog_core::{
-    AbductivePolicy, BoxFuture, Case, Config, ContextContract, Controller, EntityId, Input,
-    Inquiry, Output,
+    AbductivePolicy, BoxFuture, Case, Config, ContextContract, Controller, EntityId, Input, Output,
 };
 use eog_evidence::{BundleContext, BundleWriter, EvidencePolicy, open_case};
 

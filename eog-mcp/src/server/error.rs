@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use eog::{EntityId, JournalError, RecordError, RestoreError, SideError};
+use eog::EntityId;
+use eog::journal::JournalError;
+use eog::ledger::RestoreError;
+use eog::side::{RecordError, SideError};
 use eog_session::run::{RecordsError, RunError, Unbegun};
 use eog_session::source::OpenError;
 use eog_session::store::StoreError;

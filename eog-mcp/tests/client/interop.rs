@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use eog_core::{ContextContract, EvidenceKind, EvidenceTime, LocalContext, Signal};
+use eog_core::evidence::{EvidenceTime, Signal};
+use eog_core::{ContextContract, EvidenceKind, LocalContext};
 
 use crate::support::{ask, open, quoted, repository, until};
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use eog_core::{ContextContract, FailureKind};
+use eog_core::ContextContract;
+use eog_core::contract::FailureKind;
 use tempfile::TempDir;
 
 use crate::support::{ask, open, program, quoted, until};

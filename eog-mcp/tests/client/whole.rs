@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use eog::{Config, Engine, Finished};
-use eog_core::{ContextContract, EntryBody, FailureKind, RecordedAnswer};
+use eog_core::ContextContract;
+use eog_core::contract::FailureKind;
+use eog_core::controller::EntryBody;
+use eog_core::ledger::RecordedAnswer;
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, Incident, open_case};
 use eog_mcp::client::{McpConfig, McpContext, McpSource};
 use eog_sre::tools::Toolbox;

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{ClaimEdge, Diagnosis, EntityId, EvidenceId, EvidenceTime, Finding, Timestamp};
+use eog_core::belief::ClaimEdge;
+use eog_core::evidence::EvidenceTime;
+use eog_core::{Diagnosis, EntityId, EvidenceId, Finding, Timestamp};
 use eog_evidence::mask_text;
 use eog_report::clean::{clean, clean_up_to};
 use eog_report::{

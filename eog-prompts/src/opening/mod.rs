@@ -5,7 +5,8 @@ mod ranked;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use eog_core::{Anomaly, Bootstrap, Case, EntityId, Failure, Finding, Seed, Usage, Window};
+use eog_core::incident::Bootstrap;
+use eog_core::{Anomaly, Case, EntityId, Failure, Finding, Seed, Usage, Window};
 use eog_evidence::{Incident, StartError, open_case, shorten};
 
 use crate::condense::room;
@@ -35,7 +36,8 @@ const MAX_REASON: usize = 300;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use eog_core::{Anomaly, EntityId, Signal};
+/// use eog_core::{Anomaly, EntityId};
+/// use eog_core::evidence::Signal;
 /// use eog_evidence::Incident;
 /// use eog_prompts::{MockModel, Opening, Pack, Prompter};
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {

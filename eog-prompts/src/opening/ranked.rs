@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use eog_core::{
-    Anomaly, Direction, EntityId, Finding, Neighbour, Signal, Timestamp, Topology, Window,
-};
+use eog_core::evidence::Signal;
+use eog_core::incident::{Direction, Neighbour};
+use eog_core::{Anomaly, EntityId, Finding, Timestamp, Topology, Window};
 use eog_evidence::{DEMAND_RELATIONS, EffectMap, Incident, MAX_PATH_HOPS};
 
 use crate::phases::{ItemLine, Scope};

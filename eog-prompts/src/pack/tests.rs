@@ -128,7 +128,8 @@ fn real_data() -> Vec<(&'static str, Value)> {
     anomaly.renewed = vec![anomaly.onset];
     let case = case(topology("web calls db"), [anomaly.clone()]);
     let change = finding("web").change("pool.size", "50", "5").at("10:04").build();
-    let peer = finding("web").measured(1.0, 2.0, "ms").peer("db", eog_core::PeerRole::Callee);
+    let peer =
+        finding("web").measured(1.0, 2.0, "ms").peer("db", eog_core::evidence::PeerRole::Callee);
     let scope = Scope::new(case.window, &case.anomalies);
     let long = finding("db").change("pool.size", "50", "5").excerpt(&"x".repeat(400)).build();
     let item = ItemLine::new(&long, &scope.times, String::new(), String::new());

@@ -1,6 +1,7 @@
 //! The alerts of an incident as every phase of its opening shows them.
 
-use eog_core::{Anomaly, Signal};
+use eog_core::Anomaly;
+use eog_core::evidence::Signal;
 use eog_evidence::{mask_text, shorten};
 use serde::Serialize;
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Signal, Topology};
+use eog_core::evidence::Signal;
+use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Topology};
 use eog_evidence::{demand_path, effect_path, shorten};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{Finding, Signal, Window};
+use eog_core::evidence::Signal;
+use eog_core::{Finding, Window};
 use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

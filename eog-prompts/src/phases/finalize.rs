@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Claim, Diagnosis, EntityId, EvidenceId, EvidenceKind, Finding, OriginGroup};
+use eog_core::diagnosis::OriginGroup;
+use eog_core::{Claim, Diagnosis, EntityId, EvidenceId, EvidenceKind, Finding};
 use eog_report::clean::clean;
 use eog_report::words;
 use schemars::JsonSchema;

@@ -162,7 +162,8 @@ fn later(at: Timestamp, seconds: i64) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use eog_core::{EntityId, Signal};
+    use eog_core::EntityId;
+    use eog_core::evidence::Signal;
 
     use super::*;
 

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use eog_core::{Belief, ContextPacket, Direction, EvidenceKind, Finding, Label};
+use eog_core::incident::Direction;
+use eog_core::{Belief, ContextPacket, EvidenceKind, Finding, Label};
 use eog_evidence::shorten;
 
 /// Limits on the length of single texts, in characters. They are tried before anything is left out.
@@ -293,7 +294,7 @@ fn kinds_left_out(packet: &ContextPacket, cut: &PacketCut) -> String {
 
 #[cfg(test)]
 mod tests {
-    use eog_core::Signal;
+    use eog_core::evidence::Signal;
     use eog_testkit::{finding, packet};
     use proptest::prelude::*;
 

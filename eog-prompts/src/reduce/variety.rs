@@ -58,10 +58,8 @@ fn telling_words(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use eog_core::{
-        ChangeDetail, EntityId, EvidenceKind, EvidenceTime, FindingContent, Signal, Timestamp,
-        Trend,
-    };
+    use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+    use eog_core::{EntityId, EvidenceKind, Timestamp};
 
     use super::*;
 

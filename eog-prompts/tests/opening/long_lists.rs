@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use eog_core::{
-    Anomaly, ChangeDetail, EffectDirection, EvidenceKind, EvidenceTime, Finding, FindingContent,
-    Signal, Topology, Trend,
-};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog_core::incident::EffectDirection;
+use eog_core::{Anomaly, EvidenceKind, Finding, Topology};
 use eog_prompts::{ChatRequest, MockModel, ModelInfo, OpeningLimits, Reply};
 use serde_json::json;
 

@@ -23,7 +23,7 @@ fn incident() -> Option<Incident> {
     let alert = incident.anomalies.iter().max_by_key(|alert| alert.onset).unwrap();
     let failure = eog_testkit::finding(alert.entity.as_str())
         .kind(eog_core::EvidenceKind::Event)
-        .signal(eog_core::Signal::Availability)
+        .signal(eog_core::evidence::Signal::Availability)
         .at(&alert.onset.to_string())
         .excerpt("Unhealthy, once: a probe failed");
     incident.failures.push(failure.build());

@@ -1,9 +1,11 @@
 //! What the entries of EoG's controller record, in words.
 
-use eog_core::{
-    ActivationRecord, ActivationRefusal, BudgetKind, Edge, EntryBody, Evaluation, HaltCause,
-    Observation, Reason, RecordedAnswer,
+use eog_core::BudgetKind;
+use eog_core::controller::{
+    ActivationRecord, ActivationRefusal, EntryBody, Evaluation, HaltCause, Reason,
 };
+use eog_core::incident::Edge;
+use eog_core::ledger::{Observation, RecordedAnswer};
 
 use super::{Told, answered, joined, named, some};
 use crate::clean::clean;

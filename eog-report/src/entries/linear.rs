@@ -1,6 +1,7 @@
 //! What the entries of the linear loop record, in words.
 
-use eog_core::{EntityId, LinearBody, LinearStep};
+use eog_core::EntityId;
+use eog_core::linear::{LinearBody, LinearStep};
 
 use super::{Told, answered, joined, named, some};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{Diagnosis, EntityId, EvidenceId, EvidenceKind, EvidenceTime, Finding, Timestamp};
+use eog_core::evidence::EvidenceTime;
+use eog_core::{Diagnosis, EntityId, EvidenceId, EvidenceKind, Finding, Timestamp};
 
 use super::is_happening;
 use crate::clean::clean;

@@ -1,6 +1,6 @@
 //! What a fork changed, in words.
 
-use eog_core::{ChangedSetting, ForkTaken};
+use eog_core::diagnosis::{ChangedSetting, ForkTaken};
 use serde_json::Value;
 
 use crate::clean::clean_to;
@@ -42,7 +42,9 @@ fn value(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eog_core::{Budget, Config, Digest, Order, Settings};
+    use eog_core::controller::Order;
+    use eog_core::ledger::Settings;
+    use eog_core::{Budget, Config, Digest};
 
     fn forked(after: &Config) -> String {
         let settings = (Config::default().to_json(), after.to_json());

@@ -1,8 +1,10 @@
 //! The entries of ledgers in words, whichever machine wrote them.
 
+use eog_core::ledger::{ForkChanges, fork};
+use eog_core::machine::Inquiry;
 use eog_core::{
-    Budget, Config, Controller, Decision, ForkChanges, Input, Inquiry, Label, Ledger, Linear,
-    LinearConfig, LocalContext, Machine, Output, Usage, fork,
+    Budget, Config, Controller, Decision, Input, Label, Ledger, Linear, LinearConfig, LocalContext,
+    Machine, Output, Usage,
 };
 use eog_report::page::plain;
 use eog_report::{Report, entries, markdown, text};

@@ -4,10 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
-use eog::{
-    AbductivePolicy, BoxFuture, BudgetKind, Case, CommandPolicy, Digest, Limits, Window,
-    command_identity,
-};
+use eog::memory::command_identity;
+use eog::{AbductivePolicy, BoxFuture, BudgetKind, Case, CommandPolicy, Digest, Limits, Window};
 use eog_evidence::{EvidencePolicy, Incident};
 use eog_llm::{ConfigError, Notice, Recorded};
 use eog_prompts::{

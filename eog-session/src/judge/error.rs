@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eog::MemoryError;
+use eog::memory::MemoryError;
 use eog_evidence::StartError;
 
 /// Why there is nobody who judges, or what was said cannot be used.

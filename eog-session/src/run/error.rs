@@ -1,6 +1,7 @@
 //! Why a run has no result.
 
-use eog::{ForkError, RecordError, RestoreError};
+use eog::ledger::{ForkError, RestoreError};
+use eog::side::RecordError;
 use eog_evidence::StartError;
 
 use crate::controllers::OtherController;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use eog::{
-    Body, CallRecorder, Engine, Journal, JournalError, SideCut, SideError, SideFile, SideRecord,
-    StopReason, Usage,
-};
+use eog::journal::JournalError;
+use eog::ledger::Body;
+use eog::side::{SideCut, SideError, SideFile, SideRecord};
+use eog::{CallRecorder, Engine, Journal, StopReason, Usage};
 
 /// Where a run leaves its traces, and what earlier runs have left.
 #[derive(Debug)]

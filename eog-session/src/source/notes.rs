@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use eog::evidence::{EvidenceTime, FindingContent, Signal, Trend};
 use eog::{
-    BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, EvidenceTime, Failure,
-    Finding, FindingContent, LocalContext, Signal, Trend, Window,
+    BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
+    LocalContext, Window,
 };
 
 /// A contract, with what people said of entities as findings before its own.

@@ -1,7 +1,8 @@
 //! Why an entity has its label, for a person at a terminal.
 
+use eog::controller::{ActivationRefusal, Reason};
 use eog::travel::{Again, Explanation, Part, Step, Unjudged};
-use eog::{ActivationRefusal, BudgetKind, Diagnosis, EntityId, Reason, StopReason};
+use eog::{BudgetKind, Diagnosis, EntityId, StopReason};
 use eog_report::clean::clean;
 use eog_report::page::{BOLD, DIM, PLAIN, Page, YELLOW};
 use eog_report::{why, words};

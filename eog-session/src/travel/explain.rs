@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use eog::ledger::RestoreError;
+use eog::side::SideError;
 use eog::travel::{Explanation, History, Unjudged};
-use eog::{CallRecorder, EntityId, RestoreError, SideError, Usage};
+use eog::{CallRecorder, EntityId, Usage};
 
 use super::Read;
 use crate::controllers::{AnyFinished, AnyLedger, ControllerName, ended};

@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use eog::{CutTail, Journal, JournalError, LedgerError, RestoreError, SideError};
+use eog::Journal;
+use eog::journal::{CutTail, JournalError};
+use eog::ledger::{LedgerError, RestoreError};
+use eog::side::SideError;
 
 use crate::controllers::{AnyFinished, AnyLedger};
 use crate::run::last_stop;

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use eog_core::belief::ClaimEdge;
+use eog_core::evidence::PeerRole;
+use eog_core::incident::Direction;
 use eog_core::{
-    AbductivePolicy, Answer, BoxFuture, Claim, ClaimEdge, ContextPacket, Decision, Digest,
-    Direction, EntityId, Failure, Finding, Label, PeerRole,
+    AbductivePolicy, Answer, BoxFuture, Claim, ContextPacket, Decision, Digest, EntityId, Failure,
+    Finding, Label,
 };
 
 use super::bearing::balance;

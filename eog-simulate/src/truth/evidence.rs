@@ -1,9 +1,9 @@
 //! The local evidence of one entity, by its role. See the module for what each finding means.
 
-use eog_core::{
-    ChangeDetail, EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, PeerRole,
-    Quantity, Signal, Timestamp, Trend, Window,
+use eog_core::evidence::{
+    ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
 };
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 
 use crate::random::Stream;
 

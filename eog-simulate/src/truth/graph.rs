@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::evidence::Signal;
+use eog_core::incident::{Edge, EffectDirection};
 use eog_core::{
-    Anomaly, BoxFuture, Case, ContextContract, ContextRequest, Digest, Edge, EffectDirection,
-    EntityId, Failure, Finding, LocalContext, Signal, Timestamp, Topology, Window,
+    Anomaly, BoxFuture, Case, ContextContract, ContextRequest, Digest, EntityId, Failure, Finding,
+    LocalContext, Timestamp, Topology, Window,
 };
 use serde::Serialize;
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::{
     AbductivePolicy, Answer, BoxFuture, Claim, ContextPacket, Decision, EntityId, EvidenceKind,
-    Failure, Finding, Label, PeerRole, Signal, Timestamp, Trend,
+    Failure, Finding, Label, Timestamp,
 };
 
 /// Judges a packet by what the generated evidence means (see [`truth`](crate::truth)), and by

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Anomaly, EntityId, EvidenceKind, EvidenceTime, Quantity, Window};
+use eog_core::evidence::{EvidenceTime, Quantity};
+use eog_core::{Anomaly, EntityId, EvidenceKind, Window};
 use jiff::SignedDuration;
 
 use super::passing::Watch;

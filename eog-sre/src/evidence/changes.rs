@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use eog_core::{
-    ChangeDetail, EntityId, EvidenceKind, EvidenceTime, Finding, Signal, Timestamp, Trend,
-};
+use eog_core::evidence::{ChangeDetail, EvidenceTime, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::shorten;
 use jiff::SignedDuration;
 use serde_json::Value;

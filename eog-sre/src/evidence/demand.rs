@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EntityId, EvidenceKind, Finding, FindingContent, Signal, Timestamp, Window};
+use eog_core::evidence::{FindingContent, Signal};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 use jiff::SignedDuration;
 
 use super::BASELINE;

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
-    Trend,
-};
+use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
 use super::reasons::{meaning, meaning_for_experiment};
 use super::{Draft, selector};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Trend, Window};
+use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Window};
 use eog_evidence::words;
 use jiff::SignedDuration;
 

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Timestamp,
-};
+use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::{Periods, Series, rates_differ, shift_finding, shorten, words};
 
 use super::latency::{Buckets, growth, increase};

@@ -15,10 +15,8 @@ mod spans;
 mod spoken;
 mod status;
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Peer, Quantity, Signal,
-    Timestamp, Trend, Window,
-};
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, Quantity, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 use eog_evidence::{rounded, shorten};
 use jiff::SignedDuration;
 

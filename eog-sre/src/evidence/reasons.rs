@@ -1,6 +1,6 @@
 //! What the reasons of cluster events mean. The reasons are Kubernetes' own vocabulary.
 
-use eog_core::Signal;
+use eog_core::evidence::Signal;
 
 /// Reasons by meaning. Of events of type `Normal` only those under restart, scaling and killing
 /// become findings.

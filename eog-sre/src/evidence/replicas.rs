@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal};
+use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
+use eog_core::{EntityId, EvidenceKind, Finding};
 use eog_evidence::words;
 
 use super::{Compare, Draft, magnitude, rounded, selector, trend};

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use eog_core::{
-    EntityId, EvidenceKind, EvidenceTime, Finding, Peer, PeerRole, Quantity, Signal, Trend, Window,
-};
+use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Window};
 
 use eog_evidence::rates_differ;
 

@@ -1,6 +1,6 @@
 //! What alerts speak of, by the words of their names.
 
-use eog_core::{Signal, Trend};
+use eog_core::evidence::{Signal, Trend};
 use eog_evidence::words;
 
 /// Words of alert names by what they speak of; the first that matches counts.

@@ -1,6 +1,7 @@
 //! Findings from the status of objects: conditions that turned bad, lost replicas, restarts.
 
-use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, Quantity, Signal, Timestamp, Trend};
+use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::shorten;
 use serde_json::Value;
 

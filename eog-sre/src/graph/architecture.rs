@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::EffectDirection::TargetToSource;
 use eog_core::EntityId;
+use eog_core::incident::EffectDirection::TargetToSource;
 
 use super::builder::Builder;
 use super::{Match, relation};

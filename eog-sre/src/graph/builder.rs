@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{Edge, EffectDirection, EntityId, Topology};
+use eog_core::incident::{Edge, EffectDirection};
+use eog_core::{EntityId, Topology};
 
 use super::index::{Match, NameIndex};
 use super::relation;

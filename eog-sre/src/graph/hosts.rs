@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::EffectDirection::TargetToSource;
 use eog_core::EntityId;
+use eog_core::incident::EffectDirection::TargetToSource;
 use serde_json::Value;
 
 use super::builder::Builder;

@@ -13,7 +13,8 @@ mod telemetry;
 
 use std::collections::BTreeSet;
 
-use eog_core::{Edge, EntityId, Topology};
+use eog_core::incident::Edge;
+use eog_core::{EntityId, Topology};
 
 use crate::names::{self, WORKLOAD_KINDS};
 use crate::snapshot::Snapshot;

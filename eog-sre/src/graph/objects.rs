@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
 use eog_core::EntityId;
+use eog_core::incident::EffectDirection::{SourceToTarget, TargetToSource};
 use serde_json::Value;
 
 use super::builder::Builder;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use eog_core::EffectDirection::{SourceToTarget, TargetToSource};
-use eog_core::{Edge, EntityId};
+use eog_core::EntityId;
+use eog_core::incident::Edge;
+use eog_core::incident::EffectDirection::{SourceToTarget, TargetToSource};
 
 use super::builder::Builder;
 use super::hosts::hosts;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Edge, EffectDirection, EntityId};
+use eog_core::EntityId;
+use eog_core::incident::{Edge, EffectDirection};
 use serde::{Deserialize, Serialize};
 
 use super::entities::{self, Chosen};

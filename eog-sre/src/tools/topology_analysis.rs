@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use eog_core::{Edge, EntityId};
+use eog_core::EntityId;
+use eog_core::incident::Edge;
 use serde::{Deserialize, Serialize};
 
 use super::query::{Names, Page};

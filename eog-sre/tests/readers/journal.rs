@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use eog::{EntryBody, Journal};
+use eog::Journal;
+use eog::controller::EntryBody;
 
 /// Reads a journal, then opens it to go on.
 ///

@@ -1,6 +1,7 @@
 //! What holds of a ledger whatever its text is. The fuzz target includes this file.
 
-use eog_core::{EntryBody, Ledger};
+use eog_core::Ledger;
+use eog_core::controller::EntryBody;
 
 /// Reads a ledger.
 ///

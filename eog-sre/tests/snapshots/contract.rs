@@ -6,9 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use eog_core::{
-    ContextContract, ContextRequest, EvidenceKind, Finding, LocalContext, Signal, Trend,
-};
+use eog_core::evidence::{Signal, Trend};
+use eog_core::{ContextContract, ContextRequest, EvidenceKind, Finding, LocalContext};
 use eog_evidence::open_case;
 use eog_sre::tools::Toolbox;
 use eog_sre::{ContextQuery, PAGE_FINDINGS, SnapshotContext};

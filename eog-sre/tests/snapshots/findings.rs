@@ -1,6 +1,7 @@
 //! Findings from objects and events.
 
-use eog_core::{EvidenceKind, Finding, Signal};
+use eog_core::evidence::Signal;
+use eog_core::{EvidenceKind, Finding};
 use serde_json::{Value, json};
 
 use crate::support::{Recording, at, config, id, line, lines, window, workload};

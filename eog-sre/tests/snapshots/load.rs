@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{ContextRequest, Finding, PeerRole, Signal, Trend};
+use eog_core::evidence::{PeerRole, Signal, Trend};
+use eog_core::{ContextRequest, Finding};
 use eog_evidence::demand_path;
 use serde_json::json;
 

@@ -1,6 +1,7 @@
 //! Findings from spans, metrics and logs.
 
-use eog_core::{EvidenceKind, PeerRole, Signal, Trend};
+use eog_core::EvidenceKind;
+use eog_core::evidence::{PeerRole, Signal, Trend};
 use serde_json::json;
 
 use crate::support::{Recording, Span, id, lines, table, window, workload};

@@ -1,9 +1,8 @@
 //! Well-formed answers without sense.
 
-use eog::{
-    CandidateScore, Claim, ContextPacket, Decision, Direction, EntityId, EvidenceId, Label,
-    Proposal,
-};
+use eog::contract::CandidateScore;
+use eog::incident::Direction;
+use eog::{Claim, ContextPacket, Decision, EntityId, EvidenceId, Label, Proposal};
 
 use crate::findings::finding;
 use crate::names::entity;

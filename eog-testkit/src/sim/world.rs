@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use eog::evidence::Trend;
 use eog::{
     BoxFuture, ContextContract, ContextRequest, Digest, EvidenceKind, Failure, Finding,
-    LocalContext, Trend,
+    LocalContext,
 };
 
 use super::attempts::{Attempts, Calls, check_shares};

@@ -1,7 +1,8 @@
 //! The flash sale of the paper's §4.4: an out-of-memory database looks like the origin until its
 //! callers tell where the load came from.
 
-use eog::{Case, ContextPacket, Decision, EvidenceKind, Finding, Label, PeerRole, Signal};
+use eog::evidence::{PeerRole, Signal};
+use eog::{Case, ContextPacket, Decision, EvidenceKind, Finding, Label};
 use eog_testkit::{
     FindingBuilder, MemoryContext, TablePolicy, alert, case, claim, finding, on, origin,
     symptom_of, topology,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::{EntityId, Question, QuestionKind, Ticket};
+use eog_core::EntityId;
+use eog_core::machine::{Question, QuestionKind, Ticket};
 use futures_util::future::AbortHandle;
 
 use super::Answered;

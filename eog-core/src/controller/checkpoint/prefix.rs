@@ -5,12 +5,12 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::budget::{AnsweredBy, Spent};
-use crate::config::Config;
+use crate::controller::config::Config;
+use crate::controller::entry_body::{ActivationRecord, EntryBody};
 use crate::controller::restore::opening;
-use crate::entry_body::{ActivationRecord, EntryBody};
 use crate::ledger::Entry;
-use crate::record::{Observation, RecordedAnswer};
-use crate::restore_error::RestoreError;
+use crate::ledger::record::{Observation, RecordedAnswer};
+use crate::ledger::restore_error::RestoreError;
 use crate::state::State;
 
 /// Some first entries, read in one pass.

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use super::prefix::Prefix;
 use super::stored::{StoredActivation, StoredEntity, StoredNode, StoredSlot, StoredState};
-use crate::active::Activation;
 use crate::belief::ClaimEdge;
-use crate::config::Concurrency;
 use crate::controller::Controller;
+use crate::controller::active::Activation;
+use crate::controller::config::Concurrency;
 use crate::controller::dispatch::Dispatched;
+use crate::controller::entry_body::Evaluation;
 use crate::controller::halt::Halt;
-use crate::entry_body::Evaluation;
 use crate::ids::EntityId;
 use crate::ledger::Ledger;
-use crate::restore_error::RestoreError;
+use crate::ledger::restore_error::RestoreError;
 use crate::state::{Broadcast, Node, Received};
 
 /// What is wrong with a checkpoint.

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::active::{Activation, Reason};
 use crate::belief::Label;
+use crate::contract::packet::CandidateScore;
 use crate::controller::Controller;
+use crate::controller::active::{Activation, Reason};
 use crate::controller::dispatch::Slot;
-use crate::entry_body::HaltCause;
+use crate::controller::entry_body::HaltCause;
 use crate::ids::EntityId;
-use crate::packet::CandidateScore;
+use crate::incident::topology::Neighbour;
 use crate::state::Node;
-use crate::topology::Neighbour;
 
 /// The state of a controller, as far as its ledger does not say it at a glance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{
-    Belief, Case, Claim, ClaimEdge, ContextRequest, Direction, EntityId, EvidenceId, LocalContext,
-    Message, Neighbour,
-};
+use eog_core::belief::ClaimEdge;
+use eog_core::incident::{Direction, Neighbour};
+use eog_core::{Belief, Case, Claim, ContextRequest, EntityId, EvidenceId, LocalContext, Message};
 
 /// A belief that arrived: after how many evaluations, from whom, to whom.
 struct Arrival {

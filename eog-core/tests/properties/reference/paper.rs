@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::{Belief, Case, Claim, ClaimEdge, Config, ContextPacket, EntityId, Label};
+use eog_core::belief::ClaimEdge;
+use eog_core::{Belief, Case, Claim, Config, ContextPacket, EntityId, Label};
 
 use super::History;
 use crate::drive::Answers;

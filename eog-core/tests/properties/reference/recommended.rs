@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::{
-    Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, Order,
-    Reason,
-};
+use eog_core::controller::{Order, Reason};
+use eog_core::{Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label};
 
 use super::History;
 use crate::drive::Answers;

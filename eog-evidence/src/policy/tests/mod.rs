@@ -1,9 +1,12 @@
 //! Each rule, and each way it must not apply, as a table: a packet and what is decided.
 
+use eog_core::evidence::{
+    ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
+};
+use eog_core::incident::{Direction, Neighbour};
 use eog_core::{
-    Belief, ChangeDetail, Claim, ContextPacket, Decision, Direction, EntityId, EvidenceKind,
-    EvidenceTime, Finding, FindingContent, Label, LocalContext, Message, Neighbour, Peer, PeerRole,
-    Quantity, Signal, Timestamp, Trend, Window,
+    Belief, Claim, ContextPacket, Decision, EntityId, EvidenceKind, Finding, Label, LocalContext,
+    Message, Timestamp, Window,
 };
 
 mod fit;

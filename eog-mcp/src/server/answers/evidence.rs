@@ -1,8 +1,8 @@
 //! What a label rests on: findings, and claims of cause and effect.
 
-use eog_core::{
-    Belief, Claim, Diagnosis, EntityId, EvidenceId, EvidenceTime, Finding, to_the_second,
-};
+use eog_core::evidence::EvidenceTime;
+use eog_core::incident::to_the_second;
+use eog_core::{Belief, Claim, Diagnosis, EntityId, EvidenceId, Finding};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{Diagnosis, EntityId, to_the_second};
+use eog_core::incident::to_the_second;
+use eog_core::{Diagnosis, EntityId};
 use eog_report::Report;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use eog_core::{Anomaly, Config, EntityId, Finding, RecordedAnswer};
+use eog_core::ledger::RecordedAnswer;
+use eog_core::{Anomaly, Config, EntityId, Finding};
 use eog_evidence::open_case;
 use eog_prompts::{ChatModel, ChatRequest, Finalizer, MockModel, Opening, Prompter, Reply};
 use eog_testkit::try_run;

@@ -1,8 +1,7 @@
 //! What the machines of the shipped bottling line say, by the entity and what it has been told.
 
-use eog_core::{
-    Claim, ContextPacket, Decision, Direction, EntityId, EvidenceId, Finding, InvalidId, Label,
-};
+use eog_core::incident::Direction;
+use eog_core::{Claim, ContextPacket, Decision, EntityId, EvidenceId, Finding, InvalidId, Label};
 
 const PACKER: &str = "line-3/packer";
 const LABELLER: &str = "line-3/labeller";

@@ -1,6 +1,7 @@
 //! Prompts as the paper describes them (B.6): all that is known of the entity, as JSON, at each visit.
 
-use eog_core::{ContextPacket, Decision, Direction, Label, LocalContext};
+use eog_core::incident::Direction;
+use eog_core::{ContextPacket, Decision, Label, LocalContext};
 use eog_prompts::{AnswerForm, ChatMessage, ChatRequest};
 use serde_json::{Value, json};
 

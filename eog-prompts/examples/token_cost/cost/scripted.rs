@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eog_core::{BoxFuture, Claim, Decision, Direction, EvidenceId, Label, Proposal};
+use eog_core::incident::Direction;
+use eog_core::{BoxFuture, Claim, Decision, EvidenceId, Label, Proposal};
 use eog_prompts::phases::{
     ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Missing, Step,
 };

@@ -1,6 +1,7 @@
 //! From an answer without problems to a decision.
 
-use eog_core::{Claim, Decision, Direction, EntityId, EvidenceId, Label, Proposal};
+use eog_core::incident::Direction;
+use eog_core::{Claim, Decision, EntityId, EvidenceId, Label, Proposal};
 
 use super::subject::Subject;
 use super::{ExploreAnswer, ExploreInput, Missing, Step};

@@ -1,9 +1,8 @@
 //! Evidence as short lines: nothing is said twice.
 
-use eog_core::{
-    CLAIM_RELATION, Direction, EvidenceKind, EvidenceTime, Finding, Message, Neighbour, PeerRole,
-    Timestamp, Window, to_the_second,
-};
+use eog_core::evidence::{EvidenceTime, PeerRole};
+use eog_core::incident::{CLAIM_RELATION, Direction, Neighbour, to_the_second};
+use eog_core::{EvidenceKind, Finding, Message, Timestamp, Window};
 use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
 use serde::Serialize;
 
@@ -115,9 +114,9 @@ pub(super) fn finding_line(
         kind: kind_word(finding.kind),
         signal: snake(&finding.signal),
         trend: match finding.trend {
-            eog_core::Trend::Rising => "rising",
-            eog_core::Trend::Falling => "falling",
-            eog_core::Trend::Steady => "",
+            eog_core::evidence::Trend::Rising => "rising",
+            eog_core::evidence::Trend::Falling => "falling",
+            eog_core::evidence::Trend::Steady => "",
         },
         peer: finding
             .peer
@@ -268,7 +267,7 @@ fn role_word(role: PeerRole) -> &'static str {
 }
 
 /// The name under which a signal is stored.
-fn snake(signal: &eog_core::Signal) -> String {
+fn snake(signal: &eog_core::evidence::Signal) -> String {
     let name = serde_json::to_value(signal).ok();
     name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

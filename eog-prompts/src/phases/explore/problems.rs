@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{EntityId, Label, Signal, Timestamp, to_the_second};
+use eog_core::evidence::Signal;
+use eog_core::incident::to_the_second;
+use eog_core::{EntityId, Label, Timestamp};
 
 use super::subject::{Facts, Subject, label_word};
 use super::{ExploreAnswer, ExploreClaim, Missing, Step};

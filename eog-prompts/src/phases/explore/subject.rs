@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use eog_core::evidence::{EvidenceTime, Signal, Trend};
+use eog_core::incident::Neighbour;
 use eog_core::{
-    ContextPacket, EntityId, EvidenceId, EvidenceKind, EvidenceTime, Finding, Label, Message,
-    Neighbour, Signal, Timestamp, Trend,
+    ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label, Message, Timestamp,
 };
 use eog_evidence::mask_text;
 

@@ -2,7 +2,8 @@
 
 mod measures;
 
-use eog_core::{Timestamp, Trend, Window};
+use eog_core::evidence::Trend;
+use eog_core::{Timestamp, Window};
 use eog_evidence::{Periods, Shift, find_shift};
 use serde::{Deserialize, Serialize};
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog::{
-    ChangeRule, Config, Controller, Damping, EntityId, EntryBody, EvidenceId, Observation, Wake,
-};
+use eog::controller::{ChangeRule, Damping, EntryBody, Wake};
+use eog::ledger::Observation;
+use eog::{Config, Controller, EntityId, EvidenceId};
 
 use super::no_call_repeated::touched;
 use super::{Checked, Finding};
@@ -88,7 +88,7 @@ impl Counts {
         counts
     }
 
-    fn join(&mut self, edge: &eog::Edge) {
+    fn join(&mut self, edge: &eog::incident::Edge) {
         for (one, other) in [(&edge.source, &edge.target), (&edge.target, &edge.source)] {
             if one != other {
                 self.declared.entry(one.clone()).or_default().insert(other.clone());

@@ -1,6 +1,7 @@
 //! No budget is exceeded, and what was paid is accounted for.
 
-use eog::{RecordedAnswer, StopReason, Usage};
+use eog::ledger::RecordedAnswer;
+use eog::{StopReason, Usage};
 
 use super::{Checked, Finding};
 use crate::sim::simulation::answering::{DEAREST, Happening, OUTSIDE};

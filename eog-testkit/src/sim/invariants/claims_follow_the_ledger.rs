@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog::{
-    Checks, ClaimEdge, ClaimRule, Config, Controller, Damping, Decision, EntityId, EntryBody,
-    Evaluation, Label, RecordedAnswer, Refusal,
-};
+use eog::belief::ClaimEdge;
+use eog::controller::{Checks, ClaimRule, Damping, EntryBody, Evaluation};
+use eog::ledger::{RecordedAnswer, Refusal};
+use eog::{Config, Controller, Decision, EntityId, Label};
 
 use super::{Checked, Finding};
 use crate::sim::simulation::history::{History, Life};

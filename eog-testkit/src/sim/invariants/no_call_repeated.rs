@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog::{Digest, EntityId, Entry, EntryBody, Observation, RecordedAnswer};
+use eog::controller::EntryBody;
+use eog::ledger::{Observation, RecordedAnswer};
+use eog::{Digest, EntityId, Entry};
 
 use super::{Checked, Finding};
 use crate::sim::simulation::answering::Happening;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use eog::side::RecordError;
 use eog::{
     AbductivePolicy, Answer, BoxFuture, CallRecorder, ContextContract, ContextPacket,
-    ContextRequest, Digest, EntityId, Entry, Failure, LocalContext, RecordError, Usage,
+    ContextRequest, Digest, EntityId, Entry, Failure, LocalContext, Usage,
 };
 
 use super::plan::Plan;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use eog::{
-    AbductivePolicy, Config, ContextContract, ForkChanges, Limits, Observation, Speculation,
-};
+use eog::ledger::{ForkChanges, Observation};
+use eog::{AbductivePolicy, Config, ContextContract, Limits, Speculation};
 
 use super::answering::{Log, Outside, Watched};
 use super::history::{End, Life, Process};

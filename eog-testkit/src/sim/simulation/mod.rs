@@ -154,5 +154,5 @@ fn tell(life: &Life, story: &mut String) {
 
 fn is_failure(entry: &Entry) -> bool {
     let answer = entry.evaluation().map(|evaluation| &evaluation.answer);
-    matches!(answer, Some(eog::RecordedAnswer::Failed(_)))
+    matches!(answer, Some(eog::ledger::RecordedAnswer::Failed(_)))
 }

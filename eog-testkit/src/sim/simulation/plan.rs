@@ -5,10 +5,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog::{
-    Budget, Concurrency, Config, Edge, EffectDirection, EntityId, Limits, Observation, Order,
-    Retry, Speculation,
-};
+use eog::controller::{Concurrency, Order};
+use eog::incident::{Edge, EffectDirection};
+use eog::ledger::Observation;
+use eog::{Budget, Config, EntityId, Limits, Retry, Speculation};
 
 use crate::random::{RandomSeed, Stream};
 use crate::sim::{PolicyRates, WorldRates};

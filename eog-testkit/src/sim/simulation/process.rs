@@ -6,10 +6,11 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use eog::ledger::{ForkChanges, Observation};
+use eog::side::{SideFile, SideRecord, SideRecords};
 use eog::{
     AbductivePolicy, CallRecorder, Case, Config, ContextContract, Engine, Event, EventStream,
-    Finished, ForkChanges, Journal, Limits, Observation, SideFile, SideRecord, SideRecords,
-    Speculation, StopReason, Timestamp, events, handle,
+    Finished, Journal, Limits, Speculation, StopReason, Timestamp, events, handle,
 };
 use tokio::time::Instant;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::claims::ClaimGraph;
 use super::{CitedChange, Confidence, OriginGroup};
 use crate::belief::Belief;
-use crate::evidence_kind::EvidenceKind;
+use crate::evidence::kind::EvidenceKind;
 use crate::ids::EntityId;
 use crate::state::State;
 
@@ -69,9 +69,9 @@ fn group(state: &State, members: &[&EntityId]) -> OriginGroup {
 mod tests {
     use super::*;
     use crate::belief::{Claim, Label};
-    use crate::case::Case;
-    use crate::time::Window;
-    use crate::topology::Topology;
+    use crate::incident::case::Case;
+    use crate::incident::topology::Topology;
+    use crate::incident::window::Window;
 
     /// Origins at both ends of a cycle of claims through `length` entities.
     fn ring(length: usize) -> State {

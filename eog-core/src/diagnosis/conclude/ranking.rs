@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::ClaimGraph;
 use crate::belief::Label;
-use crate::evidence_kind::EvidenceKind;
+use crate::evidence::kind::EvidenceKind;
 use crate::ids::EntityId;
 use crate::state::{Node, State};
 
@@ -93,10 +93,10 @@ fn label_score(label: Label) -> u32 {
 mod tests {
     use super::*;
     use crate::belief::Belief;
-    use crate::case::{Anomaly, Case};
     use crate::evidence::Signal;
-    use crate::time::Window;
-    use crate::topology::Topology;
+    use crate::incident::case::{Anomaly, Case};
+    use crate::incident::topology::Topology;
+    use crate::incident::window::Window;
 
     #[test]
     fn who_was_never_decided_on_reaches_itself() {

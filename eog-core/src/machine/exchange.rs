@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::budget::Usage;
 use crate::contract::Failure;
-use crate::entry_body::EntryBody;
+use crate::contract::packet::{Decision, LocalContext};
+use crate::controller::entry_body::EntryBody;
 use crate::ids::EntityId;
-use crate::inquiry::{Inquiry, Reply};
 use crate::ledger::Entry;
-use crate::packet::{Decision, LocalContext};
-use crate::record::Observation;
+use crate::ledger::record::Observation;
+use crate::machine::inquiry::{Inquiry, Reply};
 use crate::stop::StopReason;
 
 /// What a machine wants next.

@@ -1,11 +1,14 @@
 //! Findings: typed, immutable, citable pieces of evidence.
 
+pub(crate) mod kind;
+
+pub use kind::EvidenceKind;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence_kind::EvidenceKind;
 use crate::ids::{EntityId, EvidenceId};
-use crate::time::Window;
+use crate::incident::window::Window;
 
 /// What a finding speaks of, independent of any domain.
 ///
@@ -173,7 +176,8 @@ pub struct FindingContent {
 /// A typed, immutable piece of evidence with a content-derived id.
 ///
 /// ```
-/// use eog_core::{EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Signal, Trend};
+/// use eog_core::{EntityId, EvidenceKind, Finding};
+/// use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend};
 /// let content = FindingContent {
 ///     entity: EntityId::new("db")?,
 ///     kind: EvidenceKind::Event,

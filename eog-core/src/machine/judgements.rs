@@ -4,26 +4,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::belief::{Belief, Claim, Label, Message};
-use crate::body::Body;
 use crate::budget::Spent;
-use crate::case::Case;
 use crate::checks::check;
-use crate::conclude::{Conclusion, conclude};
-use crate::config::{Checks, Config};
 use crate::contract::Failure;
+use crate::contract::packet::{Decision, LocalContext};
+use crate::controller::config::{Checks, Config};
+use crate::diagnosis::conclude::{Conclusion, conclude};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::case::Case;
+use crate::incident::topology::Neighbour;
 use crate::ledger::Ledger;
-use crate::packet::{Decision, LocalContext};
-use crate::record::{Refusal, Warning};
+use crate::ledger::body::Body;
+use crate::ledger::record::{Refusal, Warning};
 use crate::state::State;
 use crate::stop::StopReason;
-use crate::topology::Neighbour;
 
 /// What is believed of each entity that was judged, and what follows from it.
 ///
 /// ```
-/// use eog_core::{Case, Checks, Decision, EntityId, Judgements, Label, Topology, Window};
+/// use eog_core::{Case, Decision, EntityId, Label, Topology, Window};
+/// use eog_core::controller::Checks;
+/// use eog_core::machine::Judgements;
 /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// let case = Case::from_anomalies(Topology::default(), window, vec![]);
 /// let mut judgements = Judgements::new(&case, Checks::Full);

@@ -1,9 +1,12 @@
 //! The controller's face: inputs, outputs, and what may be asked of it between the two.
 
+pub(crate) mod active;
 mod checkpoint;
 mod commit;
+pub(crate) mod config;
 mod dispatch;
 mod distance;
+pub(crate) mod entry_body;
 mod fork;
 mod halt;
 mod machine;
@@ -13,30 +16,34 @@ mod upcoming;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::active::{Activation, ActiveSet, Reason};
 use crate::belief::{Belief, ClaimEdge, Message};
 use crate::budget::{BudgetKind, Spent};
-use crate::case::{Anomaly, Case};
-use crate::conclude::{Conclusion, conclude};
-use crate::config::Config;
+use crate::diagnosis::conclude::{Conclusion, conclude};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::digest::Digest;
-use crate::emission::Emission;
-use crate::entry_body::{ActivationRecord, ActivationRefusal, EntryBody, HaltCause, LEDGER_FORMAT};
-use crate::exchange::{Input, InputError, Output, Ticket};
 use crate::ids::EntityId;
-use crate::inquiry::{Inquiry, Reply};
+use crate::incident::case::{Anomaly, Case};
+use crate::incident::topology::Topology;
 use crate::ledger::Ledger;
-use crate::record::Opened;
+use crate::ledger::record::Opened;
+use crate::machine::emission::Emission;
+use crate::machine::exchange::{Input, InputError, Output, Ticket};
+use crate::machine::inquiry::{Inquiry, Reply};
 use crate::state::State;
 use crate::stop::StopReason;
-use crate::topology::Topology;
+pub use active::Reason;
+use active::{Activation, ActiveSet};
 pub use checkpoint::Checkpoint;
+pub use config::{ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake};
 #[cfg(not(feature = "planted-faults"))]
 use dispatch::Slot;
 #[cfg(feature = "planted-faults")]
 pub(crate) use dispatch::Slot;
 use distance::Distances;
+pub use entry_body::{
+    ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, HaltCause,
+    LEDGER_FORMAT, Observed, Outcome,
+};
 use halt::Halt;
 pub use upcoming::ReadMessage;
 
@@ -53,10 +60,8 @@ pub use upcoming::ReadMessage;
 /// - **Conclude:** [`Controller::conclusion`]; at any time, final when done.
 ///
 /// ```
-/// use eog_core::{
-///     Case, Config, Controller, Decision, EntityId, Inquiry, Input, Label, LocalContext, Output,
-///     Seed, StopReason, Topology, Usage, Window,
-/// };
+/// use eog_core::{Case, Config, Controller, Decision, EntityId, Input, Label, LocalContext, Output, Seed, StopReason, Topology, Usage, Window};
+/// use eog_core::machine::Inquiry;
 /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
 /// case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });

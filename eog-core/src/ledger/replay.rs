@@ -1,12 +1,12 @@
 //! Replaying: a machine rebuilt from its ledger, entry by entry, without a single question.
 
-use crate::restore_error::{ForkError, RestoreError};
+use crate::ledger::restore_error::{ForkError, RestoreError};
 use std::sync::Arc;
 
-use crate::body::Body;
+use crate::ledger::body::Body;
+use crate::ledger::record::{ForkChanges, Forked};
 use crate::ledger::{Entry, Ledger};
 use crate::machine::{Machine, OfMachine};
-use crate::record::{ForkChanges, Forked};
 
 /// Steps through a ledger: after each entry, the machine stands where it stood when that entry was
 /// recorded. Every entry is derived again and compared; going through n entries costs as much as

@@ -1,7 +1,7 @@
 //! Policies from closures.
 
+use crate::contract::packet::{ContextPacket, Decision};
 use crate::contract::{AbductivePolicy, Answer, BoxFuture, Failure};
-use crate::packet::{ContextPacket, Decision};
 
 /// A policy from a closure that always decides.
 ///

@@ -4,6 +4,22 @@
 //! clock and draws no random number that it does not record. Whoever drives it feeds one [`Input`],
 //! then drains [`Machine::poll`] until it returns [`Output::Idle`] or [`Output::Done`].
 
+pub(crate) mod emission;
+pub(crate) mod exchange;
+pub(crate) mod inquiry;
+pub(crate) mod judgements;
+mod plain;
+pub(crate) mod question;
+pub(crate) mod responder;
+
+pub use emission::Emission;
+pub use exchange::{Input, InputError, Output, Ticket};
+pub use inquiry::{ContextAndPolicy, Inquiry, Reply};
+pub use judgements::{Judged, Judgements};
+pub use plain::{PlainError, drive};
+pub use question::{Question, QuestionKind};
+pub use responder::{Responder, Response};
+
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -11,17 +27,15 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::belief::Message;
-use crate::body::{Body, Settings};
 use crate::budget::Spent;
-use crate::case::Case;
-use crate::conclude::Conclusion;
 use crate::diagnosis::Diagnosis;
-use crate::exchange::{Input, InputError, Output};
+use crate::diagnosis::conclude::Conclusion;
 use crate::ids::EntityId;
+use crate::incident::case::Case;
+use crate::ledger::body::{Body, Settings};
+use crate::ledger::record::Forked;
+use crate::ledger::restore_error::RestoreError;
 use crate::ledger::{Entry, Ledger};
-use crate::question::Question;
-use crate::record::Forked;
-use crate::restore_error::RestoreError;
 use crate::stop::StopReason;
 
 /// A deterministic controller: [`Controller`](crate::Controller) is the one of *Explanations over
@@ -35,15 +49,13 @@ use crate::stop::StopReason;
 /// - **Look ahead:** [`upcoming`](Machine::upcoming) and [`follow_up`](Machine::follow_up), for
 ///   whoever asks questions before their turn.
 /// - **Repeat:** [`reopen`](Machine::reopen), [`repeat`](Machine::repeat) and
-///   [`depart`](Machine::depart), which [`Replay`](crate::Replay) and [`fork`](crate::fork) drive.
+///   [`depart`](Machine::depart), which [`Replay`](crate::Replay) and [`fork`](crate::ledger::fork) drive.
 ///
 /// Driving a machine is the same for each of them:
 ///
 /// ```
-/// use eog_core::{
-///     Case, Config, Controller, Decision, EntityId, Inquiry, Input, Label, Linear, LinearConfig,
-///     LocalContext, Machine, Output, Reply, Seed, StopReason, Topology, Usage, Window,
-/// };
+/// use eog_core::{Case, Config, Controller, Decision, EntityId, Input, Label, Linear, LinearConfig, LocalContext, Machine, Output, Seed, StopReason, Topology, Usage, Window};
+/// use eog_core::machine::{Inquiry, Reply};
 ///
 /// /// Every entity is well.
 /// fn run<M: Machine<Question = Inquiry>>(mut machine: M) -> Result<StopReason, Box<dyn std::error::Error>> {

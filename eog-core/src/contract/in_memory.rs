@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::contract::packet::LocalContext;
 use crate::contract::{BoxFuture, ContextContract, ContextRequest, Failure};
 use crate::evidence::Finding;
 use crate::ids::EntityId;
-use crate::packet::LocalContext;
 
 /// A context contract that holds every context in memory. An entity without one has an empty context.
 ///
@@ -13,9 +13,8 @@ use crate::packet::LocalContext;
 /// `eog-testkit` has one that also fails on demand and records what was asked.
 ///
 /// ```
-/// use eog_core::{
-///     EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, InMemoryContext, Signal, Trend,
-/// };
+/// use eog_core::{EntityId, EvidenceKind, Finding, InMemoryContext};
+/// use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend};
 /// let mut memory = InMemoryContext::default();
 /// memory.add(Finding::new(FindingContent {
 ///     entity: EntityId::new("db")?,

@@ -1,24 +1,27 @@
 //! The diagnosis: everything that reports, scores and answers read of an investigation, whichever
 //! machine made it.
 
+pub(crate) mod conclude;
+
+pub use conclude::{CitedChange, Conclusion, Confidence, Doubt, OriginGroup, Ranked, Score};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
-use crate::body::Body;
 use crate::budget::Spent;
-use crate::case::{Anomaly, Bootstrap};
-use crate::conclude::{Conclusion, Confidence, OriginGroup};
 use crate::contract::Failure;
 use crate::digest::Digest;
 use crate::evidence::Finding;
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::case::{Anomaly, Bootstrap};
+use crate::incident::topology::Topology;
+use crate::incident::window::Window;
 use crate::ledger::Ledger;
-use crate::record::{RecordedAnswer, Refusal};
+use crate::ledger::body::Body;
+use crate::ledger::record::{RecordedAnswer, Refusal};
 use crate::stop::StopReason;
-use crate::time::Window;
-use crate::topology::Topology;
 
 /// What an investigation knows, in the order in which it is told: causes with their confidence, how
 /// the effects spread, what is believed of each entity and by which evidence, what is not explained, what was

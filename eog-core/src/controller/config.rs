@@ -12,7 +12,8 @@ use crate::budget::Budget;
 /// the visit limit and cooldown of its appendix B.3.
 ///
 /// ```
-/// use eog_core::{Config, Wake};
+/// use eog_core::Config;
+/// use eog_core::controller::Wake;
 /// let config = Config { budget: eog_core::Budget::hops(40), ..Config::default() };
 /// assert_eq!(config.wake, Wake::Visited);
 /// assert_eq!(Config::paper().wake, Wake::All);

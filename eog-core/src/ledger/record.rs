@@ -5,13 +5,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::belief::ClaimEdge;
-use crate::case::{Anomaly, Case};
-use crate::config::Config;
 use crate::contract::Failure;
+use crate::contract::packet::{Decision, LocalContext};
+use crate::controller::config::Config;
 use crate::digest::Digest;
 use crate::ids::{EntityId, EvidenceId};
-use crate::packet::{Decision, LocalContext};
-use crate::topology::Edge;
+use crate::incident::case::{Anomaly, Case};
+use crate::incident::topology::Edge;
 
 /// A local context by digest; its body stands in the first entry that saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

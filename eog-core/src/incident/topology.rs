@@ -88,7 +88,8 @@ pub struct Neighbour {
 /// neighbour.
 ///
 /// ```
-/// use eog_core::{EffectDirection, EntityId, Topology};
+/// use eog_core::{EntityId, Topology};
+/// use eog_core::incident::EffectDirection;
 /// let (cart, db) = (EntityId::new("cart")?, EntityId::new("db")?);
 /// let mut topology = Topology::default();
 /// topology.connect(&cart, "calls", &db, EffectDirection::TargetToSource);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::budget::Usage;
 use crate::contract::{BoxFuture, Failure};
-use crate::question::Question;
+use crate::machine::question::Question;
 
 /// Answers the questions of a machine. [`ContextAndPolicy`](crate::ContextAndPolicy) is the one for
 /// machines that look at entities; a machine with questions of its own comes with a responder.

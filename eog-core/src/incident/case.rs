@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Finding, Signal};
 use crate::ids::EntityId;
-use crate::time::Window;
-use crate::topology::Topology;
+use crate::incident::topology::Topology;
+use crate::incident::window::Window;
 
 /// An observation of abnormal behaviour on an entity: an alert.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::body::Body;
-use crate::exchange::InputError;
+use crate::ledger::body::Body;
 use crate::ledger::{Entry, Ledger};
+use crate::machine::exchange::InputError;
 
 /// How far the entries of a machine's ledger were handed out and stored. Every machine keeps one: what
 /// follows from an entry waits until it is stored.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::belief::{Belief, Claim, Label, Message};
 use crate::evidence::Finding;
 use crate::ids::{EntityId, EvidenceId};
-use crate::time::Window;
-use crate::topology::{Direction, Neighbour};
+use crate::incident::topology::{Direction, Neighbour};
+use crate::incident::window::Window;
 
 /// Bounded local evidence on one entity, as a context contract returns it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ pub use ranking::{Ranked, Score};
 
 use crate::belief::Label;
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::window::to_the_second;
 use crate::state::State;
-use crate::time::to_the_second;
 
 /// What follows from the beliefs of an investigation.
 ///

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::contract::packet::{ContextPacket, Decision, LocalContext};
 use crate::contract::{AbductivePolicy, BoxFuture, ContextContract, ContextRequest, Failure};
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::packet::{ContextPacket, Decision, LocalContext};
-use crate::question::{Question, QuestionKind};
-use crate::responder::{Responder, Response};
+use crate::machine::question::{Question, QuestionKind};
+use crate::machine::responder::{Responder, Response};
 
 /// A question about one entity. [`ContextAndPolicy`] answers it.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use std::task::{Context, Poll, Waker};
 
-use crate::exchange::{Input, InputError, Output};
 use crate::ids::EntityId;
 use crate::machine::Machine;
-use crate::question::{Question, QuestionKind};
-use crate::responder::Responder;
+use crate::machine::exchange::{Input, InputError, Output};
+use crate::machine::question::{Question, QuestionKind};
+use crate::machine::responder::Responder;
 use crate::stop::StopReason;
 
 /// Drives a machine until it is done: the ledger is that of any other driver, but nothing waits, is
@@ -17,10 +17,8 @@ use crate::stop::StopReason;
 /// [`PlainError`] names the question whose answer is not ready at once.
 ///
 /// ```
-/// use eog_core::{
-///     Case, Config, ContextAndPolicy, Controller, Decision, EntityId, InMemoryContext, Label, Machine,
-///     Seed, StopReason, Topology, Window, drive, policy_fn,
-/// };
+/// use eog_core::{Case, Config, ContextAndPolicy, Controller, Decision, EntityId, InMemoryContext, Label, Machine, Seed, StopReason, Topology, Window, policy_fn};
+/// use eog_core::machine::drive;
 /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 /// # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
 /// # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });

@@ -3,17 +3,27 @@
 //! It is the same for every [`Machine`](crate::Machine): what an entry records is a [`Body`] of the
 //! machine's own, how entries follow each other is not.
 
+pub(crate) mod body;
+pub(crate) mod record;
+pub(crate) mod replay;
+pub(crate) mod restore_error;
+
+pub use body::{Body, Departure, Look, Opening, Settings};
+pub use record::{
+    ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
+};
+pub use replay::{Replay, fork, restore};
+pub use restore_error::{ForkError, RestoreError};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::body::{Body, Opening};
+use crate::contract::packet::{Decision, LocalContext};
+use crate::controller::entry_body::{EntryBody, Evaluation};
 use crate::digest::Digest;
-use crate::entry_body::{EntryBody, Evaluation};
-use crate::packet::{Decision, LocalContext};
-use crate::record::{ContextRecord, RecordedAnswer};
 
 /// One record. Its hash covers its number, its body and the hash of the entry before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,8 +79,8 @@ impl<B: Body> Entry<B> {
 ///
 /// ```
 /// let entry = br#"{"seq":0,"previous":"00","hash":"00","body":{"opened":{}}}"#;
-/// assert_eq!(eog_core::opening_tag(entry).as_deref(), Some("opened"));
-/// assert_eq!(eog_core::opening_tag(b"{}"), None);
+/// assert_eq!(eog_core::ledger::opening_tag(entry).as_deref(), Some("opened"));
+/// assert_eq!(eog_core::ledger::opening_tag(b"{}"), None);
 /// ```
 pub fn opening_tag(entry: &[u8]) -> Option<String> {
     #[derive(Deserialize)]

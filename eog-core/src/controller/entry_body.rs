@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::active::Reason;
 use crate::belief::Belief;
-use crate::body::{Body, Departure, Look, Opening, Settings};
-use crate::config::Config;
+use crate::controller::active::Reason;
+use crate::controller::config::Config;
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::record::{ContextRecord, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning};
+use crate::ledger::body::{Body, Departure, Look, Opening, Settings};
+use crate::ledger::record::{
+    ContextRecord, Forked, Observation, Opened, RecordedAnswer, Refusal, Warning,
+};
 
 /// The version of the ledger's format, recorded in its first entry.
 pub const LEDGER_FORMAT: u32 = 1;
@@ -92,7 +94,7 @@ pub struct Outcome {
     pub change: Option<ChangeCause>,
     /// Flips of this epoch so far.
     pub flips: u32,
-    /// Whether the entity is damped for good ([`Damping::Absorbing`](crate::Damping::Absorbing)).
+    /// Whether the entity is damped for good ([`Damping::Absorbing`](crate::controller::Damping::Absorbing)).
     pub damped: bool,
     /// Whether the belief is older than a failed evaluation.
     pub stale: bool,

@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::belief::Belief;
-use crate::case::Case;
 use crate::digest::Digest;
 use crate::ids::EntityId;
-use crate::record::{
+use crate::incident::case::Case;
+use crate::ledger::record::{
     ContextRecord, ForkChanges, Forked, Observation, Opened, RecordedAnswer, Refusal,
 };
 
@@ -76,7 +76,7 @@ pub struct Departure<'b> {
 /// One entity that was looked at: what was seen, and what was answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'b> {
-    /// The key of the questions that were asked for it ([`Question::key`](crate::Question::key)).
+    /// The key of the questions that were asked for it ([`Question::key`](crate::machine::Question::key)).
     pub key: &'b EntityId,
     /// The entity.
     pub entity: &'b EntityId,

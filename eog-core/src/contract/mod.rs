@@ -1,6 +1,14 @@
 //! The two traits that connect the controller to the world: where context comes from, and who
 //! judges it. Async in form, free of any runtime.
 
+mod in_memory;
+pub(crate) mod packet;
+mod policy_fn;
+
+pub use in_memory::InMemoryContext;
+pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use policy_fn::{policy_fn, try_policy_fn};
+
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::belief::{Belief, Label};
 use crate::budget::{BudgetKind, Usage};
 use crate::ids::EntityId;
-use crate::packet::{ContextPacket, Decision, LocalContext};
-use crate::time::Window;
+use crate::incident::window::Window;
 
 /// A boxed future that any runtime can drive.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
