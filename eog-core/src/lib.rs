@@ -1,21 +1,61 @@
-//! The deterministic, I/O-free controller of eog, and the vocabulary it speaks.
+//! The deterministic, I/O-free controllers of eog, and the vocabulary they speak.
 //!
-//! The controller walks a dependency graph from the alerts, keeps a belief for each entity, passes
-//! belief messages between neighbours, revises what was wrong, and ends with the irreducible
-//! origins that explain the alerts. It implements *Explanations over Graphs* (Jha et al., 2026),
-//! with every choice that the paper leaves open made once, in [`Config`].
+//! An investigation starts at the alerts, walks a dependency graph, keeps a belief for each entity,
+//! passes belief messages between neighbours, revises what was wrong, and ends with the irreducible
+//! origins that explain the alerts. [`Controller`] implements *Explanations over Graphs* (Jha et al.,
+//! 2026), with every choice that the paper leaves open made once, in [`Config`].
+//!
+//! # How to read this
+//!
+//! 1. What goes in: a [`Case`] ([`incident`]) with its alerts and topology.
+//! 2. What is asked: a [`ContextContract`] for the [evidence](`evidence`) on one entity, then an
+//!    [`AbductivePolicy`] for a [`Decision`] on what it means ([`contract`]).
+//! 3. Who decides where to look next and what follows: a [`Machine`] ([`machine`]), such as the
+//!    [`Controller`] ([`controller`]) or the [`Linear`] loop ([`linear`]).
+//! 4. What is written: a [`Ledger`] of entries, which can be replayed step by step ([`ledger`]).
+//! 5. What comes out: a [`Diagnosis`] ([`diagnosis`]).
+//!
+//! ```
+//! use eog_core::{
+//!     Case, Config, ContextAndPolicy, Controller, Decision, EntityId, InMemoryContext, Label, Machine,
+//!     Seed, Topology, Window, machine, policy_fn,
+//! };
+//!
+//! let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+//! let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+//! case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });
+//!
+//! let world = ContextAndPolicy {
+//!     contract: InMemoryContext::default(),
+//!     policy: policy_fn(|packet| {
+//!         Decision::new(Label::Healthy, format!("nothing unusual on {}", packet.entity))
+//!     }),
+//! };
+//! let mut controller = Controller::open(Config::default(), case);
+//! machine::drive(&mut controller, &world)?;
+//!
+//! let diagnosis = controller.diagnosis();
+//! assert_eq!(diagnosis.beliefs[&EntityId::new("cart")?].summary, "nothing unusual on cart");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Package `eog` drives machines on tokio, with a journal, time-outs and retries.
 //!
 //! # The one rule for callers
 //!
-//! Feed one [`Input`], then drain [`Controller::poll`] until it returns [`Output::Idle`] or
+//! Feed one [`Input`], then drain [`Machine::poll`] until it returns [`Output::Idle`] or
 //! [`Output::Done`]. The example on [`Controller`] is a whole driver.
 //!
 //! - [`Output::Append`]: store the entry, then say [`Input::Appended`]. Nothing that follows from an
-//!   entry leaves the controller before that.
-//! - [`Output::Fetch`]: ask a [`ContextContract`].
-//! - [`Output::Decide`]: ask an [`AbductivePolicy`].
+//!   entry leaves the machine before that.
+//! - [`Output::Ask`]: answer the question, then say [`Input::Answer`] or [`Input::Failed`].
 //!
-//! Package `eog` drives all three on tokio; `eog-testkit` drives them in a plain loop.
+//! # Literal and open structs
+//!
+//! What callers build is a plain struct with public fields ([`Case`], [`Config`], [`Decision`], …),
+//! with [`Default`] where there is one: a further field is a breaking change. What this crate hands
+//! out and may grow is `#[non_exhaustive]` ([`Diagnosis`], errors). [`Input`], [`Output`] and
+//! [`Label`] are exhaustive on purpose: a driver that does not know one of them would wait for ever.
 //!
 //! # Termination
 //!

@@ -19,8 +19,8 @@ pub enum StopReason {
         /// Which one.
         which: BudgetKind,
     },
-    /// Stopped by [`Input::Cancel`].
+    /// Stopped by [`Input::Cancel`](crate::Input::Cancel).
     Cancelled,
-    /// Stopped by [`Input::Deadline`].
+    /// Stopped by [`Input::Deadline`](crate::Input::Deadline).
     Deadline,
 }

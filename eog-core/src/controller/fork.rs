@@ -12,7 +12,7 @@ impl Controller {
     /// its own course from there. What the other had under way at that entry is dropped.
     ///
     /// The new ledger begins with copies of the shared entries, followed by
-    /// [`EntryBody::Forked`](crate::controller::EntryBody::Forked); all of them are handed out to be stored.
+    /// [`EntryBody::Forked`]; all of them are handed out to be stored.
     ///
     /// # Errors
     /// [`ForkError`] when there is no such entry, or when what stands before it does not follow by

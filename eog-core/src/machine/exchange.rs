@@ -105,7 +105,7 @@ pub enum InputError {
     /// This machine cannot take in what is new while it runs.
     #[error("the controller {machine:?} takes no observations; start a new investigation")]
     TakesNoObservations {
-        /// [`Machine::NAME`].
+        /// [`Machine::NAME`](crate::Machine::NAME).
         machine: &'static str,
     },
 }

@@ -1,0 +1,79 @@
+//! The dependency arrows that docs/architecture.md draws are those of the workspace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The heading below which the arrows stand, one crate a line: `eog-session → eog, eog-core`.
+const HEADING: &str = "## Dependency arrows";
+
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What the documentation says.
+fn documented() -> Arrows {
+    let text = std::fs::read_to_string(root().join("docs/architecture.md")).expect("it is there");
+    let below = text.split_once(HEADING).expect("the heading is there").1;
+    let block = below.split("```").nth(1).expect("a block follows the heading");
+    let lines = block.lines().filter_map(|line| line.split_once('→'));
+    let names = |list: &str| {
+        let names = list.split(',').map(|name| name.trim().to_owned());
+        names.filter(|name| !name.is_empty()).collect()
+    };
+    lines.map(|(from, to)| (from.trim().to_owned(), names(to))).collect()
+}
+
+/// What cargo says: the dependencies of each crate on others of the workspace, without those of its
+/// tests.
+fn real() -> Arrows {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let packages = metadata["packages"].as_array().expect("there are packages");
+    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
+    let members: BTreeSet<String> = packages.iter().map(name).collect();
+    let arrows = |package: &Value| {
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        let normal = dependencies.filter(|dependency| dependency["kind"].is_null());
+        normal.map(name).filter(|name| members.contains(name)).collect()
+    };
+    packages.iter().map(|package| (name(package), arrows(package))).collect()
+}
+
+#[test]
+fn the_documented_arrows_are_those_of_the_workspace() {
+    assert_eq!(documented(), real());
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let mut left = real();
+    while !left.is_empty() {
+        let free: Vec<String> = left
+            .iter()
+            .filter(|(_, to)| to.iter().all(|name| !left.contains_key(name)))
+            .map(|(from, _)| from.clone())
+            .collect();
+        assert!(!free.is_empty(), "a circle: {left:?}");
+        free.iter().for_each(|name| drop(left.remove(name)));
+    }
+}
+
+#[test]
+fn the_core_knows_nothing_of_the_workspace_and_the_product_needs_no_test_kit() {
+    let arrows = real();
+    assert_eq!(arrows["eog-core"], BTreeSet::new());
+    for (from, to) in &arrows {
+        let is_of_tests = from == "eog-testkit";
+        assert!(is_of_tests || !to.contains("eog-testkit"), "{from} needs the test kit");
+    }
+}
