@@ -1,5 +1,5 @@
 //! The controllers that users can choose, and what belongs to one of them. A further controller is one
-//! implementation of [`Investigator`] and one line in [`controllers!`].
+//! implementation of [`Investigator`] and one line in `controllers!`.
 
 use std::fmt;
 use std::path::Path;
