@@ -441,3 +441,31 @@ fn a_truth_without_conditions_cannot_be_compared_with() {
         "{report}"
     );
 }
+
+/// `agent_output.json` is written by the reports and read by the scores.
+#[test]
+fn what_a_report_writes_is_what_is_scored() {
+    use eog_testkit::{alert, case, finding, origin, policy_fn, run, symptom_of, topology};
+    let case = case(topology("web calls db"), [alert("web", "Errors", "10:05")]);
+    let contract = eog_testkit::MemoryContext::default()
+        .with(finding("web").at("10:05").excerpt("failing"))
+        .with(finding("db").change("pool", "50", "5").at("10:04"));
+    let policy = policy_fn(|packet| match packet.entity.as_str() {
+        "web" => symptom_of(packet, "db"),
+        _ => origin(packet),
+    });
+    let diagnosis = run(Config::default(), case, &contract, &policy).diagnosis();
+    let report = eog_report::Report::new("pools", diagnosis);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent_output.json");
+    std::fs::write(&path, eog_report::agent_output(&report)).unwrap();
+
+    let read = Output::read(&path).unwrap();
+    let (db, web) = (NamedEntity::parse("db"), NamedEntity::parse("web"));
+    let causes: Vec<&NamedEntity> = read.predicted().collect();
+    assert_eq!(causes, [&db]);
+    assert_eq!(read.entities.len(), 2);
+    assert_eq!(read.propagations, [(db.clone(), web)]);
+    let reasons: Vec<&str> = read.reasons_of(&db).collect();
+    assert!(reasons.iter().any(|why| why.contains("pool changed from 50 to 5")), "{reasons:?}");
+}

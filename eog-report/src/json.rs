@@ -10,6 +10,7 @@ use eog_core::{
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::clean::escape_json;
 use crate::narrative::Narrative;
 use crate::report::{Report, RunFigures};
 
@@ -98,7 +99,8 @@ pub fn json(report: &Report) -> String {
     })
 }
 
-/// Indented JSON with a final newline, of a value with string keys and finite numbers alone.
+/// Indented JSON with a final newline, of a value with string keys and finite numbers alone. Characters
+/// that could harm a terminal stand as escapes.
 ///
 /// # Panics
 /// When the value is none of these.
@@ -106,5 +108,5 @@ pub fn pretty(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value)
         .unwrap_or_else(|error| unreachable!("the result is JSON: {error}"));
     text.push('\n');
-    text
+    escape_json(&text)
 }

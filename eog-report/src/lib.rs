@@ -139,6 +139,3 @@ pub use report::{Alert, Report, RunFigures};
 pub use rules::narrate;
 pub use text::text;
 pub use tree::{Branch, tree};
-
-/// Origins shown of those that reach no alert.
-pub(crate) const MAX_UNLINKED: usize = 10;

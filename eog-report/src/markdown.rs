@@ -7,10 +7,9 @@ use std::fmt::Write as _;
 use eog_core::Finding;
 
 use self::escape::{code, text, text_up_to};
-use crate::MAX_UNLINKED;
 use crate::mermaid::mermaid;
 use crate::narrative::{Author, NarratedEntity};
-use crate::report::Report;
+use crate::report::{MAX_UNLINKED, Report};
 use crate::words;
 
 /// Characters shown of a summary, or of an answer to a question: several pieces of telemetry.

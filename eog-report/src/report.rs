@@ -1,7 +1,10 @@
 //! The view model: what every form of a report shows.
 
-use eog_core::diagnosis::OriginGroup;
-use eog_core::{Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, StopReason};
+use std::collections::BTreeSet;
+
+use eog_core::{
+    Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, OriginGroup, StopReason,
+};
 use serde::Serialize;
 
 use crate::clean::clean_to;
@@ -9,6 +12,8 @@ use crate::narrative::Narrative;
 use crate::rules;
 use crate::words::{self, count};
 
+/// Origins shown of those that reach no alert.
+pub(crate) const MAX_UNLINKED: usize = 10;
 /// Characters shown of why an origin that reaches no alert is called one.
 const MAX_UNLINKED_REASON: usize = 140;
 
@@ -98,17 +103,18 @@ impl Report {
     /// Every alert, in the order of the investigation.
     pub fn alerts(&self) -> Vec<Alert<'_>> {
         let Diagnosis { anomalies, conclusion, .. } = &self.diagnosis;
-        let alert = |(position, anomaly)| Alert {
-            anomaly,
-            explained_by: self
-                .diagnosis
-                .explained_by(position)
-                .into_iter()
-                .flat_map(|group| &group.origins)
-                .collect(),
-            began_before: conclusion.earlier_onset.contains(&position),
-        };
-        anomalies.iter().enumerate().map(alert).collect()
+        let alert = |anomaly| Alert { anomaly, explained_by: Vec::new(), began_before: false };
+        let mut alerts: Vec<Alert<'_>> = anomalies.iter().map(alert).collect();
+        for group in self.diagnosis.causes() {
+            for &position in &group.covers {
+                let alert = alerts.get_mut(position).into_iter();
+                alert.for_each(|alert| alert.explained_by.extend(&group.origins));
+            }
+        }
+        for &position in &conclusion.earlier_onset {
+            alerts.get_mut(position).into_iter().for_each(|alert| alert.began_before = true);
+        }
+        alerts
     }
 
     /// Origins that reach no alert, each with the beginning of why it is called one.
@@ -136,12 +142,12 @@ impl Report {
 
     /// What was not taken over from decisions, by entity, each kind once.
     pub fn refusals(&self) -> Vec<String> {
-        let mut told = Vec::new();
-        for (entity, refusal) in &self.diagnosis.refusals {
-            let words = words::refusal(refusal).map(|words| format!("{entity}: {words}"));
-            told.extend(words.filter(|words| !told.contains(words)));
-        }
-        told
+        let refusals = self.diagnosis.refusals.iter();
+        let told = refusals.filter_map(|(entity, refusal)| {
+            words::refusal(refusal).map(|words| format!("{entity}: {words}"))
+        });
+        let mut seen = BTreeSet::new();
+        told.filter(|words| seen.insert(words.clone())).collect()
     }
 
     /// What a reader should know beside the result, most important first.

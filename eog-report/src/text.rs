@@ -3,11 +3,10 @@
 use eog_core::diagnosis::OriginGroup;
 use eog_core::{Confidence, Finding};
 
-use crate::MAX_UNLINKED;
 use crate::clean::{clean, clean_to};
 use crate::narrative::Author;
 use crate::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
-use crate::report::Report;
+use crate::report::{MAX_UNLINKED, Report};
 use crate::tree::tree;
 use crate::words;
 

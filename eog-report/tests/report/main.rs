@@ -5,6 +5,7 @@
 mod entries;
 mod forms;
 mod golden;
+mod hostile;
 mod incidents;
 mod markdown;
 mod rules;
