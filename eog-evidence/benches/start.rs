@@ -7,11 +7,15 @@ mod shapes;
 
 use std::fmt;
 
-use divan::Bencher;
 use divan::counter::ItemsCount;
+use divan::{AllocProfiler, Bencher};
 use eog_core::{EntityId, Topology};
 use eog_evidence::{EffectMap, Incident, open_case};
 use shapes::{Changes, Large, SHAPES, Shape};
+
+/// Counts what is allocated: `max alloc` is what is held at once.
+#[global_allocator]
+static ALLOC: AllocProfiler = AllocProfiler::system();
 
 const SIZES: [usize; 4] = [1_000, 2_000, 4_000, 8_000];
 

@@ -138,3 +138,36 @@ fn write(far: &mut Far, reached: Set, hops: usize) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paths::{Travel, effect_path};
+    use crate::ways::Ways;
+    use crate::worlds::shapes::{Changes, Large, SHAPES};
+
+    #[test]
+    fn many_searches_find_what_each_finds_alone() {
+        for shape in SHAPES {
+            let Large { topology, .. } = Large::new(150, shape, Changes::Spread);
+            let ways = Ways::of(&topology, &[], &[]);
+            let lanes = ways.lanes(Travel::Effects);
+            // More than two blocks, some ends twice.
+            let ends: Vec<Number> = (0..140).map(|end| end * 7 % 137).collect();
+            let (from, to) = (Spread::from(lanes, &ends), Spread::to(lanes, &ends));
+            for (place, end) in ends.iter().enumerate().step_by(3) {
+                for one in (0..150).step_by(5) {
+                    let name = |number: Number| ways.name(number).unwrap();
+                    let path = effect_path(&topology, name(*end), name(one));
+                    let found = from.path_from(lanes, (place, *end), one);
+                    assert_eq!(found.map(|path| ways.named(&path)), path, "{shape:?}");
+                    assert_eq!(from.hops(place, one), path.map(|path| path.len() - 1));
+                    let path = effect_path(&topology, name(one), name(*end));
+                    let found = to.path_to(lanes, one, place);
+                    assert_eq!(found.map(|path| ways.named(&path)), path, "{shape:?}");
+                    assert_eq!(to.hops(place, one), path.map(|path| path.len() - 1));
+                }
+            }
+        }
+    }
+}
