@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use eog_core::{
-    Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, OriginGroup, StopReason,
-};
+use eog_core::diagnosis::OriginGroup;
+use eog_core::{Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, StopReason};
 use serde::Serialize;
 
 use crate::clean::clean_to;

@@ -249,7 +249,7 @@ fn impacts(
                 ((order, &anomaly.name, &anomaly.entity, *place), follower, through)
             }));
         }
-        followers.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
+        followers.sort_by(|one, other| one.0.cmp(&other.0));
         let mut taken = BTreeSet::new();
         followers.retain(|((_, alert, affected, _), _, _)| taken.insert((*alert, *affected)));
         for ((_, _, _, place), follower, through) in followers.into_iter().take(MAX_NOTES) {
