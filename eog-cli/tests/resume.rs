@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 
 use common::{eog, investigate_json};
 use eog::Journal;
+use eog::controller::EntryBody;
+use eog::ledger::Body;
+use eog::linear::LinearBody;
 use serde_json::json;
 
 const ALERTS: usize = 10;
@@ -68,9 +71,16 @@ impl Incident {
 
     /// Investigates into a new journal; returns the exit code.
     fn investigate(&self, journal: &Path) -> i32 {
+        self.investigate_by("eog", journal)
+    }
+
+    /// The same with a controller of one's choice.
+    fn investigate_by(&self, controller: &str, journal: &Path) -> i32 {
         let (bundle, policy) = (self.path("bundle"), self.policy());
         let (code, ..) = investigate_json(&[
             bundle.as_os_str(),
+            "--controller".as_ref(),
+            controller.as_ref(),
             "--policy".as_ref(),
             policy.as_ref(),
             "--journal".as_ref(),
@@ -93,11 +103,20 @@ impl Incident {
 
 #[test]
 fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
+    kill_and_resume::<EntryBody>("eog");
+}
+
+#[test]
+fn killed_at_any_time_the_linear_loop_ends_with_the_same_journal_and_no_repeated_call() {
+    kill_and_resume::<LinearBody>("linear");
+}
+
+fn kill_and_resume<B: Body>(controller: &str) {
     let incident = Incident::new();
     let whole = incident.path("whole.journal");
     let bundle = incident.path("bundle");
     let policy = incident.policy();
-    assert_eq!(incident.investigate(&whole), 3, "everything is healthy");
+    assert_eq!(incident.investigate_by(controller, &whole), 3, "everything is healthy");
     assert_eq!(incident.calls(), ALERTS);
     let expected = std::fs::read(&whole).unwrap();
 
@@ -112,16 +131,13 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
         let mut child = eog()
             .arg("investigate")
             .arg(&bundle)
-            .args(["--policy", &policy, "--journal"])
+            .args(["--controller", controller, "--policy", &policy, "--journal"])
             .arg(&journal)
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
         let patience = Instant::now() + Duration::from_secs(60);
-        let entries = || {
-            Journal::read::<eog::controller::EntryBody>(&journal)
-                .map_or(0, |read| read.ledger.next_seq())
-        };
+        let entries = || Journal::read::<B>(&journal).map_or(0, |read| read.ledger.next_seq());
         while entries() < kill_after {
             assert!(Instant::now() < patience, "the journal never got {kill_after} entries");
             std::thread::sleep(Duration::from_millis(2));
@@ -129,7 +145,7 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
         std::thread::sleep(later);
         child.kill().unwrap();
         child.wait().unwrap();
-        let acknowledged = Journal::read::<eog::controller::EntryBody>(&journal).unwrap().ledger;
+        let acknowledged = Journal::read::<B>(&journal).unwrap().ledger;
         incident.resume(&journal);
         assert_eq!(std::fs::read(&journal).unwrap(), expected, "killed after {kill_after}");
         // The one call that was under way at the kill had no acknowledged answer.
@@ -139,7 +155,7 @@ fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
         repeated += calls - ALERTS;
     }
     println!(
-        "{points} kills: no entry lost, no answered call repeated; {repeated} unanswered were"
+        "{controller}, {points} kills: no entry lost, no answered call repeated; {repeated} unanswered were"
     );
 }
 
