@@ -27,8 +27,8 @@ use setting::Plan;
 use shrink::Search;
 
 pub use report::{
-    Asked, DelayDefect, DelaysAlone, Disagreement, FrontierCount, LastWord, Outcome, Pair, Parting,
-    PartingStep, Questions, Report, Shrinking, Side,
+    Asked, DelayDefect, DelaysAlone, Disagreement, FrontierCount, LastWord, Pair, Parting,
+    PartingStep, Questions, Shrinking, Side, StressOutcome, StressReport,
 };
 pub use setting::{Factor, Reorder, Setting};
 
@@ -68,14 +68,14 @@ impl Default for Stress {
 /// Who looks on, and who may stop it.
 #[derive(Default)]
 pub struct Watch<'w> {
-    progress: Option<&'w mut (dyn FnMut(Progress) + Send)>,
+    progress: Option<&'w mut (dyn FnMut(StressProgress) + Send)>,
     controls: Option<Controls>,
 }
 
 impl<'w> Watch<'w> {
     /// Tells what is being done.
     #[must_use]
-    pub fn with_progress(mut self, progress: &'w mut (dyn FnMut(Progress) + Send)) -> Self {
+    pub fn with_progress(mut self, progress: &'w mut (dyn FnMut(StressProgress) + Send)) -> Self {
         self.progress = Some(progress);
         self
     }
@@ -98,7 +98,7 @@ impl std::fmt::Debug for Watch<'_> {
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Progress {
+pub enum StressProgress {
     /// The case as given is investigated.
     Baseline,
     /// A varied run.
@@ -164,7 +164,7 @@ pub async fn stress<S>(
     responder: impl Responder<<S::Machine as Machine>::Question>,
     how: &Stress,
     watch: Watch<'_>,
-) -> Result<Report<<S::Machine as Machine>::Body>, Cancelled>
+) -> Result<StressReport<<S::Machine as Machine>::Body>, Cancelled>
 where
     S: Reorder + OfMachine,
     S::Machine: Machine<Settings = S>,
@@ -172,14 +172,14 @@ where
     let plan = Plan::new(settings, case, how);
     let answers = Answers::new(responder, how.limits);
     let mut lab: Lab<'_, S::Machine, _> = Lab { plan, answers, watch, interrupted: false };
-    lab.tell(Progress::Baseline);
+    lab.tell(StressProgress::Baseline);
     let baseline = lab.run(&lab.plan.baseline()).await.ok_or(Cancelled)?;
     let mut tally = Tally::new(&baseline);
     let mut delays = DelaysAlone::default();
     let mut search = Search::new(&lab.plan, &baseline, how.max_shrink_runs);
     lab.repeat(0, &baseline, &mut delays).await;
     for number in 1..=how.runs {
-        lab.tell(Progress::Run { number, of: how.runs, differing: tally.differing() });
+        lab.tell(StressProgress::Run { number, of: how.runs, differing: tally.differing() });
         let setting = lab.plan.setting(number);
         let Some(ran) = lab.run(&setting).await else { break };
         tally.count(number, &ran);
@@ -188,7 +188,7 @@ where
     }
     search.shrink(&mut lab, &mut delays).await;
     let shrinking = search.effort();
-    Ok(Report {
+    Ok(StressReport {
         seed: how.seed,
         planned: how.runs,
         runs: tally.runs(),
@@ -240,7 +240,7 @@ impl<M: Machine<Settings: Reorder>, R: Responder<M::Question>> Lab<'_, M, R> {
         }
     }
 
-    fn tell(&mut self, step: Progress) {
+    fn tell(&mut self, step: StressProgress) {
         if let Some(progress) = &mut self.watch.progress {
             progress(step);
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use eog::stress::{Cancelled, Factor, Progress, Report, Stress, Watch, stress};
+use eog::stress::{Cancelled, Factor, Stress, StressProgress, StressReport, Watch, stress};
 use eog::{
     AbductivePolicy, Case, Config, ContextAndPolicy, ContextContract, ContextPacket, Decision,
     EntityId, Failure, Label, Limits, StopReason,
@@ -38,7 +38,7 @@ fn world<P>(policy: P) -> ContextAndPolicy<MemoryContext, P> {
     ContextAndPolicy { contract: evidence(), policy }
 }
 
-async fn stressed(policy: impl AbductivePolicy, how: &Stress) -> Report {
+async fn stressed(policy: impl AbductivePolicy, how: &Stress) -> StressReport {
     let report = stress(Config::default(), feud(), world(policy), how, Watch::default()).await;
     report.expect("nobody cancels it")
 }
@@ -187,7 +187,9 @@ async fn when_no_more_runs_are_allowed_the_report_says_so() {
 }
 
 /// Cancels when the progress has come so far.
-async fn cancelled_at(step: impl Fn(Progress) -> bool + Send + Sync) -> Result<Report, Cancelled> {
+async fn cancelled_at(
+    step: impl Fn(StressProgress) -> bool + Send + Sync,
+) -> Result<StressReport, Cancelled> {
     let (handle, controls) = eog::handle();
     let mut progress = |now| {
         if step(now) {
@@ -201,11 +203,11 @@ async fn cancelled_at(step: impl Fn(Progress) -> bool + Send + Sync) -> Result<R
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_test_reports_what_was_run() {
-    let report = cancelled_at(|now| matches!(now, Progress::Run { number: 6, .. })).await;
+    let report = cancelled_at(|now| matches!(now, StressProgress::Run { number: 6, .. })).await;
     let report = report.expect("the baseline had ended");
     assert_eq!((report.runs, report.planned, report.interrupted), (5, 40, true));
     assert_eq!(report.shrinking.runs, 1, "the first was cancelled at once");
-    assert_eq!(cancelled_at(|now| now == Progress::Baseline).await.err(), Some(Cancelled));
+    assert_eq!(cancelled_at(|now| now == StressProgress::Baseline).await.err(), Some(Cancelled));
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use eog::machine::QuestionKind;
-use eog::stress::Progress as Stressing;
+use eog::stress::StressProgress as Stressing;
 use eog_report::clean::{clean, clean_line};
 use eog_session::{Listener, Step};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use eog::DecisionMemory;
-use eog::stress::{Report, Side, Stress};
+use eog::stress::{Side, Stress, StressReport};
 use eog_session::judge::Policies as _;
 use eog_session::run::Steering;
 use eog_session::stress::{StressError, Stressed, stress};
@@ -77,7 +77,7 @@ fn how(arguments: &args::Stress) -> Stress {
 }
 
 /// Prints the result and writes the ledgers of the pair.
-fn tell(arguments: &args::Stress, name: &str, found: &Report) -> Result<Exit, CliError> {
+fn tell(arguments: &args::Stress, name: &str, found: &StressReport) -> Result<Exit, CliError> {
     let mut outputs = vec![files::print(&match arguments.format {
         StressFormat::Text => {
             let ledgers = arguments.out.as_deref().map(ledgers);
@@ -99,7 +99,7 @@ fn tell(arguments: &args::Stress, name: &str, found: &Report) -> Result<Exit, Cl
     Ok(exit(found))
 }
 
-fn exit(found: &Report) -> Exit {
+fn exit(found: &StressReport) -> Exit {
     let given = &found.baseline;
     let is_undecided = given.evaluations > 0 && given.failures == given.evaluations;
     if found.interrupted {
@@ -131,7 +131,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A short stress test of the incident that ships with the project.
-    pub(crate) fn of_the_shipped_incident() -> Report {
+    pub(crate) fn of_the_shipped_incident() -> StressReport {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
         let source = open_folder(&path, &ReadOptions::default()).unwrap();
         let start = Start::of(&source, Config::default(), None).unwrap();

@@ -23,7 +23,7 @@ pub trait Listener: Send + Sync {
     }
 
     /// A stress test took a step.
-    fn stressing(&self, progress: eog::stress::Progress) {
+    fn stressing(&self, progress: eog::stress::StressProgress) {
         let _ = progress;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eog::stress::{Report, Stress, Watch};
+use eog::stress::{Stress, StressReport, Watch};
 use eog::{CallRecorder, ContextAndPolicy, DecisionMemory, Usage};
 
 use crate::controllers::{AnySettings, ControllerName};
@@ -16,7 +16,7 @@ use crate::source::Opened;
 #[non_exhaustive]
 pub struct Stressed {
     /// What it found. Nothing when it was cancelled before the first run had ended.
-    pub report: Option<Report>,
+    pub report: Option<StressReport>,
     /// What the memory was good for, if there is one.
     pub memory: Option<Remembered>,
 }

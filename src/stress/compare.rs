@@ -7,14 +7,14 @@ use eog_core::ledger::Body;
 use eog_core::{Conclusion, Diagnosis, EntityId, Entry, Label, Ledger, Machine, StopReason};
 
 use super::report::{
-    DelayDefect, DelaysAlone, Disagreement, FrontierCount, LastWord, Outcome, Parting, PartingStep,
-    Side,
+    DelayDefect, DelaysAlone, Disagreement, FrontierCount, LastWord, Parting, PartingStep, Side,
+    StressOutcome,
 };
 use super::setting::{Plan, Reorder, Setting};
 use crate::engine::Finished;
 use crate::travel;
 
-impl Outcome {
+impl StressOutcome {
     pub(super) fn of(conclusion: &Conclusion) -> Self {
         let groups = conclusion.frontier.iter();
         Self {
@@ -45,7 +45,7 @@ impl Tally {
     }
 
     fn add<M: Machine>(&mut self, number: u32, ran: &Finished<M>) -> &mut FrontierCount {
-        let outcome = Outcome::of(&ran.conclusion());
+        let outcome = StressOutcome::of(&ran.conclusion());
         let evaluations = ran.spent().evaluations;
         let known = self.counts.iter().position(|count| count.outcome == outcome);
         let position = known.unwrap_or_else(|| {
@@ -74,7 +74,7 @@ impl Tally {
     }
 
     pub(super) fn same_outcome(&self) -> u32 {
-        self.with(Outcome::clone)
+        self.with(StressOutcome::clone)
     }
 
     pub(super) fn same_frontier(&self) -> u32 {
@@ -88,7 +88,7 @@ impl Tally {
     }
 
     /// Runs that have a part of the outcome in common with the baseline.
-    fn with<T: PartialEq>(&self, part: impl Fn(&Outcome) -> T) -> u32 {
+    fn with<T: PartialEq>(&self, part: impl Fn(&StressOutcome) -> T) -> u32 {
         let Some(baseline) = self.counts.first().map(|count| part(&count.outcome)) else {
             return 0;
         };
@@ -138,7 +138,7 @@ impl<B: Body> Side<B> {
         Self {
             setting,
             seeds: case.seeds.into_iter().map(|seed| seed.entity).collect(),
-            outcome: Outcome::of(&ran.conclusion()),
+            outcome: StressOutcome::of(&ran.conclusion()),
             stop: ran.stop,
             evaluations: spent.evaluations,
             failures: spent.failures,

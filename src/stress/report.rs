@@ -10,7 +10,7 @@ use super::setting::{Factor, Setting};
 /// alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(bound = "")]
-pub struct Report<B = EntryBody> {
+pub struct StressReport<B = EntryBody> {
     /// What everything was derived from.
     pub seed: u64,
     /// How many runs besides the baseline were wanted.
@@ -41,14 +41,14 @@ pub struct Report<B = EntryBody> {
 
 /// What a run concluded, as far as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Outcome {
+pub struct StressOutcome {
     /// The frontier: the origins of each group, by name.
     pub frontier: Vec<Vec<EntityId>>,
     /// The groups of the minimum cover, as positions in the frontier.
     pub cover: Vec<usize>,
 }
 
-impl Outcome {
+impl StressOutcome {
     /// The origins of the minimum cover, group by group.
     pub fn cover_groups(&self) -> Vec<&[EntityId]> {
         self.cover.iter().filter_map(|&at| Some(self.frontier.get(at)?.as_slice())).collect()
@@ -59,7 +59,7 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FrontierCount {
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: StressOutcome,
     /// Runs with it, the baseline not counted.
     pub runs: u32,
     /// The first run with it; 0 is the baseline.
@@ -101,7 +101,7 @@ pub struct Side<B = EntryBody> {
     /// The seeds in its order.
     pub seeds: Vec<EntityId>,
     /// What it concluded.
-    pub outcome: Outcome,
+    pub outcome: StressOutcome,
     /// Why it ended.
     pub stop: StopReason,
     /// Its evaluations.

@@ -6,15 +6,15 @@ use eog_core::machine::Responder;
 use eog_core::{Digest, Machine};
 
 use super::compare::{disagreements, parting};
-use super::report::{DelaysAlone, Outcome, Pair, Shrinking, Side};
+use super::report::{DelaysAlone, Pair, Shrinking, Side, StressOutcome};
 use super::setting::{Factor, Plan, Reorder, Setting};
-use super::{Lab, Progress};
+use super::{Lab, StressProgress};
 use crate::engine::Finished;
 
 /// The search for the smallest setting whose outcome differs from the baseline's.
 pub(super) struct Search<M> {
     baseline: Setting,
-    outcome: Outcome,
+    outcome: StressOutcome,
     /// Runs that differ, as they were drawn.
     differing: Vec<(u32, Setting)>,
     smallest: Option<Smallest<M>>,
@@ -53,7 +53,7 @@ impl<M: Machine<Settings: Reorder>> Search<M> {
     pub(super) fn new(plan: &Plan<M::Settings>, baseline: &Finished<M>, at_most: u32) -> Self {
         Self {
             baseline: plan.baseline(),
-            outcome: Outcome::of(&baseline.conclusion()),
+            outcome: StressOutcome::of(&baseline.conclusion()),
             differing: Vec::new(),
             smallest: None,
             agreeing: BTreeSet::new(),
@@ -73,7 +73,7 @@ impl<M: Machine<Settings: Reorder>> Search<M> {
 
     /// Whether a run differs from the baseline. The smallest that does is kept.
     fn judge(&mut self, run: u32, setting: &Setting, ran: Finished<M>) -> bool {
-        if Outcome::of(&ran.conclusion()) == self.outcome {
+        if StressOutcome::of(&ran.conclusion()) == self.outcome {
             self.agreeing.insert(Digest::of(setting));
             return false;
         }
@@ -220,7 +220,7 @@ impl<M: Machine<Settings: Reorder>> Search<M> {
             return Err(Ended);
         }
         self.runs += 1;
-        lab.tell(Progress::Shrinking { number: self.runs, at_most: self.at_most });
+        lab.tell(StressProgress::Shrinking { number: self.runs, at_most: self.at_most });
         let ran = lab.run(setting).await.ok_or(Ended)?;
         Ok(self.judge(run, setting, ran))
     }

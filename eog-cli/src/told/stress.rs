@@ -1,7 +1,9 @@
 //! What a stress test found, for a person at a terminal and for programs.
 
 use eog::controller::{Concurrency, Order};
-use eog::stress::{Disagreement, Factor, FrontierCount, LastWord, Outcome, Pair, Report, Side};
+use eog::stress::{
+    Disagreement, Factor, FrontierCount, LastWord, Pair, Side, StressOutcome, StressReport,
+};
 use eog::{BudgetKind, EntityId, StopReason};
 use eog_report::clean::{clean, clean_to};
 use eog_report::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
@@ -31,18 +33,18 @@ struct StressFile<'r> {
     format: &'static str,
     version: u32,
     name: &'r str,
-    result: &'r Report,
+    result: &'r StressReport,
 }
 
 /// The whole result as indented JSON.
-pub(crate) fn stress_json(name: &str, report: &Report) -> String {
+pub(crate) fn stress_json(name: &str, report: &StressReport) -> String {
     pretty(&StressFile { format: "eog-stress", version: VERSION, name, result: report })
 }
 
 /// The result as text, wrapped at `width` columns, if given.
 pub(crate) fn stress(
     name: &str,
-    report: &Report,
+    report: &StressReport,
     ledgers: Option<&Ledgers>,
     width: Option<usize>,
 ) -> String {
@@ -62,7 +64,7 @@ pub(crate) fn stress(
     page.into_text()
 }
 
-fn verdict(page: &mut Page, report: &Report) {
+fn verdict(page: &mut Page, report: &StressReport) {
     let (style, verdict) = if report.runs == 0 {
         (YELLOW, "no run was made to compare with the baseline".to_owned())
     } else if report.baseline.evaluations > 0
@@ -102,7 +104,7 @@ fn verdict(page: &mut Page, report: &Report) {
     }
 }
 
-fn delays(page: &mut Page, report: &Report) {
+fn delays(page: &mut Page, report: &StressReport) {
     let delays = &report.delays_alone;
     if delays.runs == 0 {
         page.line("", DIM, "delays alone: not tried");
@@ -128,7 +130,7 @@ fn delays(page: &mut Page, report: &Report) {
     page.line("  ", PLAIN, please);
 }
 
-fn results(page: &mut Page, report: &Report) {
+fn results(page: &mut Page, report: &StressReport) {
     page.title("RESULTS");
     for (position, result) in report.frontiers.iter().take(MAX_LINES).enumerate() {
         let style = if position == 0 { GREEN } else { YELLOW };
@@ -159,7 +161,7 @@ fn effort(result: &FrontierCount, is_baseline: bool) -> String {
 }
 
 /// The frontier, with those marked that the minimum cover can do without.
-fn origins(outcome: &Outcome) -> String {
+fn origins(outcome: &StressOutcome) -> String {
     if outcome.frontier.is_empty() {
         return "no origin".to_owned();
     }
@@ -172,7 +174,7 @@ fn origins(outcome: &Outcome) -> String {
     outcome.frontier.iter().enumerate().map(group).collect::<Vec<_>>().join("; ")
 }
 
-fn smallest(page: &mut Page, report: &Report, pair: &Pair) {
+fn smallest(page: &mut Page, report: &StressReport, pair: &Pair) {
     page.title("THE SMALLEST DIFFERENCE FOUND");
     for factor in &pair.factors {
         match factor {
@@ -288,7 +290,7 @@ fn last_word(last: &LastWord) -> String {
     clean(&words).into_owned()
 }
 
-fn advice(page: &mut Page, report: &Report, pair: &Pair, ledgers: Option<&Ledgers>) {
+fn advice(page: &mut Page, report: &StressReport, pair: &Pair, ledgers: Option<&Ledgers>) {
     page.title("WHAT TO DO");
     let sides = [&report.baseline, &pair.differing];
     let words = if sides.iter().any(|side| is_by_budget(&side.stop)) {
@@ -322,7 +324,7 @@ fn is_by_budget(stop: &StopReason) -> bool {
 }
 
 /// The option that sets the budget which ended a run: that of a model, if one did.
-fn budget_option(report: &Report) -> &'static str {
+fn budget_option(report: &StressReport) -> &'static str {
     let shown = report.pair.as_ref().map(|pair| &pair.differing);
     let stops = [&report.baseline].into_iter().chain(shown).map(|side| &side.stop);
     let mut which = stops.filter_map(|stop| match stop {
@@ -337,7 +339,7 @@ fn budget_option(report: &Report) -> &'static str {
     }
 }
 
-fn notes(page: &mut Page, report: &Report, ledgers: Option<&Ledgers>) {
+fn notes(page: &mut Page, report: &StressReport, ledgers: Option<&Ledgers>) {
     let mut notes = Vec::new();
     if report.baseline.failures > 0 {
         let failures = report.baseline.failures as usize;
@@ -375,7 +377,7 @@ fn notes(page: &mut Page, report: &Report, ledgers: Option<&Ledgers>) {
     }
 }
 
-fn questions(report: &Report) -> String {
+fn questions(report: &StressReport) -> String {
     let (decisions, contexts) = (report.questions.decisions, report.questions.contexts);
     format!(
         "distinct questions: {}, {}; repeated and not asked again: {} and {}",
