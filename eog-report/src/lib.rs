@@ -24,10 +24,12 @@
 //!
 //! ```
 //! use eog_core::{
-//!     Anomaly, Case, ChangeDetail, Claim, Config, ContextPacket, Controller, Decision,
-//!     EffectDirection, EntityId, EvidenceKind, EvidenceTime, Finding, FindingContent, Input,
-//!     Inquiry, Label, LocalContext, Output, Signal, Topology, Trend, Usage, Window,
+//!     Anomaly, Case, Claim, Config, ContextPacket, Controller, Decision, EntityId, EvidenceKind,
+//!     Finding, Input, Label, LocalContext, Output, Topology, Usage, Window,
 //! };
+//! use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+//! use eog_core::incident::EffectDirection;
+//! use eog_core::machine::Inquiry;
 //! use eog_report::Report;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

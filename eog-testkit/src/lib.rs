@@ -17,7 +17,8 @@
 //!     MemoryContext, alert, assert_that, case, finding, origin, policy_fn, run, symptom_of,
 //!     topology,
 //! };
-//! use eog::{Config, EvidenceKind, Label, Signal};
+//! use eog::evidence::Signal;
+//! use eog::{Config, EvidenceKind, Label};
 //!
 //! // The situation: a frontend fails since its database was changed.
 //! let case = case(topology("web calls db"), [alert("web", "HttpErrors", "10:05")]);

@@ -16,7 +16,8 @@
 //! [`Faulty`](crate::Faulty).
 //!
 //! ```
-//! use eog::{Config, Input, Observation};
+//! use eog::ledger::Observation;
+//! use eog::{Config, Input};
 //! use eog_testkit::sim::{FaultSwitch, Unreliable, PolicyRates, World, WorldRates};
 //! use eog_testkit::truth::{TruthGraph, TruthPolicy, TruthSpec};
 //! use eog_testkit::{drive, run};
