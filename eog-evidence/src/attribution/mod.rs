@@ -280,9 +280,9 @@ impl Attribution<'_> {
         };
         // What begins with the alarm itself is the alarm, not what led to it.
         let before_alarm = own.filter(|own| alarm.is_none_or(|alarm| own.onset < alarm));
-        let mut earlier = self.deviating_upstream(entity, latest, false);
-        if earlier.is_empty() && before_alarm.is_none() {
-            earlier = self.deviating_upstream(entity, latest, true);
+        let (mut earlier, is_whole) = self.deviating_upstream(entity, latest, false);
+        if earlier.is_empty() && before_alarm.is_none() && !is_whole {
+            (earlier, _) = self.deviating_upstream(entity, latest, true);
             let nearest = earlier.iter().map(|(_, path, _)| path.len()).min();
             earlier.retain(|(_, path, _)| Some(path.len()) == nearest);
         }
@@ -316,15 +316,15 @@ impl Attribution<'_> {
     /// The nearest entities against the way of effects that can have deviated before an instant,
     /// with the path to each from the entity. Entities without any record pass effects on unseen;
     /// those that seem as usual do so with `through_usual` alone, for an alarm that nothing else
-    /// explains.
+    /// explains. Also whether nobody stopped the search by seeming as usual.
     fn deviating_upstream(
         &self,
         entity: &EntityId,
         latest: Timestamp,
         through_usual: bool,
-    ) -> Vec<(EntityId, Vec<EntityId>, Deviation)> {
-        let mut found = Vec::new();
-        let Some(start) = self.ways.number(entity) else { return found };
+    ) -> (Vec<(EntityId, Vec<EntityId>, Deviation)>, bool) {
+        let (mut found, mut is_whole) = (Vec::new(), true);
+        let Some(start) = self.ways.number(entity) else { return (found, is_whole) };
         // Whom effects go to next, on the way back to the entity.
         let mut next = BTreeMap::from([(start, start)]);
         let mut queue = VecDeque::from([(start, 0)]);
@@ -343,12 +343,15 @@ impl Attribution<'_> {
                     let mut path = self.ways.named(&back.collect::<Vec<Number>>());
                     path.reverse();
                     found.push((neighbour.clone(), path, deviation));
-                } else if hops + 1 < MAX_PATH_HOPS && passes() {
-                    queue.push_back((number, hops + 1));
+                } else if hops + 1 < MAX_PATH_HOPS {
+                    match passes() {
+                        true => queue.push_back((number, hops + 1)),
+                        false => is_whole = false,
+                    }
                 }
             }
         }
-        found
+        (found, is_whole)
     }
 
     /// Neighbours that effects come from, by name, each once.

@@ -11,6 +11,7 @@
 
 mod cause;
 mod choice;
+mod nearest;
 #[cfg(test)]
 mod reference;
 mod roads;
@@ -29,7 +30,7 @@ use cause::{Impact, MAX_NOTES, Qualifying};
 use choice::{Chosen, can_cause, choose};
 use roads::{Reached, Road};
 
-pub(crate) use choice::ABOUT_AS_NEAR;
+pub(crate) use nearest::ABOUT_AS_NEAR;
 
 /// Per entity: which change elsewhere can have reached it, and which anomaly its own change can
 /// have caused. Computed once per incident.

@@ -10,7 +10,8 @@ use eog_core::{Anomaly, EntityId, EvidenceKind, Finding, Timestamp, Topology};
 use jiff::SignedDuration;
 
 use super::cause::MAX_NOTES;
-use super::choice::{ABOUT_AS_NEAR, MAX_QUALIFYING};
+use super::choice::MAX_QUALIFYING;
+use super::nearest::ABOUT_AS_NEAR;
 use crate::names::reference::naming;
 use crate::paths::{MAX_PATH_HOPS, demand_path, effect_path};
 use crate::text::arrows;

@@ -1,0 +1,140 @@
+//! Which anomalies each change can have caused, and which it leaves to nearer changes.
+
+use std::collections::BTreeMap;
+
+use eog_core::evidence::Signal;
+use eog_core::{Finding, Timestamp};
+use jiff::SignedDuration;
+
+use super::roads::{Road, shorter};
+use crate::alarms::{Alarm, Alarms};
+use crate::ways::{Number, Ways};
+
+/// Times that differ by less are not told apart: alerts are commonly evaluated over 5 minutes, and
+/// objects dumped about as often.
+pub(crate) const ABOUT_AS_NEAR: SignedDuration = SignedDuration::from_mins(5);
+
+/// A change that can be a cause.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    pub(super) change: &'a Finding,
+    pub(super) at: Timestamp,
+    pub(super) entity: Number,
+    pub(super) is_demand: bool,
+}
+
+impl<'a> Candidate<'a> {
+    pub(super) fn new(change: &'a Finding, ways: &Ways) -> Option<Self> {
+        let entity = ways.number(&change.entity)?;
+        let (at, is_demand) = (change.time.start(), change.signal == Signal::Demand);
+        Some(Self { change, at, entity, is_demand })
+    }
+}
+
+/// An anomaly that follows a change and is reached by it.
+pub(super) struct Follower<'a> {
+    pub(super) alarm: &'a Alarm<'a>,
+    pub(super) onset: Timestamp,
+    /// The length of the direct path.
+    pub(super) hops: usize,
+    /// The place of the onset among all.
+    slot: usize,
+}
+
+/// For each onset of each anomaly how closely it follows a change.
+///
+/// What an anomaly follows most closely is its likeliest cause: whatever else was changed went
+/// well for as long as lies between. Changes that are about as near all stay.
+pub(super) struct Nearest<'a> {
+    alarms: &'a Alarms<'a>,
+    /// For each anomaly the slots of its onsets. Equal onsets of equal anomalies have one slot.
+    slots: Vec<Vec<usize>>,
+    /// For each slot the least time to it, but for changes of demand.
+    least: Vec<SignedDuration>,
+}
+
+impl<'a> Nearest<'a> {
+    pub(super) fn new(alarms: &'a Alarms<'a>, candidates: &[Candidate<'_>]) -> Self {
+        let mut known = BTreeMap::new();
+        let mut slot = |alarm: &'a Alarm<'a>, onset: Timestamp| {
+            let new = known.len();
+            let anomaly = alarm.anomaly;
+            *known.entry((&anomaly.name, &anomaly.entity, onset)).or_insert(new)
+        };
+        let all = alarms.all().iter();
+        let slots = all.map(|alarm| alarm.onsets.iter().map(|at| slot(alarm, *at)).collect());
+        let slots = slots.collect();
+        let mut nearest = Self { alarms, slots, least: vec![SignedDuration::MAX; known.len()] };
+        for candidate in candidates.iter().filter(|candidate| !candidate.is_demand) {
+            let gaps: Vec<(usize, SignedDuration)> = nearest
+                .followers(candidate)
+                .map(|follower| (follower.slot, follower.onset.duration_since(candidate.at)))
+                .collect();
+            for (slot, gap) in gaps {
+                if let Some(least) = nearest.least.get_mut(slot) {
+                    *least = gap.min(*least);
+                }
+            }
+        }
+        nearest
+    }
+
+    /// Every anomaly that follows a change and is reached by it.
+    fn followers(&self, candidate: &Candidate<'_>) -> impl Iterator<Item = Follower<'a>> {
+        let Candidate { at, entity, is_demand, .. } = *candidate;
+        self.alarms.all().iter().zip(&self.slots).filter_map(move |(alarm, slots)| {
+            let next = alarm.next(at)?;
+            let by_load = if is_demand { self.alarms.hops_of_load(entity, alarm) } else { None };
+            let hops = by_load.into_iter().chain(self.alarms.hops(entity, alarm)).min()?;
+            Some(Follower { alarm, onset: *alarm.onsets.get(next)?, hops, slot: *slots.get(next)? })
+        })
+    }
+
+    /// Those that no other change precedes much more closely. Load builds up: a change of demand
+    /// neither gives way nor makes others give way.
+    pub(super) fn kept(&self, candidate: &Candidate<'_>) -> impl Iterator<Item = Follower<'a>> {
+        let Candidate { at, is_demand, .. } = *candidate;
+        self.followers(candidate).filter(move |follower| {
+            let gap = follower.onset.duration_since(at);
+            let least = self.least.get(follower.slot);
+            is_demand || least.is_none_or(|least| is_about_as_near(gap, *least))
+        })
+    }
+
+    /// The direct path to an anomaly.
+    pub(super) fn path(
+        &self,
+        candidate: &Candidate<'_>,
+        follower: &Follower<'_>,
+    ) -> Option<Vec<Number>> {
+        let Candidate { entity, is_demand, .. } = *candidate;
+        let alarm = follower.alarm;
+        let by_load = if is_demand { self.alarms.path_of_load(entity, alarm) } else { None };
+        shorter(by_load, self.alarms.path(entity, alarm))
+    }
+
+    /// The path to an anomaly, if it leads through a named entity.
+    pub(super) fn path_through(&self, road: &Road, follower: &Follower<'_>) -> Option<Vec<Number>> {
+        let named = road.named_entity()?;
+        let hops = self.alarms.hops(named, follower.alarm)?;
+        if !road.is_near(hops) {
+            return None;
+        }
+        road.through(&self.alarms.path(named, follower.alarm)?)
+    }
+
+    /// The length of the path to the first anomaly, in edges.
+    pub(super) fn hops_to_first(&self, candidate: &Candidate<'_>, road: &Road) -> Option<usize> {
+        let hops = self.kept(candidate).map(|follower| {
+            let through = self.path_through(road, &follower).map(|path| path.len() - 1);
+            (follower.onset, through.unwrap_or(follower.hops))
+        });
+        hops.min().map(|(_, hops)| hops)
+    }
+}
+
+/// Whether a change that lies `gap` before an anomaly is about as near as one that lies `least`
+/// before it: at most 5 minutes or half as long again farther away.
+fn is_about_as_near(gap: SignedDuration, least: SignedDuration) -> bool {
+    gap <= least.saturating_add(ABOUT_AS_NEAR.max(least / 2))
+}
