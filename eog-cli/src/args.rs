@@ -43,50 +43,48 @@ pub(crate) enum Command {
     /// Investigate an incident recorded in a folder.
     ///
     /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
-    /// snapshot in the ITBench layout (see docs/sre.md); which of the two is told by its content. Or it
-    /// is a file such as `source.toml` that says which MCP servers tell of the incident (see
-    /// docs/mcp-client.md).
+    /// snapshot in the ITBench layout (see docs/sre.md), detected from its content. Or it is a file such
+    /// as `source.toml` that names the MCP servers to ask for evidence (see docs/mcp-client.md).
     Investigate(Box<Investigate>),
-    /// Go on with an investigation that was interrupted, from its journal.
+    /// Resume an interrupted investigation from its journal.
     ///
-    /// What the journal holds is not asked again. Window, profile, budget and width are those it
-    /// began with, and so is who judges: give the --policy that it began with.
+    /// Calls whose answers are in the journal are not repeated. Window, profile, budget and width stay as
+    /// they were, and so does the policy: give the same --policy.
     ///
-    /// Evidence is read anew from the folder: keep it as it was. Another topology and other alerts
-    /// than those of the journal are refused; a note says which other files were changed.
+    /// Evidence is read from the folder again, so keep it unchanged. If its topology or alerts differ
+    /// from those in the journal, eog refuses to resume; other changed files are listed in a note.
     Resume(Box<Resume>),
-    /// Take another course from an entry of a ledger on: another policy, budget or rule.
+    /// Continue differently from an entry of a ledger on: with another policy, budget or rule.
     ///
-    /// The new ledger begins with copies of the entries up to that one, of which nothing is asked
-    /// again, and says what was changed there. What was under way at that entry is asked anew. The
-    /// old ledger stays as it is; `eog diff` compares the two.
+    /// The new ledger begins with copies of the entries up to that one, whose calls are not repeated, and
+    /// records what was changed. Calls that were in progress at that entry are made again. The old
+    /// ledger is not modified; `eog diff` compares the two.
     ///
-    /// --policy counts as a change of who judges wherever it is given, since a program of the same
-    /// name may be another by now. Without it the built-in rules judge, which is refused if the
-    /// ledger names another policy.
+    /// --policy always counts as a change of policy, since a program of the same name may have changed.
+    /// Without it the built-in rules judge, which is refused if the ledger names another policy.
     ///
-    /// Evidence is read anew from the folder, and only topology and alerts are compared with those
-    /// of the ledger: keep the folder as it was.
+    /// Evidence is read from the folder again, and only its topology and alerts are compared with those
+    /// in the ledger, so keep the folder unchanged.
     Fork(Box<Fork>),
-    /// Rebuild an investigation from its ledger, without a single call, and print its report.
+    /// Rebuild an investigation from its ledger, without making any calls, and print its report.
     ///
     /// Every entry is derived again by the rules and compared with the recorded one.
     Replay(Replay),
-    /// Say why an entity got its label: its evaluations, what it heard, what the label hangs on.
+    /// Explain why an entity got its label: its evaluations, its messages, what the label depends on.
     ///
-    /// --policy judges the last packet again, whole and without each finding and message in turn. It
+    /// --policy judges the last packet again: whole, then without each finding and message in turn. It
     /// must be the policy that the ledger names, if it names one.
     Explain(Explain),
-    /// Say where two runs part, and what each concluded.
+    /// Show where two runs diverge, and what each concluded.
     Diff(Diff),
-    /// Say how far the result hangs on the order: run it again in many orders.
+    /// Measure how much a result depends on evaluation order, by running in many orders.
     ///
-    /// Equal questions get equal answers in all runs. The order of the seeds and of the active set,
-    /// the width and the speed of answers are varied, and nothing else.
+    /// Equal questions get equal answers in all runs. Only the order of the seeds and of the active set,
+    /// the width and the speed of answers are varied.
     Stress(Box<Stress>),
-    /// Ask a snapshot one question: its alerts, events, changes, objects, graph or telemetry.
+    /// Query a snapshot: its alerts, events, changes, objects, graph or telemetry.
     ///
-    /// Without NAME the tools are listed. `eog tool NAME --help` explains one.
+    /// Without NAME, lists the tools. `eog tool NAME --help` explains one.
     Tool(Box<Tool>),
     /// Show the prompts for language models: the templates of each phase and its form of answer.
     #[command(subcommand)]
@@ -97,12 +95,12 @@ pub(crate) enum Command {
     Simulate(Simulate),
     /// Check the configuration of policies and language models, without making any calls.
     Doctor(Doctor),
-    /// Serve agents over MCP: investigations, and the tools of `eog tool`.
+    /// Serve investigations and the tools of `eog tool` to agents over MCP.
     Mcp(Mcp),
     /// Print the JSON Schema of what a command policy reads or writes.
     ///
-    /// The program is started anew for each packet and ends with code 0. Code 75 (EX_TEMPFAIL) says
-    /// that it may answer later, and it is started again; any other code is a recorded failure.
+    /// The program is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
+    /// that it may answer later, and it is retried; any other code is recorded as a failure.
     Schema(Schema),
 }
 
@@ -139,16 +137,16 @@ pub(crate) struct Investigate {
     #[command(flatten)]
     pub(crate) start: Start,
 
-    /// Evaluations that are under way at once, each begun without waiting for those before it.
-    /// This is another order of evaluation, and the ledger records it: what neighbours say in the
-    /// meantime comes too late for those under way, so steps differ from width to width, and the
-    /// result may. The same width always gives the same ledger. To be faster and leave the result
-    /// alone, use --speculate.
+    /// Number of evaluations in progress at once, each started without waiting for those before it.
+    /// This changes the order of evaluation, which the ledger records: messages from neighbours that
+    /// arrive in the meantime come too late for evaluations in progress, so the steps, and possibly the
+    /// result, differ between widths. The same width always gives the same ledger. To be faster without
+    /// affecting the result, use --speculate.
     #[arg(long, value_name = "W", default_value_t = NonZeroU32::MIN, value_parser = parse_count)]
     pub(crate) width: NonZeroU32,
 
-    /// File to store every step in before the next one is taken, so that `eog resume` can go on
-    /// after a crash. Must not exist yet. What calls took and cost stands in FILE.side.jsonl.
+    /// File in which every step is stored before the next one is taken, so that `eog resume` can
+    /// continue after a crash. Must not exist yet. Duration and cost of calls go to FILE.side.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
@@ -158,9 +156,8 @@ pub(crate) struct Investigate {
     #[arg(long, conflicts_with = "journal")]
     pub(crate) dry_run: bool,
 
-    /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
-    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
-    /// file be damaged.
+    /// For tests: do not wait until --journal is on disk. Faster, and what was stored still survives a
+    /// crash of eog, but not one of the machine: steps may be lost or the file damaged.
     #[arg(long, requires = "journal")]
     pub(crate) no_fsync: bool,
 
@@ -175,7 +172,7 @@ pub(crate) struct Start {
     /// Folder with the incident: a bundle or a snapshot. Or a file that names MCP servers.
     pub(crate) path: PathBuf,
 
-    /// Application architecture (JSON) that goes with a snapshot.
+    /// Application architecture (JSON) that belongs to a snapshot.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
 
@@ -186,8 +183,8 @@ pub(crate) struct Start {
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
     pub(crate) window: Option<Window>,
 
-    /// Controller: `eog`, Explanations over Graphs, or `linear`, a loop that follows the newest lead,
-    /// revises nothing and stops at the first origin: the baseline that eog is compared with.
+    /// Controller: `eog` (Explanations over Graphs) or `linear`, a baseline that follows the newest lead,
+    /// revises nothing and stops at the first origin.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
 
@@ -195,7 +192,7 @@ pub(crate) struct Start {
     #[arg(long, value_enum, default_value_t = Profile::Default)]
     pub(crate) profile: Profile,
 
-    /// Most policy calls before the investigation stops.
+    /// Maximum number of policy calls before the investigation stops.
     #[arg(long, value_name = "CALLS", default_value_t = 200,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget: u64,
@@ -219,28 +216,28 @@ pub(crate) struct Running {
     #[command(flatten)]
     pace: Pace,
 
-    /// Folder to keep decisions in and to look them up in first, so that no run asks what another
-    /// was told. Made if absent; any number of runs may share it. A policy that was changed, its
-    /// program edited or given other arguments, is asked anew (see docs/memory.md).
+    /// Folder in which decisions are kept and looked up first, so that no run repeats a call of another.
+    /// Created if missing; any number of runs may share it. A policy that was changed, such as an edited
+    /// program or one with other arguments, is called again (see docs/memory.md).
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
-    /// Time after which no new evaluation is begun, in seconds from when the input is read,
-    /// the choice of where to start included. Those under way end first, which may take as long as
-    /// --policy-timeout and --retries allow. Each run, resumed or forked, has a clock of its own.
+    /// Time after which no new evaluation is started, in seconds from when the input is read,
+    /// including the choice of where to start. Evaluations in progress are completed, which may take as
+    /// long as --policy-timeout and --retries allow. Each run, resumed or forked, has its own clock.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
 
-    /// Folder for agent_output.json, ledger.jsonl, graph.dot and report.md. Made if absent; files
-    /// of these names are replaced.
+    /// Folder for agent_output.json, ledger.jsonl, graph.dot and report.md. Created if missing; files
+    /// with these names are replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
-    /// Print no progress, and not what --memory knew.
+    /// Do not print progress or what --memory contributed.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -266,14 +263,14 @@ impl Running {
 /// How fast it goes. Nothing here changes a result.
 #[derive(Debug, Args)]
 struct Pace {
-    /// Ask ahead: while an answer is awaited, those that will probably be judged next are judged,
-    /// too, up to W at a time. This changes time and spending, never the result: an early answer
-    /// is used only if its question is still the one to be asked, and the ledger is the same byte
-    /// for byte. Compare --width, which is another order of evaluation.
+    /// Make calls ahead of time: while an answer is awaited, evaluate the entities that will probably be
+    /// next, up to W at a time. This changes time and cost, never the result: an early answer is used
+    /// only if its question is still the one to ask, and the ledger is the same byte for byte. Compare
+    /// --width, which changes the order of evaluation.
     #[arg(long, value_name = "W", value_parser = parse_count)]
     speculate: Option<NonZeroU32>,
 
-    /// Ask nothing more ahead after this many policy calls that --speculate made for nothing.
+    /// Stop making calls ahead of time after this many wasted policy calls.
     #[arg(long, value_name = "CALLS", default_value_t = 100, requires = "speculate")]
     max_waste: u64,
 
@@ -284,12 +281,12 @@ struct Pace {
 /// How many calls may be under way, and how often they are tried.
 #[derive(Debug, Args)]
 pub(crate) struct Calls {
-    /// Most policy calls at once, for a service that takes no more. Unlimited if absent: as many
-    /// as --width and --speculate need.
+    /// Maximum number of policy calls at once, for a service that takes no more. Default: as many as
+    /// --width and --speculate need.
     #[arg(long, value_name = "N", value_parser = parse_count)]
     policy_calls: Option<NonZeroU32>,
 
-    /// Most fetches of evidence at once. Unlimited if absent.
+    /// Maximum number of evidence fetches at once. Default: unlimited.
     #[arg(long, value_name = "N", value_parser = parse_count)]
     context_calls: Option<NonZeroU32>,
 
@@ -331,19 +328,18 @@ impl Attempts {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Resume {
-    /// The file of `--journal`. What it lacks is asked for and added to it.
+    /// The file written by `--journal`. New steps are appended to it.
     pub(crate) journal: PathBuf,
 
-    /// For tests: do not wait until the disk has what the journal stores. Faster, and what was
-    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
-    /// file be damaged.
+    /// For tests: do not wait until the journal is on disk. Faster, and what was stored still survives a
+    /// crash of eog, but not one of the machine: steps may be lost or the file damaged.
     #[arg(long)]
     pub(crate) no_fsync: bool,
 
-    /// Folder with the incident: the bundle or snapshot that the investigation began with.
+    /// Folder with the incident: the bundle or snapshot that the investigation started from.
     pub(crate) path: PathBuf,
 
-    /// Application architecture (JSON) that goes with a snapshot.
+    /// Application architecture (JSON) that belongs to a snapshot.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
 
@@ -367,26 +363,25 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = FORK_HELP)]
 pub(crate) struct Fork {
-    /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger. It is
-    /// only read.
+    /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`. It is not modified.
     pub(crate) ledger: PathBuf,
 
-    /// Folder with the incident: the bundle or snapshot that the ledger began with.
+    /// Folder with the incident: the bundle or snapshot that the ledger started from.
     pub(crate) path: PathBuf,
 
     /// The last entry that both ledgers share. `eog replay LEDGER --entries` lists them.
     #[arg(long, value_name = "N")]
     pub(crate) at: u64,
 
-    /// Application architecture (JSON) that goes with a snapshot.
+    /// Application architecture (JSON) that belongs to a snapshot.
     #[arg(long, value_name = "FILE")]
     pub(crate) architecture: Option<PathBuf>,
 
-    /// Other rules of the controller from there on. Budget, width and messages stay.
+    /// Other rules of the controller from there on. Budget, width and messages stay unchanged.
     #[arg(long, value_enum)]
     pub(crate) profile: Option<Profile>,
 
-    /// Another budget of policy calls. Those of the shared entries count.
+    /// Another budget of policy calls. Calls of the shared entries count.
     #[arg(long, value_name = "CALLS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget: Option<u64>,
 
@@ -394,23 +389,22 @@ pub(crate) struct Fork {
     #[arg(long)]
     pub(crate) no_messages: bool,
 
-    /// Turn them on, if the ledger began without.
+    /// Turn them on, if the ledger was started without.
     #[arg(long, conflicts_with = "no_messages")]
     pub(crate) messages: bool,
 
-    /// Another number of evaluations that are under way at once: another order of evaluation,
-    /// which the ledger records. To be faster and leave the result alone, use --speculate.
+    /// Another number of evaluations in progress at once. This changes the order of evaluation, which
+    /// the ledger records. To be faster without affecting the result, use --speculate.
     #[arg(long, value_name = "W", value_parser = parse_count)]
     pub(crate) width: Option<NonZeroU32>,
 
-    /// File to store the fork in, shared entries included, so that `eog resume` can go on after a
-    /// crash. Must not exist yet. What calls took and cost stands in FILE.side.jsonl.
+    /// File in which the fork is stored, including the shared entries, so that `eog resume` can continue
+    /// after a crash. Must not exist yet. Duration and cost of calls go to FILE.side.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// For tests: do not wait until the disk has what --journal stores. Faster, and what was
-    /// stored still survives a crash of eog, but not one of the machine: steps may be lost or the
-    /// file be damaged.
+    /// For tests: do not wait until --journal is on disk. Faster, and what was stored still survives a
+    /// crash of eog, but not one of the machine: steps may be lost or the file damaged.
     #[arg(long, requires = "journal")]
     pub(crate) no_fsync: bool,
 
@@ -423,7 +417,7 @@ pub(crate) struct Fork {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Profile {
-    /// What we recommend.
+    /// The recommended rules.
     Default,
     /// Algorithm 1 with visit limit and cooldown.
     Paper,
@@ -468,15 +462,15 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = REPLAY_CODES)]
 pub(crate) struct Replay {
-    /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
+    /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
     pub(crate) ledger: PathBuf,
 
-    /// List the entries in place of the report, one a line: number, entity, label, why it was
-    /// judged, what changed, who became active. The numbers are those that `eog fork --at` takes.
+    /// List the entries instead of the report, one per line: number, entity, label, why it was judged,
+    /// what changed, which entities became active. `eog fork --at` takes these numbers.
     #[arg(long, conflicts_with = "format")]
     pub(crate) entries: bool,
 
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
@@ -484,7 +478,7 @@ pub(crate) struct Replay {
 #[derive(Debug, Args)]
 #[command(after_help = READING_CODES)]
 pub(crate) struct Explain {
-    /// A ledger (ledger.jsonl), a journal, or the folder of `--out` that holds a ledger.
+    /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
     pub(crate) ledger: PathBuf,
 
     /// The entity.
@@ -506,10 +500,10 @@ pub(crate) struct Explain {
 #[derive(Debug, Args)]
 #[command(after_help = READING_CODES)]
 pub(crate) struct Diff {
-    /// The first ledger, or the folder of `--out` that holds one.
+    /// The first ledger, or a folder written by `--out`.
     pub(crate) first: PathBuf,
 
-    /// The second ledger, or the folder of `--out` that holds one.
+    /// The second ledger, or a folder written by `--out`.
     pub(crate) second: PathBuf,
 }
 

@@ -8,14 +8,14 @@ use clap::Args;
 // (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reading {
-    /// Folder to keep what was read of a snapshot in, so that the next run begins at once. Made if
-    /// absent; any number of runs and snapshots may share it. A changed snapshot is read anew.
+    /// Folder in which parsed snapshots are kept, so that the next run starts at once. Created if missing;
+    /// any number of runs and snapshots may share it. A changed snapshot is read again.
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 
-    /// Most memory that a snapshot may need, such as 6G or 500M. Without it what the system says is
-    /// free. A snapshot that needs more by an estimate from its rows is refused before it is read,
-    /// and one that turns out to need more, while it is read.
+    /// Maximum memory for a snapshot, such as 6G or 500M. Default: what the system reports as free. A
+    /// snapshot that needs more, by an estimate from its rows, is refused before it is read; one that
+    /// turns out to need more, while it is read.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
 }

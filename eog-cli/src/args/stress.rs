@@ -40,16 +40,16 @@ pub(crate) struct Stress {
     #[command(flatten)]
     pub(crate) start: Start,
 
-    /// Runs with another order, besides the one as given.
+    /// Number of runs with another order, in addition to the baseline.
     #[arg(long, value_name = "N", default_value_t = 40,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) runs: u32,
 
-    /// Derives every permutation, order, width and delay: the same seed gives the same result.
+    /// Seed of every permutation, order, width and delay: the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// How many evaluations may be under way at once; each run takes one of these.
+    /// Widths to draw from: the number of evaluations in progress at once. Each run uses one of them.
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8",
           value_parser = parse_width)]
     pub(crate) width: Vec<NonZeroU32>,
@@ -58,7 +58,7 @@ pub(crate) struct Stress {
     #[arg(long, value_name = "SECONDS", default_value = "0.003", value_parser = parse_delay)]
     pub(crate) max_delay: Duration,
 
-    /// Most further runs to make a differing one smaller; 0 shows one as it was drawn.
+    /// Maximum number of further runs for shrinking a differing one; 0 shows it as it was drawn.
     #[arg(long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(..=100_000))]
     pub(crate) shrink_runs: u32,
@@ -74,22 +74,22 @@ pub(crate) struct Stress {
     #[command(flatten)]
     pub(crate) calls: Calls,
 
-    /// Folder to keep decisions in and to look them up in first, as that of `eog investigate`. Then
-    /// a policy that wavers is asked nothing that an earlier test was told.
+    /// Folder in which decisions are kept and looked up first, as for `eog investigate`. A policy whose
+    /// answers vary is then not asked again what an earlier test asked it.
     #[arg(long, value_name = "DIR")]
     pub(crate) memory: Option<PathBuf>,
 
-    /// Folder for baseline.jsonl and differing.jsonl, the ledgers of the smallest differing pair,
-    /// if there is one. Made if absent; files of these names are replaced, and removed if
-    /// no run differs.
+    /// Folder for baseline.jsonl and differing.jsonl, the ledgers of the smallest differing pair, if
+    /// there is one. Created if missing; files with these names are replaced, and removed if no run
+    /// differs.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = StressFormat::Text)]
     pub(crate) format: StressFormat,
 
-    /// Print no progress, and not what --memory knew.
+    /// Do not print progress or what --memory contributed.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
