@@ -14,16 +14,6 @@ use crate::graph::OperationalGraph;
 use crate::snapshot::Snapshot;
 
 impl Snapshot {
-    /// What is known whatever window is looked at. Worked out once: the start of an investigation,
-    /// its contexts and the tools all need it. Only with another graph than the first it is worked
-    /// out again.
-    pub(crate) fn facts(&self, graph: &OperationalGraph) -> Arc<Facts> {
-        let work_out = || Arc::new(work_out(self, graph));
-        let first = self.facts.get_or_init(|| (graph.topology().clone(), work_out()));
-        let (topology, facts) = first;
-        if topology == graph.topology() { Arc::clone(facts) } else { work_out() }
-    }
-
     /// The incident that the snapshot shows, over the whole recording: the topology, what is
     /// abnormal, every change, and every failure.
     pub fn incident(&self, graph: &OperationalGraph) -> Incident {
@@ -50,9 +40,18 @@ impl Snapshot {
             warnings: warnings.cloned().collect(),
         }
     }
+
+    /// What is known whatever window is looked at, computed once: the start of an investigation, its
+    /// contexts and the tools all need it. It is computed again only for a graph other than the
+    /// first.
+    pub(crate) fn facts(&self, graph: &OperationalGraph) -> Arc<Facts> {
+        let compute = || Arc::new(facts(self, graph));
+        let (topology, first) = self.facts.get_or_init(|| (graph.topology().clone(), compute()));
+        if topology == graph.topology() { Arc::clone(first) } else { compute() }
+    }
 }
 
-fn work_out(snapshot: &Snapshot, graph: &OperationalGraph) -> Facts {
+fn facts(snapshot: &Snapshot, graph: &OperationalGraph) -> Facts {
     let changes = mark_demand(change_findings(&snapshot.objects), snapshot, graph);
     let mut events = event_findings(&snapshot.events);
     events.extend(status_findings(&snapshot.objects));
@@ -67,7 +66,7 @@ mod tests {
     use crate::tools::Toolbox;
 
     #[test]
-    fn facts_are_worked_out_once() {
+    fn facts_are_computed_once() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("alerts")).unwrap();
         std::fs::write(directory.path().join("alerts/alerts_at_1.json"), "[]").unwrap();

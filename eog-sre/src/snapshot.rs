@@ -49,7 +49,7 @@ pub struct Snapshot {
     files: Vec<String>,
     warnings: Vec<String>,
     from_cache: bool,
-    /// Worked out with the graph of this topology, see [`Snapshot::facts`].
+    /// Computed with the graph of this topology, see [`Snapshot::facts`].
     pub(crate) facts: OnceLock<(Topology, Arc<Facts>)>,
 }
 
