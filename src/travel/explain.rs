@@ -187,7 +187,10 @@ impl<'l> History<'l> {
             if let Some(evaluation) = next.evaluation().filter(|one| one.entity == *entity) {
                 let controller = replay.machine();
                 let read = controller.dispatched_with(entity).unwrap_or_default();
-                let heard = read.into_iter().filter(|read| read.new).map(Heard::of).collect();
+                let mut heard: Vec<Heard> =
+                    read.into_iter().filter(|read| read.new).map(Heard::of).collect();
+                // An inbox is sorted by sender; people read in the order of time.
+                heard.sort_by_key(|heard| heard.entry);
                 steps.push(step(next.seq, evaluation, heard));
                 last_packet = packet_before(controller, ledger, evaluation);
             }
