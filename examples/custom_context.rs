@@ -105,6 +105,7 @@ fn look_up(request: &ContextRequest) -> Result<LocalContext, Failure> {
                 source: "shift log".to_owned(),
                 query: format!("machine={machine} time={time}"),
                 excerpt: (*note).to_owned(),
+                onset: None,
             }));
         }
     }

@@ -97,5 +97,8 @@ fn claim(cause: &EntityId, effect: &EntityId, condition: &str, seen: &Finding) -
         condition: condition.to_owned(),
         observed: seen.excerpt.clone(),
         evidence: vec![seen.id().clone()],
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     }
 }

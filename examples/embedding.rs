@@ -97,6 +97,9 @@ fn judge(packet: &ContextPacket) -> Decision {
                 condition: "it does not answer".to_owned(),
                 observed: errors.excerpt.clone(),
                 evidence: vec![errors.id().clone()],
+                cause_since: None,
+                effect_since: None,
+                explains: None,
             })
         }
         _ => Decision::new(Label::Defer, "nothing to go by"),
@@ -116,6 +119,7 @@ fn span_errors(web: &EntityId) -> Result<Finding, Box<dyn Error>> {
         source: "traces".to_owned(),
         query: "service=web status=error".to_owned(),
         excerpt: "12 % of the calls end in a time-out".to_owned(),
+        onset: None,
     }))
 }
 
@@ -136,5 +140,6 @@ fn smaller_pool(db: &EntityId) -> Result<Finding, Box<dyn Error>> {
         source: "configuration history".to_owned(),
         query: "entity=db since=10:00".to_owned(),
         excerpt: "pool.size was changed from 50 to 5".to_owned(),
+        onset: None,
     }))
 }

@@ -40,6 +40,9 @@ fn judge(packet: &ContextPacket) -> Decision {
             condition: "it fails".to_owned(),
             observed: "errors".to_owned(),
             evidence: vec![errors.id().clone()],
+            cause_since: None,
+            effect_since: None,
+            explains: None,
         })
         .collect();
     let label = if claims.is_empty() { Label::Origin } else { Label::Symptom };

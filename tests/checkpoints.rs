@@ -170,9 +170,9 @@ fn resealed(checkpoint: &Checkpoint, head: Digest) -> String {
     let (_, state) = text.split_once(",\"state\":").expect("it has a state");
     let state = state.strip_suffix('}').expect("it ends there");
     let entries = checkpoint.entries();
-    let digest = blake3::hash(format!("[1,{entries},\"{head}\",{state}]").as_bytes()).to_hex();
+    let digest = blake3::hash(format!("[2,{entries},\"{head}\",{state}]").as_bytes()).to_hex();
     format!(
-        "{{\"format\":1,\"entries\":{entries},\"head\":\"{head}\",\"digest\":\"{digest}\",\
+        "{{\"format\":2,\"entries\":{entries},\"head\":\"{head}\",\"digest\":\"{digest}\",\
          \"state\":{state}}}"
     )
 }

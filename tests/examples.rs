@@ -22,9 +22,9 @@ examples!(
 async fn embedding_finds_the_smaller_pool() {
     let report = embedding::investigate().await.expect("it runs");
     let expected = "\
-confidence: confirmed
+confidence: likely
 origin: db: pool.size was changed from 50 to 5
-evaluations: 3
+evaluations: 4
 ";
     assert_eq!(report, expected);
 }

@@ -5,6 +5,7 @@ mod judging;
 mod mcp;
 mod prompt;
 mod reading;
+mod said;
 mod simulate;
 mod stress;
 mod tool;
@@ -17,11 +18,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 use eog_session::controllers::ControllerName;
 
-pub(crate) use eval::{Controllers, Eval, EvalFormat, Evaluated, OfJudge};
+pub(crate) use eval::{
+    Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated,
+};
 pub(crate) use judging::{By, Judging};
 pub(crate) use mcp::{Mcp, McpCommand, Serve};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
+pub(crate) use said::Said;
 pub(crate) use simulate::Simulate;
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Call, Tool, ToolFormat};
@@ -113,7 +117,8 @@ Exit codes:
        traffic of models lacks an answer
   2    wrong command line
   3    inconclusive: no origin found; the report ranks the candidates
-  4    the input cannot be used; the message names file, place and reason
+  4    the input cannot be used, or with --strict a part of it; the message names file,
+       place and reason
   130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was found so far is reported"
     };
 }
@@ -128,7 +133,8 @@ Examples:
   eog investigate Scenario-2 --architecture architecture.json --out result
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
   eog investigate Scenario-2 --policy command:./triage.py --memory ~/.cache/eog
-  eog investigate examples/flash-sale --format mermaid > chain.mmd"
+  eog investigate examples/flash-sale --format mermaid > chain.mmd
+  eog investigate examples/flash-sale --not-cause 'db=its owner looked, it is healthy'"
 );
 
 #[derive(Debug, Args)]
@@ -207,6 +213,9 @@ pub(crate) struct Start {
 pub(crate) struct Running {
     #[command(flatten)]
     pub(crate) judging: Judging,
+
+    #[command(flatten)]
+    pub(crate) said: Said,
 
     /// Time-out for one attempt at a policy call, in seconds. Default: 120; none for a language
     /// model, since each request to it has its own time-out (llm.timeout_s in eog.toml).

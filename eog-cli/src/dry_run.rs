@@ -76,6 +76,8 @@ fn packets(source: &Opened, case: &Case) -> Result<Vec<ContextPacket>, CliError>
             }),
             neighbours: neighbours(case, &seed.entity),
             inbox: Vec::new(),
+            anomalies: Vec::new(),
+            notice: None,
         }
     };
     Ok(case.seeds.iter().map(packet).collect())

@@ -6,12 +6,12 @@ use std::path::Path;
 use eog_eval::controllers::{self, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulated::{self, Ablation};
-use eog_eval::{EvalError, itbench, petshop, suite};
+use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite};
 use eog_report::clean::{clean, clean_line, escape_json};
 use eog_simulate::Scenario;
 use serde::Serialize;
 
-use crate::args::{Controllers, Eval, EvalFormat, Evaluated};
+use crate::args::{Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfSimulated};
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::progress::Progress;
@@ -30,17 +30,19 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
-        Evaluated::Suite { dir, runs } => {
-            let report = suite::evaluate(dir, runs.count, &mut told)?;
+        Evaluated::Suite { dir, runs, knock_out } => {
+            let options =
+                suite::Options { runs: runs.count, knock_out: *knock_out, out: runs.out.clone() };
+            let report = suite::evaluate(dir, &options, &mut told)?;
             drop(progress);
-            note(arguments, &report.notes());
-            tell(arguments, &report, &report.to_csv())
+            tell_suite(arguments, &report)
         }
         Evaluated::Petshop { dir, runs } => {
-            let report = petshop::evaluate(dir, runs.count, &mut told)?;
+            let options =
+                suite::Options { out: runs.out.clone(), ..suite::Options::runs(runs.count) };
+            let report = petshop::evaluate(dir, &options, &mut told)?;
             drop(progress);
-            note(arguments, &report.notes());
-            tell(arguments, &report, &report.to_csv())
+            tell_suite(arguments, &report)
         }
         Evaluated::Itbench { truths, outputs, k, judge } => {
             let truths = itbench::Truths::read(truths)?;
@@ -51,25 +53,77 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             note(arguments, &report.notes());
             tell(arguments, &report, &report.to_csv())
         }
-        Evaluated::Simulated { truths, architecture, seeds, size, ablations } => {
-            let scenarios = Scenario::read_all(truths)?;
-            let all = if *ablations { &Ablation::ALL[..] } else { &[Ablation::Whole][..] };
-            let count = scenarios.len().saturating_mul(all.len()) as u64 * *seeds;
-            let mut done = 0_u64;
+        Evaluated::Simulated(simulated) => {
+            let scenarios = Scenario::read_all(&simulated.truths)?;
+            let notes = scenarios.notes();
+            notes.iter().for_each(|note| eprintln!("eog: note: {}", clean_line(note)));
+            let is_whole = scenarios.left_out.is_empty();
+            let scenarios = scenarios.usable;
+            let settings = settings_of_simulated(simulated);
+            let seeds = settings.seeds.clone().count();
+            let count = scenarios.len() * seeds * settings.ablations.len();
+            let mut done = 0_usize;
             let report =
-                simulated::evaluate(&scenarios, architecture, *seeds, *size, all, |case| {
+                simulated::evaluate(&scenarios, &simulated.architecture, &settings, |case| {
                     done += 1;
                     let (scenario, seed) = (&case.scenario, case.seed);
                     progress.say(&format!("{done} of {count}: scenario {scenario}, seed {seed}"));
                 })?;
             drop(progress);
+            keep_calibration(arguments, report.calibration.as_ref())?;
+            let exit = tell(arguments, &report, &report.to_csv())?;
+            Ok(if is_whole { exit } else { Exit::BadInput })
+        }
+        Evaluated::Logs { dir } => {
+            let report = logs::evaluate(dir)?;
+            drop(progress);
             tell(arguments, &report, &report.to_csv())
+        }
+        Evaluated::Generated { system, seeds, first_seed, knock_out, bundles, out } => {
+            let kind = match system {
+                GeneratedSystem::Services => generated::Kind::Services,
+                GeneratedSystem::Pipeline => generated::Kind::Pipeline,
+            };
+            let seeds = *first_seed..=first_seed.saturating_add(seeds - 1);
+            if let Some(dir) = bundles {
+                generated::write(kind, seeds.clone(), dir)?;
+            }
+            let options = suite::Options { runs: 1, knock_out: *knock_out, out: out.clone() };
+            let report = generated::evaluate(kind, seeds, &options, &mut told)?;
+            drop(progress);
+            tell_suite(arguments, &report)
         }
         Evaluated::Controllers(simulated) => {
             let report = controllers::compare(&settings(simulated))?;
             tell(arguments, &report, &report.to_csv())
         }
     }
+}
+
+/// The report of a suite. Cases that could not be used are an error, told after the results.
+fn tell_suite(arguments: &Eval, report: &suite::SuiteReport) -> Result<Exit, CliError> {
+    note(arguments, &report.notes());
+    keep_calibration(arguments, report.calibration.as_ref())?;
+    let exit = tell(arguments, report, &report.to_csv())?;
+    Ok(if report.unusable.is_empty() { exit } else { Exit::BadInput })
+}
+
+/// Writes the calibration table beside the table of cases, as `FILE.calibration.csv`.
+fn keep_calibration(arguments: &Eval, table: Option<&Calibration>) -> Result<(), CliError> {
+    let (Some(path), Some(table)) = (&arguments.csv, table) else { return Ok(()) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = format!("{name}.calibration.csv");
+    files::write(folder.unwrap_or(Path::new(".")), &name, &table.to_csv())
+}
+
+fn settings_of_simulated(simulated: &OfSimulated) -> simulated::Settings {
+    let OfSimulated { seeds, first_seed, size, ablations, knock_out, harmless, .. } = simulated;
+    let whole = vec![Ablation::Whole];
+    let mut ablations = if *ablations { Ablation::ALL.to_vec() } else { whole };
+    ablations.extend(knock_out.then_some(Ablation::Causes));
+    let seeds = *first_seed..=first_seed.saturating_add(seeds - 1);
+    simulated::Settings { seeds, size: *size, harmless: harmless.into(), ablations }
 }
 
 fn settings(simulated: &Controllers) -> Settings {

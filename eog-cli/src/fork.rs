@@ -29,6 +29,6 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let records = work.records(arguments.journal.as_deref(), arguments.no_fsync)?;
     let onward =
         Onward { journal: arguments.journal.as_deref(), path: &arguments.path, architecture };
-    let run = async |course: Course<'_>| course.fork(ledger, at, changes).await;
+    let run = async |course: Course<'_>, _| course.fork(ledger, at, changes).await;
     work.conduct(&source, records, Some(path), onward, run)
 }

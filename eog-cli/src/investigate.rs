@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eog::{DecisionMemory, StopReason};
+use eog::{DecisionMemory, EntityId, StopReason};
 use eog_report::Report;
 use eog_report::clean::{clean, clean_line};
 use eog_session::controllers::{AnyLedger, AnySettings};
@@ -10,7 +10,7 @@ use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::{
     Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge, same_source,
 };
-use eog_session::source::{Files, Opened};
+use eog_session::source::{Files, Opened, keep_words};
 
 use crate::args::{Format, Investigate, Resume, Running, Start};
 use crate::error::{CliError, Exit};
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     if let Some(journal) = journal {
         work.keep_input(&records, journal, &source)?;
     }
-    work.conduct(&source, records, None, onward, async |course| course.begin(begin).await)
+    work.conduct(&source, records, None, onward, async |course, _| course.begin(begin).await)
 }
 
 /// Reads the incident that an investigation begins with, and chooses where to start by rule.
@@ -75,7 +75,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     say_cut(path, records.cut);
     work.keep_input(&records, path, &source)?;
     if !ledger.is_empty() {
-        let run = async |course: Course<'_>| course.resume(&ledger, Vec::new()).await;
+        let run = async |course: Course<'_>, news| course.resume(&ledger, news).await;
         return work.conduct(&source, records, Some(path), onward, run);
     }
     let began = runtime()?.block_on(Begin::recall(&records)).map_err(failed)?;
@@ -88,7 +88,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
         )));
     }
     let begin = source::start(&source, settings, window)?;
-    work.conduct(&source, records, Some(path), onward, async |course| course.begin(begin).await)
+    work.conduct(&source, records, Some(path), onward, async |course, _| course.begin(begin).await)
 }
 
 /// A run that is to be made from the command line.
@@ -147,18 +147,25 @@ impl<'a> Work<'a> {
     }
 
     /// Makes the run; Ctrl-C cancels it, and what was found so far is still reported. `ledger` is what
-    /// it goes on with or forks.
+    /// it goes on with or forks. The run is told of which entities a person said something now.
     pub(crate) fn conduct(
         self,
         source: &Opened,
         records: Records,
         ledger: Option<&Path>,
         onward: Onward<'_>,
-        run: impl AsyncFnOnce(Course<'_>) -> Result<Ended, RunError>,
+        run: impl AsyncFnOnce(Course<'_>, Vec<EntityId>) -> Result<Ended, RunError>,
     ) -> Result<Exit, CliError> {
         let Self { running, chosen, progress, memory } = self;
+        let words = running.said.words(&source.incident().topology)?;
+        let news = words.keys().cloned().collect();
+        let kept = runtime()?.block_on(keep_words(&records.recorder, words));
+        let words = kept.map_err(|error| {
+            CliError::run(error.into(), source, ledger, || onward.resume(running, &chosen))
+        })?;
         let (steering, cancel) = Steering::new();
         let course = Course {
+            words,
             records,
             memory,
             speculation: running.speculation(),
@@ -174,7 +181,7 @@ impl<'a> Work<'a> {
                 std::future::pending().await
             };
             tokio::select! {
-                ended = run(course) => ended,
+                ended = run(course, news) => ended,
                 never = interrupt => never,
             }
         });

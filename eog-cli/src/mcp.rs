@@ -65,6 +65,7 @@ fn settings(serve: &Serve) -> Settings {
     settings.architecture.clone_from(&serve.architecture);
     settings.cache.clone_from(&serve.reading.cache);
     settings.max_memory = serve.reading.max_memory;
+    settings.strict = serve.reading.strict;
     settings.max_loaded_bytes = serve.max_loaded;
     settings.max_running = serve.max_running.unwrap_or(settings.max_running);
     settings.max_waiting = serve.max_waiting;

@@ -1,5 +1,6 @@
 //! `eog simulate`: a complete snapshot of an incident, from its ground truth.
 
+use eog_report::clean::clean_line;
 use eog_simulate::Scenario;
 use eog_simulate::files::FileError;
 use eog_simulate::snapshot::simulate;
@@ -11,9 +12,12 @@ use crate::files;
 /// `eog simulate`.
 pub(crate) fn run(arguments: &Simulate) -> Result<Exit, CliError> {
     let scenarios = Scenario::read_all(&arguments.truth)?;
-    let scenario = choose(&scenarios, arguments)?;
-    let Simulate { architecture, seed, size, out, .. } = arguments;
-    let written = simulate(scenario, architecture, *seed, *size, out)?;
+    for note in scenarios.notes() {
+        eprintln!("eog: note: {}", clean_line(&note));
+    }
+    let scenario = choose(&scenarios.usable, arguments)?;
+    let Simulate { architecture, seed, size, out, harmless, .. } = arguments;
+    let written = simulate(scenario, architecture, harmless.into(), *seed, *size, out)?;
     files::print(&format!(
         "{}: {} bytes, {} requests, seed {seed}\n",
         out.display(),

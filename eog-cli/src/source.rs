@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use eog::Window;
+use eog::incident::Unusable;
+use eog_report::clean::clean_line;
 use eog_session::controllers::AnySettings;
 use eog_session::run::Start;
 use eog_session::source::{self, Kind, OfSnapshot, OpenError, Opened, ReadOptions};
@@ -14,6 +16,9 @@ use crate::interrupt::{EndsAtOnce, interrupted};
 use crate::progress::Progress;
 use crate::runtime::runtime;
 
+/// Files named of which records could not be used.
+const MAX_FILES: usize = 5;
+
 /// Opens whatever a path leads to, and says so.
 pub(crate) fn open(
     progress: &Progress,
@@ -23,19 +28,37 @@ pub(crate) fn open(
 ) -> Result<Opened, CliError> {
     progress.say(&format!("reading {}", path.display()));
     let options = read_options(architecture, reading, progress);
-    if path.is_dir() {
+    let opened = if path.is_dir() {
         // Files are read in one go.
         let _ends = EndsAtOnce::with(progress.bar());
-        return Ok(source::open_folder(path, &options)?);
-    }
-    runtime()?.block_on(async {
-        tokio::select! {
-            opened = source::open(path, &options) => Ok(opened?),
-            () = interrupted() => {
-                Err(CliError::NotBegun { why: "interrupted", exit: Exit::Interrupted, onward: None })
+        source::open_folder(path, &options)?
+    } else {
+        runtime()?.block_on(async {
+            tokio::select! {
+                opened = source::open(path, &options) => Ok(opened?),
+                () = interrupted() => {
+                    let (why, exit) = ("interrupted", Exit::Interrupted);
+                    Err(CliError::NotBegun { why, exit, onward: None })
+                }
             }
-        }
-    })
+        })?
+    };
+    if reading.strict {
+        return Ok(opened.all_usable()?);
+    }
+    progress.bar().suspend(|| say_unusable(&opened.incident().unusable));
+    Ok(opened)
+}
+
+/// Says how much of which file could not be used; the report says it, too, and of every file.
+fn say_unusable(parts: &[Unusable]) {
+    for part in parts.iter().take(MAX_FILES) {
+        let told = eog_report::words::unusable(part);
+        eprintln!("{}", clean_line(&format!("eog: warning: {told}")));
+    }
+    if let Some(more) = parts.len().checked_sub(MAX_FILES).filter(|more| *more > 0) {
+        eprintln!("eog: warning: and records of {more} more files");
+    }
 }
 
 /// What an investigation of a source begins with.
@@ -61,7 +84,11 @@ pub(crate) fn snapshot(
             reason: "this is a bundle; the tools ask Kubernetes snapshots (docs/sre.md)".to_owned(),
         });
     }
-    Ok(OfSnapshot::open(path, &read_options(architecture, reading, progress))?)
+    let snapshot = OfSnapshot::open(path, &read_options(architecture, reading, progress))?;
+    if reading.strict {
+        Opened::new(path, snapshot.clone()).all_usable()?;
+    }
+    Ok(snapshot)
 }
 
 fn read_options(

@@ -178,12 +178,16 @@ fn the_changed_flag_is_the_sole_contributing_factor() {
     assert!(content["change"]["new"].as_str().unwrap().contains("on"));
     assert_eq!(content["time"]["at"], CHANGE_TIME);
 
-    // The flapping alert began long before the change: covered, but not its earlier onset.
+    // The flapping alert began, and began again, before the change: nothing that is on record
+    // explains it, although claims lead there.
     let anomalies = result["anomalies"].as_array().unwrap();
     let flapping =
         anomalies.iter().position(|a| a["entity"] == "otel-demo/Service/frontend-proxy").unwrap();
     assert_eq!(anomalies[flapping]["onset"], "2025-12-15T17:24:50.488970782Z");
-    assert_eq!(result["conclusion"]["earlier_onset"], json!([flapping]));
+    assert_eq!(anomalies[flapping]["renewed"], json!(["2025-12-15T17:43:50.488970782Z"]));
+    assert_eq!(result["conclusion"]["unexplained"], json!([flapping]));
+    assert_eq!(result["conclusion"]["frontier"][0]["covers"], json!([1 - flapping]));
+    assert_eq!(result["conclusion"]["earlier_onset"], json!([]));
 
     let output: Value =
         serde_json::from_slice(&std::fs::read(out.path().join("agent_output.json")).unwrap())

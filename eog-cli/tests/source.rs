@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 const ALERTS: usize = 4;
 
+/// Each entity is judged in its turn, and twice more before the end: its alert stays unexplained.
+const EVALUATIONS: usize = 3 * ALERTS;
+
 fn eog() -> Command {
     Command::new(env!("CARGO_BIN_EXE_eog"))
 }
@@ -61,7 +64,7 @@ impl Lab {
         std::fs::write(self.path("source.toml"), text).unwrap();
     }
 
-    /// Over an incident with one evaluation for each alert, and a policy that finds all healthy.
+    /// Over an incident with one entity for each alert, and a policy that finds all healthy.
     /// `second` is what it does when it is asked for the second time.
     fn with_policy(second: &str) -> Self {
         let lab = Self(tempfile::tempdir().unwrap());
@@ -221,7 +224,7 @@ fn an_interrupt_leaves_a_journal_that_goes_on_and_no_server() {
     assert_eq!(resumed.status.code(), Some(3), "{}", said(&resumed));
     assert_eq!(lab.ledger("out"), whole.ledger("out"));
     let calls = std::fs::read_to_string(lab.path("policy.sh.calls")).unwrap().lines().count();
-    assert_eq!(calls, ALERTS + 1, "only the question that was cut short is asked again");
+    assert_eq!(calls, EVALUATIONS + 1, "only the question that was cut short is asked again");
     assert_eq!(lab.servers().len(), 2, "the server was started anew");
     lab.all_servers_ended();
 }
@@ -268,7 +271,7 @@ fn a_server_that_died_for_good_is_recorded_and_the_run_ends() {
             _ => None,
         })
         .collect();
-    assert_eq!(answers.len(), ALERTS);
+    assert_eq!(answers.len(), EVALUATIONS);
     for (at, answer) in answers.iter().enumerate() {
         match answer {
             RecordedAnswer::Decided(_) => assert!(at < 2, "{answer:?}"),

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::onset::Onset;
 
 /// The explanatory role of an entity (paper §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,9 +52,63 @@ pub struct Claim {
     pub observed: String,
     /// The evidence, by id.
     pub evidence: Vec<EvidenceId>,
+    /// Since when the cause shows the condition, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause_since: Option<Onset>,
+    /// Since when the effect shows what was observed, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect_since: Option<Onset>,
+    /// Which observations of the effect it explains; all of them where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explains: Option<Vec<Explained>>,
+}
+
+/// An observation that a claim or a belief accounts for: one onset of an anomaly.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Explained {
+    /// The name of the anomaly.
+    pub anomaly: String,
+    /// When it became active: its first onset, or the one at which it was renewed.
+    pub onset: Timestamp,
 }
 
 impl Claim {
+    /// A claim without evidence and without times, which explains all that is seen of the effect.
+    ///
+    /// ```
+    /// use eog_core::{Claim, EntityId};
+    /// let (db, cart) = (EntityId::new("db")?, EntityId::new("cart")?);
+    /// let claim = Claim::new(&db, &cart, "its disk is full", "calls to db fail");
+    /// assert_eq!(claim.edge().cause, db);
+    /// # Ok::<(), eog_core::InvalidId>(())
+    /// ```
+    pub fn new(
+        cause: &EntityId,
+        effect: &EntityId,
+        condition: impl Into<String>,
+        observed: impl Into<String>,
+    ) -> Self {
+        Self {
+            cause: cause.clone(),
+            effect: effect.clone(),
+            condition: condition.into(),
+            observed: observed.into(),
+            evidence: Vec::new(),
+            cause_since: None,
+            effect_since: None,
+            explains: None,
+        }
+    }
+
+    /// Adds evidence, by id.
+    #[must_use]
+    pub fn citing_ids<'a>(mut self, ids: impl IntoIterator<Item = &'a EvidenceId>) -> Self {
+        self.evidence.extend(ids.into_iter().cloned());
+        self
+    }
+
     /// The claim without its words: cause and effect.
     pub fn edge(&self) -> ClaimEdge {
         ClaimEdge { cause: self.cause.clone(), effect: self.effect.clone() }
@@ -85,9 +141,31 @@ pub struct Belief {
     pub evidence: Vec<EvidenceId>,
     /// The entity's own live claims.
     pub claims: Vec<Claim>,
+    /// Since when its harm is known to be there; for an origin, since when its condition holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Onset>,
+    /// Which of its own anomalies an origin explains; all of them where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explains: Option<Vec<Explained>>,
+    /// The rule that decided, if the policy goes by rules that have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 impl Belief {
+    /// A belief without evidence, claims and times.
+    pub fn new(label: Label, summary: impl Into<String>) -> Self {
+        Self {
+            label,
+            summary: summary.into(),
+            evidence: Vec::new(),
+            claims: Vec::new(),
+            since: None,
+            explains: None,
+            rule: None,
+        }
+    }
+
     /// What counts as the substance of a belief: its label and the edges of its own live claims.
     pub fn signature(&self) -> Signature {
         Signature { label: self.label, claims: self.claims.iter().map(Claim::edge).collect() }

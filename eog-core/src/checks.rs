@@ -24,8 +24,8 @@ pub(crate) struct Checked {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Checks label, evidence and claims of a decision, after its context was taken note of. Proposals are checked later, when it is known
-/// whom the claims made active.
+/// Checks label, evidence and claims of a decision, after its context was taken note of. Proposals are
+/// checked later, when it is known whom the claims made active.
 pub(crate) fn check(
     config: &Config,
     state: &State,
@@ -71,6 +71,8 @@ pub(crate) fn check(
                 Some(Refusal::ClaimBetweenOthers)
             } else if full && claim.evidence.is_empty() {
                 Some(Refusal::ClaimWithoutEvidence)
+            } else if full && is_against_time(&claim) {
+                Some(Refusal::ClaimAgainstTime)
             } else if newcomers.len() > room {
                 Some(Refusal::ClaimBeyondEntityCap)
             } else {
@@ -93,8 +95,26 @@ pub(crate) fn check(
             checked.refusals.push(Refusal::OriginWithoutLocalEvidence);
         }
         warn(state, entity, &mut checked);
+        if checked.label == Label::Origin && is_after_what_it_explains(decision) {
+            checked.warnings.push(Warning::OriginAfterWhatItExplains);
+        }
     }
     checked
+}
+
+/// Whether a claim says itself that its effect was certainly there before its cause. Such a claim
+/// contradicts itself, so it is refused; times that only beliefs know may change, so conclusions alone
+/// weigh them.
+fn is_against_time(claim: &Claim) -> bool {
+    let times = claim.cause_since.zip(claim.effect_since);
+    times.is_some_and(|(cause, effect)| !cause.can_precede(&effect))
+}
+
+/// Whether an origin began certainly after each of its own observations that it says it explains. What
+/// it explains elsewhere may still stand, so it is kept.
+fn is_after_what_it_explains(decision: &Decision) -> bool {
+    let (Some(since), Some(explains)) = (&decision.since, &decision.explains) else { return false };
+    !explains.is_empty() && explains.iter().all(|it| it.onset < since.earliest())
 }
 
 /// Drops unknown ids, each with a refusal.
@@ -145,5 +165,78 @@ mod tests {
         cut(&mut short, &mut refusals);
         assert_eq!(long, format!("{short}…"));
         assert_eq!(refusals, [Refusal::TextCut]);
+    }
+
+    #[test]
+    fn an_origin_after_all_it_explains_is_kept_with_a_warning() {
+        use crate::belief::Explained;
+        use crate::contract::packet::LocalContext;
+        use crate::evidence::{EvidenceKind, EvidenceTime, Finding, FindingContent, Signal, Trend};
+        use crate::incident::case::Case;
+        use crate::incident::onset::Onset;
+        use crate::incident::topology::Topology;
+        use crate::incident::window::Window;
+        let at = |minute: u8| format!("2026-01-01T10:{minute:02}:00Z").parse().unwrap();
+        let entity = EntityId::new("db").unwrap();
+        let finding = Finding::new(FindingContent {
+            entity: entity.clone(),
+            kind: EvidenceKind::Change,
+            signal: Signal::Configuration,
+            trend: Trend::Steady,
+            time: EvidenceTime::At(at(5)),
+            onset: None,
+            quantity: None,
+            change: None,
+            peer: None,
+            source: String::new(),
+            query: String::new(),
+            excerpt: String::new(),
+        });
+        let window = Window::new(at(0), at(30)).unwrap();
+        let mut state = State::new(&Case::from_anomalies(Topology::default(), window, vec![]));
+        let context = LocalContext { findings: vec![finding.clone()], ..LocalContext::default() };
+        state.node(&entity).remember_evidence(&context, 1);
+        let explains = |minutes: &[u8]| {
+            let one = |&minute: &u8| Explained { anomaly: "Errors".into(), onset: at(minute) };
+            Some(minutes.iter().map(one).collect::<Vec<_>>())
+        };
+        let warnings = |label: Label, since: Option<Onset>, explains: Option<Vec<Explained>>| {
+            let decision = Decision { since, explains, ..Decision::new(label, "") };
+            let decision = decision.citing([&finding]);
+            let config = Config::default();
+            let checked = check(&config, &state, &entity, &BTreeSet::new(), &decision);
+            assert_eq!((checked.label, checked.refusals), (label, vec![]));
+            checked.warnings
+        };
+        let late = Some(Onset::between(at(5), at(7)));
+        let told = [Warning::OriginAfterWhatItExplains];
+        assert_eq!(warnings(Label::Origin, late, explains(&[3, 4])), told);
+        // One of them may follow from it; it may have begun before; nothing is said of one of the two.
+        assert_eq!(warnings(Label::Origin, late, explains(&[4, 5])), []);
+        let wide = Some(Onset::between(at(3), at(7)));
+        assert_eq!(warnings(Label::Origin, wide, explains(&[3])), []);
+        assert_eq!(warnings(Label::Origin, late, None), []);
+        assert_eq!(warnings(Label::Origin, late, explains(&[])), []);
+        assert_eq!(warnings(Label::Origin, None, explains(&[3])), []);
+        assert_eq!(warnings(Label::Healthy, late, explains(&[3])), []);
+    }
+
+    #[test]
+    fn only_certain_contradictions_are_against_time() {
+        use crate::incident::onset::Onset;
+        let name = |name: &str| EntityId::new(name).unwrap();
+        let at = |minute: &str| format!("2026-01-01T10:{minute}:00Z").parse().unwrap();
+        let claim = Claim::new(&name("db"), &name("cart"), "", "");
+        let timed = |cause, effect| Claim {
+            cause_since: Some(cause),
+            effect_since: effect,
+            ..claim.clone()
+        };
+        let (early, late) = (Onset::at(at("01")), Onset::at(at("05")));
+        assert!(is_against_time(&timed(late, Some(early))));
+        let wide = Onset::between(at("00"), at("05"));
+        for fine in [timed(early, Some(late)), timed(late, None), timed(late, Some(wide))] {
+            assert!(!is_against_time(&fine), "{fine:?}");
+        }
     }
 }

@@ -57,6 +57,14 @@
 //! out and may grow is `#[non_exhaustive]` ([`Diagnosis`], errors). [`Input`], [`Output`] and
 //! [`Label`] are exhaustive on purpose: a driver that does not know one of them would wait for ever.
 //!
+//! # The frontier
+//!
+//! An origin is *irreducible* when no origin of another strongly connected component of live claims
+//! explains it over a chain of claims that is consistent in time. Such chains do not compose: what
+//! explains an origin need not explain what that one does. So an origin that another one explains stays in
+//! the frontier if it alone explains an alert, and the frontier explains all that any origin does
+//! ([`Conclusion`]). Without times there is none that has to stay.
+//!
 //! # Termination
 //!
 //! Let `V` be the entities that were ever activated, `deg(v)` the number of entities that `v` is
@@ -65,20 +73,29 @@
 //! at most
 //!
 //! ```text
-//! |V| + Σ_v c(v) · deg(v)   evaluations, with   c(v) ≤ 1 + (k_thresh + 1) + |evidence of v|.
+//! |V| + Σ_v c(v) · deg(v) + 5 · |V|   evaluations,
+//!                       with   c(v) ≤ 1 + (k_thresh + 1) + |evidence of v|.
 //! ```
 //!
-//! *Proof.* An entity waits at most once, so each evaluation uses up one activation. Seeds, claims
-//! and proposals activate only entities never evaluated before: at most `|V|` activations. Every
-//! other activation comes from a message that reaches an entity evaluated before. One broadcast of
-//! `v` reaches each neighbour at most once: at once, or late, when an edge first joins the two. So
-//! the broadcasts of `v` cause at most `c(v) · deg(v)` activations.
+//! *Proof.* An entity waits at most once, so each evaluation uses up one activation. Seeds, claims,
+//! proposals, `Check` and `Widen` activate only entities never evaluated before: at most `|V|`
+//! activations. A wake and a late message come from a message that has just reached an entity
+//! evaluated before. `Settle` comes from an unread message to an entity whose last evaluation did not
+//! fail; that message has caused no activation yet, for an evaluation that does not fail reads all
+//! there are, and after one that fails there is no `Settle`. One broadcast of `v` reaches each
+//! neighbour at most once: at once, or late, when an edge first joins the two. So the broadcasts of
+//! `v` cause at most `c(v) · deg(v)` activations of these three kinds. `DeadEnd` activates an entity
+//! at most twice, `SecondOpinion` at most three times: at most `5 · |V|` activations.
 //!
 //! A belief is broadcast when it is the first one (once), when its signature changed, or when it
 //! cites local evidence never cited before. A changed signature is a flip; the flip that exceeds
 //! `k_thresh` damps the entity, which is never evaluated again, so there are at most `k_thresh + 1`.
 //! Each broadcast for new evidence uses up at least one id, so there are at most as many as `v` has
 //! evidence, and at most [`Config::max_evidence`]. A failed evaluation broadcasts nothing. ∎
+//!
+//! Without [`Config::widening`] the last term is gone. Whom a broadcast wakes
+//! ([`Wake::AtOdds`](controller::Wake::AtOdds) or [`Wake::Visited`](controller::Wake::Visited)) makes
+//! no difference to the bound.
 //!
 //! With a visit limit `k_max` there are at most `k_max · |V|` evaluations, whatever the policy does;
 //! with a budget of `H` hops, at most `H` that are not answered from memory. Observations begin a

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::contract::packet::{CandidateScore, LocalContext};
-use crate::evidence::EvidenceTime;
+use crate::evidence::{EvidenceTime, Finding, Signal, Trend};
 use crate::ids::{EntityId, EvidenceId};
-use crate::incident::case::{Anomaly, Case};
+use crate::incident::case::{Anomaly, Case, ChangeRecord, Unusable};
+use crate::incident::onset::Onset;
 use crate::incident::topology::{CLAIM_RELATION, Direction, Neighbour, Topology};
 use crate::incident::window::Window;
 use crate::live_claims::LiveClaims;
@@ -28,6 +29,12 @@ pub(crate) struct Node {
     pub(crate) visits: u32,
     /// Flips in this epoch.
     pub(crate) flips: u32,
+    /// Looks at it as a dead end in this epoch, those that wait among them.
+    pub(crate) dead_ends: u32,
+    /// Second opinions asked for in this epoch, those that wait among them.
+    pub(crate) opinions: u32,
+    /// How many of its last decisions, one after the other, found it an origin.
+    pub(crate) origin_in_row: u32,
     /// How many evaluations had been committed right after its own last one.
     pub(crate) last_commit: Option<u64>,
     pub(crate) inbox: BTreeMap<EntityId, Received>,
@@ -36,12 +43,28 @@ pub(crate) struct Node {
     pub(crate) last_broadcast: Option<Broadcast>,
     /// Local evidence ever cited.
     pub(crate) cited: BTreeSet<EvidenceId>,
-    /// Local evidence ever seen, with its time.
-    pub(crate) seen: BTreeMap<EvidenceId, EvidenceTime>,
+    /// Local evidence ever seen, with what conclusions read of it.
+    pub(crate) seen: BTreeMap<EvidenceId, Seen>,
     /// The entries whose contexts brought it.
     pub(crate) learnt: Vec<u64>,
     /// The candidate scores of the last decision.
     pub(crate) scores: Vec<CandidateScore>,
+}
+
+/// What conclusions read of a finding: small, since every finding ever seen has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) time: EvidenceTime,
+    pub(crate) onset: Option<Onset>,
+    pub(crate) signal: Signal,
+    pub(crate) trend: Trend,
+}
+
+impl Seen {
+    pub(crate) fn of(finding: &Finding) -> Self {
+        let (time, onset) = (finding.time, finding.onset);
+        Self { time, onset, signal: finding.signal, trend: finding.trend }
+    }
 }
 
 /// A belief as it was sent to neighbours.
@@ -58,6 +81,8 @@ pub(crate) struct Received {
     pub(crate) broadcast: Broadcast,
     /// Not dispatched with yet.
     pub(crate) new: bool,
+    /// Whether it called for another look, or an earlier one did that it took the place of unread.
+    pub(crate) wakes: bool,
     /// The sender's label as it was last dispatched with, if ever.
     pub(crate) read_label: Option<Label>,
 }
@@ -70,10 +95,13 @@ impl Received {
 }
 
 impl Node {
-    /// Puts a message into the inbox, in place of the sender's earlier one.
-    pub(crate) fn receive(&mut self, sender: &EntityId, broadcast: &Broadcast) {
-        let read_label = self.inbox.get(sender).and_then(|earlier| earlier.read_label);
-        let received = Received { broadcast: broadcast.clone(), new: true, read_label };
+    /// Puts a message into the inbox, in place of the sender's earlier one; `wakes` says whether it
+    /// calls for another look.
+    pub(crate) fn receive(&mut self, sender: &EntityId, broadcast: &Broadcast, wakes: bool) {
+        let earlier = self.inbox.get(sender);
+        let read_label = earlier.and_then(|earlier| earlier.read_label);
+        let wakes = wakes || earlier.is_some_and(|earlier| earlier.new && earlier.wakes);
+        let received = Received { broadcast: broadcast.clone(), new: true, wakes, read_label };
         self.put(sender.clone(), received);
     }
 
@@ -115,11 +143,16 @@ impl Node {
         self.unread > 0
     }
 
+    /// Whether a message that called for another look is unread.
+    pub(crate) fn owes_a_look(&self) -> bool {
+        self.has_unread() && self.inbox.values().any(|message| message.new && message.wakes)
+    }
+
     /// Takes note of the findings in the context of an entry.
     pub(crate) fn remember_evidence(&mut self, context: &LocalContext, entry: u64) {
         let before = self.seen.len();
         for finding in &context.findings {
-            self.seen.entry(finding.id().clone()).or_insert(finding.time);
+            self.seen.entry(finding.id().clone()).or_insert_with(|| Seen::of(finding));
         }
         if self.seen.len() > before {
             self.learnt.push(entry);
@@ -144,6 +177,9 @@ pub(crate) struct State {
     /// How many live claims of other entities explain an entity.
     explained: BTreeMap<EntityId, usize>,
     pub(crate) live: LiveClaims,
+    /// The changes on record: what `confirmed` is measured against.
+    pub(crate) record: Option<Arc<ChangeRecord>>,
+    pub(crate) unusable: Vec<Unusable>,
 }
 
 /// In which roles an entity has stood to another in accepted claims.
@@ -169,6 +205,8 @@ impl State {
             claimed: BTreeMap::new(),
             explained: BTreeMap::new(),
             live: LiveClaims::default(),
+            record: case.record.clone().map(Arc::new),
+            unusable: case.bootstrap.unusable.clone(),
         }
     }
 
@@ -186,6 +224,12 @@ impl State {
 
     pub(crate) fn is_known(&self, entity: &EntityId) -> bool {
         self.named.contains(entity) || self.topology.contains(entity)
+    }
+
+    /// The anomalies of an entity among the first ones.
+    pub(crate) fn anomalies_of(&self, entity: &EntityId, first: usize) -> Vec<Anomaly> {
+        let first = self.anomalies.iter().take(first);
+        first.filter(|anomaly| anomaly.entity == *entity).cloned().collect()
     }
 
     /// Whether messages travel between two entities.

@@ -70,6 +70,7 @@ fn finding() -> Finding {
         source: "changes.csv".into(),
         query: "entity = cart".into(),
         excerpt: "line one\nline two\u{0}".into(),
+        onset: None,
     })
 }
 
@@ -80,6 +81,9 @@ fn claim() -> Claim {
         condition: "out of memory".into(),
         observed: "time-outs".into(),
         evidence: vec![finding().id().clone()],
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     }
 }
 
@@ -89,6 +93,9 @@ fn belief() -> Belief {
         summary: "it was changed".into(),
         evidence: vec![finding().id().clone()],
         claims: vec![claim()],
+        since: None,
+        explains: None,
+        rule: None,
     }
 }
 
@@ -170,6 +177,8 @@ fn what_is_asked_and_answered() {
         context: context(),
         neighbours: vec![neighbour],
         inbox: vec![message],
+        anomalies: Vec::new(),
+        notice: None,
     });
     is_strict(&ContextRequest {
         entity: id("cart"),
@@ -199,6 +208,7 @@ fn what_an_investigation_begins_with() {
         ignored: vec!["Watchdog".into()],
         evidence: vec![finding()],
         warnings: vec!["line 3 was skipped".into()],
+        unusable: Vec::new(),
     };
     is_strict(&bootstrap);
     is_strict(&Case { bootstrap, ..Case::from_anomalies(topology(), window(), vec![anomaly()]) });

@@ -18,6 +18,7 @@ const ROUNDS: usize = 100;
 /// The trivial rankings of a case by name, in a fixed order:
 ///
 /// - `alerting`: the alerting entities, tied;
+/// - `parents`: those that directly act on an alerting entity, such as its callees, tied;
 /// - `most changed`: by the greatest relative shift of any metric or span series;
 /// - `most errors`: by all errors and failures seen;
 /// - `pagerank`: the graph alone, walked from effects to causes;
@@ -35,12 +36,20 @@ pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static 
         Ranking::by_score(scored)
     };
     vec![
+        ("parents", Ranking::new([parents(&case.topology, &alerting)])),
         ("alerting", Ranking::new([alerting.into_iter().collect()])),
         ("most changed", by(shift, f64::max)),
         ("most errors", by(errors, |sum, more| sum + more)),
         ("pagerank", page_rank(&case.topology)),
         ("random", Ranking::new([all.into_iter().collect()])),
     ]
+}
+
+/// Who is one step upstream of the alerting entities, by name.
+fn parents(topology: &Topology, alerting: &BTreeSet<EntityId>) -> Vec<EntityId> {
+    let rows = alerting.iter().flat_map(|entity| topology.neighbours(entity));
+    let upstream = rows.filter(|row| row.direction != Direction::Downstream);
+    upstream.map(|row| row.entity).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn look_at(entity: &EntityId, case: &Case, contract: &impl ContextContract) -> Vec<Finding> {
@@ -125,6 +134,17 @@ pub fn page_rank(topology: &Topology) -> Ranking {
 mod tests {
     use super::*;
     use eog::incident::EffectDirection;
+
+    #[test]
+    fn parents_are_one_step_upstream() {
+        let id = |name: &str| EntityId::new(name).unwrap();
+        let mut topology = Topology::default();
+        for (caller, callee) in [("web", "api"), ("api", "db"), ("web", "cache")] {
+            topology.connect(&id(caller), "calls", &id(callee), EffectDirection::TargetToSource);
+        }
+        assert_eq!(parents(&topology, &[id("web")].into()), [id("api"), id("cache")]);
+        assert!(parents(&topology, &[id("db")].into()).is_empty());
+    }
 
     #[test]
     fn page_rank_walks_to_what_everybody_depends_on() {

@@ -287,6 +287,11 @@ mod tests {
         }
     }
 
+    /// Nobody is asked more than once: no message wakes anybody, and nobody looks again.
+    fn once() -> Config {
+        Config { broadcast: false, widening: None, ..Config::default() }
+    }
+
     fn towards(name: &str) -> Proposal {
         let reason = "worth a look".to_owned();
         Proposal { entity: entity(name), direction: Direction::Upstream, reason }
@@ -308,13 +313,15 @@ mod tests {
             }
             decision
         });
-        let once = Config { broadcast: false, ..Config::default() };
-        assert_eq!(counted(&policy, once.clone()), [(FailureMode::DisobeyedTask, 2)].into());
+        assert_eq!(counted(&policy, once()), [(FailureMode::DisobeyedTask, 2)].into());
+        // A second opinion that breaks the same rules counts as well.
+        let again = Config { broadcast: false, ..Config::default() };
+        assert_eq!(counted(&policy, again), [(FailureMode::DisobeyedTask, 4)].into());
         let mute = try_policy_fn(|packet| match packet.entity.as_str() {
             "db" => Err(Failure::policy("no JSON")),
             _ => Ok(usual(packet)),
         });
-        assert_eq!(counted(&mute, once), [(FailureMode::DisobeyedTask, 1)].into());
+        assert_eq!(counted(&mute, once()), [(FailureMode::DisobeyedTask, 1)].into());
     }
 
     #[test]
@@ -352,8 +359,14 @@ mod tests {
             [(FailureMode::PrematureEnd, 1), (FailureMode::PlanAbandoned, 1)].into()
         );
         let visits = Config { max_visits: Some(1), ..Config::default() };
-        let counts = counted(&policy_fn(usual), visits);
-        assert_eq!(counts, [(FailureMode::LostHistory, 2)].into());
+        // Messages that contradict nothing ask for no other look, and nothing is lost with them.
+        assert_eq!(counted(&policy_fn(usual), visits.clone()), [].into());
+        // `app` blames `db`, which is well: `app` cannot be judged with that any more.
+        let denied = policy_fn(|packet| match packet.entity.as_str() {
+            "db" => healthy(packet),
+            _ => usual(packet),
+        });
+        assert_eq!(counted(&denied, visits), [(FailureMode::LostHistory, 1)].into());
     }
 
     #[test]
@@ -382,8 +395,10 @@ mod tests {
             },
             _ => deferred(packet),
         });
-        let once = Config { broadcast: false, ..Config::default() };
-        assert_eq!(counted(&policy, once), [(FailureMode::PlanAbandoned, 1)].into());
+        assert_eq!(counted(&policy, once()), [(FailureMode::PlanAbandoned, 1)].into());
+        // Looking further around the alert comes to it all the same.
+        let wider = Config { broadcast: false, ..Config::default() };
+        assert_eq!(counted(&policy, wider), [].into());
     }
 
     #[test]

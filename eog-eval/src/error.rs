@@ -1,7 +1,7 @@
 //! What can be wrong with the input of an evaluation.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eog_simulate::files::FileError;
 
@@ -24,6 +24,14 @@ pub enum EvalError {
         scenario: String,
         /// How many it has.
         runs: usize,
+    },
+    /// A ledger could not be kept.
+    #[error("cannot write {}: {reason}", path.display())]
+    Ledger {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// A setting is not valid.
     #[error("{reason}")]

@@ -2,25 +2,32 @@
 //!
 //! - [`petshop`]: the PetShop data set as incident bundles, and its scores.
 //! - [`suite`]: any folder of incident bundles, each with a truth file of one or more causes.
+//! - [`generated`]: incidents of made-up systems, as bundles with their truths.
 //! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
 //! - [`simulated`]: snapshots made from ground truths, investigated and scored.
 //! - [`controllers`]: controllers compared over a simulated judge that errs at a stated rate.
+//! - [`logs`]: patterns of log lines, compared with assigned events.
 //! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
 //! - [`baselines`]: trivial rankings that any method must beat.
 //! - [`Funnel`]: where a cause was lost that was not named.
+//! - [`Calibration`]: what was said, and what share of it was right; also without the cause.
 //! - [`ControllerFailures`]: failures of the controller after MAST, as a ledger tells them.
 //!
-//! Every score comes from the conclusion of an ordinary investigation ([`investigate`]): the same
+//! Every score of an investigation comes from the conclusion of an ordinary investigation ([`investigate`]): the same
 //! controller, context contract and evidence policy that answer a user. The truth is read by the
 //! scoring alone, after the investigation.
 
 pub mod baselines;
+mod calibration;
 mod controller_failures;
 pub mod controllers;
 mod error;
 mod funnel;
+pub mod generated;
 mod investigation;
 pub mod itbench;
+mod knockout;
+pub mod logs;
 mod near;
 pub mod petshop;
 mod plain;
@@ -30,6 +37,7 @@ pub mod simulated;
 pub mod suite;
 mod table;
 
+pub use calibration::{Calibration, Outcome, Said, Word};
 pub use controller_failures::{ControllerFailures, FailureCount, FailureMode, FailureTable};
 pub use error::EvalError;
 pub use funnel::{CountedShare, Funnel, FunnelShares, funnel};

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use eog::Config;
 use eog_simulate::Scenario;
-use eog_simulate::snapshot::simulate;
+use eog_simulate::snapshot::{Harmless, simulate};
 use serde::Serialize;
 
+use crate::calibration::{Calibration, Outcome};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::error::EvalError;
 use crate::funnel::{FunnelShares, by_cause};
 use crate::itbench::{
-    GroundTruth, OutputScore, RunsReport, ScenarioScore, evaluate_runs, evaluate_snapshot,
+    GroundTruth, OutputScore, RunsReport, ScenarioScore, evaluate_knocked_out, evaluate_runs,
+    evaluate_snapshot,
 };
 use crate::table::{csv_text, joined, score as number};
 
@@ -35,10 +38,12 @@ pub enum Ablation {
     Changes,
     /// The messages between neighbours.
     Messages,
+    /// The root causes, with what they made: the knock-out.
+    Causes,
 }
 
 impl Ablation {
-    /// All, the whole investigation first.
+    /// All but the knock-out, the whole investigation first.
     pub const ALL: [Self; 7] = [
         Self::Whole,
         Self::Traces,
@@ -52,7 +57,7 @@ impl Ablation {
     /// The file or folder of a snapshot that is taken away.
     fn part(self) -> Option<&'static str> {
         match self {
-            Self::Whole | Self::Messages => None,
+            Self::Whole | Self::Messages | Self::Causes => None,
             Self::Traces => Some("otel_traces_raw.tsv"),
             Self::Logs => Some("otel_logs_raw.tsv"),
             Self::Metrics => Some("metrics"),
@@ -72,6 +77,7 @@ impl fmt::Display for Ablation {
             Self::Events => "without events",
             Self::Changes => "without changes",
             Self::Messages => "without messages",
+            Self::Causes => "knocked out",
         })
     }
 }
@@ -98,32 +104,51 @@ pub struct SimulatedReport {
     pub cases: Vec<SimulatedCase>,
     /// The runs of the whole investigations over seeds, with k the smaller of 3 and the seeds.
     pub runs: Option<RunsReport>,
+    /// How much each word is worth; nothing when nothing could be investigated.
+    pub calibration: Option<Calibration>,
 }
 
-/// Simulates every truth with the seeds 1 to `seeds`, each about `size` bytes, investigates each,
-/// also without what each of `ablations` takes away, and scores the results. Snapshots lie in a
-/// temporary folder one at a time. `told` hears of every incident that is done.
+/// How truths are simulated and investigated.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The seeds that each truth is simulated with.
+    pub seeds: RangeInclusive<u64>,
+    /// About how many bytes each snapshot has.
+    pub size: u64,
+    /// The harmless changes of each snapshot.
+    pub harmless: Harmless,
+    /// What is taken away, in an investigation for each.
+    pub ablations: Vec<Ablation>,
+}
+
+/// Simulates every truth with every seed, investigates each snapshot, also without what each of the
+/// ablations takes away, and scores the results. Snapshots lie in a temporary folder one at a time.
+/// `told` hears of every incident that is done.
 ///
 /// # Errors
-/// [`EvalError`] when an incident cannot be simulated.
+/// [`EvalError`] when the temporary folder cannot be used; what cannot be simulated is a case with
+/// the reason.
 pub fn evaluate(
     scenarios: &[Scenario],
     architecture: &Path,
-    seeds: u64,
-    size: u64,
-    ablations: &[Ablation],
+    settings: &Settings,
     mut told: impl FnMut(&SimulatedCase),
 ) -> Result<SimulatedReport, EvalError> {
+    let Settings { seeds, size, harmless, ablations } = settings;
     let mut cases = Vec::new();
     for scenario in scenarios {
         let truth = GroundTruth::of(scenario)?;
-        for seed in 1..=seeds {
+        for seed in seeds.clone() {
             let folder = tempfile::tempdir()
                 .map_err(|error| EvalError::file(&std::env::temp_dir(), error))?;
             let dir = folder.path().join("snapshot");
-            simulate(scenario, architecture, seed, size, &dir)?;
+            let made = simulate(scenario, architecture, *harmless, seed, *size, &dir);
+            let failed = made.err().map(EvalError::from);
             for &ablation in ablations {
-                let scored = investigate(&truth, architecture, &dir, ablation, folder.path())?;
+                let scored = match &failed {
+                    None => investigate(&truth, architecture, &dir, ablation, folder.path())?,
+                    Some(error) => Err(EvalError::file(&dir, error)),
+                };
                 let (scored, reason) = match scored {
                     Ok(scored) => (Some(scored), String::new()),
                     Err(error) => (None, error.to_string()),
@@ -140,8 +165,13 @@ pub fn evaluate(
         let scores = runs.entry(case.scenario.clone()).or_default();
         scores.push(case.scored.as_ref().map(|scored| scored.score.clone()));
     }
-    let k = usize::try_from(seeds.min(3)).unwrap_or(1);
-    Ok(SimulatedReport { runs: evaluate_runs(&runs, k), cases })
+    let k = seeds.clone().take(3).count();
+    let outcomes = |ablation: Ablation| -> Vec<Outcome> {
+        let cases = cases.iter().filter(|case| case.ablation == ablation);
+        cases.filter_map(|case| Some(case.scored.as_ref()?.outcome)).collect()
+    };
+    let calibration = Calibration::of(&outcomes(Ablation::Whole), &outcomes(Ablation::Causes));
+    Ok(SimulatedReport { runs: evaluate_runs(&runs, k), calibration, cases })
 }
 
 /// Investigates a snapshot without one of its parts, which is put back afterwards.
@@ -152,6 +182,9 @@ fn investigate(
     ablation: Ablation,
     aside: &Path,
 ) -> Result<Result<ScenarioScore, EvalError>, EvalError> {
+    if ablation == Ablation::Causes {
+        return Ok(evaluate_knocked_out(dir, Some(architecture), truth, aside));
+    }
     let moved = ablation.part().map(|part| (dir.join(part), aside.join("aside")));
     if let Some((from, to)) = &moved {
         std::fs::rename(from, to).map_err(|error| EvalError::file(from, error))?;
@@ -234,6 +267,7 @@ impl SimulatedReport {
             "milliseconds",
             "reason",
         ];
+        header.extend(Outcome::COLUMNS);
         header.extend(FailureMode::ALL.map(FailureMode::column));
         let rows = self.cases.iter().map(|case| {
             let of = |pick: &dyn Fn(&ScenarioScore) -> String| {
@@ -254,8 +288,14 @@ impl SimulatedReport {
                 case.reason.clone(),
             ];
             match &case.scored {
-                Some(scored) => row.extend(scored.failures.cells()),
-                None => row.extend(FailureMode::ALL.map(|_| String::new())),
+                Some(scored) => {
+                    row.extend(scored.outcome.cells());
+                    row.extend(scored.failures.cells());
+                }
+                None => {
+                    row.extend(Outcome::COLUMNS.map(|_| String::new()));
+                    row.extend(FailureMode::ALL.map(|_| String::new()));
+                }
             }
             row
         });
@@ -283,6 +323,9 @@ impl fmt::Display for SimulatedReport {
         write!(f, "{}{}", self.funnel(), self.failures())?;
         if let Some(runs) = &self.runs {
             write!(f, "over seeds: {runs}")?;
+        }
+        if let Some(calibration) = &self.calibration {
+            write!(f, "{calibration}")?;
         }
         for case in self.cases.iter().filter(|case| case.scored.is_none()) {
             let SimulatedCase { scenario, seed, ablation, reason, .. } = case;

@@ -26,6 +26,12 @@ pub(crate) fn joined<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     words.join(" | ")
 }
 
+/// Tiers of a ranking in one field, best first: `a | b = c | d`, where b and c are tied.
+pub(crate) fn tiers<T: Display>(tiers: &[Vec<T>]) -> String {
+    let tied = |tier: &Vec<T>| tier.iter().map(ToString::to_string).collect::<Vec<_>>().join(" = ");
+    joined(tiers.iter().map(tied))
+}
+
 /// A number with its noun.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })

@@ -50,7 +50,7 @@ fn a_judge_without_errors_leads_everybody_who_forgets_nothing_to_the_truth() {
         let report = compare_under(&settings, conditions).unwrap();
         let mut looked_at = 0;
         for case in &report.cases {
-            let Condition { contender, wrong, order } = report.conditions[case.condition];
+            let Condition { contender, wrong, order, .. } = report.conditions[case.condition];
             let sees_all = match contender {
                 Contender::Eog(_) => true,
                 Contender::Linear(LinearLoop { memory, commits, .. }) => {
@@ -76,11 +76,10 @@ fn messages_help_and_slips_harm_as_assumed() {
     let told = |slips| Contender::Told(ToldLoop { slips, ..ToldLoop::default() });
     let usual = [eog(false), eog(true), told(0.0), told(0.05), told(0.2)];
     let mut conditions = usual.map(|contender| Condition::usual(contender, 0.3)).to_vec();
-    conditions.extend([Exploration::Favourable, Exploration::Adverse].map(|order| Condition {
-        contender: Contender::linear(),
-        wrong: 0.3,
-        order,
-    }));
+    conditions.extend(
+        [Exploration::Favourable, Exploration::Adverse]
+            .map(|order| Condition { order, ..Condition::usual(Contender::linear(), 0.3) }),
+    );
     let settings = Settings { scenarios: 12, entities: 20, ..small(0.3) };
     let report = compare_under(&settings, conditions).unwrap();
     let (off, on) = (majority(&report, eog(false), 0.3), majority(&report, eog(true), 0.3));
@@ -88,7 +87,7 @@ fn messages_help_and_slips_harm_as_assumed() {
     let slipping = [0.0, 0.05, 0.2].map(|slips| majority(&report, told(slips), 0.3));
     assert!(slipping[0] > slipping[1] && slipping[1] > slipping[2], "{slipping:?}");
     let orders = [Exploration::Favourable, Exploration::Adverse].map(|order| {
-        let condition = Condition { contender: Contender::linear(), wrong: 0.3, order };
+        let condition = Condition { order, ..Condition::usual(Contender::linear(), 0.3) };
         report.summary(&condition).unwrap().majority.value
     });
     assert!(orders[0] > orders[1], "{orders:?}");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use eog::Config;
 use eog_eval::itbench::{
     CauseToJudge, GroundTruth, Judged, NamedEntity, Output, Predicted, ReasoningJudge, Truths,
-    Verdict, evaluate_outputs, evaluate_runs, evaluate_snapshot, score,
+    Verdict, evaluate_knocked_out, evaluate_outputs, evaluate_runs, evaluate_snapshot, score,
 };
 use eog_eval::{FailureMode, Funnel};
 
@@ -277,6 +277,18 @@ fn our_investigation_of_the_recorded_scenario_is_scored_beside_trivial_rankings(
     for trivial in scored.baselines.iter().filter(|trivial| trivial.name != "pagerank") {
         assert!(trivial.f1 < 0.5, "{scored:#?}");
     }
+}
+
+/// The knock-out is done to a copy, which is removed.
+#[test]
+fn the_recorded_scenario_is_knocked_out_before_it_is_read() {
+    let Some(dir) = data() else { return };
+    let truths = Truths::read(&dir.join("ground_truths.json")).unwrap();
+    let (aside, truth) = (tempfile::tempdir().unwrap(), truths.of("2").unwrap());
+    let (scenario, architecture) = (dir.join("scenario-2-partial"), dir.join("architecture.json"));
+    let scored = evaluate_knocked_out(&scenario, Some(&architecture), truth, aside.path()).unwrap();
+    println!("{:?} {:?}", scored.outcome, scored.named);
+    assert_eq!(aside.path().read_dir().unwrap().count(), 0);
 }
 
 #[test]

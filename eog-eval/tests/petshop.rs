@@ -25,7 +25,7 @@ fn data() -> Option<PathBuf> {
 #[test]
 fn incidents_are_explained_and_normal_times_are_not() {
     let Some(dir) = data() else { return };
-    let report = evaluate(&dir, 1, &mut |_, _, _| {}).unwrap();
+    let report = evaluate(&dir, &suite::Options::runs(1), &mut |_, _, _| {}).unwrap();
     for (group, incidents, top1, top3) in [("latency", 14, 11, 13), ("availability", 12, 10, 12)] {
         let scored = &report.groups[group];
         assert_eq!(scored.incidents, incidents);
@@ -136,7 +136,7 @@ fn converted_cases_are_a_suite() {
         }
     }
     assert_eq!(convert(small.path(), out.path()).unwrap(), 2);
-    let report = suite::evaluate(out.path(), 1, &mut |_, _, _| {}).unwrap();
+    let report = suite::evaluate(out.path(), &suite::Options::runs(1), &mut |_, _, _| {}).unwrap();
     for (scored, case) in report.cases.iter().zip(&given) {
         let ended = investigate(case.bundle.to_bundle()).unwrap();
         assert_eq!(scored.causes, case.truth.causes);

@@ -5,11 +5,17 @@
 #[path = "../../eog-simulate/tests/support/mod.rs"]
 mod support;
 
-use eog_eval::simulated::{Ablation, evaluate};
+use eog_eval::simulated::{Ablation, Settings, evaluate};
 use eog_simulate::Scenario;
+use eog_simulate::snapshot::Harmless;
 use support::{FAULTS, Made, truth};
 
 const SIZE: u64 = 1_000_000;
+
+fn settings(seeds: u64, ablations: &[Ablation]) -> Settings {
+    let harmless = Harmless::default();
+    Settings { seeds: 1..=seeds, size: SIZE, harmless, ablations: ablations.to_vec() }
+}
 
 #[test]
 fn a_simulated_incident_is_investigated_and_scored() {
@@ -17,7 +23,7 @@ fn a_simulated_incident_is_investigated_and_scored() {
     let truth = made
         .truth(&truth("kind: ConfigMap, namespace: store, name: toggles-config", "a flag is set"));
     let parts = [Ablation::Whole, Ablation::Changes];
-    let report = evaluate(&[truth], &made.architecture, 1, SIZE, &parts, |_| {}).unwrap();
+    let report = evaluate(&[truth], &made.architecture, &settings(1, &parts), |_| {}).unwrap();
     assert_eq!(report.means(Ablation::Whole).unwrap().2, 1.0, "{report:#?}");
     assert_eq!(report.means(Ablation::Changes).unwrap().0, 0.0, "{report:#?}");
     assert_eq!(report.to_csv().lines().count(), 3);
@@ -37,9 +43,37 @@ fn causes_of_every_kind_are_found_and_little_else_is_named() {
         })
         .collect();
     let whole = [Ablation::Whole];
-    let report = evaluate(&truths, &made.architecture, 2, SIZE, &whole, |_| {}).unwrap();
+    let report = evaluate(&truths, &made.architecture, &settings(2, &whole), |_| {}).unwrap();
     println!("{report}");
     let (f1, _, recall) = report.means(Ablation::Whole).unwrap();
     assert!(recall >= 0.9 && f1 >= 0.8, "{}", report.to_csv());
     assert!(report.baselines().values().all(|f1| *f1 <= 0.5));
+}
+
+/// After a knock-out no finding speaks of the cause, nor of what it made.
+#[test]
+fn a_knock_out_leaves_nothing_of_the_cause() {
+    let made = Made::new();
+    let truths: Vec<Scenario> = FAULTS
+        .iter()
+        .enumerate()
+        .map(|(number, (root, condition, _))| {
+            let mut one = made.truth(&truth(root, condition));
+            one.name = format!("{number}");
+            one
+        })
+        .collect();
+    let both = [Ablation::Whole, Ablation::Causes];
+    let report = evaluate(&truths, &made.architecture, &settings(1, &both), |_| {}).unwrap();
+    println!("{report}");
+    for case in report.cases.iter().filter(|case| case.ablation == Ablation::Causes) {
+        let scored = case.scored.as_ref().unwrap_or_else(|| panic!("{}", case.reason));
+        let expected = FAULTS[case.scenario.parse::<usize>().unwrap()].2;
+        let made_by_cause = |named: &&eog::EntityId| named.as_str().starts_with(expected);
+        let named_by_change = scored.named.iter().find(made_by_cause);
+        let is_made = expected.contains("Chaos") || expected.contains("Schedule");
+        assert!(!is_made || named_by_change.is_none(), "{expected}: {:?}", scored.named);
+    }
+    let calibration = report.calibration.unwrap();
+    assert_eq!(calibration.knocked_out.unwrap().results, FAULTS.len());
 }

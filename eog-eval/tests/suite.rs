@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::Write;
 use std::path::Path;
 
 use eog_eval::suite::{self, SuiteReport};
@@ -24,7 +25,7 @@ fn suite_of(truths: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn evaluate(dir: &tempfile::TempDir, runs: usize) -> SuiteReport {
-    suite::evaluate(dir.path(), runs, &mut |_, _, _| {}).unwrap()
+    suite::evaluate(dir.path(), &suite::Options::runs(runs), &mut |_, _, _| {}).unwrap()
 }
 
 #[test]
@@ -54,6 +55,12 @@ fn counts_shares_and_failures_stand_in_text_and_table() {
         ("right", r#"{"causes": ["frontend"]}"#),
         ("wrong", r#"{"causes": ["catalog", "gateway"]}"#),
     ]);
+    // In a longer record the sale is no coincidence: both incidents are confirmed.
+    for name in ["right", "wrong"] {
+        let path = dir.path().join(name).join("metrics.csv");
+        let mut metrics = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+        writeln!(metrics, "2026-03-20T09:20:00Z,mailer,queue,1,,,,").unwrap();
+    }
     let report = evaluate(&dir, 1);
     let funnel = &report.groups[""].funnel;
     assert_eq!(funnel.count(Funnel::Named), 1);
@@ -88,7 +95,7 @@ fn several_runs_are_compared_and_the_scores_are_of_the_first() {
         ("wrong", r#"{"causes": ["catalog"]}"#),
     ]);
     let heard = std::cell::RefCell::new(Vec::new());
-    let several = suite::evaluate(dir.path(), 3, &mut |done, all, name| {
+    let several = suite::evaluate(dir.path(), &suite::Options::runs(3), &mut |done, all, name| {
         heard.borrow_mut().push((done, all, name.to_owned()));
     })
     .unwrap();

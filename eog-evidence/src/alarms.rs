@@ -1,5 +1,6 @@
 //! From where anomalies are reached: searched backwards from them, all together.
 
+use eog_core::incident::Onset;
 use eog_core::{Anomaly, EntityId, Timestamp};
 
 use crate::paths::Travel;
@@ -22,13 +23,23 @@ pub(crate) struct Alarm<'a> {
     target: usize,
     /// First and renewed onsets in order.
     pub(crate) onsets: Vec<Timestamp>,
+    /// When the harm that the first onset tells of began, where it was measured.
+    harm: Option<Onset>,
 }
 
 impl Alarm<'_> {
-    /// The place of the first onset after an instant.
+    /// The place of the first onset after an instant whose harm had not certainly begun by then.
     pub(crate) fn next(&self, at: Timestamp) -> Option<usize> {
         let next = self.onsets.partition_point(|onset| *onset <= at);
+        let next = next.max(usize::from(self.harm.is_some_and(|harm| harm.latest() < at)));
         (next < self.onsets.len()).then_some(next)
+    }
+
+    /// By when the harm of an onset had begun: by the onset, or by what was measured of the first.
+    pub(crate) fn began(&self, place: usize) -> Option<Timestamp> {
+        let onset = *self.onsets.get(place)?;
+        let measured = self.harm.filter(|_| place == 0);
+        Some(measured.map_or(onset, |harm| harm.latest().min(onset)))
     }
 
     /// The first onset after an instant.
@@ -50,7 +61,7 @@ impl<'a> Alarms<'a> {
             let mut onsets: Vec<Timestamp> = anomaly.onsets().collect();
             onsets.sort_unstable();
             onsets.dedup();
-            Some(Alarm { anomaly, target, onsets })
+            Some(Alarm { anomaly, target, onsets, harm: None })
         };
         let spread = |travel: Travel| Spread::to(ways.lanes(travel), &targets);
         Self {
@@ -58,6 +69,13 @@ impl<'a> Alarms<'a> {
             all: anomalies.iter().filter_map(alarm).collect(),
             effects: spread(Travel::Effects),
             demand: is_demand_wanted.then(|| spread(Travel::Demand)),
+        }
+    }
+
+    /// Dates the harm that alerts tell of.
+    pub(crate) fn date(&mut self, harm_of: impl Fn(&Anomaly) -> Option<Onset>) {
+        for alarm in &mut self.all {
+            alarm.harm = harm_of(alarm.anomaly);
         }
     }
 

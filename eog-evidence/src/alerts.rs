@@ -69,5 +69,6 @@ fn finding(alert: &Anomaly, time: EvidenceTime, state: &str, source: &str) -> Fi
         source: source.to_owned(),
         query: format!("entity={} alert={name}", alert.entity),
         excerpt: format!("{name}{severity} {state} since {}{description}", time.start()),
+        onset: None,
     })
 }

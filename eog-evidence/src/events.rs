@@ -1,8 +1,9 @@
 //! Findings from events: failures, restarts, decisions of a platform.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 
 use crate::logs::times;
@@ -48,7 +49,8 @@ pub struct EventRecord {
 }
 
 /// One finding for each entity, reason, signal and peer, with the number of events; sorted by
-/// these. With a window only events in it count.
+/// these. With a window only events in it count. The onset is the first of them, unless there were
+/// such events before the window.
 ///
 /// The trend is `rising` for a signal of which more is worse (failures, exhaustion, errors), for
 /// [`Signal::Experiment`] (an experiment that ran) and for [`Signal::Traffic`]; else `steady`.
@@ -58,12 +60,17 @@ pub fn event_findings(
     source: &str,
 ) -> Vec<Finding> {
     let mut groups: BTreeMap<Key<'_>, Vec<&EventRecord>> = BTreeMap::new();
+    let mut known = BTreeSet::new();
     for event in events {
         if window.is_none_or(|window| window.contains(event.time)) {
             groups.entry(key(event)).or_default().push(event);
+        } else if window.is_some_and(|window| event.time < window.start()) {
+            known.insert(key(event));
         }
     }
-    groups.into_values().filter_map(|group| finding(&group, source)).collect()
+    let found =
+        groups.iter().filter_map(|(key, group)| finding(group, !known.contains(key), source));
+    found.collect()
 }
 
 /// Whether an event is a failure of the entity itself.
@@ -78,7 +85,7 @@ fn key(event: &EventRecord) -> Key<'_> {
     (&event.entity, &event.reason, event.signal, peer)
 }
 
-fn finding(group: &[&EventRecord], source: &str) -> Option<Finding> {
+fn finding(group: &[&EventRecord], is_new: bool, source: &str) -> Option<Finding> {
     let first = group.iter().min_by_key(|event| (event.time, &event.message))?;
     let last = group.iter().map(|event| event.time).max()?;
     let time = if first.time == last { EvidenceTime::At(last) } else { during(first.time, last) };
@@ -103,6 +110,7 @@ fn finding(group: &[&EventRecord], source: &str) -> Option<Finding> {
             times(group.len()),
             shorten(&first.message, MAX_MESSAGE)
         ),
+        onset: is_new.then(|| Onset::at(first.time)),
     }))
 }
 

@@ -1,6 +1,9 @@
 //! One incident, whatever it was read from.
 
-use eog_core::{Anomaly, Finding, Topology, Window};
+use std::collections::BTreeSet;
+
+use eog_core::incident::Unusable;
+use eog_core::{Anomaly, EvidenceId, Finding, Topology, Window};
 
 /// One incident, whatever it was read from: what the start of an investigation needs.
 ///
@@ -24,6 +27,10 @@ pub struct Incident {
     pub ignored: Vec<String>,
     /// Every finding of kind `change`, all signals, over the whole recording.
     pub changes: Vec<Finding>,
+    /// Changes that follow from others, such as those that a controller makes to what it owns.
+    pub consequences: BTreeSet<EvidenceId>,
+    /// The time over which changes were recorded, where that is known of its own.
+    pub changes_recorded: Option<Window>,
     /// Failure events (signals `availability` and `exhaustion`) over the whole recording.
     pub failures: Vec<Finding>,
     /// The extent of the telemetry, if there is any.
@@ -32,4 +39,6 @@ pub struct Incident {
     pub window: Option<Window>,
     /// What the reader had to say: skipped rows, missing files.
     pub warnings: Vec<String>,
+    /// The sources of which records could not be used, with the reason and its place.
+    pub unusable: Vec<Unusable>,
 }

@@ -15,12 +15,18 @@ mod attribution;
 mod bundle;
 mod effect_map;
 mod events;
+mod harm;
 mod incident;
 mod logs;
 mod mask;
 mod names;
+mod near;
+mod onsets;
 mod paths;
+mod patterns;
 mod policy;
+mod record;
+mod recorded;
 mod seeds;
 mod series;
 mod shift;
@@ -42,13 +48,18 @@ pub use bundle::{
     BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_CSV_BYTES, MAX_FAILURES, MAX_FIELD_BYTES,
     MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge, ManifestTopology, bundle_schemas,
 };
-pub use effect_map::EffectMap;
+pub use effect_map::{EffectMap, harm_of_alert};
 pub use events::{EventRecord, event_findings};
+pub use harm::upstream_of;
 pub use incident::Incident;
 pub use logs::{LogLine, LogPatterns, MAX_LOG_PATTERNS};
 pub use mask::{MASK, is_secret_field, mask_named, mask_text};
+pub use near::near_entities;
+pub use onsets::{counted_share_onset, rate_onset, share_onset};
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
+pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
 pub use policy::EvidencePolicy;
+pub use recorded::{holes, recorded_seconds};
 pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanRecord, span_series};
@@ -59,4 +70,11 @@ pub use text::{rounded, shorten, words};
 
 /// The source of what masks texts. A cache of masked texts is stale when it changes.
 #[doc(hidden)]
-pub const TEXT_SOURCES: [&str; 2] = [include_str!("mask.rs"), include_str!("template.rs")];
+pub const TEXT_SOURCES: [&str; 6] = [
+    include_str!("mask.rs"),
+    include_str!("template.rs"),
+    include_str!("template/values.rs"),
+    include_str!("patterns.rs"),
+    include_str!("patterns/tokens.rs"),
+    include_str!("patterns/partition.rs"),
+];

@@ -1,13 +1,16 @@
 //! Findings from log lines: errors and warnings, grouped by what they say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::{FindingContent, Peer, Quantity, Signal, Trend};
-use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 
+use crate::onsets::rate_onset;
+use crate::patterns::patterns_of;
+use crate::recorded::recorded_seconds;
 use crate::series::Periods;
 use crate::shift::during;
-use crate::template::{HOLE, template};
+use crate::template::{HOLE, MAX_TEMPLATE, masked};
 use crate::text::shorten;
 
 /// At most this many patterns are kept for one entity; further ones are only counted.
@@ -40,7 +43,8 @@ pub struct LogLine {
 
 /// The errors and warnings of one entity, grouped by level, signal, peer and masked message.
 ///
-/// Messages are masked by [`template`], with `#` for what is masked. Lines of other levels are passed over.
+/// Messages are grouped as a [`Miner`](crate::Miner) groups them, with `#` for what varies. Lines of other
+/// levels are passed over.
 ///
 /// ```
 /// use eog_core::{EntityId, Window};
@@ -64,7 +68,10 @@ pub struct LogLine {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogPatterns {
     entity: EntityId,
+    /// By their masked messages, of which some are already patterns.
     patterns: BTreeMap<Key, Pattern>,
+    /// Whether the patterns found so far fill the places.
+    full: bool,
     beyond: usize,
 }
 
@@ -92,7 +99,7 @@ enum Level {
 impl LogPatterns {
     /// No lines yet.
     pub fn new(entity: EntityId) -> Self {
-        Self { entity, patterns: BTreeMap::new(), beyond: 0 }
+        Self { entity, patterns: BTreeMap::new(), full: false, beyond: 0 }
     }
 
     /// Adds a line, if it is an error or a warning.
@@ -102,8 +109,11 @@ impl LogPatterns {
             level,
             signal: line.signal.unwrap_or(level.signal()),
             peer: line.peer.clone().map(|peer| (peer.entity, peer.role)),
-            pattern: template(&line.message).replace(HOLE, HOLE_IN_QUERY),
+            pattern: masked(&line.message),
         };
+        if self.patterns.len() >= MAX_LOG_PATTERNS && !self.full {
+            self.merge();
+        }
         if self.patterns.len() >= MAX_LOG_PATTERNS && !self.patterns.contains_key(&key) {
             self.beyond += 1;
             return;
@@ -119,6 +129,35 @@ impl LogPatterns {
         }
     }
 
+    /// Replaces masked messages by their patterns, to make room.
+    fn merge(&mut self) {
+        let mut merged: BTreeMap<Key, Pattern> = BTreeMap::new();
+        let mined = self.mined();
+        for (key, parts) in mined {
+            let sample = parts.iter().map(|part| &part.sample).min().cloned();
+            let times = parts.iter().flat_map(|part| &part.times).copied().collect();
+            if let Some(sample) = sample {
+                merged.insert(key, Pattern { sample, times });
+            }
+        }
+        self.full = merged.len() > MAX_LOG_PATTERNS / 2;
+        self.patterns = merged;
+    }
+
+    /// The patterns among all messages, each with what was collected of it.
+    fn mined(&self) -> BTreeMap<Key, Vec<&Pattern>> {
+        let messages: BTreeSet<&str> =
+            self.patterns.keys().map(|key| key.pattern.as_str()).collect();
+        let patterns = patterns_of(&messages);
+        let mut mined: BTreeMap<Key, Vec<&Pattern>> = BTreeMap::new();
+        for (key, pattern) in &self.patterns {
+            let text = patterns.get(key.pattern.as_str()).unwrap_or(&key.pattern);
+            let key = Key { pattern: text.clone(), ..key.clone() };
+            mined.entry(key).or_default().push(pattern);
+        }
+        mined
+    }
+
     /// How many lines were not kept because there were more than [`MAX_LOG_PATTERNS`] patterns.
     pub fn beyond(&self) -> usize {
         self.beyond
@@ -129,37 +168,66 @@ impl LogPatterns {
     /// The trend is `rising` when the rate of lines is more than twice that of the baseline, or
     /// there is no baseline; else `steady`. The quantity counts lines: those seen, and those that
     /// the baseline rate would give. Without a signal of its own an error speaks of
-    /// [`Signal::Errors`], a warning of [`Signal::Other`].
+    /// [`Signal::Errors`], a warning of [`Signal::Other`]. The onset of one that rises is when its
+    /// rate changed ([`rate_onset`]).
     pub fn findings(&self, periods: &Periods, source: &str) -> Vec<Finding> {
-        let one = |(key, pattern)| self.finding(key, pattern, periods, source);
-        self.patterns.iter().filter_map(one).collect()
+        self.findings_without(&[], periods, source)
+    }
+
+    /// As [`LogPatterns::findings`], for a recording with holes: rates count over the rest.
+    pub(crate) fn findings_without(
+        &self,
+        holes: &[Window],
+        periods: &Periods,
+        source: &str,
+    ) -> Vec<Finding> {
+        let mined = self.mined();
+        let one =
+            |(key, parts): (&Key, &Vec<&Pattern>)| self.finding(key, parts, holes, periods, source);
+        mined.iter().filter_map(one).collect()
+    }
+
+    /// The times of all lines.
+    pub(crate) fn times(&self) -> impl Iterator<Item = Timestamp> {
+        self.patterns.values().flat_map(|pattern| pattern.times.iter().copied())
     }
 
     fn finding(
         &self,
         key: &Key,
-        pattern: &Pattern,
+        parts: &[&Pattern],
+        holes: &[Window],
         periods: &Periods,
         source: &str,
     ) -> Option<Finding> {
         let baseline = periods.counting_baseline();
         let normal = |at: Timestamp| baseline.is_some_and(|baseline| baseline.contains(at));
-        let seen: Vec<Timestamp> = pattern
-            .times
-            .iter()
+        let times_of_all = || parts.iter().flat_map(|part| &part.times);
+        let seen: Vec<Timestamp> = times_of_all()
             .copied()
             .filter(|at| periods.window.contains(*at) && !normal(*at))
             .collect();
         let (first, last) = (seen.iter().min()?, seen.iter().max()?);
         let expected = baseline.map(|baseline| {
-            let before = pattern.times.iter().filter(|at| baseline.contains(**at)).count();
-            let length = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
-            let looked_at =
-                length(periods.window.start().max(baseline.end()), periods.window.end());
-            before as f64 * looked_at.max(0.0) / length(baseline.start(), baseline.end())
+            let before = times_of_all().filter(|at| baseline.contains(**at)).count();
+            let after = periods.window.start().max(baseline.end());
+            let looked_at = Window::new(after, periods.window.end())
+                .map_or(0.0, |window| recorded_seconds(window, holes));
+            before as f64 * looked_at / recorded_seconds(baseline, holes)
         });
         let rising = expected.is_none_or(|expected| seen.len() as f64 > RATE_FACTOR * expected);
+        let onset = || {
+            let end = periods.window.end();
+            let mut times: Vec<Timestamp> =
+                times_of_all().copied().filter(|at| *at < end).collect();
+            times.sort_unstable();
+            let recorded = periods.observed.unwrap_or(periods.window);
+            rate_onset(&times, Window::new(recorded.start(), end).ok()?, Trend::Rising)
+        };
+        let onset = if rising { onset() } else { None };
         let level = key.level.name();
+        let (_, sample) = parts.iter().map(|part| &part.sample).min()?;
+        let pattern = shorten(&key.pattern, MAX_TEMPLATE).replace(HOLE, HOLE_IN_QUERY);
         Some(Finding::new(FindingContent {
             entity: self.entity.clone(),
             kind: EvidenceKind::Log,
@@ -174,8 +242,9 @@ impl LogPatterns {
             change: None,
             peer: key.peer.clone().map(|(entity, role)| Peer { entity, role }),
             source: source.to_owned(),
-            query: format!("entity={} level={level} message={:?}", self.entity, key.pattern),
-            excerpt: format!("{level}, {}: {}", times(seen.len()), pattern.sample.1),
+            query: format!("entity={} level={level} message={pattern:?}", self.entity),
+            excerpt: format!("{level}, {}: {}", times(seen.len()), sample),
+            onset,
         }))
     }
 }

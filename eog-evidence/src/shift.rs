@@ -1,9 +1,11 @@
 //! Shifts of a series against its baseline.
 
 use eog_core::evidence::{EvidenceTime, FindingContent, PeerRole, Quantity, Trend};
+use eog_core::incident::Onset;
 use eog_core::{Finding, Timestamp, Window};
 use jiff::SignedDuration;
 
+use crate::onsets::level_onset;
 use crate::series::{Parts, Periods, Series};
 use crate::stats::{MAD_TO_SIGMA, deviation, median};
 use crate::text::{rounded, shorten};
@@ -25,9 +27,10 @@ pub(crate) const MIN_RUN: usize = 2;
 /// With `m` the median of the baseline and `s = 1.4826 · MAD` its robust spread, a point `x` of
 /// the incident part deviates when `|x − m|` exceeds `4 s`, `0.1 |m|`, and for a unit of `ratio`
 /// 0.01, for `percent` or `%` 1. A shift is the longest run of at least 2 deviating points in one
-/// direction (of equal runs the first). The finding's time is the run, which begins with the
-/// onset; its quantity is the median of the run against `m`; its trend the direction. A baseline
-/// has at least 5 points; [`Periods`] says where it is taken from.
+/// direction (of equal runs the first). The finding's time is the run; its quantity is the median
+/// of the run against `m`; its trend the direction. A baseline has at least 5 points; [`Periods`]
+/// says where it is taken from. The finding's onset is when the series left its usual level, as an
+/// interval: a ramp left it before its run begins.
 ///
 /// `source` and `query` are recorded as they are.
 ///
@@ -57,10 +60,23 @@ pub fn shift_finding(
     source: &str,
     query: &str,
 ) -> Option<Finding> {
+    dated_shift_finding(series, periods, source, query, |shift| level_onset(&series.points, shift))
+}
+
+/// As [`shift_finding`], for a series whose onset is told by something else than its points.
+pub(crate) fn dated_shift_finding(
+    series: &Series,
+    periods: &Periods,
+    source: &str,
+    query: &str,
+    onset: impl FnOnce(&Shift) -> Option<Onset>,
+) -> Option<Finding> {
     let shift = find_shift(&series.points, &series.unit, periods)?;
     let (first, last) = (shift.onset(), shift.last());
     let (observed, baseline) = (shift.observed, shift.baseline);
-    Some(finding(series, shift.trend(), (first, last), (observed, baseline), source, query))
+    let levels = (observed, baseline);
+    let onset = onset(&shift);
+    Some(finding(series, shift.trend(), (first, last), levels, onset, source, query))
 }
 
 /// How a series shifted: what [`shift_finding`] tells, in numbers.
@@ -74,14 +90,15 @@ pub struct Shift {
     pub limit: f64,
     /// The median of the run.
     pub observed: f64,
-    /// The longest run of deviating points in one direction, never empty. It begins with the onset.
+    /// The longest run of deviating points in one direction, never empty. It begins where the
+    /// series crossed the limit.
     pub run: Vec<(Timestamp, f64)>,
     /// How many points deviate in the whole incident part, those of the run among them.
     pub deviating: usize,
 }
 
 impl Shift {
-    /// When the shift began.
+    /// When the run began: when the limit was crossed. A ramp began earlier.
     pub fn onset(&self) -> Timestamp {
         self.run.first().map_or(Timestamp::MIN, |point| point.0)
     }
@@ -157,7 +174,7 @@ pub fn steady_finding(
     let baseline = median(parts.baseline.iter().map(|(_, value)| *value))?;
     let observed = median(parts.incident.iter().map(|(_, value)| *value))?;
     let ends = (parts.incident.first()?.0, parts.incident.last()?.0);
-    Some(finding(series, Trend::Steady, ends, (observed, baseline), source, query))
+    Some(finding(series, Trend::Steady, ends, (observed, baseline), None, source, query))
 }
 
 fn step(unit: &str) -> f64 {
@@ -173,6 +190,7 @@ fn finding(
     trend: Trend,
     (first, last): (Timestamp, Timestamp),
     (observed, baseline): (f64, f64),
+    onset: Option<Onset>,
     source: &str,
     query: &str,
 ) -> Finding {
@@ -188,6 +206,7 @@ fn finding(
         source: source.to_owned(),
         query: query.to_owned(),
         excerpt: excerpt(series, trend, observed, baseline),
+        onset,
     })
 }
 

@@ -5,7 +5,9 @@ use eog_core::{EvidenceKind, Finding};
 
 /// Whether a finding speaks of its entity doing worse than usual.
 ///
-/// More errors, latency, saturation and exhaustion are worse, and so is less output. Availability given as a share
+/// More errors, latency, saturation and exhaustion are worse, and so is less output. A resource of which
+/// it is known how full it is (`ratio`, `percent`, `%`) harms nobody below [`BUSY`], however much more it
+/// is used. Availability given as a share
 /// (`ratio`, `percent`, `%`) is worse when it falls, else (failures counted) when it rises.
 /// An alert is worse, unless it speaks of traffic or demand: those tell of load, not of harm.
 /// Changes and notes are never signs of harm.
@@ -24,7 +26,33 @@ pub(crate) fn is_worse(finding: &Finding) -> bool {
         Signal::Availability => Trend::Rising,
         _ => return false,
     };
-    finding.trend == bad
+    finding.trend == bad && !is_far_from_full(finding)
+}
+
+/// From this share of a resource on, waiting for it grows much faster than its use: with random
+/// arrivals the time spent is `1 / (1 - utilization)` times that of serving (M/M/1), and utilization
+/// above 60 to 70 % begins to matter (Gregg, *Systems Performance*, 2nd ed., §2.3.11, the USE method).
+const BUSY: f64 = 0.6;
+
+/// From this share on a resource delays what waits for it fivefold and more (M/M/1 again), and no
+/// further load fits in.
+const NEARLY_FULL: f64 = 0.8;
+
+/// Whether a finding tells of a resource that is used more, and still far from full.
+fn is_far_from_full(finding: &Finding) -> bool {
+    use_of(finding).is_some_and(|used| used < BUSY)
+}
+
+/// Whether a finding tells of a resource of which nearly all is used.
+pub(crate) fn is_nearly_full(finding: &Finding) -> bool {
+    use_of(finding).is_some_and(|used| used >= NEARLY_FULL)
+}
+
+/// How much of a resource is used, from 0 to 1, where that is known.
+fn use_of(finding: &Finding) -> Option<f64> {
+    let quantity = finding.quantity.as_ref().filter(|_| is_share(finding))?;
+    let full = if quantity.unit == "ratio" { 1.0 } else { 100.0 };
+    (finding.signal == Signal::Saturation).then_some(quantity.observed / full)
 }
 
 /// Whether a finding speaks of more load coming to its entity.
@@ -43,6 +71,39 @@ pub(crate) fn is_executed_experiment(finding: &Finding) -> bool {
 /// Whether a finding tells of a change that may explain something: no mere restart.
 pub(crate) fn is_real_change(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Change && finding.signal != Signal::Restart
+}
+
+/// What a person says of an entity: a verdict, or a remark in free text.
+pub(crate) fn is_word(finding: &Finding) -> bool {
+    finding.kind == EvidenceKind::Note && [VERDICT, REMARK].contains(&finding.source.as_str())
+}
+
+/// The source of a note that holds a person's verdict.
+const VERDICT: &str = "person";
+
+/// The source of a note that holds a person's remark, which is told and decides nothing.
+const REMARK: &str = "remark";
+
+/// A person's answer to whether an entity is the cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is well, or in any case not the cause.
+    NotTheCause,
+    /// It is the cause.
+    TheCause,
+}
+
+/// The verdict that a note of source `person` gives, by its trend. `steady`: the entity works as it
+/// should, and is not the cause; `rising`: it is the cause.
+pub(crate) fn verdict(finding: &Finding) -> Option<Verdict> {
+    if finding.kind != EvidenceKind::Note || finding.source != VERDICT {
+        return None;
+    }
+    match finding.trend {
+        Trend::Steady => Some(Verdict::NotTheCause),
+        Trend::Rising => Some(Verdict::TheCause),
+        Trend::Falling => None,
+    }
 }
 
 /// The role of the entity that a finding names.

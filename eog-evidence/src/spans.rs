@@ -2,17 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::evidence::{Peer, PeerRole, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Timestamp};
 
+use crate::onsets::share_onset;
 use crate::series::Series;
-use crate::stats::median;
+use crate::shift::Shift;
+use crate::stats::{median, percentile};
 
 /// Spans are counted in steps of this many seconds.
 pub const SPAN_BUCKET_SECONDS: i64 = 60;
 
 /// A step with fewer spans says nothing.
 const MIN_SPANS: usize = 3;
+
+/// Requests are slow beyond this percentile of the usual ones.
+const USUAL_PERCENT: usize = 95;
 
 /// One traced request or operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,14 +29,15 @@ pub struct SpanRecord {
     pub entity: EntityId,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
-    /// Whether it failed.
-    pub failed: bool,
+    /// Whether it failed, if that is known. One of which it is not counts neither as good nor as bad.
+    pub failed: Option<bool>,
     /// The other end: who asked ([`PeerRole::Caller`]) or who was asked ([`PeerRole::Callee`]).
     pub peer: Option<Peer>,
 }
 
 /// Per entity and peer a series of the share of failed spans and one of the median duration, in
-/// steps of [`SPAN_BUCKET_SECONDS`]; a step with fewer than 3 spans is left out. Sorted by entity,
+/// steps of [`SPAN_BUCKET_SECONDS`]; a step with fewer than 3 spans (for the share: of known outcome)
+/// is left out. Sorted by entity,
 /// peer and metric. Spans whose duration is not finite are passed over.
 ///
 /// ```
@@ -40,7 +47,7 @@ pub struct SpanRecord {
 ///     time: "2026-01-01T10:00:00Z".parse()?,
 ///     entity: EntityId::new("cart")?,
 ///     duration_ms: 12.0,
-///     failed: true,
+///     failed: Some(true),
 ///     peer: None,
 /// };
 /// let series = span_series(&[span.clone(), span.clone(), span]);
@@ -55,7 +62,8 @@ pub fn span_series(spans: &[SpanRecord]) -> Vec<Series> {
         let step = span.time.as_second().div_euclid(SPAN_BUCKET_SECONDS);
         let bucket = relations.entry((&span.entity, peer)).or_default().entry(step).or_default();
         bucket.durations.push(span.duration_ms);
-        bucket.failed += usize::from(span.failed);
+        bucket.known += usize::from(span.failed.is_some());
+        bucket.failed += usize::from(span.failed == Some(true));
     }
     relations.into_iter().flat_map(|(key, steps)| both_series(key, &steps)).collect()
 }
@@ -65,6 +73,8 @@ type Key<'a> = (&'a EntityId, Option<(&'a EntityId, PeerRole)>);
 #[derive(Default)]
 struct Bucket {
     durations: Vec<f64>,
+    /// How many of them are known to have failed or not.
+    known: usize,
     failed: usize,
 }
 
@@ -87,12 +97,38 @@ fn both_series((entity, peer): Key<'_>, steps: &BTreeMap<i64, Bucket>) -> [Serie
     };
     [
         series("failed spans", Signal::Errors, "ratio", |bucket| {
-            Some(bucket.failed as f64 / bucket.durations.len() as f64)
+            (bucket.known >= MIN_SPANS).then(|| bucket.failed as f64 / bucket.known as f64)
         }),
         series("median span duration", Signal::Latency, "ms", |bucket| {
             median(bucket.durations.iter().copied())
         }),
     ]
+}
+
+/// When the requests behind a series began to fail, or to be slower than the 95th percentile of
+/// those before it, for a shift that was found in the series: by single requests, which tell more
+/// than its steps.
+pub(crate) fn span_onset(
+    spans: &[SpanRecord],
+    series: &Series,
+    shift: &Shift,
+    end: Timestamp,
+) -> Option<Onset> {
+    if shift.trend() != Trend::Rising {
+        return None;
+    }
+    let own = spans.iter().filter(|span| span.peer == series.peer && span.time < end);
+    let own = own.filter(|span| span.duration_ms.is_finite());
+    let mut requests: Vec<(Timestamp, bool)> = match series.signal {
+        Signal::Errors => own.filter_map(|span| Some((span.time, span.failed?))).collect(),
+        _ => {
+            let usual = own.clone().filter(|span| span.time < shift.onset());
+            let slow = percentile(usual.map(|span| span.duration_ms), USUAL_PERCENT)?;
+            own.map(|span| (span.time, span.duration_ms > slow)).collect()
+        }
+    };
+    requests.sort_unstable();
+    share_onset(&requests)
 }
 
 #[cfg(test)]
@@ -107,7 +143,7 @@ mod tests {
             time: Timestamp::from_second(second).unwrap(),
             entity: entity.clone(),
             duration_ms,
-            failed,
+            failed: Some(failed),
             peer: peer.cloned(),
         };
         let spans = [

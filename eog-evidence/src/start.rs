@@ -6,8 +6,12 @@ use eog_core::{Anomaly, Case, Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::incident::Incident;
+use crate::record::change_record;
 use crate::seeds::choose_seeds;
 use crate::text::{counted, shorten};
+
+/// What a window, which does not hold its end, holds beyond its last alert.
+const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
 /// How long before the earliest onset a window begins.
 const LEAD: SignedDuration = SignedDuration::from_mins(30);
@@ -20,8 +24,8 @@ const TAIL: SignedDuration = SignedDuration::from_hours(2);
 /// **Window**: the argument, else the incident's own, else from the anomalies of a golden signal
 /// (errors, latency, traffic, availability, output; all anomalies when there are none): from 30 minutes
 /// before the earliest onset, but not before the telemetry begins unless changes are recorded
-/// there, to one second after the last onset or last sighting, or to the end of the telemetry if
-/// that is later, at most 2 hours after the last onset. Anomalies that were not active in the
+/// there, to one second after the last onset or last sighting, or to the end of the telemetry or
+/// the last onset of any other alert if that is later, at most 2 hours after the last onset. Anomalies that were not active in the
 /// window are left out and listed as ignored.
 ///
 /// **Seeds**, in this order, each entity once and with a reason:
@@ -35,6 +39,8 @@ const TAIL: SignedDuration = SignedDuration::from_hours(2);
 /// A change that has no effect path to any anomaly is no seed; a change of demand is reached from
 /// the overload it causes. Without any anomaly in the window, failed and changed entities are
 /// seeds whatever they reach.
+///
+/// **Record**: every change that is known, whether or not it is looked at ([`Case::record`]).
 ///
 /// # Errors
 /// [`StartError`] when there is nothing to start from.
@@ -84,7 +90,9 @@ pub fn open_case(incident: &Incident, window: Option<Window>) -> Result<Case, St
             ignored,
             evidence: start.evidence,
             warnings: incident.warnings.clone(),
+            unusable: incident.unusable.clone(),
         },
+        record: change_record(incident, window),
     })
 }
 
@@ -131,9 +139,12 @@ fn derive_window(incident: &Incident) -> Option<(Window, String)> {
     let last_seen = anchors.iter().filter_map(|anomaly| anomaly.last_seen).max();
 
     let last = last_seen.map_or(last_onset, |seen| seen.max(last_onset));
+    // What fired was recorded, also where there is no telemetry: an alert that anchors nothing, such
+    // as one of saturation, must not fall behind the end because it came a little later.
+    let fired = incident.anomalies.iter().flat_map(Anomaly::onsets).max().unwrap_or(last);
     let observed_end = incident.observed.map_or(last, |observed| observed.end());
-    let end =
-        later(last, SignedDuration::from_secs(1)).max(observed_end.min(later(last_onset, TAIL)));
+    let recorded_end = observed_end.max(later(fired, SECOND));
+    let end = later(last, SECOND).max(recorded_end.min(later(last_onset, TAIL)));
 
     let lead = earliest.checked_sub(LEAD).unwrap_or(Timestamp::MIN);
     let first_change = incident.changes.iter().map(|change| change.time.start()).min();
@@ -216,6 +227,7 @@ mod tests {
             source: String::new(),
             query: String::new(),
             excerpt: "killed".into(),
+            onset: None,
         })
     }
 
@@ -269,6 +281,19 @@ mod tests {
                 minutes(70, 6001),
             ),
             (vec![alert("db", Saturation, 100, None)], None, None, minutes(70, 6001)),
+            // But it is not cut off where it comes later, within the usual bound.
+            (
+                vec![alert("db", Saturation, 101, None), alert("web", Latency, 100, None)],
+                None,
+                None,
+                minutes(70, 6061),
+            ),
+            (
+                vec![alert("db", Saturation, 900, None), alert("web", Latency, 100, None)],
+                None,
+                None,
+                minutes(70, 13_200),
+            ),
             // Far older than the recording, but seen in it; and not seen in it.
             (
                 vec![alert("web", Errors, 1, Some(650))],
@@ -358,6 +383,38 @@ mod tests {
         let case = open_case(&incident, None).unwrap();
         let expected = ["c7", "c6", "c5", "c4", "c3", "f0", "f1", "f2", "f3", "f4", "web"];
         assert_eq!(seeds(&case), expected);
+    }
+
+    #[test]
+    fn every_real_change_is_on_record_once() {
+        let mut incident = incident(vec![alert("web", Signal::Errors, 100, None)]);
+        assert_eq!(open_case(&incident, None).unwrap().record, None);
+        let other = |entity, minute| {
+            let mut content = FindingContent::clone(&change(entity, minute));
+            content.change = Some(ChangeDetail { path: "tag".into(), old: None, new: None });
+            Finding::new(content)
+        };
+        let follows = change("pod", 81);
+        incident.consequences = [follows.id().clone()].into();
+        incident.observed = Some(window(20, 160));
+        let restart = finding(EvidenceKind::Change, Signal::Restart, "web", 85);
+        incident.changes =
+            vec![change("far", 90), change("cart", 80), other("cart", 80), follows, restart];
+        let record = open_case(&incident, None).unwrap().record.unwrap();
+        assert_eq!(record.span, window(20, 160));
+        let told: Vec<(&str, Timestamp, &str)> = record
+            .changes
+            .iter()
+            .map(|one| (one.entity.as_str(), one.made.latest(), one.what.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("cart", at(80), "image to \"2\" and 1 more field"),
+                ("far", at(90), "image to \"2\""),
+            ]
+        );
+        assert_eq!(record.changes[0].finding.as_ref(), Some(incident.changes[1].id()));
     }
 
     #[test]

@@ -21,6 +21,13 @@ pub(crate) fn deviation(values: impl IntoIterator<Item = f64>, centre: f64) -> O
     median(values.into_iter().map(|value| (value - centre).abs()))
 }
 
+/// The smallest value that a share of all, in percent, does not exceed (nearest rank).
+pub(crate) fn percentile(values: impl IntoIterator<Item = f64>, percent: usize) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get((sorted.len() * percent).div_ceil(100).checked_sub(1)?).copied()
+}
+
 /// What makes a mean absolute deviation comparable with a standard deviation of a normal
 /// distribution.
 const MEAN_DEVIATION_TO_SIGMA: f64 = 1.2533;

@@ -133,6 +133,7 @@ pub(crate) fn finding(
         source: String::new(),
         query: String::new(),
         excerpt: path.into(),
+        onset: None,
     })
 }
 

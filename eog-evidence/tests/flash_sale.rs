@@ -10,10 +10,12 @@ mod support;
 use std::fs;
 use std::path::Path;
 
+use eog_core::diagnosis::Doubt;
 use eog_core::evidence::Signal;
 use eog_core::{Confidence, Config, EvidenceKind, Label};
 use eog_evidence::{Bundle, BundleWriter};
 use generator::flash_sale;
+use jiff::SignedDuration;
 use support::{Ended, investigate};
 
 fn shipped() -> &'static Path {
@@ -64,19 +66,21 @@ fn the_sale_is_found_and_the_database_revised() {
             "gateway",
             "processor",
             "database",
-            "gateway",
             "processor",
+            "gateway",
             "database",
-            "gateway",
-            "processor",
             "frontend",
-            "gateway"
+            "gateway",
+            "frontend"
         ]
     );
     assert_eq!(names(&ended), ["frontend"]);
 
     let conclusion = ended.controller.conclusion();
-    assert_eq!(conclusion.confidence, Confidence::Confirmed);
+    // The errors were measured up to 8 minutes after the sale began, in a record of one hour: 13.3 %.
+    assert_eq!(conclusion.confidence, Confidence::Likely);
+    let doubts = &conclusion.frontier[0].doubts;
+    assert!(matches!(&doubts[..], [Doubt::ByChance(_)]), "{doubts:?}");
     assert_eq!(conclusion.unexplained, Vec::<usize>::new());
     let origin = ended.controller.belief(&"frontend".try_into().unwrap()).unwrap();
     assert!(origin.evidence.iter().any(|id| id.kind() == EvidenceKind::Change));
@@ -86,12 +90,37 @@ fn the_sale_is_found_and_the_database_revised() {
     assert!(hidden.contains(&"processor".try_into().unwrap()));
 }
 
+/// With as much as three hours on record the same sale is no coincidence.
+#[test]
+fn in_a_longer_record_the_sale_is_confirmed() {
+    let mut writer = flash_sale().unwrap();
+    let earlier = writer.metrics[0].points[0].0 - SignedDuration::from_mins(125);
+    let mut before = writer.metrics[0].clone();
+    (before.entity, before.metric) = ("mailer".try_into().unwrap(), "queue".into());
+    before.points = vec![(earlier, 1.0)];
+    writer.metrics.push(before);
+    let ended = investigate(&writer, Config::default());
+    assert_eq!(names(&ended), ["frontend"]);
+    let conclusion = ended.controller.conclusion();
+    assert_eq!(conclusion.confidence, Confidence::Confirmed, "{conclusion:#?}");
+}
+
 #[test]
 fn without_messages_the_database_is_taken_for_the_origin() {
-    let config = Config { broadcast: false, ..Config::default() };
+    let config = Config { broadcast: false, widening: None, ..Config::default() };
     let ended = investigate(&flash_sale().unwrap(), config);
     assert_eq!(ended.order(), ["gateway", "processor", "database"]);
     assert_eq!(names(&ended), ["database"]);
+}
+
+/// Looking again before the end makes up for messages that nobody sends, at the price of more
+/// evaluations.
+#[test]
+fn without_messages_looking_again_finds_the_sale_all_the_same() {
+    let config = Config { broadcast: false, ..Config::default() };
+    let ended = investigate(&flash_sale().unwrap(), config);
+    assert_eq!(names(&ended), ["frontend"]);
+    assert!(ended.order().len() > 9, "{:?}", ended.order());
 }
 
 #[test]

@@ -176,6 +176,7 @@ impl FindingMap {
             source: origin.source.to_owned(),
             query: origin.query.to_owned(),
             excerpt: shorten(&mask_text(&excerpt), MAX_EXCERPT),
+            onset: None,
         }))
     }
 }

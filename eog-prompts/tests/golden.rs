@@ -20,6 +20,9 @@ fn from_processor() -> Message {
         condition: "it sends 25 % more".to_owned(),
         observed: "requests rose at 12:02".to_owned(),
         evidence: vec![id("met-00112233445566778899")],
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     };
     let belief = Belief {
         label: Label::Symptom,
@@ -29,6 +32,9 @@ fn from_processor() -> Message {
             Claim { cause: entity("processor"), effect: entity("database"), ..claim.clone() },
             claim,
         ],
+        since: None,
+        explains: None,
+        rule: None,
     };
     Message { sender: entity("processor"), belief }
 }

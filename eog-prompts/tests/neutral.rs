@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use eog::Engine;
+use eog_core::diagnosis::Doubt;
 use eog_core::{Confidence, Config, EntityId, Label};
 use eog_prompts::{
     ChatRequest, Finalizer, MockModel, Opening, Pack, Prompter, Reply, condense_packet,
@@ -182,7 +183,12 @@ async fn a_bottling_line_is_diagnosed_in_its_own_words() {
         .frontier(["utilities/compressor-2"])
         .converged()
         .is_intact();
-    assert_eq!(finished.conclusion().confidence, Confidence::Confirmed);
+    // Output was measured to fall up to 14 minutes after the change, in a record of two hours with two
+    // changes: 23.8 % by chance, and nothing else is in doubt.
+    let conclusion = finished.conclusion();
+    assert_eq!(conclusion.confidence, Confidence::Likely);
+    let doubts = &conclusion.frontier[0].doubts;
+    assert!(matches!(&doubts[..], [Doubt::ByChance(_)]), "{doubts:?}");
     let labeller = EntityId::new("line-3/labeller").unwrap();
     let labels: Vec<Label> = finished
         .machine

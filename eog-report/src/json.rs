@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::diagnosis::ForkTaken;
-use eog_core::incident::Bootstrap;
+use eog_core::diagnosis::{ConsideredChange, ForkTaken, Unnamed};
+use eog_core::incident::{Bootstrap, Unusable};
 use eog_core::{
-    Anomaly, Belief, Claim, Conclusion, Digest, EntityId, Finding, Spent, StopReason, Window,
+    Anomaly, Belief, Claim, Conclusion, Diagnosis, Digest, EntityId, Finding, Spent, StopReason,
+    Window,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -16,6 +17,8 @@ use crate::report::{Report, RunFigures};
 
 /// The version of this format.
 const VERSION: u32 = 1;
+/// Changes, and entities, listed of those that were considered and are not named.
+const MAX_CONSIDERED: usize = 1_000;
 
 #[derive(Serialize)]
 struct ResultFile<'r> {
@@ -24,9 +27,15 @@ struct ResultFile<'r> {
     name: &'r str,
     window: Window,
     window_reason: &'r str,
+    /// Left out where all of the input could be used.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unusable: &'r [Unusable],
     stop: StopReason,
     forks: Vec<Fork<'r>>,
     conclusion: &'r Conclusion,
+    /// Where nothing of the kind was considered, nothing is written.
+    #[serde(skip_serializing_if = "AlsoConsidered::is_empty")]
+    also_considered: AlsoConsidered<'r>,
     narrative: &'r Narrative,
     anomalies: &'r [Anomaly],
     causal_claims: &'r [Claim],
@@ -40,6 +49,31 @@ struct ResultFile<'r> {
     refusals: Vec<String>,
     ignored: &'r [String],
     warnings: &'r [String],
+}
+
+/// What was considered and is not named, with why.
+#[derive(Serialize)]
+struct AlsoConsidered<'r> {
+    changes: &'r [ConsideredChange],
+    entities: &'r [Unnamed],
+    /// How many there are beyond those listed.
+    more: usize,
+}
+
+impl<'r> AlsoConsidered<'r> {
+    fn of(diagnosis: &'r Diagnosis) -> Self {
+        let (changes, entities) = (&diagnosis.considered, &diagnosis.unnamed);
+        let cut = |length: usize| length.min(MAX_CONSIDERED);
+        Self {
+            changes: &changes[..cut(changes.len())],
+            entities: &entities[..cut(entities.len())],
+            more: changes.len() - cut(changes.len()) + entities.len() - cut(entities.len()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.entities.is_empty()
+    }
 }
 
 /// A place where a ledger left the one it was copied from.
@@ -75,16 +109,18 @@ impl<'r> From<&'r ForkTaken> for Fork<'r> {
 /// Conclusion, beliefs, cited evidence and cost as indented JSON.
 pub fn json(report: &Report) -> String {
     let diagnosis = &report.diagnosis;
-    let Bootstrap { window_reason, ignored, warnings, .. } = &diagnosis.bootstrap;
+    let Bootstrap { window_reason, ignored, warnings, unusable, .. } = &diagnosis.bootstrap;
     pretty(&ResultFile {
         format: "eog-result",
         version: VERSION,
         name: &report.name,
         window: diagnosis.window,
         window_reason,
+        unusable,
         stop: report.stop,
         forks: diagnosis.forks.iter().map(Fork::from).collect(),
         conclusion: &diagnosis.conclusion,
+        also_considered: AlsoConsidered::of(diagnosis),
         narrative: &report.narrative,
         anomalies: &diagnosis.anomalies,
         causal_claims: &diagnosis.causal,

@@ -50,6 +50,7 @@
 //!         source: "telemetry".to_owned(),
 //!         query: format!("entity={entity}"),
 //!         excerpt: "5 % of requests fail".to_owned(),
+//!         onset: None,
 //!     });
 //!     LocalContext { findings: vec![finding], ..LocalContext::default() }
 //! }
@@ -66,6 +67,9 @@
 //!         condition: "its pool is too small".to_owned(),
 //!         observed: "requests wait and fail".to_owned(),
 //!         evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
+//!         cause_since: None,
+//!         effect_since: None,
+//!         explains: None,
 //!     };
 //!     Decision::new(Label::Symptom, "it waits for the stock").citing(findings).claiming(claim)
 //! }
@@ -104,7 +108,9 @@
 //! let report = Report::new("checkout", controller.diagnosis());
 //! let text = eog_report::text(&report, Some(100));
 //! println!("{text}");
-//! assert!(text.contains("ROOT CAUSE (confirmed)"));
+//! assert!(text.contains("ROOT CAUSE (likely)"));
+//! // Nobody measured when the requests began to fail: that alone is enough for a doubt.
+//! assert!(text.contains("when the harm began was not measured"));
 //! assert!(text.contains("pool.size changed from 50 to 5"));
 //! # Ok(())
 //! # }

@@ -9,7 +9,7 @@ use eog_core::Finding;
 use self::escape::{code, text, text_up_to};
 use crate::mermaid::mermaid;
 use crate::narrative::{Author, NarratedEntity};
-use crate::report::{MAX_UNLINKED, Report};
+use crate::report::{MAX_CONSIDERED, MAX_UNLINKED, Report};
 use crate::words;
 
 /// Characters shown of a summary, or of an answer to a question: several pieces of telemetry.
@@ -37,6 +37,7 @@ pub fn markdown(report: &Report) -> String {
     }
     let _ = writeln!(out, "- Cost: {}", report.cost());
     author(&mut out, report);
+    unusable(&mut out, report);
     let summary = text_up_to(&report.narrative.summary, MAX_TEXT);
     let _ = writeln!(out, "\n## Summary\n\n{summary}");
     causes(&mut out, report);
@@ -44,6 +45,7 @@ pub fn markdown(report: &Report) -> String {
     ranking(&mut out, report);
     timeline(&mut out, report);
     chain(&mut out, report);
+    considered(&mut out, report);
     unlinked(&mut out, report);
     alerts(&mut out, report);
     beliefs(&mut out, report);
@@ -64,6 +66,16 @@ fn author(out: &mut String, report: &Report) {
             text_up_to(failure, MAX_TEXT)
         ),
     };
+}
+
+fn unusable(out: &mut String, report: &Report) {
+    let parts = report.unusable();
+    if !parts.is_empty() {
+        let _ = writeln!(out, "\n## Parts of the input could not be used\n");
+    }
+    for part in parts {
+        let _ = writeln!(out, "- {}", text(&part));
+    }
 }
 
 fn causes(out: &mut String, report: &Report) {
@@ -141,6 +153,22 @@ fn timeline(out: &mut String, report: &Report) {
             text(&moment.what),
             moment.evidence.as_ref().map(ToString::to_string).unwrap_or_default()
         );
+    }
+}
+
+/// What was considered and is not named.
+fn considered(out: &mut String, report: &Report) {
+    let considered = report.also_considered();
+    if considered.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## Also considered\n");
+    for line in considered.iter().take(MAX_CONSIDERED) {
+        let _ = writeln!(out, "- {}", text(line));
+    }
+    if considered.len() > MAX_CONSIDERED {
+        let more = considered.len() - MAX_CONSIDERED;
+        let _ = writeln!(out, "- … and {more} more, in the result as JSON");
     }
 }
 

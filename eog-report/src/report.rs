@@ -16,6 +16,11 @@ pub(crate) const MAX_UNLINKED: usize = 10;
 /// Characters shown of why an origin that reaches no alert is called one.
 const MAX_UNLINKED_REASON: usize = 140;
 
+/// Lines shown of what was considered and is not named.
+pub(crate) const MAX_CONSIDERED: usize = 10;
+/// Characters shown of each.
+const MAX_CONSIDERED_CHARS: usize = 300;
+
 /// The result of an investigation, as every form of a report shows it.
 ///
 /// Made of a [`Diagnosis`] alone; what else is known of the run goes into its fields.
@@ -126,6 +131,16 @@ impl Report {
         origins.map(|origin| (origin, why(origin).unwrap_or_default())).collect()
     }
 
+    /// What was considered and is not named, one line each: changes on record, then entities with
+    /// severe evidence that no such change stands for.
+    pub fn also_considered(&self) -> Vec<String> {
+        let Diagnosis { considered, unnamed, .. } = &self.diagnosis;
+        let told: BTreeSet<&EntityId> = considered.iter().map(|it| &it.change.entity).collect();
+        let others = unnamed.iter().filter(|it| !told.contains(&it.entity)).map(words::unnamed);
+        let lines = considered.iter().map(words::considered).chain(others);
+        lines.map(|line| clean_to(&line, MAX_CONSIDERED_CHARS)).collect()
+    }
+
     /// Every finding that a belief cites, or one of its claims does.
     pub fn evidence(&self) -> Vec<&Finding> {
         let cited: Vec<EvidenceId> =
@@ -166,6 +181,12 @@ impl Report {
         notes.extend(bootstrap.ignored.iter().map(|ignored| format!("left out: {ignored}")));
         notes.extend(bootstrap.warnings.iter().cloned());
         notes
+    }
+
+    /// How much of which part of the input could not be used. Stands above the result, which rests
+    /// on the rest alone.
+    pub fn unusable(&self) -> Vec<String> {
+        self.diagnosis.bootstrap.unusable.iter().map(words::unusable).collect()
     }
 
     /// What it cost, and why it ended.

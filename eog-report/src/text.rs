@@ -6,7 +6,7 @@ use eog_core::{Confidence, Finding};
 use crate::clean::{clean, clean_to};
 use crate::narrative::Author;
 use crate::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
-use crate::report::{MAX_UNLINKED, Report};
+use crate::report::{MAX_CONSIDERED, MAX_UNLINKED, Report};
 use crate::tree::tree;
 use crate::words;
 
@@ -26,6 +26,7 @@ const MAX_CANDIDATES: usize = 5;
 pub fn text(report: &Report, width: Option<usize>) -> String {
     let mut page = Page::new(width);
     head(&mut page, report);
+    unusable(&mut page, report);
     told(&mut page, report);
     if report.diagnosis.is_diagnosed() {
         for group in report.diagnosis.causes() {
@@ -35,6 +36,7 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     } else {
         ranking(&mut page, report);
     }
+    considered(&mut page, report);
     unlinked(&mut page, report);
     alerts(&mut page, report);
     notes(&mut page, report);
@@ -58,6 +60,19 @@ fn head(page: &mut Page, report: &Report) {
     for fork in &report.diagnosis.forks {
         page.line("", DIM, &format!("forked {}", clean(&words::fork(fork))));
     }
+}
+
+/// What the result does not rest on because it could not be used.
+fn unusable(page: &mut Page, report: &Report) {
+    let parts = report.unusable();
+    if parts.is_empty() {
+        return;
+    }
+    page.title("PARTS OF THE INPUT COULD NOT BE USED");
+    for part in parts.iter().take(MAX_LINES) {
+        page.line("  ", YELLOW, &clean(part));
+    }
+    more(page, parts.len(), MAX_LINES, "files");
 }
 
 /// The summary by a model, or why there is none.
@@ -156,6 +171,18 @@ fn ranking(page: &mut Page, report: &Report) {
         }
     }
     more(page, ranking.len(), MAX_CANDIDATES, "candidates");
+}
+
+fn considered(page: &mut Page, report: &Report) {
+    let considered = report.also_considered();
+    if considered.is_empty() {
+        return;
+    }
+    page.title("ALSO CONSIDERED");
+    for line in considered.iter().take(MAX_CONSIDERED) {
+        page.line("  ", PLAIN, line);
+    }
+    more(page, considered.len(), MAX_CONSIDERED, "changes and entities");
 }
 
 fn unlinked(page: &mut Page, report: &Report) {

@@ -9,8 +9,9 @@ use std::fmt::Display;
 
 use eog_core::belief::ClaimEdge;
 use eog_core::controller::ChangeCause;
-use eog_core::diagnosis::OriginGroup;
+use eog_core::diagnosis::{ConsideredChange, OriginGroup, RuledOut, Unnamed};
 use eog_core::evidence::EvidenceTime;
+use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
 use eog_core::{
     BudgetKind, Conclusion, EntityId, EvidenceKind, Finding, Spent, StopReason, Timestamp, Window,
@@ -33,6 +34,31 @@ pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, one: &str, man
 /// Entities by name, separated by commas.
 pub fn list<'e>(entities: impl IntoIterator<Item = &'e EntityId>) -> String {
     entities.into_iter().map(EntityId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// How much of a source could not be used, and why.
+///
+/// ```
+/// use eog_core::incident::Unusable;
+/// use eog_report::words::unusable;
+/// let reason = "line 2, column time: \"yesterday\" is not like 2026-01-01T10:00:00Z";
+/// let metrics = Unusable {
+///     source: "metrics.csv".into(),
+///     records: 400,
+///     unusable: 3,
+///     reason: reason.into(),
+/// };
+/// let share = "metrics.csv: 3 of 400 records (below 1 %) could not be used";
+/// assert_eq!(unusable(&metrics), format!("{share}: {reason}"));
+/// ```
+pub fn unusable(of: &Unusable) -> String {
+    let Unusable { source, records, unusable, reason } = of;
+    let percent = match u128::from(*unusable) * 100 / u128::from(*records).max(1) {
+        0 => "below 1".to_owned(),
+        percent => percent.to_string(),
+    };
+    let records = count(*records, "record", "records");
+    format!("{source}: {unusable} of {records} ({percent} %) could not be used: {reason}")
 }
 
 /// An instant to the second, in UTC.
@@ -88,6 +114,46 @@ pub fn cause(conclusion: &Conclusion, group: &OriginGroup) -> &'static str {
     }
 }
 
+/// A change on record that is not named, with the reason, in one line.
+pub fn considered(considered: &ConsideredChange) -> String {
+    let ConsideredChange { change, reason } = considered;
+    let RecordedChange { entity, made, what, .. } = change;
+    format!("{entity}: {what} ({made}): {}", ruled_out(reason))
+}
+
+/// Why a change on record is not named.
+pub fn ruled_out(reason: &RuledOut) -> String {
+    match reason {
+        RuledOut::AfterHarm { entity, harm } => {
+            format!("made after the harm began on {entity} at {harm}")
+        }
+        RuledOut::AnotherFits { change } => {
+            format!("another change of it fits the onset better ({change})")
+        }
+        RuledOut::NeverLookedAt => "never looked at".to_owned(),
+        RuledOut::Lost { rule, why } => match rule {
+            Some(rule) => format!("weighed as {rule} and not taken: {why}"),
+            None => format!("weighed and not taken: {why}"),
+        },
+        RuledOut::ReachesNothing => "its effects reach no alert".to_owned(),
+        RuledOut::Derived => "another origin explains it".to_owned(),
+        RuledOut::Judged { label, summary } => format!("judged {label}: {summary}"),
+        _ => "not named".to_owned(),
+    }
+}
+
+/// An entity with severe evidence that is not named, with the reason, in one line.
+pub fn unnamed(unnamed: &Unnamed) -> String {
+    let Unnamed { entity, label, rule, summary, lost } = unnamed;
+    let by = rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default();
+    let mut words = format!("{entity}: judged {label}{by}: {summary}");
+    for lost in lost.iter().take(1) {
+        let rule = lost.rule.as_deref().unwrap_or("an origin");
+        words.push_str(&format!("; weighed as {rule} and not taken: {}", lost.lost));
+    }
+    words
+}
+
 /// A refusal that the author of a policy should know of. Proposals of entities that were visited
 /// or wait already are everyday.
 pub fn refusal(refusal: &Refusal) -> Option<String> {
@@ -109,6 +175,9 @@ pub fn refusal(refusal: &Refusal) -> Option<String> {
         }
         Refusal::ClaimOnUnknownEntity(claim) => {
             format!("claim \"{}\" names an unknown entity; ignored", edge(claim))
+        }
+        Refusal::ClaimAgainstTime(claim) => {
+            format!("claim \"{}\" has its effect before its cause; ignored", edge(claim))
         }
         Refusal::ClaimBeyondEntityCap(claim) => {
             format!("claim \"{}\" would exceed the limit of entities; ignored", edge(claim))

@@ -4,7 +4,6 @@ mod error;
 mod records;
 mod steering;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::controllers::{AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
 use crate::judge::{ForRun, Judge, OpeningError, Policies};
 use crate::listener::{Listener, Step};
-use crate::source::{Opened, Supplemented};
+use crate::source::{Opened, Supplemented, Words};
 
 pub use error::{RunError, Unbegun};
 pub use records::{Records, RecordsError, last_stop};
@@ -100,7 +99,7 @@ pub struct Course<'a> {
     /// Where evidence comes from.
     pub source: Opened,
     /// What people said of entities, beside the source.
-    pub notes: BTreeMap<EntityId, String>,
+    pub words: Words,
     /// Where it leaves its traces.
     pub records: Records,
     /// Decisions of other runs, which are not asked for again.
@@ -199,7 +198,7 @@ impl<'a> Course<'a> {
         Self {
             policies,
             source,
-            notes: BTreeMap::new(),
+            words: Words::new(),
             records: Records::in_memory(),
             memory: None,
             speculation: None,
@@ -320,9 +319,9 @@ impl<'a> Course<'a> {
     {
         let policy = self.remembering(judge.policy(case), case)?;
         let left = self.left();
-        let Self { source, notes, records, memory, speculation, steering, listener, .. } = self;
+        let Self { source, words, records, memory, speculation, steering, listener, .. } = self;
         let name = source.incident().name.clone();
-        let contract = Supplemented::new(source, &notes, case.window);
+        let contract = Supplemented::new(source, &words, case.window);
         let (events, stream) = eog::events();
         let recorder = records.recorder.clone();
         let (cancel, controls) = steering.into_parts();

@@ -24,7 +24,7 @@ pub use eog_sre::ReadOptions;
 pub use error::OpenError;
 pub use files::Files;
 pub use library::Library;
-pub use notes::Supplemented;
+pub use notes::{Supplemented, Verdict, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
 
@@ -70,6 +70,21 @@ impl Opened {
     /// What was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The same, unless records of it could not be used.
+    ///
+    /// # Errors
+    /// [`OpenError::Unusable`], with the file, the place and the reason.
+    pub fn all_usable(self) -> Result<Self, OpenError> {
+        let parts = &self.incident().unusable;
+        match parts.first().cloned() {
+            None => Ok(self),
+            Some(first) => {
+                let others = parts.len() - 1;
+                Err(OpenError::Unusable { path: self.path, first: Box::new(first), others })
+            }
+        }
     }
 
     /// Whether two are the same source in memory.

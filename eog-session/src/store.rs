@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::{AnyLedger, AnySettings};
+use crate::source::{Verdict, Word, Words};
 
 pub use error::StoreError;
 pub use id::InvestigationId;
@@ -85,8 +86,31 @@ impl Ended {
 pub struct People {
     /// Entities that somebody was asked about.
     pub asked: BTreeSet<EntityId>,
-    /// What was supplied.
+    /// What was supplied: a remark, or why a verdict is given.
     pub notes: BTreeMap<EntityId, String>,
+    /// The verdicts among it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub verdicts: BTreeMap<EntityId, Verdict>,
+}
+
+impl People {
+    /// Takes in what somebody said; the last word on an entity counts.
+    pub fn add(&mut self, entity: EntityId, word: Word) {
+        match word.verdict {
+            Some(verdict) => self.verdicts.insert(entity.clone(), verdict),
+            None => self.verdicts.remove(&entity),
+        };
+        self.notes.insert(entity, word.text);
+    }
+
+    /// All that was said.
+    pub fn words(&self) -> Words {
+        let word = |(entity, text): (&EntityId, &String)| {
+            let verdict = self.verdicts.get(entity).copied();
+            (entity.clone(), Word { verdict, text: text.clone() })
+        };
+        self.notes.iter().map(word).collect()
+    }
 }
 
 /// The files of one investigation.

@@ -20,4 +20,4 @@ pub mod truth;
 mod yaml;
 
 pub use random::{RandomSeed, Stream};
-pub use scenario::{Scenario, ScenarioEntity, ScenarioGroup, ScenarioPropagation};
+pub use scenario::{Scenario, ScenarioEntity, ScenarioGroup, ScenarioPropagation, Scenarios};

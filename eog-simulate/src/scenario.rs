@@ -48,8 +48,33 @@ pub struct Scenario {
     pub faults: Vec<Value>,
     /// The alerts, as they were given.
     pub alerts: Vec<Value>,
+    /// What was read differently from how it was written, in words.
+    pub notes: Vec<String>,
     /// The whole truth, as it was given.
     pub(crate) value: Value,
+}
+
+/// The truths of a file or folder.
+#[derive(Clone, Debug, Default)]
+pub struct Scenarios {
+    /// Those that can be used, in order.
+    pub usable: Vec<Scenario>,
+    /// Why each of the others cannot be, with its file and place.
+    pub left_out: Vec<String>,
+}
+
+impl Scenarios {
+    /// What to know before trusting figures: truths left out, and what was read differently.
+    pub fn notes(&self) -> Vec<String> {
+        let left_out = self.left_out.iter().map(|reason| format!("left out: {reason}"));
+        let odd = self.usable.iter().flat_map(|scenario| {
+            scenario
+                .notes
+                .iter()
+                .map(|note| format!("{}, {}: {note}", scenario.file.display(), scenario.place))
+        });
+        left_out.chain(odd).collect()
+    }
 }
 
 /// Entities that one entry of a ground truth stands for.
@@ -108,34 +133,50 @@ pub struct ScenarioPropagation {
 
 impl Scenario {
     /// Reads one truth (YAML or JSON), a list of truths, or a folder of scenarios with
-    /// `ground_truth.yaml`.
+    /// `ground_truth.yaml`. Of several truths those that cannot be used are left out.
     ///
     /// # Errors
-    /// [`FileError`] names the file, the place, and what is wrong.
-    pub fn read_all(path: &Path) -> Result<Vec<Self>, FileError> {
-        let mut scenarios = Vec::new();
+    /// [`FileError`] names the file, the place, and what is wrong, when no truth can be used.
+    pub fn read_all(path: &Path) -> Result<Scenarios, FileError> {
+        let mut read = Vec::new();
         if path.is_dir() {
             for folder in list_folder(path)? {
                 let file = folder.join(TRUTH_FILE);
                 if file.is_file() {
-                    scenarios.extend(Self::read_all(&file)?);
+                    Self::read_file(&file, &mut read);
                 }
             }
         } else {
-            match parse(&read_text(path)?, path)? {
-                Value::Array(list) => {
-                    for (number, value) in list.into_iter().enumerate() {
-                        scenarios.push(Self::of(value, path, Some(number + 1))?);
-                    }
+            Self::read_file(path, &mut read);
+        }
+        let mut scenarios = Scenarios::default();
+        let mut first = None;
+        for one in read {
+            match one {
+                Ok(scenario) => scenarios.usable.push(scenario),
+                Err(error) => {
+                    scenarios.left_out.push(error.to_string());
+                    first.get_or_insert(error);
                 }
-                one => scenarios.push(Self::of(one, path, None)?),
             }
         }
-        if scenarios.is_empty() {
-            let expected = "a ground truth, a list of them, or folders with ground_truth.yaml";
-            return Err(FileError::nothing(path, expected));
+        let expected = "a ground truth, a list of them, or folders with ground_truth.yaml";
+        match first {
+            _ if !scenarios.usable.is_empty() => Ok(scenarios),
+            Some(error) => Err(error),
+            None => Err(FileError::nothing(path, expected)),
         }
-        Ok(scenarios)
+    }
+
+    fn read_file(path: &Path, read: &mut Vec<Result<Self, FileError>>) {
+        match read_text(path).and_then(|text| parse(&text, path)) {
+            Ok(Value::Array(list)) => {
+                let entries = list.into_iter().enumerate();
+                read.extend(entries.map(|(number, value)| Self::of(value, path, Some(number + 1))));
+            }
+            Ok(one) => read.push(Self::of(one, path, None)),
+            Err(error) => read.push(Err(error)),
+        }
     }
 
     /// Reads one truth from text; `path` is what errors call it. Where that ends in `.json`, the
@@ -153,12 +194,13 @@ impl Scenario {
         let wrong = |reason: String| FileError::malformed(path, &place, reason);
         // Flat, or wrapped like an object of Kubernetes.
         let spec = value.get("spec").filter(|spec| spec.is_object()).unwrap_or(&value);
-        let spec: Spec = Spec::deserialize(spec).map_err(|error| wrong(error.to_string()))?;
+        let mut spec: Spec = Spec::deserialize(spec).map_err(|error| wrong(error.to_string()))?;
         if spec.groups.is_empty() && spec.entities.is_empty() {
             return Err(wrong(
                 "it has neither groups nor entities; one of them is required".into(),
             ));
         }
+        let notes: Vec<String> = spec.groups.iter_mut().filter_map(ScenarioGroup::mend).collect();
         for group in &spec.groups {
             group.check().map_err(wrong)?;
         }
@@ -184,6 +226,7 @@ impl Scenario {
             propagations,
             faults,
             alerts,
+            notes,
             value,
         })
     }
@@ -220,7 +263,20 @@ impl Scenario {
     }
 }
 
+/// A filter that is no regular expression but occurs in truths. It is a file pattern for any name.
+const ANY_FILE: &str = "*.*";
+
 impl ScenarioGroup {
+    /// Reads `*.*` as any name; a note when it occurred.
+    fn mend(&mut self) -> Option<String> {
+        let wrong: Vec<&mut String> =
+            self.filters.iter_mut().filter(|filter| filter.trim() == ANY_FILE).collect();
+        let note = format!("filter {ANY_FILE:?} of group {} is read as any name", self.id);
+        let is_there = !wrong.is_empty();
+        wrong.into_iter().for_each(|filter| ".*".clone_into(filter));
+        is_there.then_some(note)
+    }
+
     /// Whether it names something, by filters that can be read.
     fn check(&self) -> Result<(), String> {
         if self.filters.is_empty() && self.name.is_none() {
@@ -334,6 +390,27 @@ mod tests {
         }
         let json = Scenario::parse("[1,]", Path::new("truth.json")).expect_err("is no JSON");
         assert!(json.to_string().starts_with("truth.json, line 1, column 4: "), "{json}");
+    }
+
+    #[test]
+    fn a_file_pattern_is_read_as_any_name() {
+        let read = parsed("groups: [{id: db, kind: Pod, filter: ['*.*'], root_cause: true}]");
+        let read = read.expect("is read");
+        assert_eq!(read.groups[0].filters, [".*"]);
+        assert_eq!(read.notes, ["filter \"*.*\" of group db is read as any name"]);
+    }
+
+    #[test]
+    fn a_broken_truth_of_several_is_left_out_by_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("truths.json");
+        let good = r#"{"groups": [{"id": "a", "kind": "Pod", "name": "a", "root_cause": true}]}"#;
+        std::fs::write(&path, format!(r#"[{good}, {{"id": "7"}}]"#)).expect("is written");
+        let read = Scenario::read_all(&path).expect("one can be used");
+        assert_eq!((read.usable.len(), read.left_out.len()), (1, 1));
+        assert!(read.left_out[0].contains("entry 2: it has neither groups"), "{:?}", read.left_out);
+        std::fs::write(&path, r#"[{"id": "7"}]"#).expect("is written");
+        assert!(Scenario::read_all(&path).is_err());
     }
 
     #[test]

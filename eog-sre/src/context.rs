@@ -11,7 +11,7 @@ use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Timestamp, Window,
 };
-use eog_evidence::{EffectMap, open_case};
+use eog_evidence::{EffectMap, harm_of_alert, open_case, upstream_of};
 
 use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
 use crate::facts::Facts;
@@ -63,9 +63,14 @@ pub struct SnapshotContext {
     observed: Option<Window>,
     usual_window: OnceLock<Option<Window>>,
     onsets: Vec<Timestamp>,
+    /// When harm upstream of the alerts began first, by window: it is looked for in what the window
+    /// compares.
+    first_harm: OnceLock<(Window, Option<Timestamp>)>,
     /// Times of the changes that can have caused something, strongest first.
     causes: Vec<Timestamp>,
     effects: EffectMap,
+    /// The same by when harm began, which is measured in what a window compares.
+    dated_effects: OnceLock<(Window, EffectMap)>,
     /// Shared with the tools.
     spans: Arc<SpanIndex>,
     metrics: MetricIndex,
@@ -121,8 +126,10 @@ impl SnapshotContext {
             observed,
             usual_window: OnceLock::new(),
             onsets,
+            first_harm: OnceLock::new(),
             causes,
             effects,
+            dated_effects: OnceLock::new(),
             spans,
             metrics,
             logs,
@@ -175,9 +182,38 @@ impl SnapshotContext {
             });
             let new: Vec<Finding> = new.take(MAX_RELATIONS).collect();
             context.findings.extend(new);
-            context.findings.extend(self.effects.notes(&query.entity));
+            context.findings.extend(self.notes(&query.entity, query.window));
         }
         context
+    }
+
+    /// Which change can have caused what at an entity, by when the harm began.
+    fn notes(&self, entity: &EntityId, window: Window) -> Vec<Finding> {
+        // An investigation asks for one window; others are looked at anew.
+        let (of, known) = self.dated_effects.get_or_init(|| (window, self.effects_by_harm(window)));
+        match *of == window {
+            true => known.notes(entity),
+            false => self.effects_by_harm(window).notes(entity),
+        }
+    }
+
+    fn effects_by_harm(&self, window: Window) -> EffectMap {
+        let Facts { changes, alerts, .. } = &*self.facts;
+        let topology = self.graph.topology();
+        let Some(compare) = self.compare(window) else {
+            return EffectMap::new(topology, changes, &alerts.anomalies);
+        };
+        let Snapshot { spans, metrics, logs, .. } = self.snapshot.as_ref();
+        let alerting: BTreeSet<&EntityId> =
+            alerts.anomalies.iter().map(|anomaly| &anomaly.entity).collect();
+        let mut measured = Vec::new();
+        for entity in alerting {
+            measured.extend(self.spans.findings(spans, entity, &compare));
+            measured.extend(self.metrics.findings(metrics, entity, &self.graph.index, &compare));
+            measured.extend(self.logs.findings(logs, entity, &compare));
+        }
+        let harm_of = |alert: &Anomaly| harm_of_alert(alert, &measured);
+        EffectMap::dated(topology, changes, &alerts.anomalies, harm_of)
     }
 
     /// The traffic with each neighbour whose message is new.
@@ -256,6 +292,7 @@ impl SnapshotContext {
                 let index = &self.graph.index;
                 findings.extend(self.metrics.findings(metrics, one, index, &compare));
                 findings.extend(self.logs.findings(logs, one, &compare));
+                findings.extend(self.spans.pod_findings(spans, one, &compare));
             }
             if is_workload {
                 findings.extend(self.metrics.replicas(metrics, entity, &pods, &compare));
@@ -276,13 +313,29 @@ impl SnapshotContext {
         places.filter_map(|place| self.facts.finding(*place))
     }
 
-    /// The two periods to compare in a window.
+    /// The two periods to compare in a window. They meet where [`Compare`] says, or where the first
+    /// harm upstream of the alerts is known to have begun, if that is earlier.
     fn compare(&self, window: Window) -> Option<Compare> {
         let inside = |times: &[Timestamp]| {
             times.iter().copied().find(|at| window.start() < *at && *at < window.end())
         };
         let pivot = inside(&self.causes).or_else(|| inside(&self.onsets));
-        Compare::at(pivot.unwrap_or(window.start()), window, self.observed)
+        let Some(pivot) = pivot else { return Compare::at(window.start(), window, self.observed) };
+        let harm = self.first_harm(pivot, window).filter(|at| window.start() < *at);
+        Compare::at(harm.map_or(pivot, |at| at.min(pivot)), window, self.observed)
+    }
+
+    /// When what is upstream of the alerts began first to do worse, by its own requests.
+    fn first_harm(&self, pivot: Timestamp, window: Window) -> Option<Timestamp> {
+        let look = || {
+            let compare = Compare::at(pivot, window, self.observed)?;
+            let anomalies = &self.facts.alerts.anomalies;
+            let upstream = upstream_of(self.graph.topology(), anomalies);
+            self.spans.first_harm(&self.snapshot.spans, &upstream, &compare)
+        };
+        // An investigation asks for one window; others are looked at anew.
+        let (of, known) = *self.first_harm.get_or_init(|| (window, look()));
+        if of == window { known } else { look() }
     }
 }
 

@@ -7,7 +7,7 @@ use eog_core::{EvidenceKind, Finding};
 use eog_evidence::Incident;
 
 use crate::evidence::{
-    alert_findings, change_findings, event_findings, mark_demand, status_findings,
+    alert_findings, change_findings, consequences, event_findings, mark_demand, status_findings,
 };
 use crate::facts::{Alerts, Facts};
 use crate::graph::OperationalGraph;
@@ -34,10 +34,13 @@ impl Snapshot {
             anomalies: anomalies.clone(),
             ignored: ignored.clone(),
             changes: facts.changes.clone(),
+            consequences: consequences(&facts.changes, &self.objects),
+            changes_recorded: self.objects.recorded(),
             failures: facts.events.iter().filter(is_failure).cloned().collect(),
             observed: self.observed(),
             window: None,
             warnings: warnings.cloned().collect(),
+            unusable: self.unusable().to_vec(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use eog_core::incident::Unusable;
 use eog_core::{Timestamp, Topology, Window};
 use jiff::SignedDuration;
 
@@ -48,6 +49,7 @@ pub struct Snapshot {
     pub(crate) architecture: Option<Architecture>,
     files: Vec<String>,
     warnings: Vec<String>,
+    unusable: Vec<Unusable>,
     from_cache: bool,
     /// Computed with the graph of this topology, see [`Snapshot::facts`].
     pub(crate) facts: OnceLock<(Topology, Arc<Facts>)>,
@@ -96,8 +98,12 @@ impl Snapshot {
         let noted = warnings.clone();
         let records = read::read_all(&mut folder, &layout, options, &mut warnings)?;
         fits(&folder, &records)?;
-        let cached =
-            Cached { records, files: folder.opened().to_vec(), warnings: warnings.into_lines() };
+        let cached = Cached {
+            records,
+            files: folder.opened().to_vec(),
+            unusable: warnings.unusable_files(),
+            warnings: warnings.into_lines(),
+        };
         // What changed while it was read belongs to no state of the files, and is not kept.
         let cache =
             cache.filter(|cache| find(&folder, &noted).is_some_and(|now| now.is_same(cache)));
@@ -113,7 +119,7 @@ impl Snapshot {
         cached: Cached,
         from_cache: bool,
     ) -> Self {
-        let Cached { records, files, warnings } = cached;
+        let Cached { records, files, warnings, unusable } = cached;
         let Records { alerts, events, objects, logs, spans, metrics } = records;
         let name = directory.file_name().map_or_else(
             || "snapshot".to_owned(),
@@ -130,6 +136,7 @@ impl Snapshot {
             architecture,
             files,
             warnings,
+            unusable,
             from_cache,
             facts: OnceLock::new(),
         }
@@ -148,6 +155,12 @@ impl Snapshot {
     /// What was missing, skipped or left out, as readable text.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// The files of which records could not be used, with the reason and its place. A file that
+    /// could not be read as what it should be counts as one record.
+    pub fn unusable(&self) -> &[Unusable] {
+        &self.unusable
     }
 
     /// The time from the first to just after the last recorded sample; `None` if there is none.

@@ -28,6 +28,9 @@ pub fn claim<'a>(
         condition: format!("{cause} is degraded"),
         observed: format!("{effect} is affected"),
         evidence: evidence.into_iter().map(|finding| finding.id().clone()).collect(),
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     }
 }
 

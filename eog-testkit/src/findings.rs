@@ -3,6 +3,7 @@
 use eog::evidence::{
     ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
 };
+use eog::incident::Onset;
 use eog::{EvidenceKind, Finding};
 
 use crate::names::{at, entity, hour, window};
@@ -40,6 +41,7 @@ pub fn finding(name: &str) -> FindingBuilder {
         source: "test".to_owned(),
         query: format!("entity={name}"),
         excerpt: String::new(),
+        onset: None,
     })
 }
 
@@ -80,6 +82,13 @@ impl FindingBuilder {
     #[track_caller]
     pub fn during(mut self, start: &str, end: &str) -> Self {
         self.0.time = EvidenceTime::During(window(start, end));
+        self
+    }
+
+    /// What it tells began between these times.
+    #[track_caller]
+    pub fn began(mut self, earliest: &str, latest: &str) -> Self {
+        self.0.onset = Some(Onset::between(at(earliest), at(latest)));
         self
     }
 

@@ -34,7 +34,8 @@
 //!
 //! let run = run(Config::default(), case, &contract, &policy);
 //! assert_that(&run)
-//!     .evaluated(["web", "db", "web"])
+//!     // Before the end, what web has not heard yet is read, and the cause is asked again.
+//!     .evaluated(["web", "db", "web", "db"])
 //!     .ends_with_label("web", Label::Symptom)
 //!     .claims("db", "web")
 //!     .frontier(["db"])

@@ -16,7 +16,15 @@ use crate::names::{entity, hour};
 /// assert_eq!(eog_testkit::belief(Label::Origin, "it ran out of memory").label, Label::Origin);
 /// ```
 pub fn belief(label: Label, summary: &str) -> Belief {
-    Belief { label, summary: summary.to_owned(), evidence: Vec::new(), claims: Vec::new() }
+    Belief {
+        label,
+        summary: summary.to_owned(),
+        evidence: Vec::new(),
+        claims: Vec::new(),
+        since: None,
+        explains: None,
+        rule: None,
+    }
 }
 
 /// Begins the packet of an entity: no evidence, no neighbours, an empty inbox, the window of
@@ -150,6 +158,8 @@ impl PacketBuilder {
                 .into_iter()
                 .map(|(sender, belief)| Message { sender, belief })
                 .collect(),
+            anomalies: Vec::new(),
+            notice: None,
         }
     }
 }

@@ -15,7 +15,8 @@ use eog::{
 /// use eog_testkit::{MemoryContext, Recorder, healthy, policy_fn, run, seeded, topology};
 /// let policy = Recorder::new(policy_fn(healthy));
 /// let case = seeded(topology("S1 calls S2"), ["S2", "S1"]);
-/// run(Config::default(), case, &MemoryContext::default(), &policy);
+/// let config = Config { wake: eog::controller::Wake::Visited, ..Config::default() };
+/// run(config, case, &MemoryContext::default(), &policy);
 /// // What S1 says wakes S2 once more.
 /// assert_eq!(policy.asked(), ["S2", "S1", "S2"]);
 /// assert_eq!(policy.packets_of("S2")[1].inbox.len(), 1);

@@ -34,7 +34,7 @@ fn troubled() -> Finished {
 #[test]
 fn the_flash_sale_is_traced_to_the_sale() {
     assert_that(&flash_sale())
-        .evaluated(["S2", "S3", "S4", "S2", "S3", "S4", "S2", "S3", "S1", "S2"])
+        .evaluated(["S2", "S3", "S4", "S3", "S2", "S4", "S1", "S2", "S1"])
         .evaluated_times("S4", 2)
         .not_evaluated("S5")
         .revised("S4", Label::Origin, Label::Symptom)
@@ -46,7 +46,8 @@ fn the_flash_sale_is_traced_to_the_sale() {
         .claims("S3", "S4")
         .does_not_claim("S4", "S3")
         .frontier(["S1"])
-        .confidence(Confidence::Confirmed)
+        // When the harm began was not measured.
+        .confidence(Confidence::Likely)
         .converged()
         .stopped(StopReason::Converged { refused_wakes: 0 })
         .is_intact();
@@ -56,7 +57,7 @@ fn the_flash_sale_is_traced_to_the_sale() {
 fn without_messages_the_database_is_blamed() {
     let config = Config { broadcast: false, late_messages: false, ..Config::default() };
     let blamed = run(config, common::flash_sale(), &common::evidence(), &common::policy());
-    assert_that(&blamed).evaluated(["S2", "S3", "S4"]).frontier(["S4"]);
+    assert_that(&blamed).evaluated(["S2", "S3", "S4", "S4"]).frontier(["S4"]);
 }
 
 #[test]
@@ -86,9 +87,9 @@ const ALL_OF_S4: &str = "#3 S4 visit 1 (Claim #2): Origin";
 #[rustfmt::skip]
 const FAILING: &[Failing] = &[
     ("evaluated", |run| _ = assert_that(run).evaluated(["S2", "S4"]),
-        &["evaluations should be S2 S4, but are S2 S3 S4 S2", ALL_OF_S4, "#0 opened:", "#10 S2"], &[]),
+        &["evaluations should be S2 S4, but are S2 S3 S4 S3", ALL_OF_S4, "#0 opened:", "#9 S1"], &[]),
     ("not_evaluated", |run| _ = assert_that(run).not_evaluated("S1"),
-        &["S1 should be evaluated 0 times, but was 1 times", "#9 S1"], &["#1 S2"]),
+        &["S1 should be evaluated 0 times, but was 2 times", "#9 S1"], &["#1 S2"]),
     ("evaluated_times", |run| _ = assert_that(run).evaluated_times("S5", 1),
         &["S5 should be evaluated 1 times, but was 0 times", "#0 opened"], &[]),
     ("ends_with_label", |run| _ = assert_that(run).ends_with_label("S4", Label::Origin),
@@ -100,7 +101,7 @@ const FAILING: &[Failing] = &[
     ("claims", |run| _ = assert_that(run).claims("S4", "S3"),
         &["S4 → S3 should be live, but the live claims are [S1 → S2, S2 → S3, S3 → S4]", ALL_OF_S4], &["#9 S1"]),
     ("does_not_claim", |run| _ = assert_that(run).does_not_claim("S1", "S2"),
-        &["S1 → S2 should not be live", "#9 S1", "#7 S2"], &[ALL_OF_S4]),
+        &["S1 → S2 should not be live", "#9 S1", "#8 S2"], &[ALL_OF_S4]),
     ("discovered what is declared", |run| _ = assert_that(run).discovered("S3", "S4"),
         &["S3 and S4 should be discovered as joined, but a declared edge joins them already"], &[]),
     ("discovered what nobody claims", |run| _ = assert_that(run).discovered("S1", "S4"),
@@ -115,8 +116,8 @@ const FAILING: &[Failing] = &[
         &["should fail with PolicyFailed and \"x\", but the failures are []"], &[]),
     ("frontier", |run| _ = assert_that(run).frontier(["S4", "S1"]),
         &["the frontier should be [S1, S4], but is [S1]", "#0 opened"], &[]),
-    ("confidence", |run| _ = assert_that(run).confidence(Confidence::Likely),
-        &["the confidence should be likely, but is confirmed (doubts: [])"], &[]),
+    ("confidence", |run| _ = assert_that(run).confidence(Confidence::Confirmed),
+        &["the confidence should be confirmed, but is likely (doubts: ["], &[]),
     ("stopped", |run| _ = assert_that(run).stopped(StopReason::Cancelled),
         &["the run should end with Cancelled, but ended with Converged"], &[]),
 ];

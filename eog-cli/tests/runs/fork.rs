@@ -119,11 +119,12 @@ fn another_policy_judges_from_the_fork_on_and_everybody_says_so() {
     assert!(listed.contains(&format!("4  forked {words}")), "{listed}");
     let (code, text, _) = run(&["diff", &parent.path("parent"), &journal]);
     assert_eq!(code, 0);
+    let confidence = parent.result["conclusion"]["frontier"][0]["confidence"].as_str().unwrap();
     for part in [
-        "they diverge at entry 4\n  first:  gateway is ",
+        "they diverge at entry 4\n  first:  processor is ",
         "\n  second: forked\n",
         &format!("the second is a fork of the first {words}; budget from 200 to 7\n"),
-        "frontend (confirmed)",
+        &format!("frontend ({confidence})"),
         "no origin (inconclusive)",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -183,9 +184,9 @@ fn only_what_differs_counts_as_changed() {
 fn what_cannot_be_forked_leaves_nothing_behind() {
     let parent = Parent::new();
     let journal = parent.path("fork.journal");
-    let (code, _, errors) = parent.fork("parent", 11, &["--journal", &journal]);
+    let (code, _, errors) = parent.fork("parent", 10, &["--journal", &journal]);
     assert_eq!(code, 4);
-    let said = "there is no entry 11 to fork at; the ledger has entries 0 to 10";
+    let said = "there is no entry 10 to fork at; the ledger has entries 0 to 9";
     assert!(errors.contains(said), "{errors}");
     assert!(!Path::new(&journal).exists());
 
@@ -225,13 +226,15 @@ fn entries_are_listed_one_a_line_with_the_numbers_that_fork_takes() {
     let (code, listed, _) = run(&["replay", &parent.path("parent.journal"), "--entries"]);
     assert_eq!(code, 0);
     let lines: Vec<&str> = listed.lines().collect();
-    assert_eq!(lines.len(), 11);
-    assert_eq!(lines[0], " 0  opened: 7 entities, 1 alert; starts at gateway");
+    assert_eq!(lines.len(), 10);
+    assert_eq!(lines[0], "0  opened: 7 entities, 1 alert; starts at gateway");
     assert_eq!(
-        lines[5],
-        " 5  processor Symptom (woken by entry 3, visit 2): belief changed; queued: database, gateway"
+        lines[4],
+        "4  processor Symptom (unread message of a named cause, after entry 3, visit 2): \
+         belief changed; queued: database, gateway"
     );
-    assert_eq!(lines[10], "10  gateway Symptom (woken by entry 9, visit 4): unchanged");
+    assert_eq!(lines[6], "6  database Symptom (woken by entry 4, visit 2): belief changed");
+    assert_eq!(lines[9], "9  frontend Origin (second opinion, after entry 8, visit 2): unchanged");
 }
 
 #[test]

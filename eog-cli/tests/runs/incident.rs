@@ -1,4 +1,4 @@
-//! An incident with one evaluation for each alert, and a program that judges it.
+//! An incident in which nothing explains an alert, and a program that judges it.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -9,8 +9,9 @@ use serde_json::json;
 
 use crate::common::eog;
 
-/// As many as there are evaluations.
-pub(crate) const ALERTS: usize = 10;
+const ALERTS: usize = 10;
+/// An alert that nobody explains has its entity looked at twice more before the end.
+pub(crate) const EVALUATIONS: usize = 3 * ALERTS;
 /// What a program says that finds nothing.
 pub(crate) const HEALTHY: &str = r#"echo '{"label": "healthy", "summary": "fine"}'"#;
 

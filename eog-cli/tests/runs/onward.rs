@@ -28,12 +28,12 @@ fn after_the_budget_a_fork_with_more_of_it_is_said_and_works() {
     let incident = Incident::judged_by(HEALTHY);
     let journal = incident.path("run.journal");
     let mut command = incident.investigate(&["--journal", journal.to_str().unwrap()]);
-    let output = command.args(["--budget", "5"]).output().unwrap();
-    assert!(said(&output).contains(" --at 5 --budget 10 --policy "), "{}", said(&output));
+    let output = command.args(["--budget", "15"]).output().unwrap();
+    assert!(said(&output).contains(" --at 15 --budget 30 --policy "), "{}", said(&output));
     let output = go_on(&said(&output));
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("10 policy calls; converged"), "{text}");
+    assert!(text.contains("30 policy calls; converged"), "{text}");
 
     // Without a journal there is nothing to go on with, and who wants quiet gets it.
     let output = incident.investigate(&["--budget", "5"]).output().unwrap();

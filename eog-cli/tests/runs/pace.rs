@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::common::eog;
 use crate::flash_sale;
-use crate::incident::{ALERTS, HEALTHY, Incident, said};
+use crate::incident::{EVALUATIONS, HEALTHY, Incident, said};
 use serde_json::Value;
 
 /// The ledger that `--out` writes, and the result.
@@ -58,7 +58,7 @@ fn four_programs_run_at_once_when_four_are_asked_ahead() {
     let incident = Incident::judged_by(&(together(4) + HEALTHY));
     let ahead = incident.ledger(&["--speculate", "4"]);
     let calls = incident.read("policy.sh.calls").lines().count();
-    assert_eq!(calls, ALERTS, "nothing was asked in vain");
+    assert_eq!(calls, EVALUATIONS, "nothing was asked in vain");
     assert!(!ahead.contains("policy_failed"), "all four met");
     // Now they need not wait for one another.
     assert_eq!(incident.ledger(&[]), ahead);
@@ -111,10 +111,10 @@ fn a_busy_program_is_tried_again_as_often_as_allowed() {
         (calls, String::from_utf8(output.stdout).unwrap())
     };
     let (calls, text) = run(&[]);
-    assert_eq!(calls, ALERTS + 2);
+    assert_eq!(calls, EVALUATIONS + 2);
     assert!(text.ends_with("converged\nthis run: 2 retries\n"), "{text}");
     let (calls, text) = run(&["--retries", "0"]);
-    assert_eq!(calls, ALERTS);
+    assert_eq!(calls, EVALUATIONS);
     assert!(text.contains("2 failures; converged\n"), "{text}");
     assert!(!text.contains("this run"), "{text}");
 }

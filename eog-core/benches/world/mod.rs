@@ -91,6 +91,7 @@ pub(crate) fn context(entity: &EntityId) -> LocalContext {
         source: "metrics.csv".into(),
         query: "metric=errors".into(),
         excerpt: "errors from 0.1 to 4.2 1/s".into(),
+        onset: None,
     });
     LocalContext { findings: vec![finding], ..LocalContext::default() }
 }
@@ -103,6 +104,9 @@ pub(crate) fn claim(cause: &EntityId, effect: &EntityId, context: &LocalContext)
         condition: "fails".into(),
         observed: "errors".into(),
         evidence: context.findings.iter().map(|finding| finding.id().clone()).collect(),
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     }
 }
 

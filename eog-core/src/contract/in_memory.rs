@@ -28,6 +28,7 @@ use crate::ids::EntityId;
 ///     source: "kernel log".to_owned(),
 ///     query: "oom".to_owned(),
 ///     excerpt: "process 4021 killed: out of memory".to_owned(),
+///     onset: None,
 /// }));
 /// assert_eq!(memory.context(&EntityId::new("db")?).findings.len(), 1);
 /// assert!(memory.context(&EntityId::new("web")?).findings.is_empty());

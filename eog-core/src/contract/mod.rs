@@ -6,7 +6,10 @@ pub(crate) mod packet;
 mod policy_fn;
 
 pub use in_memory::InMemoryContext;
-pub use packet::{CandidateScore, ContextPacket, Decision, LocalContext, Proposal};
+pub use packet::{
+    Alternative, CandidateScore, ContextPacket, Decision, LocalContext, Notice, NoticeReason,
+    Proposal,
+};
 pub use policy_fn::{policy_fn, try_policy_fn};
 
 use std::collections::BTreeSet;
@@ -217,7 +220,15 @@ impl Failure {
     pub(crate) fn as_belief(&self) -> Belief {
         let what = if self.kind.is_context() { "context" } else { "decision" };
         let summary = format!("not evaluated: no {what} could be had");
-        Belief { label: Label::Defer, summary, evidence: Vec::new(), claims: Vec::new() }
+        Belief {
+            label: Label::Defer,
+            summary,
+            evidence: Vec::new(),
+            claims: Vec::new(),
+            since: None,
+            explains: None,
+            rule: None,
+        }
     }
 
     /// A failure of the context source.

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::belief::{Belief, Claim, Label, Message};
+use crate::belief::{Belief, Claim, Explained, Label, Message};
 use crate::evidence::Finding;
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::case::Anomaly;
+use crate::incident::onset::Onset;
 use crate::incident::topology::{Direction, Neighbour};
 use crate::incident::window::Window;
 
@@ -50,6 +52,41 @@ pub struct ContextPacket {
     pub neighbours: Vec<Neighbour>,
     /// The latest message of each neighbour, sorted by sender.
     pub inbox: Vec<Message>,
+    /// What must be explained of the entity itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anomalies: Vec<Anomaly>,
+    /// Why the entity is looked at a second time although nothing about it changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<Notice>,
+}
+
+/// Why an entity is looked at again before an investigation ends. With it, a second look is
+/// another question than the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Notice {
+    /// What it is asked for.
+    pub reason: NoticeReason,
+    /// How many such looks there were, with this one.
+    pub count: u32,
+    /// The anomalies that nothing explains, each with its entity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unexplained: Vec<(EntityId, String)>,
+    /// Other origins that explain what this one does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rivals: Vec<EntityId>,
+}
+
+/// What a second look is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum NoticeReason {
+    /// What explains an anomaly leads to no origin: here the search ends.
+    DeadEnd,
+    /// The entity is about to be named as an origin.
+    SecondOpinion,
 }
 
 impl ContextPacket {
@@ -110,6 +147,41 @@ pub struct Decision {
     /// Optional strength of candidates, used only to rank when no origin is found.
     #[serde(default)]
     pub scores: Vec<CandidateScore>,
+    /// Since when the entity's harm is known to be there; for an origin, since when its condition
+    /// holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Onset>,
+    /// Which of its own anomalies an origin explains; all of them where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explains: Option<Vec<Explained>>,
+    /// The rule that decided, if the policy goes by rules that have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Explanations that were weighed and not taken, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative>,
+}
+
+/// An explanation of an entity that was weighed and not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Alternative {
+    /// What the entity would be.
+    pub label: Label,
+    /// The rule that proposes it, if the policy goes by rules that have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Who would explain the entity, if it is somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<EntityId>,
+    /// What it says.
+    pub summary: String,
+    /// Why it was not taken.
+    pub lost: String,
+    /// The evidence, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<EvidenceId>,
 }
 
 impl Decision {
@@ -122,6 +194,10 @@ impl Decision {
             claims: Vec::new(),
             proposals: Vec::new(),
             scores: Vec::new(),
+            since: None,
+            explains: None,
+            rule: None,
+            alternatives: Vec::new(),
         }
     }
 

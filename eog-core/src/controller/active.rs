@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::packet::Notice;
 use crate::ids::EntityId;
 
 /// Why an entity became active.
@@ -23,6 +24,27 @@ pub enum Reason {
     Proposal,
     /// Something new was observed about it.
     Observation,
+    /// A named origin explains it, and its message is unread. *Named* is an origin of the frontier
+    /// that explains an anomaly.
+    Settle,
+    /// It is a neighbour of a named origin, and was never visited.
+    Check,
+    /// What leads to an unexplained anomaly ends with it, or right before it.
+    DeadEnd,
+    /// Nobody nearer to an unexplained anomaly is left to visit.
+    Widen,
+    /// It is about to be named as an origin.
+    SecondOpinion,
+}
+
+impl Reason {
+    /// Whether it is a step of [`Widening`](super::Widening).
+    pub fn is_widening(self) -> bool {
+        matches!(
+            self,
+            Self::Settle | Self::Check | Self::DeadEnd | Self::Widen | Self::SecondOpinion
+        )
+    }
 }
 
 impl fmt::Display for Reason {
@@ -34,6 +56,11 @@ impl fmt::Display for Reason {
             Self::LateMessage => "LateMessage",
             Self::Proposal => "Proposal",
             Self::Observation => "Observation",
+            Self::Settle => "Settle",
+            Self::Check => "Check",
+            Self::DeadEnd => "DeadEnd",
+            Self::Widen => "Widen",
+            Self::SecondOpinion => "SecondOpinion",
         })
     }
 }
@@ -45,6 +72,8 @@ pub(crate) struct Activation {
     pub(crate) reason: Reason,
     /// The ledger entry that caused it.
     pub(crate) cause: u64,
+    /// What its packet says about a second look.
+    pub(crate) notice: Option<Notice>,
 }
 
 /// A queue in which each entity stands at most once.
@@ -93,6 +122,27 @@ impl ActiveSet {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// Takes out what meets a condition, in order of activation.
+    pub(crate) fn extract(
+        &mut self,
+        is_meant: impl Fn(&Activation) -> bool,
+    ) -> VecDeque<Activation> {
+        let (taken, kept): (VecDeque<_>, VecDeque<_>) = self.queue.drain(..).partition(is_meant);
+        self.queue = kept;
+        for activation in &taken {
+            self.members.remove(&activation.entity);
+        }
+        taken
+    }
+
+    /// How an entity waits, if it does.
+    pub(crate) fn get(&self, entity: &EntityId) -> Option<&Activation> {
+        if !self.contains(entity) {
+            return None;
+        }
+        self.queue.iter().find(|waiting| waiting.entity == *entity)
     }
 
     /// In order of activation.

@@ -14,7 +14,7 @@ use crate::ledger::restore_error::RestoreError;
 use stored::StoredState;
 
 /// The version of the checkpoint's format.
-pub(super) const CHECKPOINT_FORMAT: u32 = 1;
+pub(super) const CHECKPOINT_FORMAT: u32 = 2;
 
 /// What a controller knew after an entry of its ledger. Opaque; goes through serde.
 ///

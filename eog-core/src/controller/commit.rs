@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Controller;
+use super::at_odds::AtOdds;
 use super::dispatch::{Answered, Seen, Slot, Stage};
-use crate::belief::{Belief, Claim, ClaimEdge, Label};
+use crate::belief::{Belief, Claim, ClaimEdge, Label, Signature};
 use crate::budget::AnsweredBy;
 use crate::checks::{Checked, check};
 use crate::contract::Failure;
@@ -26,7 +27,7 @@ impl Controller {
         crate::planted::overtake(&mut self.in_flight);
         while let Some(mut slot) = self.in_flight.pop_front() {
             let (answered, usage) = match std::mem::replace(&mut slot.stage, Stage::Fetching) {
-                Stage::Answered(answered, usage) => (answered, usage),
+                Stage::Answered(answered, usage) => (*answered, usage),
                 stage => {
                     slot.stage = stage;
                     self.in_flight.push_front(slot);
@@ -82,7 +83,8 @@ impl Controller {
         };
         // What it cost is operational, and no part of the chain.
         let recorded = RecordedAnswer::Failed(failure.as_recorded());
-        let body = evaluation(slot, context, seen, recorded, outcome);
+        let mut body = evaluation(slot, context, seen, recorded, outcome);
+        body.activations = self.widen_at_rest(seq);
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
@@ -105,7 +107,7 @@ impl Controller {
 
         let causes: BTreeSet<EntityId> =
             checked.claims.iter().map(|claim| claim.cause.clone()).collect();
-        let mut outcome = self.revise(&entity, checked, &decision);
+        let (mut outcome, before) = self.revise(&entity, checked, &decision);
         if outcome.change.is_some() && self.config.broadcast {
             outcome.broadcast_to = self.state.adjacent(&entity).into_iter().collect();
         }
@@ -116,7 +118,7 @@ impl Controller {
                 activations.extend(self.activate(&cause, Reason::Claim, seq));
             }
         }
-        activations.extend(self.deliver(&entity, &outcome, &joined, seq));
+        activations.extend(self.deliver(&entity, &outcome, before.as_ref(), &joined, seq));
         for proposal in self.select_proposals(&decision.proposals, &mut refusals) {
             activations.extend(self.activate(&proposal.entity, Reason::Proposal, seq));
         }
@@ -127,6 +129,7 @@ impl Controller {
             let refused = Some(ActivationRefusal::Damped);
             activations.push(ActivationRecord { entity, reason: void.reason, refused });
         }
+        activations.extend(self.widen_at_rest(seq));
         let recorded = match remembered {
             Some(entry) => RecordedAnswer::Remembered { entry },
             None => RecordedAnswer::Decided(decision),
@@ -159,6 +162,9 @@ impl Controller {
             }
             self.state.join(&edge);
         }
+        if !joined.is_empty() {
+            self.rings = None;
+        }
         if let Some(distances) = &mut self.distances {
             for edge in &joined {
                 distances.join(&self.state, &edge.cause, &edge.effect);
@@ -167,8 +173,14 @@ impl Controller {
         joined
     }
 
-    /// Counts a flip, damps, and compares with the stored belief; stores the new one.
-    fn revise(&mut self, entity: &EntityId, checked: Checked, decision: &Decision) -> Outcome {
+    /// Counts a flip, damps, and compares with the stored belief; stores the new one. Returns the
+    /// substance of the earlier one as well.
+    fn revise(
+        &mut self,
+        entity: &EntityId,
+        checked: Checked,
+        decision: &Decision,
+    ) -> (Outcome, Option<Signature>) {
         let (commits, seq) = (self.spent.evaluations, self.ledger.next_seq());
         let config = &self.config;
         let node = self.state.nodes.entry(entity.clone()).or_default();
@@ -178,6 +190,9 @@ impl Controller {
             summary: checked.summary,
             evidence: checked.evidence,
             claims: checked.claims,
+            since: decision.since,
+            explains: decision.explains.clone(),
+            rule: decision.rule.clone(),
         };
         if config.claims == ClaimRule::Accumulate {
             belief.claims = accumulate(before.as_ref(), belief.claims);
@@ -216,7 +231,16 @@ impl Controller {
                 ChangeRule::Substance => (news > 0).then_some(ChangeCause::NewEvidence),
             },
         };
+        let earlier = before.as_ref().map(Belief::signature);
+        // Of the others nothing is read; times count for claims of others as well.
+        let bears = |belief: &Belief| {
+            belief.label == Label::Origin || !belief.claims.is_empty() || belief.since.is_some()
+        };
+        if bears(&belief) || before.as_ref().is_some_and(bears) {
+            self.outlook = None;
+        }
         let old = before.map(|before| before.claims).unwrap_or_default();
+        node.origin_in_row = if belief.label == Label::Origin { node.origin_in_row + 1 } else { 0 };
         node.belief = Some(belief.clone());
         node.evaluated = Some(seq);
         node.settled = true;
@@ -232,7 +256,7 @@ impl Controller {
             broadcast_to: Vec::new(),
         };
         self.state.supersede(entity, &old, &outcome.belief.claims);
-        outcome
+        (outcome, earlier)
     }
 
     /// Sends the belief to whom it concerns and exchanges late messages over new edges; wakes by
@@ -241,22 +265,26 @@ impl Controller {
         &mut self,
         entity: &EntityId,
         outcome: &Outcome,
+        before: Option<&Signature>,
         joined: &[ClaimEdge],
         seq: u64,
     ) -> Vec<ActivationRecord> {
         let mut woken: BTreeMap<EntityId, Reason> = BTreeMap::new();
         if outcome.change.is_some() && self.config.broadcast {
             let broadcast = Broadcast { belief: Arc::new(outcome.belief.clone()), entry: seq };
+            woken.extend(self.woken_by(entity, outcome, before).map(|one| (one, Reason::Wake)));
             for neighbour in &outcome.broadcast_to {
-                self.state.node(neighbour).receive(entity, &broadcast);
-                woken.insert(neighbour.clone(), Reason::Wake);
+                let wakes = woken.contains_key(neighbour);
+                self.state.node(neighbour).receive(entity, &broadcast, wakes);
             }
             self.state.node(entity).last_broadcast = Some(broadcast);
         }
         if self.config.late_messages {
             for edge in joined {
                 for (from, to) in [(&edge.cause, &edge.effect), (&edge.effect, &edge.cause)] {
-                    if self.exchange(from, to) {
+                    // What was told just now woke whom it had to.
+                    let is_told = from == entity && outcome.broadcast_to.contains(to);
+                    if !is_told && self.exchange(from, to) {
                         woken.entry(to.clone()).or_insert(Reason::LateMessage);
                     }
                 }
@@ -276,6 +304,25 @@ impl Controller {
         records
     }
 
+    /// Whom a broadcast is to wake, were they visited.
+    fn woken_by(
+        &self,
+        entity: &EntityId,
+        outcome: &Outcome,
+        before: Option<&Signature>,
+    ) -> impl Iterator<Item = EntityId> {
+        let told = outcome.broadcast_to.iter();
+        let odds = (self.config.wake == Wake::AtOdds)
+            .then(|| AtOdds::new(&self.state, entity, &outcome.belief, before));
+        // A belief that is about to be another one cannot be compared.
+        let flying =
+            |other: &EntityId| self.in_flight.iter().any(|s| s.activation.entity == *other);
+        let wakes = |other: &&EntityId| {
+            odds.as_ref().is_none_or(|odds| flying(other) || odds.with(&self.state, other))
+        };
+        told.filter(wakes).cloned().collect::<Vec<_>>().into_iter()
+    }
+
     /// Hands the last broadcast of `from`, if there is one, to `to`. A belief that has just
     /// reached it counts as received.
     pub(super) fn exchange(&mut self, from: &EntityId, to: &EntityId) -> bool {
@@ -283,10 +330,9 @@ impl Controller {
             return false;
         };
         let inbox = self.state.node(to);
-        let already =
-            inbox.inbox.get(from).is_some_and(|r| r.new && r.broadcast.belief == sent.belief);
-        if !already {
-            inbox.receive(from, &sent);
+        match inbox.inbox.get_mut(from) {
+            Some(told) if told.new && told.broadcast.belief == sent.belief => told.wakes = true,
+            _ => inbox.receive(from, &sent, true),
         }
         true
     }

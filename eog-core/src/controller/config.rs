@@ -15,7 +15,7 @@ use crate::budget::Budget;
 /// use eog_core::Config;
 /// use eog_core::controller::Wake;
 /// let config = Config { budget: eog_core::Budget::hops(40), ..Config::default() };
-/// assert_eq!(config.wake, Wake::Visited);
+/// assert_eq!(config.wake, Wake::AtOdds);
 /// assert_eq!(Config::paper().wake, Wake::All);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,13 @@ pub struct Config {
     pub late_messages: bool,
     /// Whether beliefs are broadcast at all. Off is the paper's ablation without message passing.
     pub broadcast: bool,
+    /// Whether, and how far, to look again before the end. Nothing is the paper's end: as soon as
+    /// nothing is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widening: Option<Widening>,
+    /// Whether a packet shows the anomalies of its entity.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anomalies_in_packets: bool,
     /// At most this many entities take part.
     pub max_entities: u32,
     /// At most this many cited findings of one entity count as news.
@@ -66,7 +73,7 @@ impl Default for Config {
         Self {
             policy: None,
             change: ChangeRule::Substance,
-            wake: Wake::Visited,
+            wake: Wake::AtOdds,
             claims: ClaimRule::Supersede,
             damping: Damping::Absorbing,
             flip_threshold: 3,
@@ -78,6 +85,8 @@ impl Default for Config {
             checks: Checks::Full,
             late_messages: true,
             broadcast: true,
+            widening: Some(Widening::default()),
+            anomalies_in_packets: true,
             max_entities: 10_000,
             max_evidence: 1_000,
             budget: Budget::default(),
@@ -98,6 +107,8 @@ impl Config {
             max_proposals: None,
             checks: Checks::UnknownEntitiesOnly,
             late_messages: false,
+            widening: None,
+            anomalies_in_packets: false,
             ..Self::default()
         }
     }
@@ -118,10 +129,30 @@ pub enum ChangeRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wake {
+    /// Neighbours already visited whose belief is at odds with it: one of the two says of the other
+    /// what the other's belief does not bear out. Others keep the message unread.
+    AtOdds,
     /// Neighbours already visited; others keep the message for their first visit.
     Visited,
     /// All neighbours.
     All,
+}
+
+/// Looking again before the end. When nothing is active or under way, the first of these steps that
+/// can activate anything does so for all it names, and the investigation goes on:
+///
+/// 1. [`Reason::Settle`](super::Reason::Settle)
+/// 2. [`Reason::Check`](super::Reason::Check)
+/// 3. [`Reason::DeadEnd`](super::Reason::DeadEnd)
+/// 4. [`Reason::Widen`](super::Reason::Widen)
+/// 5. [`Reason::SecondOpinion`](super::Reason::SecondOpinion)
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Widening {
+    /// How many hops from an unexplained anomaly [`Reason::Widen`](super::Reason::Widen) goes at
+    /// most; as far as the adjacency reaches, if not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radius: Option<u32>,
 }
 
 /// What becomes of earlier claims when an entity is evaluated again.

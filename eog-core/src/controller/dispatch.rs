@@ -16,10 +16,9 @@ use crate::controller::entry_body::HaltCause;
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::incident::topology::Neighbour;
-use crate::incident::window::Window;
 use crate::machine::exchange::{InputError, Ticket};
 use crate::machine::inquiry::Inquiry;
-use crate::state::{Broadcast, Node, Received};
+use crate::state::{Broadcast, Node, Received, State};
 
 /// One evaluation under way.
 #[derive(Clone, Debug)]
@@ -35,6 +34,8 @@ pub(crate) struct Slot {
     pub(super) inbox: Vec<(EntityId, Broadcast)>,
     /// Empty once they are in a packet.
     neighbours: Vec<Neighbour>,
+    /// Of how many anomalies its packet may show those of its entity.
+    pub(super) anomalies: usize,
     pub(super) stage: Stage,
 }
 
@@ -44,7 +45,7 @@ impl Slot {
         let seen = match &self.stage {
             Stage::Fetching => None,
             Stage::Deciding(seen) => Some(seen),
-            Stage::Answered(answered, _) => match answered {
+            Stage::Answered(answered, _) => match &**answered {
                 Answered::Decided(seen, _) | Answered::Remembered(seen, ..) => Some(seen),
                 Answered::Failed(seen, _) => seen.as_ref(),
             },
@@ -55,13 +56,16 @@ impl Slot {
 
 impl Slot {
     /// The packet that a context goes into.
-    pub(super) fn packet(&self, window: Window, context: LocalContext) -> ContextPacket {
+    pub(super) fn packet(&self, state: &State, context: LocalContext) -> ContextPacket {
+        let entity = &self.activation.entity;
         ContextPacket {
-            entity: self.activation.entity.clone(),
-            window,
+            entity: entity.clone(),
+            window: state.window,
             context,
             neighbours: self.neighbours().to_vec(),
             inbox: self.inbox.iter().map(|(sender, sent)| message(sender, &sent.belief)).collect(),
+            anomalies: state.anomalies_of(entity, self.anomalies),
+            notice: self.activation.notice.clone(),
         }
     }
 }
@@ -74,6 +78,7 @@ pub(super) struct Dispatched {
     pub(super) cleared: BTreeMap<EntityId, Option<Label>>,
     pub(super) inbox: Vec<(EntityId, Broadcast)>,
     pub(super) neighbours: Vec<Neighbour>,
+    pub(super) anomalies: usize,
 }
 
 /// What was discarded.
@@ -100,7 +105,7 @@ pub(super) enum Rank {
 pub(super) enum Stage {
     Fetching,
     Deciding(Seen),
-    Answered(Answered, Usage),
+    Answered(Box<Answered>, Usage),
 }
 
 /// A context and the digest of the packet it went into.
@@ -128,6 +133,9 @@ impl Slot {
 impl Controller {
     /// Fills the window with eligible entities, as far as the budgets reach.
     pub(super) fn fill_window(&mut self) {
+        // Where no entry says so: after the opening, and after a fork.
+        let last = self.ledger.next_seq().saturating_sub(1);
+        let _ = self.widen_at_rest(last);
         let Concurrency::Window(width) = self.config.concurrency;
         while self.in_flight.len() < width.get() as usize {
             let exhausted = self.exhausted_budget();
@@ -212,13 +220,20 @@ impl Controller {
         let inbox = node.inbox.iter().map(|(from, it)| (from.clone(), it.broadcast.clone()));
         let inbox = inbox.collect();
         let neighbours = self.state.neighbours(&entity);
+        let anomalies = self.shown_anomalies();
         let after = self.ledger.next_seq();
-        self.launch(Dispatched { activation, visit, after, cleared, inbox, neighbours });
+        self.launch(Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies });
+    }
+
+    /// Of how many anomalies a packet that is made now may show those of its entity.
+    pub(super) fn shown_anomalies(&self) -> usize {
+        if self.config.anomalies_in_packets { self.state.anomalies.len() } else { 0 }
     }
 
     /// Asks for the context of what was dispatched.
     pub(super) fn launch(&mut self, dispatched: Dispatched) {
-        let Dispatched { activation, visit, after, cleared, inbox, neighbours } = dispatched;
+        let Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies } =
+            dispatched;
         self.dispatched += 1;
         let ticket = Ticket::new(self.next_ticket);
         self.next_ticket += 1;
@@ -239,6 +254,7 @@ impl Controller {
             cleared,
             inbox,
             neighbours,
+            anomalies,
             stage: Stage::Fetching,
         });
     }
@@ -248,13 +264,12 @@ impl Controller {
         ticket: Ticket,
         context: LocalContext,
     ) -> Result<(), InputError> {
-        let window = self.state.window;
         let asked = self.was_asked(ticket);
         let slot = slot_of(&mut self.in_flight, ticket)?;
         if !asked || !matches!(slot.stage, Stage::Fetching) {
             return Err(not_expected(slot, "context"));
         }
-        let packet = Arc::new(slot.packet(window, context));
+        let packet = Arc::new(slot.packet(&self.state, context));
         slot.neighbours.clear();
         let seen = Seen { digest: Digest::of(&*packet), packet };
         let remembered =
@@ -263,7 +278,7 @@ impl Controller {
         match decision {
             Some((entry, decision)) => {
                 let answered = Answered::Remembered(seen, entry, decision.clone());
-                slot.stage = Stage::Answered(answered, Usage::default());
+                slot.stage = Stage::Answered(Box::new(answered), Usage::default());
             }
             None => {
                 let packet = Arc::clone(&seen.packet);
@@ -288,7 +303,7 @@ impl Controller {
             _ => return Err(not_expected(slot, "decision")),
         };
         let answered = Answered::Decided(seen, decision);
-        slot.stage = Stage::Answered(answered, usage);
+        slot.stage = Stage::Answered(Box::new(answered), usage);
         Ok(())
     }
 
@@ -306,7 +321,7 @@ impl Controller {
             _ => return Err(not_expected(slot, "failure of this kind")),
         };
         let usage = failure.usage;
-        slot.stage = Stage::Answered(Answered::Failed(seen, failure), usage);
+        slot.stage = Stage::Answered(Box::new(Answered::Failed(seen, failure)), usage);
         Ok(())
     }
 

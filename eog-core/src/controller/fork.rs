@@ -41,7 +41,12 @@ impl Controller {
         self.discard_in_flight();
         self.halt = super::Halt::default();
         if let Some(config) = &forked.changes.config {
+            if config.widening != self.config.widening {
+                self.withdraw_widening();
+            }
             self.config = config.clone();
+            self.outlook = None;
+            self.rings = None;
         }
         if forked.changes.policy.is_some() {
             self.memory.clear();

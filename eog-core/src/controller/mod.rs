@@ -1,9 +1,11 @@
 //! The controller's face: inputs, outputs, and what may be asked of it between the two.
 
 pub(crate) mod active;
+mod at_odds;
 mod checkpoint;
 mod commit;
 pub(crate) mod config;
+mod dead_ends;
 mod dispatch;
 mod distance;
 pub(crate) mod entry_body;
@@ -12,12 +14,15 @@ mod halt;
 mod machine;
 mod observe;
 mod restore;
+mod rings;
 mod upcoming;
+mod widening;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::belief::{Belief, ClaimEdge, Message};
 use crate::budget::{BudgetKind, Spent};
+use crate::contract::packet::Notice;
 use crate::diagnosis::conclude::{Conclusion, conclude};
 use crate::diagnosis::{Diagnosis, Standing};
 use crate::digest::Digest;
@@ -34,7 +39,9 @@ use crate::stop::StopReason;
 pub use active::Reason;
 use active::{Activation, ActiveSet};
 pub use checkpoint::Checkpoint;
-pub use config::{ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake};
+pub use config::{
+    ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake, Widening,
+};
 #[cfg(not(feature = "planted-faults"))]
 use dispatch::Slot;
 #[cfg(feature = "planted-faults")]
@@ -45,7 +52,9 @@ pub use entry_body::{
     LEDGER_FORMAT, Observed, Outcome,
 };
 use halt::Halt;
+use rings::Rings;
 pub use upcoming::ReadMessage;
+use widening::Outlook;
 
 /// The deterministic controller (paper §4, made exact): decides where to look next and what
 /// follows from each answer. Performs no I/O, reads no clock, draws no random number.
@@ -100,6 +109,12 @@ pub struct Controller {
     requests: VecDeque<(u64, Ticket, Inquiry)>,
     /// Searched when the order asks for them, and again after an edge was removed.
     distances: Option<Distances>,
+    /// Who is named and what is unexplained, as long as no belief that bears on it changes.
+    outlook: Option<Outlook>,
+    /// The search around what is unexplained, as long as the adjacency stays.
+    rings: Option<Rings>,
+    /// How many entries there were when no step of widening could activate anything.
+    rests_at: Option<u64>,
     /// Entries handed out by `poll`, and those known to be stored.
     emission: Emission,
     /// Evaluations dispatched; gives numbers and tickets.
@@ -141,6 +156,9 @@ impl Controller {
             memory: BTreeMap::new(),
             requests: VecDeque::new(),
             distances: None,
+            outlook: None,
+            rings: None,
+            rests_at: None,
             emission: Emission::default(),
             dispatched: 0,
             next_ticket: 0,
@@ -313,13 +331,35 @@ impl Controller {
         reason: Reason,
         cause: u64,
     ) -> Option<ActivationRecord> {
+        self.activate_with(entity, reason, cause, None)
+    }
+
+    fn activate_with(
+        &mut self,
+        entity: &EntityId,
+        reason: Reason,
+        cause: u64,
+        notice: Option<Notice>,
+    ) -> Option<ActivationRecord> {
         if self.active.contains(entity) {
             return None;
         }
+        let refused = self.refusal(entity);
+        if refused.is_some() {
+            self.refused_wakes += 1;
+        } else {
+            self.state.admitted.insert(entity.clone());
+            self.active.push(Activation { entity: entity.clone(), reason, cause, notice });
+        }
+        Some(ActivationRecord { entity: entity.clone(), reason, refused })
+    }
+
+    /// Why an entity may not become active, if it may not.
+    fn refusal(&self, entity: &EntityId) -> Option<ActivationRefusal> {
         let full = self.state.admitted.len() >= self.config.max_entities as usize;
         let node = self.state.get(entity);
         let visits = node.map_or(0, |node| node.visits);
-        let refused = if node.is_some_and(|node| node.damped) {
+        if node.is_some_and(|node| node.damped) {
             Some(ActivationRefusal::Damped)
         } else if self.config.max_visits.is_some_and(|k| visits >= k) {
             Some(ActivationRefusal::VisitLimit)
@@ -327,14 +367,7 @@ impl Controller {
             Some(ActivationRefusal::EntityCap)
         } else {
             None
-        };
-        if refused.is_some() {
-            self.refused_wakes += 1;
-        } else {
-            self.state.admitted.insert(entity.clone());
-            self.active.push(Activation { entity: entity.clone(), reason, cause });
         }
-        Some(ActivationRecord { entity: entity.clone(), reason, refused })
     }
 }
 

@@ -60,11 +60,16 @@ impl Controller {
             let node = self.state.node(&entity);
             node.visits = 0;
             node.flips = 0;
+            node.dead_ends = 0;
+            node.opinions = 0;
             node.damped = false;
             if node.visited || is_anomaly {
                 activations.extend(self.activate(&entity, Reason::Observation, seq));
             }
         }
+        self.outlook = None;
+        self.rings = None;
+        activations.extend(self.widen_at_rest(seq));
         self.ledger.append(EntryBody::Observed(Box::new(Observed { observation, activations })));
         Ok(())
     }

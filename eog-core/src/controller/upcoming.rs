@@ -82,6 +82,8 @@ impl Controller {
             inbox: inbox
                 .map(|(sender, received)| message(sender, &received.broadcast.belief))
                 .collect(),
+            anomalies: self.state.anomalies_of(entity, self.shown_anomalies()),
+            notice: self.active.get(entity).and_then(|waiting| waiting.notice.clone()),
         }
     }
 
@@ -105,7 +107,7 @@ impl Controller {
         context: LocalContext,
     ) -> Option<ContextPacket> {
         let slot = self.in_flight.iter().find(|slot| slot.activation.entity == *entity)?;
-        Some(slot.packet(self.state.window, context))
+        Some(slot.packet(&self.state, context))
     }
 
     fn upcoming_request(&self, entity: &EntityId) -> ContextRequest {

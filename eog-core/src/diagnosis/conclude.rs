@@ -1,19 +1,28 @@
 //! Conclusions: the frontier of irreducible origins, what it covers, and what to say without one.
 
 mod claims;
+mod confirm;
 mod cover;
+mod coverage;
 mod frontier;
 mod ranking;
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use ranking::{Ranked, Score};
 
-use crate::belief::Label;
+use crate::belief::{ClaimEdge, Label};
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::onset::Onset;
 use crate::incident::window::to_the_second;
 use crate::state::State;
+
+use confirm::Promises;
+use frontier::Found;
 
 /// What follows from the beliefs of an investigation.
 ///
@@ -23,23 +32,32 @@ pub struct Conclusion {
     /// How sure the whole is: that of the weakest group in the cover. Alerts that nothing reaches
     /// are said in `unexplained`, whatever the confidence.
     pub confidence: Confidence,
-    /// The frontier: groups of irreducible origins, by name of their first origin. Groups that
-    /// explain no anomaly have an empty `covers`.
+    /// The frontier: groups of irreducible origins, ordered by what they explain: most anomalies, then
+    /// confidence, then the earliest onset, then the name of their first origin. Groups that explain
+    /// no anomaly have an empty `covers` and come last.
     pub frontier: Vec<OriginGroup>,
-    /// Origins that another origin explains, by name.
+    /// Origins that another origin explains, by name. One that alone explains an anomaly is none of
+    /// them but part of the frontier: since explanations in time are not transitive, whatever explains it
+    /// need not explain that anomaly.
     pub derived_origins: Vec<EntityId>,
     /// Anomalies that no group reaches.
     pub unexplained: Vec<usize>,
-    /// Anomalies that are reached, but began before the change that reaches them: their earlier
-    /// onset is not explained.
+    /// Anomalies that are covered, but whose first onset is not explained: it lies before the change, or
+    /// only later onsets are explained.
     pub earlier_onset: Vec<usize>,
+    /// Every onset of a covered anomaly that no group explains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unexplained_onsets: Vec<UnexplainedOnset>,
     /// The smallest set of groups that covers all explained anomalies, as positions in `frontier`.
     pub cover: Vec<usize>,
     /// Whether the cover is the minimum (up to 20 groups), not a greedy one.
     pub cover_is_exact: bool,
     /// Best effort when nothing in the frontier explains anything: visited entities, best first.
     pub ranking: Vec<Ranked>,
-    /// Entities with messages that they could not be evaluated with any more.
+    /// Entities that a message called on to look again, and that were not evaluated with it: they had
+    /// used their visits or were damped, the evaluation failed, or something ended the investigation
+    /// before. A message that does not contradict what its receiver believes calls on nobody under
+    /// [`Wake::AtOdds`](crate::controller::Wake).
     pub unread: Vec<EntityId>,
     /// Entities that flipped too often and were set to `Defer` for good.
     pub damped: Vec<EntityId>,
@@ -58,7 +76,9 @@ pub enum Confidence {
     /// An irreducible origin without what `confirmed` asks for.
     Likely,
     /// An irreducible origin that every minimum cover needs, with a citable change that precedes
-    /// the earliest anomaly it covers.
+    /// the earliest anomaly it covers, a measured onset of the harm after that change, a path
+    /// that shows harm wherever it crosses a call, and a chance of at most 5 % that one of the
+    /// changes on record lies so near by accident. See [`Doubt`] for each of them.
     Confirmed,
 }
 
@@ -79,14 +99,98 @@ pub struct OriginGroup {
     pub origins: Vec<EntityId>,
     /// Whether they explain each other.
     pub mutual: bool,
-    /// The anomalies they reach over live claims.
+    /// The anomalies of which they explain at least one onset, over claims that are consistent in
+    /// time and made for it.
     pub covers: Vec<usize>,
     /// How sure.
     pub confidence: Confidence,
     /// Why not `confirmed`; empty when it is.
     pub doubts: Vec<Doubt>,
-    /// The earliest change they cite.
+    /// The change they cite that fits the measured onset best: the last one before its end; the
+    /// earliest where no onset is measured.
     pub change: Option<CitedChange>,
+    /// The earliest measured onset of the harm that a covered alert speaks of, on the way there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harm: Option<MeasuredHarm>,
+    /// How the change compares with all changes on record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<Chance>,
+}
+
+/// An onset of an anomaly that no origin explains, although another onset of it is explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnexplainedOnset {
+    /// The anomaly.
+    pub anomaly: usize,
+    /// When it became active.
+    pub onset: Timestamp,
+}
+
+/// Harm with a measured onset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredHarm {
+    /// Where it was measured.
+    pub entity: EntityId,
+    /// The finding that tells it.
+    pub finding: EvidenceId,
+    /// When it began.
+    pub onset: Onset,
+}
+
+/// How likely it is that one of several unrelated changes lies as near before an onset by accident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chance {
+    /// How many changes on record could have had these effects, with the one in question.
+    pub changes: u32,
+    /// Seconds from the change to the end of the interval in which the harm began.
+    pub delay_s: u64,
+    /// Seconds over which changes were recorded.
+    pub span_s: u64,
+    /// The chance in hundredths of a percent, to the nearest.
+    pub basis_points: u32,
+}
+
+impl Chance {
+    /// That of `changes` instants, each anywhere in `span_s` with equal probability, at least one lies
+    /// within `delay_s` before a given instant: `1 − (1 − d/T)^n`.
+    ///
+    /// The power is taken by repeated squaring: IEEE 754 prescribes every bit of a multiplication, but
+    /// leaves logarithms and powers to each platform, and a conclusion is the same on all of them. It
+    /// is off by at most about `n` units in the last place, 5·10⁻⁷ for the largest `n`.
+    pub fn new(changes: u32, delay_s: u64, span_s: u64) -> Self {
+        let missed =
+            if delay_s >= span_s { 0.0 } else { (span_s - delay_s) as f64 / span_s as f64 };
+        let chance = 1.0 - power(missed, changes);
+        // From 0 to 10,000.
+        let basis_points = (chance * 10_000.0).round() as u32;
+        Self { changes, delay_s, span_s, basis_points }
+    }
+}
+
+/// A number to a whole power, by repeated squaring.
+fn power(mut base: f64, mut exponent: u32) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    product
+}
+
+impl std::fmt::Display for Chance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { changes, delay_s, span_s, basis_points } = self;
+        let (whole, part) = (basis_points / 100, basis_points % 100 / 10);
+        let records = if *changes == 1 { "1 change" } else { &format!("{changes} changes") };
+        write!(
+            f,
+            "{whole}.{part} %: {records} on record within {span_s} s could have done it, and the harm \
+             began up to {delay_s} s after the change"
+        )
+    }
 }
 
 /// A change that an origin cites.
@@ -120,6 +224,56 @@ pub enum Doubt {
     },
     /// Other origins, as few, explain the same anomalies without it.
     NotNeeded,
+    /// It cites no change, and the record of changes has none of it.
+    NoChangeOnRecord {
+        /// The origins.
+        origins: Vec<EntityId>,
+    },
+    /// No harm of the kind that an explained alert speaks of has a measured onset on the way there. The
+    /// time at which an alert fired, or at which a comparison splits a recording, is none.
+    NoMeasuredOnset,
+    /// The harm had begun before the change was made.
+    AfterOnset {
+        /// Where the harm was measured.
+        entity: EntityId,
+        /// When it began.
+        harm: Onset,
+        /// When the change was made.
+        change: Onset,
+    },
+    /// The way to an alert crosses a call, and the callee shows no harm of its own before that
+    /// alert.
+    PathNotSeen {
+        /// The callee.
+        callee: EntityId,
+        /// The name of the alert.
+        name: String,
+        /// The entity it fired on.
+        entity: EntityId,
+    },
+    /// There is no record of changes to compare with.
+    NoRecord,
+    /// By chance alone, one of the changes on record would lie as near in more than 5 %.
+    ByChance(Chance),
+    /// Another change reaches all that this one explains, and would pass the same comparison if there
+    /// were these two alone.
+    FitsAlike {
+        /// What was changed.
+        entity: EntityId,
+        /// The change in a few words. Untrusted text.
+        what: String,
+        /// When it was made.
+        made: Onset,
+    },
+    /// More than 5 % of a source could not be used: it may hold another change, or an earlier onset.
+    Unusable {
+        /// The file or table.
+        source: String,
+        /// How many records it has.
+        records: u64,
+        /// How many of them could not be used.
+        unusable: u64,
+    },
 }
 
 impl std::fmt::Display for Doubt {
@@ -134,35 +288,76 @@ impl std::fmt::Display for Doubt {
                 to_the_second(*change)
             ),
             Self::NotNeeded => f.write_str("other origins explain the same alerts without it"),
+            Self::NoChangeOnRecord { origins } => {
+                let names: Vec<&str> = origins.iter().map(EntityId::as_str).collect();
+                write!(f, "no change of {} is on record", names.join(", "))
+            }
+            Self::NoMeasuredOnset => {
+                f.write_str("when the harm began was not measured, only when alerts fired")
+            }
+            Self::AfterOnset { entity, harm, change } => {
+                write!(f, "the harm began on {entity} at {harm}, before the change at {change}")
+            }
+            Self::PathNotSeen { callee, name, entity } => write!(
+                f,
+                "{callee}, which is called on the way, shows no harm of its own before {name} on {entity}"
+            ),
+            Self::NoRecord => f.write_str("there is no record of changes to compare with"),
+            Self::ByChance(chance) => {
+                write!(f, "a change may lie so near by chance, in {chance}; at most 5 % is allowed")
+            }
+            Self::FitsAlike { entity, what, made } => {
+                write!(f, "another change fits as well: {what} on {entity} at {made}")
+            }
+            Self::Unusable { source, records, unusable } => write!(
+                f,
+                "{unusable} of {records} records of {source} could not be used; they may hold \
+                 another change or an earlier onset"
+            ),
         }
     }
 }
 
 pub(crate) fn conclude(state: &State) -> Conclusion {
-    let graph = claims::ClaimGraph::new(&state.live);
+    let graph = claims::ClaimGraph::new(state);
     let standings = Standings::of(state);
-    let found = frontier::find(state, &graph, &standings.origins);
-    let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.covers.as_slice()).collect();
+    let mut found = frontier::find(state, &graph, &standings.origins);
+    let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.group.covers.as_slice()).collect();
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
-    let mut groups = found.groups;
-    for (position, group) in groups.iter_mut().enumerate() {
-        judge(state, group, cover.needed.contains(&position));
+    let mut promises = Promises::new(state, &graph);
+    for (position, found) in found.groups.iter_mut().enumerate() {
+        judge(state, &mut promises, found, cover.needed.contains(&position));
     }
-    let of_cover = cover.groups.iter().filter_map(|&position| groups.get(position));
-    let confidence =
-        of_cover.map(|group| group.confidence).min().unwrap_or(Confidence::Inconclusive);
-    let is_covered = |anomaly: &usize| groups.iter().any(|group| group.covers.contains(anomaly));
-    let precedes = |group: &OriginGroup, anomaly: usize| {
-        group.change.as_ref().is_none_or(|change| change.at < state.anomalies[anomaly].onset)
-    };
-    let all = 0..state.anomalies.len();
-    let unexplained = all.clone().filter(|anomaly| !is_covered(anomaly)).collect();
-    let earlier_onset = all
-        .filter(|anomaly| {
-            let mut covering = groups.iter().filter(|g| g.covers.contains(anomaly)).peekable();
-            covering.peek().is_some() && covering.all(|group| !precedes(group, *anomaly))
-        })
+    let mut groups: Vec<(bool, Found)> = found
+        .groups
+        .into_iter()
+        .enumerate()
+        .map(|(position, found)| (cover.groups.contains(&position), found))
         .collect();
+    groups.sort_by_cached_key(|(_, found)| rank_of_cause(state, &found.group));
+    let in_cover = groups.iter().enumerate().filter(|(_, (in_cover, _))| *in_cover);
+    let in_cover: Vec<usize> = in_cover.map(|(position, _)| position).collect();
+    let of_cover = in_cover.iter().filter_map(|&position| groups.get(position));
+    let confidence =
+        of_cover.map(|(_, found)| found.group.confidence).min().unwrap_or(Confidence::Inconclusive);
+    let mut explained: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut in_time: BTreeSet<usize> = BTreeSet::new();
+    for (_, found) in &groups {
+        explained.extend(&found.onsets);
+        let change = found.group.change.as_ref();
+        let precedes = |a: usize| change.is_none_or(|c| c.at < state.anomalies[a].onset);
+        let first = found.onsets.iter().filter(|(_, onset)| *onset == 0);
+        in_time.extend(first.map(|(anomaly, _)| *anomaly).filter(|&anomaly| precedes(anomaly)));
+    }
+    let covered: BTreeSet<usize> = explained.iter().map(|(anomaly, _)| *anomaly).collect();
+    let unexplained = (0..state.anomalies.len()).filter(|a| !covered.contains(a)).collect();
+    let earlier_onset = covered.iter().copied().filter(|a| !in_time.contains(a)).collect();
+    let unexplained_onsets = covered.iter().flat_map(|&anomaly| {
+        let onsets = state.anomalies[anomaly].onsets().enumerate();
+        let open = onsets.filter(|(number, _)| !explained.contains(&(anomaly, *number)));
+        open.map(|(_, onset)| UnexplainedOnset { anomaly, onset }).collect::<Vec<_>>()
+    });
+    let unexplained_onsets = unexplained_onsets.collect();
     let ranking = match confidence {
         Confidence::Inconclusive => ranking::rank(state, &graph),
         Confidence::Likely | Confidence::Confirmed => Vec::new(),
@@ -170,17 +365,34 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     let names = |entities: Vec<&EntityId>| entities.into_iter().cloned().collect();
     Conclusion {
         confidence,
-        frontier: groups,
+        frontier: groups.into_iter().map(|(_, found)| found.group).collect(),
         derived_origins: found.derived,
         unexplained,
         earlier_onset,
-        cover: cover.groups,
+        unexplained_onsets,
+        cover: in_cover,
         cover_is_exact: cover.exact,
         ranking,
         unread: names(standings.unread),
         damped: names(standings.damped),
         stale: names(standings.stale),
     }
+}
+
+/// The live claims over which a chain that is consistent in time leads to one of these anomalies and was
+/// made for it. Linear in claims but for a logarithm.
+pub(crate) fn leading_to(state: &State, anomalies: &[usize]) -> BTreeSet<ClaimEdge> {
+    let graph = claims::ClaimGraph::new(state);
+    let anomalies = anomalies.iter().map(|&anomaly| &state.anomalies[anomaly]);
+    let targets = anomalies.flat_map(|anomaly| {
+        let target = |onset| coverage::Target::of(&graph, anomaly, onset);
+        anomaly.onsets().filter_map(target).collect::<Vec<_>>()
+    });
+    let edge = |(cause, effect): (u32, u32)| ClaimEdge {
+        cause: graph.name(cause).clone(),
+        effect: graph.name(effect).clone(),
+    };
+    coverage::leading_to(&graph, &targets.collect::<Vec<_>>()).map(edge).collect()
 }
 
 /// The entities that a conclusion names for what they are, each list by name: found in one pass,
@@ -205,7 +417,7 @@ impl<'s> Standings<'s> {
                     found.stale.push(entity);
                 }
             }
-            if node.visited && node.has_unread() {
+            if node.visited && node.owes_a_look() {
                 found.unread.push(entity);
             }
             if node.damped {
@@ -216,26 +428,41 @@ impl<'s> Standings<'s> {
     }
 }
 
+/// The order of causes: by what they explain.
+fn rank_of_cause(
+    state: &State,
+    group: &OriginGroup,
+) -> (Reverse<usize>, Reverse<Confidence>, Option<Timestamp>, Vec<EntityId>) {
+    let onset = group.covers.iter().map(|&anomaly| state.anomalies[anomaly].onset).min();
+    (Reverse(group.covers.len()), Reverse(group.confidence), onset, group.origins.clone())
+}
+
 /// Decides between `confirmed` and `likely`, and says why not.
-fn judge(state: &State, group: &mut OriginGroup, needed: bool) {
+fn judge(state: &State, promises: &mut Promises<'_>, found: &mut Found, needed: bool) {
+    promises.weigh(found);
+    let group = &mut found.group;
     let covered = group.covers.iter().map(|&anomaly| &state.anomalies[anomaly]);
     let Some(earliest) = covered.min_by_key(|anomaly| anomaly.onset) else {
         group.doubts.push(Doubt::ReachesNothing);
         return;
     };
-    match &group.change {
-        None => group.doubts.push(Doubt::CitesNoChange),
-        Some(change) if change.at >= earliest.onset => group.doubts.push(Doubt::BeganBefore {
+    if let Some(change) = group.change.as_ref().filter(|change| change.at >= earliest.onset) {
+        let doubt = Doubt::BeganBefore {
             name: earliest.name.clone(),
             entity: earliest.entity.clone(),
             onset: earliest.onset,
             change: change.at,
-        }),
-        Some(_) => {}
+        };
+        group.doubts.insert(0, doubt);
     }
     if !needed {
         group.doubts.push(Doubt::NotNeeded);
     }
-    group.confidence =
-        if group.doubts.is_empty() { Confidence::Confirmed } else { Confidence::Likely };
+    group.doubts.extend(confirm::unusable(state));
+    if group.doubts.is_empty() {
+        group.confidence = Confidence::Confirmed;
+    }
 }
+
+#[cfg(test)]
+mod tests;

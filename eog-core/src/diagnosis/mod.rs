@@ -2,16 +2,22 @@
 //! machine made it.
 
 pub(crate) mod conclude;
+mod considered;
 
-pub use conclude::{CitedChange, Conclusion, Confidence, Doubt, OriginGroup, Ranked, Score};
+pub use conclude::{
+    Chance, CitedChange, Conclusion, Confidence, Doubt, MeasuredHarm, OriginGroup, Ranked, Score,
+    UnexplainedOnset,
+};
+pub use considered::{ConsideredChange, RuledOut, Unnamed};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::budget::Spent;
 use crate::contract::Failure;
+use crate::contract::packet::{Alternative, Decision};
 use crate::digest::Digest;
 use crate::evidence::Finding;
 use crate::ids::{EntityId, EvidenceId};
@@ -52,6 +58,12 @@ pub struct Diagnosis {
     pub policy: Option<String>,
     /// Causes with their confidence and doubts, what they cover, and what nothing explains.
     pub conclusion: Conclusion,
+    /// Every change on record that was in time and in reach of an anomaly and is not named, with why.
+    pub considered: Vec<ConsideredChange>,
+    /// Every entity whose evidence was severe and that is not named, by name.
+    pub unnamed: Vec<Unnamed>,
+    /// What was weighed for each entity in its latest decision and not taken, best first.
+    pub alternatives: BTreeMap<EntityId, Vec<Alternative>>,
     /// Every belief.
     pub beliefs: BTreeMap<EntityId, Belief>,
     /// Every finding that a context or the start of the investigation held.
@@ -75,6 +87,8 @@ pub struct Diagnosis {
     pub stop: Option<StopReason>,
     /// Which findings each entity was judged with.
     seen: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
+    /// Who explains each entity by a live claim.
+    explaining: BTreeMap<EntityId, BTreeSet<EntityId>>,
 }
 
 /// A look at an entity that led to no answer.
@@ -128,8 +142,12 @@ impl Diagnosis {
             policy: opening.policy.map(str::to_owned),
             causal: causal_claims(&conclusion, &claims),
             conclusion,
+            considered: Vec::new(),
+            unnamed: Vec::new(),
+            alternatives: BTreeMap::new(),
             beliefs,
             findings: BTreeMap::new(),
+            explaining: explaining(&claims),
             claims,
             waiting,
             failures: Vec::new(),
@@ -143,6 +161,10 @@ impl Diagnosis {
         for entry in ledger.entries() {
             diagnosis.take_in(ledger, entry.seq, &entry.body);
         }
+        if let Some(record) = &opening.case.record {
+            diagnosis.considered = considered::changes(&diagnosis, record);
+        }
+        diagnosis.unnamed = considered::unnamed(&diagnosis);
         diagnosis
     }
 
@@ -158,6 +180,9 @@ impl Diagnosis {
         if let RecordedAnswer::Failed(failure) = look.answer {
             let (entity, failure) = (look.entity.clone(), failure.clone());
             self.failures.push(FailedLook { entry, entity, failure });
+        }
+        if let Some(decision) = decision(ledger, look.answer) {
+            self.alternatives.insert(look.entity.clone(), decision.alternatives.clone());
         }
         let refusals = look.refusals.iter().map(|refusal| (look.entity.clone(), refusal.clone()));
         self.refusals.extend(refusals);
@@ -302,7 +327,8 @@ pub struct ChangedSetting {
     pub to: Value,
 }
 
-/// Compares settings part by part, as far down as both have the same parts.
+/// Compares settings part by part, as far down as both have parts. A setting that one of them leaves out
+/// is null there: programs before it was added, and settings that are not in use, do not write it.
 fn compare(name: String, from: &Value, to: &Value, changed: &mut Vec<ChangedSetting>) {
     if from == to {
         return;
@@ -311,14 +337,38 @@ fn compare(name: String, from: &Value, to: &Value, changed: &mut Vec<ChangedSett
         return changed.push(ChangedSetting { name, from: from.clone(), to: to.clone() });
     };
     // Whether serde_json keeps an order of its own is up to other crates of a build.
-    let keys: BTreeSet<&String> = a.keys().collect();
-    if keys != b.keys().collect() {
-        return changed.push(ChangedSetting { name, from: from.clone(), to: to.clone() });
-    }
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     for key in keys {
         let part = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-        compare(part, &a[key], &b[key], changed);
+        let of = |settings: &Map<String, Value>| settings.get(key).cloned().unwrap_or(Value::Null);
+        compare(part, &of(a), &of(b), changed);
     }
+}
+
+/// The decision that an answer is, or repeats.
+fn decision<'l, B: Body>(
+    ledger: &'l Ledger<B>,
+    answer: &'l RecordedAnswer,
+) -> Option<&'l Decision> {
+    match answer {
+        RecordedAnswer::Decided(decision) => Some(decision),
+        RecordedAnswer::Remembered { entry } => {
+            let entry = ledger.entry(*entry)?;
+            match entry.body.look()?.answer {
+                RecordedAnswer::Decided(decision) => Some(decision),
+                RecordedAnswer::Remembered { .. } | RecordedAnswer::Failed(_) => None,
+            }
+        }
+        RecordedAnswer::Failed(_) => None,
+    }
+}
+
+fn explaining(claims: &[Claim]) -> BTreeMap<EntityId, BTreeSet<EntityId>> {
+    let mut explaining: BTreeMap<EntityId, BTreeSet<EntityId>> = BTreeMap::new();
+    for claim in claims {
+        explaining.entry(claim.effect.clone()).or_default().insert(claim.cause.clone());
+    }
+    explaining
 }
 
 fn live_claims(beliefs: &BTreeMap<EntityId, Belief>) -> Vec<Claim> {
@@ -355,4 +405,32 @@ fn closure(start: impl IntoIterator<Item = EntityId>, claims: &[Claim]) -> BTree
         }
     }
     reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_was_not_written_before_is_the_only_one_shown() {
+        use crate::controller::Config;
+        use crate::controller::Wake;
+        let settings = |config: &Config| serde_json::to_value(config).unwrap();
+        let before = Config { widening: None, ..Config::default() };
+        let with = |from: &Config, to: &Config| {
+            let mut changed = Vec::new();
+            compare(String::new(), &settings(from), &settings(to), &mut changed);
+            let names = changed.into_iter().map(|it| (it.name, it.from, it.to));
+            names.collect::<Vec<_>>()
+        };
+        assert!(settings(&before).get("widening").is_none());
+        let widening = settings(&Config::default())["widening"].clone();
+        let shown = |from: &Value, to: &Value| [("widening".to_owned(), from.clone(), to.clone())];
+        assert_eq!(with(&before, &Config::default()), shown(&Value::Null, &widening));
+        assert_eq!(with(&Config::default(), &before), shown(&widening, &Value::Null));
+        let other = Config { wake: Wake::Visited, cooldown: 7, ..before.clone() };
+        let names: Vec<String> = with(&before, &other).into_iter().map(|it| it.0).collect();
+        assert_eq!(names, ["cooldown", "wake"]);
+        assert_eq!(with(&before, &before), []);
+    }
 }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{EntityId, EvidenceId};
+use crate::incident::onset::Onset;
 use crate::incident::window::Window;
 
 /// What a finding speaks of, independent of any domain.
@@ -156,6 +157,11 @@ pub struct FindingContent {
     pub trend: Trend,
     /// When it holds.
     pub time: EvidenceTime,
+    /// When what it tells began, where its own first observation is dated: the first bad request,
+    /// line or sample for harm, the making of it for a change. Where the time is that of an alert or
+    /// of the split of a comparison, there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onset: Option<Onset>,
     /// The measured value, for findings from numbers.
     #[serde(default)]
     pub quantity: Option<Quantity>,
@@ -184,6 +190,7 @@ pub struct FindingContent {
 ///     signal: Signal::Exhaustion,
 ///     trend: Trend::Rising,
 ///     time: EvidenceTime::At("2026-01-01T10:04:00Z".parse()?),
+///     onset: None,
 ///     quantity: None,
 ///     change: None,
 ///     peer: None,
@@ -271,6 +278,7 @@ mod tests {
             signal: Signal::Latency,
             trend: Trend::Rising,
             time: EvidenceTime::At("2026-01-01T10:04:00Z".parse().unwrap()),
+            onset: None,
             quantity: Some(Quantity { observed: 2.5, baseline: Some(0.1), unit: "ms".into() }),
             change: None,
             peer: Some(Peer { entity, role: PeerRole::Caller }),

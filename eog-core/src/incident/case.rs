@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Finding, Signal};
-use crate::ids::EntityId;
+use crate::ids::{EntityId, EvidenceId};
+use crate::incident::onset::Onset;
 use crate::incident::topology::Topology;
 use crate::incident::window::Window;
 
@@ -64,6 +65,51 @@ pub struct Bootstrap {
     pub evidence: Vec<Finding>,
     /// What the readers of the input had to say: skipped rows, missing files.
     pub warnings: Vec<String>,
+    /// How much of which source could not be used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unusable: Vec<Unusable>,
+}
+
+/// Records of a source that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unusable {
+    /// The file or table.
+    pub source: String,
+    /// How many records it has.
+    pub records: u64,
+    /// How many of them could not be used.
+    pub unusable: u64,
+    /// Why, for the first of them, with its place.
+    pub reason: String,
+}
+
+/// What is on record of changes, whoever they concern: what a cause is measured against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChangeRecord {
+    /// The time over which changes were recorded.
+    pub span: Window,
+    /// Every change, in time order, then by entity. Mere restarts are none.
+    pub changes: Vec<RecordedChange>,
+}
+
+/// One change on record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RecordedChange {
+    /// What was changed.
+    pub entity: EntityId,
+    /// When, as the interval in which it was made.
+    pub made: Onset,
+    /// The change in a few words. Untrusted text.
+    pub what: String,
+    /// The finding that tells it, where the entity's context holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<EvidenceId>,
 }
 
 /// The whole input of an investigation, recorded as the first entry of its ledger.
@@ -80,6 +126,9 @@ pub struct Case {
     pub seeds: Vec<Seed>,
     /// How the above was chosen.
     pub bootstrap: Bootstrap,
+    /// The changes on record, if there is a record of changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<ChangeRecord>,
 }
 
 impl Case {
@@ -92,6 +141,6 @@ impl Case {
                 reason: format!("alert {}", anomaly.name),
             })
             .collect();
-        Self { topology, window, anomalies, seeds, bootstrap: Bootstrap::default() }
+        Self { topology, window, anomalies, seeds, bootstrap: Bootstrap::default(), record: None }
     }
 }

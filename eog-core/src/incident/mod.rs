@@ -2,9 +2,14 @@
 //! to start.
 
 pub(crate) mod case;
+pub(crate) mod onset;
 pub(crate) mod topology;
 pub(crate) mod window;
 
-pub use case::{Anomaly, Bootstrap, Case, Seed};
-pub use topology::{CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, Topology};
+pub use case::{Anomaly, Bootstrap, Case, ChangeRecord, RecordedChange, Seed, Unusable};
+pub use onset::{InvalidOnset, Onset};
+pub use topology::{
+    CLAIM_RELATION, Direction, Edge, EffectDirection, Neighbour, OWNERSHIP_RELATION,
+    REQUEST_RELATIONS, Topology,
+};
 pub use window::{InvalidWindow, Window, to_the_second};

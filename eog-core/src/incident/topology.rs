@@ -67,6 +67,13 @@ pub enum Direction {
 /// The relation of a neighbour that only a claim joins with the entity.
 pub const CLAIM_RELATION: &str = "claim";
 
+/// The relations by which requests travel, from whoever sends them to whoever answers. What crosses
+/// one of them shows on the side that answers; all other relations carry without a trace.
+pub const REQUEST_RELATIONS: [&str; 2] = ["calls", "sends_load"];
+
+/// The relation of an owner to what it makes: a change of the owner changes what it owns.
+pub const OWNERSHIP_RELATION: &str = "owns";
+
 /// A neighbour of an entity, as a packet shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -57,6 +57,8 @@ pub enum Refusal {
     ClaimOnItself(ClaimEdge),
     /// A claim about an entity nobody named.
     ClaimOnUnknownEntity(ClaimEdge),
+    /// A claim whose effect was certainly there before its cause, by the times that it states itself.
+    ClaimAgainstTime(ClaimEdge),
     /// A claim that would admit one entity too many.
     ClaimBeyondEntityCap(ClaimEdge),
     /// A proposal of an entity nobody named.
@@ -80,6 +82,8 @@ pub enum Warning {
     Uncited,
     /// A `Symptom`, and no live claim says of what.
     SymptomWithoutCause,
+    /// An `Origin` whose condition began certainly after all that it says it explains of its own.
+    OriginAfterWhatItExplains,
 }
 
 /// Something new about the world, fed to a running or finished investigation.

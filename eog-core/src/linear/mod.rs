@@ -175,7 +175,15 @@ impl Linear {
                 let entity = request.entity;
                 let neighbours = self.judgements.neighbours(&entity);
                 let (window, inbox) = (self.window, self.notes.inbox(&entity));
-                let packet = ContextPacket { entity, window, context, neighbours, inbox };
+                let packet = ContextPacket {
+                    entity,
+                    window,
+                    context,
+                    neighbours,
+                    inbox,
+                    anomalies: Vec::new(),
+                    notice: None,
+                };
                 self.ask(Inquiry::Decision(Arc::new(packet)));
             }
             (Inquiry::Decision(packet), Ok(Reply::Decision(decision))) => {

@@ -84,6 +84,9 @@ impl Judgements {
             summary: checked.summary,
             evidence: checked.evidence,
             claims: checked.claims,
+            since: decision.since,
+            explains: decision.explains.clone(),
+            rule: decision.rule.clone(),
         };
         for edge in belief.claims.iter().map(Claim::edge) {
             self.state.admitted.extend([edge.cause.clone(), edge.effect.clone()]);

@@ -177,6 +177,14 @@ fn holds(condition: &Condition, packet: &ContextPacket) -> bool {
         Condition::Heard(sender) => heard(sender).is_some(),
         Condition::Unheard(sender) => heard(sender).is_none(),
         Condition::Near(entity) => packet.neighbours.iter().any(|n| n.entity == *entity),
+        Condition::Alerts(name) => packet.anomalies.iter().any(|anomaly| anomaly.name == *name),
+        Condition::Asked(reason, count) => packet
+            .notice
+            .as_ref()
+            .is_some_and(|notice| (notice.reason, notice.count) == (*reason, *count)),
+        Condition::Rival(name) => {
+            packet.notice.as_ref().is_some_and(|notice| notice.rivals.contains(name))
+        }
         Condition::Is(sender, label) => heard(sender).is_some_and(|b| b.label == *label),
         Condition::Claims(sender, cause, effect) => heard(sender).is_some_and(|belief| {
             belief.claims.iter().any(|c| c.cause == *cause && c.effect == *effect)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::contract::FailureKind;
+use eog_core::contract::{FailureKind, NoticeReason};
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
 use eog_core::incident::{Direction, Edge, EffectDirection};
 use eog_core::ledger::Observation;
@@ -227,6 +227,7 @@ impl Reader {
             source: "case".to_owned(),
             query: name.to_owned(),
             excerpt: name.replace('_', " "),
+            onset: None,
         });
         if self.ids.insert(name.to_owned(), finding.id().clone()).is_some() {
             return Err(format!("evidence {name:?} is defined twice"));
@@ -301,7 +302,8 @@ impl Reader {
 
     fn condition(&mut self, words: &mut Words<'_>) -> Result<Condition, String> {
         let usage = "a condition is `sees|lacks <evidence>`, `heard|unheard|near <entity>`, \
-                     `<entity> is <label>` or `<entity> claims <cause>><effect>`";
+                     `<entity> is <label>`, `<entity> claims <cause>><effect>`, `alerts <name>`, \
+                     `asked dead_end|second_opinion <count>` or `rival <entity>`";
         let (first, second) = (words.expect(usage)?, words.expect(usage)?);
         Ok(match (first, second) {
             ("sees", name) => Condition::Sees(self.known_id(name)?),
@@ -309,6 +311,16 @@ impl Reader {
             ("heard", name) => Condition::Heard(entity(name)?),
             ("unheard", name) => Condition::Unheard(entity(name)?),
             ("near", name) => Condition::Near(entity(name)?),
+            ("alerts", name) => Condition::Alerts(name.to_owned()),
+            ("rival", name) => Condition::Rival(entity(name)?),
+            ("asked", reason) => {
+                let reason = match reason {
+                    "dead_end" => NoticeReason::DeadEnd,
+                    "second_opinion" => NoticeReason::SecondOpinion,
+                    _ => return Err(usage.to_owned()),
+                };
+                Condition::Asked(reason, number("asked", words.expect(usage)?)?)
+            }
             (sender, "is") => Condition::Is(entity(sender)?, label(words.expect(usage)?)?),
             (sender, "claims") => {
                 let (cause, effect) = edge(words.expect(usage)?)?;
@@ -333,6 +345,9 @@ impl Reader {
                     condition,
                     observed,
                     evidence,
+                    cause_since: None,
+                    effect_since: None,
+                    explains: None,
                 });
             }
             "propose" => {

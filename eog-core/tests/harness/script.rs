@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::contract::FailureKind;
+use eog_core::contract::{FailureKind, NoticeReason};
 use eog_core::ledger::Observation;
 use eog_core::{Case, Config, Decision, EntityId, EvidenceId, Finding, Label};
 
@@ -55,6 +55,12 @@ pub(crate) enum Condition {
     Heard(EntityId),
     Unheard(EntityId),
     Near(EntityId),
+    /// The packet shows an anomaly of this name.
+    Alerts(String),
+    /// The notice is of this kind, and of this look.
+    Asked(NoticeReason, u32),
+    /// The notice names a rival.
+    Rival(EntityId),
     Is(EntityId, Label),
     Claims(EntityId, EntityId, EntityId),
 }

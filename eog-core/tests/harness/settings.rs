@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use eog_core::Config;
-use eog_core::controller::{ChangeRule, Checks, ClaimRule, Concurrency, Damping, Order, Wake};
+use eog_core::controller::{
+    ChangeRule, Checks, ClaimRule, Concurrency, Damping, Order, Wake, Widening,
+};
 
 use super::script::Run;
 use super::words::number;
@@ -24,6 +26,9 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
         "answers" => run.newest_first = choice(value, "newest_first", "oldest_first")?,
         "broadcast" => config.broadcast = choice(value, "on", "off")?,
         "memory" => config.decision_memory = choice(value, "on", "off")?,
+        "anomalies" => config.anomalies_in_packets = choice(value, "on", "off")?,
+        "widening" => config.widening = choice(value, "on", "off")?.then(Widening::default),
+        "radius" => config.widening = Some(Widening { radius: limit(setting, value)? }),
         "late_messages" => config.late_messages = choice(value, "on", "off")?,
         "cooldown" => config.cooldown = number(setting, value)?,
         "flips" => config.flip_threshold = number(setting, value)?,
@@ -44,8 +49,12 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
             config.order = if priority { Order::Priority } else { Order::Fifo };
         }
         "wake" => {
-            let all = choice(value, "all", "visited")?;
-            config.wake = if all { Wake::All } else { Wake::Visited };
+            config.wake = match value {
+                "at_odds" => Wake::AtOdds,
+                "visited" => Wake::Visited,
+                "all" => Wake::All,
+                _ => return Err(format!("write `at_odds`, `visited` or `all`, not {value:?}")),
+            };
         }
         "change" => {
             let text = choice(value, "text", "substance")?;

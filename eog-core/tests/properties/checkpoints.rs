@@ -296,7 +296,7 @@ fn forge(text: &str, place: prop::sample::Index, word: &str) -> Option<String> {
     let mut state = state.to_owned();
     state.replace_range(places[place.index(places.len())].clone(), word);
     let checkpoint = read(text);
-    let sealed = format!("[1,{},\"{}\",{state}]", checkpoint.entries(), checkpoint.head());
+    let sealed = format!("[2,{},\"{}\",{state}]", checkpoint.entries(), checkpoint.head());
     let digest = blake3::hash(sealed.as_bytes()).to_hex();
     let (before, _) = begin.split_once("\"digest\":")?;
     Some(format!("{before}\"digest\":\"{digest}\",\"state\":{state}}}"))
@@ -318,8 +318,8 @@ fn what_does_not_fit_is_named() {
     let refused = |text: &str, ledger: &Ledger| {
         Controller::restore_from(&read(text), ledger).expect_err("it does not fit").to_string()
     };
-    let of_the_future = refused(&text.replacen("\"format\":1", "\"format\":2", 1), &ledger);
-    assert!(of_the_future.contains("format 2, but this program reads format 1"), "{of_the_future}");
+    let of_the_future = refused(&text.replacen("\"format\":2", "\"format\":3", 1), &ledger);
+    assert!(of_the_future.contains("format 3, but this program reads format 2"), "{of_the_future}");
     let shorter = ledger.before(ledger.next_seq() - 1);
     let longer = refused(&text, &shorter);
     assert!(longer.contains("the ledger has no entry there"), "{longer}");
@@ -328,7 +328,7 @@ fn what_does_not_fit_is_named() {
     let other =
         refused(&text.replacen(&ledger.head().to_string(), &Digest::ZERO.to_string(), 1), &ledger);
     assert!(other.contains("restore from the ledger alone"), "{other}");
-    let damaged = refused(&text.replacen("\"visits\":1", "\"visits\":2", 1), &ledger);
+    let damaged = refused(&text.replacen("\"visits\":5", "\"visits\":4", 1), &ledger);
     assert!(damaged.contains("damaged: its digest is"), "{damaged}");
 }
 

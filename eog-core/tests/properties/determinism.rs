@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use eog_core::controller::{Concurrency, EntryBody, Order};
+use eog_core::controller::{Concurrency, EntryBody, Order, Wake};
 use eog_core::ledger::{LedgerError, Observation};
 use eog_core::machine::Inquiry;
 use eog_core::{Config, Controller, Input, Ledger, Output};
@@ -45,9 +45,14 @@ pub(crate) fn configs() -> impl Strategy<Value = Config> {
     let width = (1..4u32).prop_map(|width| NonZeroU32::new(width).expect("is not 0"));
     let orders = vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 11 }];
     let order = prop::sample::select(orders);
-    (width, any::<bool>(), order, prop::option::of(0..15u64)).prop_map(
-        |(width, paper, order, hops)| {
-            let profile = if paper { Config::paper() } else { Config::default() };
+    let profiles = prop::sample::select(vec![
+        Config::default(),
+        Config::default(),
+        Config { wake: Wake::Visited, widening: None, ..Config::default() },
+        Config::paper(),
+    ]);
+    (width, profiles, order, prop::option::of(0..15u64)).prop_map(
+        |(width, profile, order, hops)| {
             let budget = eog_core::Budget { hops, ..profile.budget };
             Config { order, budget, concurrency: Concurrency::Window(width), ..profile }
         },
@@ -153,7 +158,8 @@ fn requests_wait_for_their_entry() {
         vec![anomaly(name(0), 5)],
     );
     case.seeds.truncate(1);
-    let mut controller = Controller::new(Config::default(), case);
+    let config = Config { widening: None, ..Config::default() };
+    let mut controller = Controller::new(config, case);
     assert!(matches!(controller.poll(), Output::Append(entry) if entry.seq == 0));
     assert_eq!(controller.poll(), Output::Idle);
     controller.handle(Input::Appended(0)).expect("entry 0 was handed out");

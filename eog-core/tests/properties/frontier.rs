@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::belief::ClaimEdge;
 use eog_core::controller::Checks;
+use eog_core::diagnosis::{Doubt, OriginGroup};
 use eog_core::{
     Claim, Conclusion, Confidence, Config, ContextPacket, ContextRequest, Controller, Decision,
     EntityId, EvidenceKind, Failure, Label, LocalContext, StopReason, Timestamp,
@@ -129,6 +130,9 @@ impl Answers for Planter<'_> {
                 condition: String::new(),
                 observed: String::new(),
                 evidence: decision.evidence.clone(),
+                cause_since: None,
+                effect_since: None,
+                explains: None,
             });
         }
         Ok(decision)
@@ -159,9 +163,14 @@ pub(crate) fn held(controller: &Controller) -> (BTreeMap<EntityId, Label>, BTree
 }
 
 pub(crate) fn assert_is_as_defined(conclusion: &Conclusion, expected: &Expected) {
-    let groups: Vec<_> = conclusion.frontier.iter().map(|group| group.origins.clone()).collect();
-    assert_eq!(groups, expected.groups);
-    let covers: Vec<_> = conclusion.frontier.iter().map(|group| group.covers.clone()).collect();
+    // Ordered by what they explain; the definition has them by name.
+    let key = |group: &OriginGroup| std::cmp::Reverse(group.covers.len());
+    assert!(conclusion.frontier.is_sorted_by_key(key));
+    let mut groups: Vec<_> = conclusion.frontier.iter().collect();
+    groups.sort_by_key(|group| &group.origins);
+    let origins: Vec<_> = groups.iter().map(|group| group.origins.clone()).collect();
+    assert_eq!(origins, expected.groups);
+    let covers: Vec<_> = groups.iter().map(|group| group.covers.clone()).collect();
     assert_eq!(covers, expected.covers);
     assert_eq!(conclusion.derived_origins, expected.derived);
     assert_eq!(conclusion.unexplained, expected.unexplained);
@@ -169,7 +178,10 @@ pub(crate) fn assert_is_as_defined(conclusion: &Conclusion, expected: &Expected)
         assert_eq!(group.mutual, group.origins.len() > 1);
     }
     assert!(conclusion.cover_is_exact);
-    assert_eq!(conclusion.cover, smallest_cover(&expected.covers));
+    let cover: BTreeSet<_> =
+        conclusion.cover.iter().map(|&p| &conclusion.frontier[p].origins).collect();
+    let smallest = smallest_cover(&expected.covers);
+    assert_eq!(cover, smallest.iter().map(|&group| &expected.groups[group]).collect());
 }
 
 proptest! {
@@ -198,7 +210,7 @@ proptest! {
         let alerted: Vec<EntityId> = alerts.iter().map(|(e, _)| name(*e)).collect();
         assert_is_as_defined(&conclusion, &by_definition(&labels, &claims, &alerted));
 
-        // Confirmed: a cited change before everything it covers, and part of every minimum cover.
+        // What `confirmed` asks for first: a cited change before everything it covers, and need.
         let covers: Vec<&[usize]> =
             conclusion.frontier.iter().map(|group| group.covers.as_slice()).collect();
         let explained: BTreeSet<usize> = covers.iter().flat_map(|c| c.iter().copied()).collect();
@@ -220,9 +232,17 @@ proptest! {
             let change: Option<Timestamp> = changes.min().map(at);
             let onset = group.covers.iter().map(|&a| at(alerts[a].1)).min();
             let before = change.zip(onset).is_some_and(|(change, onset)| change < onset);
-            let confirmed = before && is_needed(position);
-            prop_assert_eq!(group.confidence == Confidence::Confirmed, confirmed);
-            prop_assert_eq!(group.doubts.is_empty(), confirmed);
+            // No finding here has an onset, so nothing is confirmed; the doubts say what else fails.
+            prop_assert_eq!(group.confidence, Confidence::Likely);
+            let explains = !group.covers.is_empty();
+            let has = |doubt: fn(&Doubt) -> bool| group.doubts.iter().any(doubt);
+            prop_assert_eq!(has(|doubt| matches!(doubt, Doubt::ReachesNothing)), !explains);
+            let late = explains && change.is_some() && !before;
+            prop_assert_eq!(has(|doubt| matches!(doubt, Doubt::BeganBefore { .. })), late);
+            let unneeded = explains && !is_needed(position);
+            prop_assert_eq!(has(|doubt| matches!(doubt, Doubt::NotNeeded)), unneeded);
+            let unmeasured = explains && change.is_some();
+            prop_assert_eq!(has(|doubt| matches!(doubt, Doubt::NoMeasuredOnset)), unmeasured);
             prop_assert_eq!(group.change.as_ref().map(|cited| cited.at), change);
         }
         // Reached, but only by changes that came too late.

@@ -1,7 +1,7 @@
 //! The engine does exactly what the naive models do.
 
 use eog_core::belief::Signature;
-use eog_core::controller::{Evaluation, Order};
+use eog_core::controller::{Evaluation, Order, Reason, Wake, Widening};
 use eog_core::ledger::RecordedAnswer;
 use eog_core::{Budget, Config, Controller, Label, StopReason};
 use proptest::prelude::*;
@@ -95,6 +95,9 @@ proptest! {
         late_messages in any::<bool>(),
         broadcast in prop::bool::weighted(0.9),
         order in prop::sample::select(vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 7 }]),
+        wake in prop::sample::select(vec![Wake::AtOdds, Wake::AtOdds, Wake::Visited]),
+        radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
+        anomalies_in_packets in any::<bool>(),
     ) {
         let config = Config {
             max_visits,
@@ -106,14 +109,18 @@ proptest! {
             late_messages,
             broadcast,
             order,
+            wake,
+            widening: radius.map(|radius| Widening { radius }),
+            anomalies_in_packets,
             budget: Budget { hops, ..Budget::default() },
             ..Config::default()
         };
         let (controller, stop) = run(&config, &world.case, &mut &world, LIMIT);
         prop_assert!(stop.is_some(), "still running after {} evaluations", LIMIT);
-        let expected = recommended::run(&config, &world.case, &mut &world);
+        let (expected, unread) = recommended::run(&config, &world.case, &mut &world);
         let found: Vec<Step> = evaluations(&controller).into_iter().map(as_step).collect();
         prop_assert_eq!(found, expected);
+        prop_assert_eq!(controller.conclusion().unread, unread);
 
         let (labels, claims) = held(&controller);
         let anomalies: Vec<_> = world.case.anomalies.iter().map(|a| a.entity.clone()).collect();
@@ -122,34 +129,49 @@ proptest! {
     }
 }
 
-/// The worlds are worth something: runs revise beliefs, damp, remember and fail.
+/// The worlds are worth something: runs revise beliefs, damp, remember and fail, and every reason to
+/// be active comes about.
 #[test]
 fn the_worlds_are_not_dull() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
-    let config = Config { max_visits: None, ..Config::default() };
-    let mut seen = [0_u32; 6];
-    for _ in 0..150 {
+    let looking_again = Config { max_visits: None, ..Config::default() };
+    let plain = Config { wake: Wake::Visited, widening: None, ..looking_again.clone() };
+    let reasons = [
+        Reason::Claim,
+        Reason::Wake,
+        Reason::LateMessage,
+        Reason::Proposal,
+        Reason::Settle,
+        Reason::Check,
+        Reason::DeadEnd,
+        Reason::Widen,
+        Reason::SecondOpinion,
+    ];
+    let (mut seen, mut active) = ([0_u32; 5], [0_u32; 9]);
+    for _ in 0..250 {
         let world = worlds(true).new_tree(&mut runner).expect("worlds exist").current();
-        let (controller, _) = run(&config, &world.case, &mut &world, LIMIT);
-        let conclusion = controller.conclusion();
-        let late = |e: &&Evaluation| e.reason == eog_core::controller::Reason::LateMessage;
+        let (controller, _) = run(&plain, &world.case, &mut &world, LIMIT);
         let demoted = |e: &&Evaluation| {
             matches!(&e.answer, RecordedAnswer::Decided(decision)
                 if decision.label == Label::Origin && e.outcome.belief.label == Label::Defer)
         };
         let facts = [
             controller.ledger().evaluations().any(|e| e.outcome.flips > 0),
-            !conclusion.damped.is_empty(),
+            !controller.conclusion().damped.is_empty(),
             controller.spent().remembered > 0,
             controller.spent().failures > 0,
-            evaluations(&controller).iter().any(late),
             evaluations(&controller).iter().any(demoted),
         ];
         for (count, fact) in seen.iter_mut().zip(facts) {
             *count += u32::from(fact);
         }
+        let (controller, _) = run(&looking_again, &world.case, &mut &world, LIMIT);
+        for (count, reason) in active.iter_mut().zip(reasons) {
+            let is_one = |e: &Evaluation| e.reason == reason;
+            *count += u32::from(controller.ledger().evaluations().any(is_one));
+        }
     }
-    assert!(seen.iter().all(|count| *count >= 5), "{seen:?}");
+    assert!(seen.iter().chain(&active).all(|count| *count >= 5), "{seen:?} {active:?}");
 }

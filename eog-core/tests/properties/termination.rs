@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use eog_core::controller::Concurrency;
+use eog_core::controller::{Concurrency, Reason, Wake, Widening};
 use eog_core::incident::Direction;
 use eog_core::{
     Budget, Case, Claim, Config, ContextPacket, ContextRequest, Controller, Decision, EntityId,
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::cases;
 use super::drive::{Answers, run};
-use super::world::{anomaly, edges, finding, hash, name, topology, window};
+use super::world::{anomaly, edges, finding, hash, name, topology, window, worlds};
 
 /// A way to keep an investigation busy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,7 +129,16 @@ impl Answers for Adversary {
         for (cause, effect) in edges {
             let (condition, observed) = (String::new(), String::new());
             let evidence = decision.evidence.clone();
-            decision.claims.push(Claim { cause, effect, condition, observed, evidence });
+            decision.claims.push(Claim {
+                cause,
+                effect,
+                condition,
+                observed,
+                evidence,
+                cause_since: None,
+                effect_since: None,
+                explains: None,
+            });
         }
         Ok(decision)
     }
@@ -166,6 +175,17 @@ fn broadcasts(controller: &Controller) -> BTreeMap<EntityId, u64> {
     counts
 }
 
+/// How often each entity was looked at as a dead end, and asked for a second opinion.
+fn second_looks(controller: &Controller) -> BTreeMap<EntityId, [u64; 2]> {
+    let mut counts: BTreeMap<EntityId, [u64; 2]> = BTreeMap::new();
+    for evaluation in controller.ledger().evaluations() {
+        let looks = counts.entry(evaluation.entity.clone()).or_default();
+        looks[0] += u64::from(evaluation.reason == Reason::DeadEnd);
+        looks[1] += u64::from(evaluation.reason == Reason::SecondOpinion);
+    }
+    counts
+}
+
 fn situations() -> impl Strategy<Value = (Case, usize)> {
     (1..=6usize).prop_flat_map(|size| {
         (edges(size), prop::collection::vec(0..size, 1..4))
@@ -195,8 +215,12 @@ proptest! {
         cooldown in 0..3u32,
         width in 1..4u32,
         decision_memory in any::<bool>(),
+        wake in prop::sample::select(vec![Wake::AtOdds, Wake::Visited]),
+        radius in prop::option::weighted(0.8, prop::option::of(0..3u32)),
     ) {
         let config = Config {
+            wake,
+            widening: radius.map(|radius| Widening { radius }),
             max_visits: None,
             flip_threshold,
             max_evidence,
@@ -210,7 +234,7 @@ proptest! {
         // often as the caps let it.
         let (entities, names) = (u64::from(max_entities), u64::from(max_entities) + size as u64);
         let changes = 1 + u64::from(flip_threshold) + 1 + u64::from(max_evidence);
-        let ceiling = entities + entities * changes * names;
+        let ceiling = entities + entities * changes * names + 5 * entities;
         let mut adversary = Adversary::new(&tricks, salt, size);
         let (controller, stop) = run(&config, &case, &mut adversary, ceiling);
         prop_assert!(matches!(stop, Some(StopReason::Converged { .. })), "{stop:?}");
@@ -227,8 +251,15 @@ proptest! {
             tight += did * degree;
             stated += may * degree;
         }
-        let evaluations = controller.spent().evaluations;
-        prop_assert!(evaluations <= tight, "{evaluations} evaluations, at most {tight}");
+        let looks = second_looks(&controller);
+        for (entity, [dead_ends, opinions]) in &looks {
+            prop_assert!(*dead_ends <= 2, "{entity} was a dead end {dead_ends} times");
+            prop_assert!(*opinions <= 3, "{entity} was asked {opinions} times");
+        }
+        let looks: u64 = looks.values().flatten().sum();
+        prop_assert!(looks <= 5 * all.len() as u64);
+        let evaluations = controller.spent().evaluations - looks;
+        prop_assert!(evaluations <= tight, "{evaluations} first looks and wakes, at most {tight}");
         prop_assert!(tight <= stated);
         prop_assert!(all.len() <= max_entities as usize);
     }
@@ -282,14 +313,64 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(100))]
+
+    /// An investigation that ends by itself with something unexplained has looked at all there is
+    /// around it.
+    #[test]
+    fn nothing_near_what_is_unexplained_is_left_unvisited(
+        world in worlds(true),
+        radius in prop::option::of(0..4u32),
+        max_entities in 1..10u32,
+        max_visits in prop::option::of(1..6u32),
+        width in 1..4u32,
+        tricks in tricks(),
+        salt in any::<u64>(),
+        is_adverse in any::<bool>(),
+    ) {
+        let config = Config {
+            widening: Some(Widening { radius }),
+            max_entities,
+            max_visits,
+            concurrency: window_of(width),
+            ..Config::default()
+        };
+        let (controller, stop) = if is_adverse {
+            run(&config, &world.case, &mut Adversary::new(&tricks, salt, 6), 5_000)
+        } else {
+            run(&config, &world.case, &mut &world, 5_000)
+        };
+        prop_assert!(matches!(stop, Some(StopReason::Converged { .. })), "{stop:?}");
+        let mut evaluated = BTreeSet::new();
+        let mut admitted = activated(&controller, &world.case, max_entities);
+        for evaluation in controller.ledger().evaluations() {
+            evaluated.insert(evaluation.entity.clone());
+            let claims = &evaluation.outcome.belief.claims;
+            admitted.extend(claims.iter().flat_map(|c| [c.cause.clone(), c.effect.clone()]));
+        }
+        let is_full = admitted.len() >= max_entities as usize;
+        let alerting = |at: usize| controller.anomalies()[at].entity.clone();
+        let mut near: BTreeSet<EntityId> =
+            controller.conclusion().unexplained.into_iter().map(alerting).collect();
+        for _ in 0..radius.unwrap_or(50) {
+            let next: Vec<_> = near.iter().flat_map(|e| controller.adjacent(e)).collect();
+            near.extend(next);
+        }
+        for entity in near.difference(&evaluated) {
+            prop_assert!(is_full && !admitted.contains(entity), "{entity} was left out");
+        }
+    }
+}
+
 /// Two entities that reword what they say: the paper's rule has no fixed point, ours has one.
 #[test]
 fn rewording_never_ends_by_the_papers_rule_and_ends_by_ours() {
     let case = case(2, &[(0, 1, 0)], &[0, 1]);
     let ours = Config { max_visits: None, ..Config::default() };
     let mut adversary = Adversary::new(&[Trick::Reword], 1, 2);
-    // |V| + Σ c·deg with c ≤ 1 + (3 + 1) + 1 finding: 2 + 2 · 6 · 1.
-    let bound = 2 + 2 * 6;
+    // |V| + Σ c·deg + 5·|V| with c ≤ 1 + (3 + 1) + 1 finding: 2 + 2 · 6 · 1 + 5 · 2.
+    let bound = 2 + 2 * 6 + 5 * 2;
     let (controller, stop) = run(&ours, &case, &mut adversary, bound);
     assert_eq!(stop, Some(StopReason::Converged { refused_wakes: 0 }));
     assert!(controller.spent().evaluations <= bound);

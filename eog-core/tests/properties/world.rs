@@ -77,7 +77,7 @@ impl World {
                 (&message.sender, signature.label, signature.claims)
             })
             .collect();
-        let key = hash(&(self.salt, &packet.entity, seen, heard));
+        let key = hash(&(self.salt, &packet.entity, seen, heard, &packet.notice));
         if (key >> 32) % 16 < self.failing {
             return Err(Failure::policy("lost for words"));
         }
@@ -99,7 +99,16 @@ impl World {
             };
             let evidence = cited(*cites, packet);
             let (condition, observed) = ("is slow".to_owned(), "waits".to_owned());
-            decision.claims.push(Claim { cause, effect, condition, observed, evidence });
+            decision.claims.push(Claim {
+                cause,
+                effect,
+                condition,
+                observed,
+                evidence,
+                cause_since: None,
+                effect_since: None,
+                explains: None,
+            });
         }
         for other in &row.proposals {
             decision = decision.proposing(self.name(*other), Direction::Upstream, "a hunch");
@@ -171,6 +180,7 @@ fn finding_about(
         source: "world".to_owned(),
         query: query.to_owned(),
         excerpt: String::new(),
+        onset: None,
     })
 }
 

@@ -61,12 +61,14 @@ pub struct Condition {
     pub wrong: f64,
     /// The order.
     pub order: Exploration,
+    /// Whether the oracle repeats its errors, in addition to what the settings say of it.
+    pub stubborn: bool,
 }
 
 impl Condition {
     /// A controller at a rate of errors, in the order of the alerts.
     pub fn usual(contender: Contender, wrong: f64) -> Self {
-        Self { contender, wrong, order: Exploration::Usual }
+        Self { contender, wrong, order: Exploration::Usual, stubborn: false }
     }
 
     /// The conditions of all tables, each once, with this rate of errors where a table has only one.
@@ -76,7 +78,8 @@ impl Condition {
         let messages = messages(wrong)
             .into_iter()
             .flat_map(|row| row.profiles.into_iter().flatten().chain([row.linear]));
-        for condition in tables.into_iter().flatten().chain(messages) {
+        let second_looks = second_looks(wrong).into_iter().flatten();
+        for condition in tables.into_iter().flatten().chain(messages).chain(second_looks) {
             if !all.contains(&condition) {
                 all.push(condition);
             }
@@ -99,6 +102,29 @@ pub(super) fn told(wrong: f64) -> Vec<Condition> {
     contenders.map(|contender| Condition::usual(contender, wrong)).collect()
 }
 
+/// By rate of errors, with errors that another question may undo and with stubborn ones: the
+/// recommended rules and the paper's.
+pub(super) fn second_looks(wrong: f64) -> Vec<[Condition; 2]> {
+    let profiles = [Profile::Default, Profile::Paper];
+    let pair = |rate, stubborn| {
+        profiles.map(|profile| {
+            let contender = Contender::Eog(EogRun { profile, messages: true });
+            Condition { stubborn, ..Condition::usual(contender, rate) }
+        })
+    };
+    let rates = rates(wrong);
+    let all = [false, true].map(|stubborn| rates.iter().map(move |&rate| pair(rate, stubborn)));
+    all.into_iter().flatten().collect()
+}
+
+/// The rates of errors of tables that have several.
+fn rates(wrong: f64) -> Vec<f64> {
+    let mut rates = vec![0.05, 0.1, 0.2, 0.3, 0.4, wrong];
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    rates
+}
+
 /// One row of the table of messages: a rate of errors.
 pub(super) struct AtRate {
     pub(super) wrong: f64,
@@ -109,9 +135,6 @@ pub(super) struct AtRate {
 
 /// The shape of the paper's table 4.
 pub(super) fn messages(wrong: f64) -> Vec<AtRate> {
-    let mut rates = vec![0.05, 0.1, 0.2, 0.3, 0.4, wrong];
-    rates.sort_by(f64::total_cmp);
-    rates.dedup();
     let pair = |profile, rate| {
         [false, true]
             .map(|messages| Condition::usual(Contender::Eog(EogRun { profile, messages }), rate))
@@ -121,7 +144,7 @@ pub(super) fn messages(wrong: f64) -> Vec<AtRate> {
         profiles: [pair(Profile::Default, wrong), pair(Profile::Paper, wrong)],
         linear: Condition::usual(Contender::linear(), wrong),
     };
-    rates.into_iter().map(row).collect()
+    rates(wrong).into_iter().map(row).collect()
 }
 
 /// The shape of the paper's figure 2(c): by controller, every order.
@@ -129,6 +152,8 @@ pub(super) fn orders(wrong: f64) -> Vec<Condition> {
     let paper = Contender::Eog(EogRun { profile: Profile::Paper, messages: true });
     [Contender::EOG, paper, Contender::linear()]
         .into_iter()
-        .flat_map(|contender| Exploration::ALL.map(|order| Condition { contender, wrong, order }))
+        .flat_map(|contender| {
+            Exploration::ALL.map(|order| Condition { order, ..Condition::usual(contender, wrong) })
+        })
         .collect()
 }

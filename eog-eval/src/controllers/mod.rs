@@ -139,7 +139,9 @@ fn investigate(
     for run in 0..settings.runs {
         let seed = seed.child(&format!("run {run}"));
         for (number, condition) in conditions.iter().enumerate() {
-            let rates = OracleRates { wrong: condition.wrong, ..settings.rates.clone() };
+            let stubborn = settings.rates.stubborn || condition.stubborn;
+            let wrong = condition.wrong;
+            let rates = OracleRates { wrong, stubborn, ..settings.rates.clone() };
             let oracle = NoisyOracle::new(&truth, rates, seed).map_err(|error| invalid(&error))?;
             let scene = Scene::new(&truth, &oracle, condition.order, seed);
             let outcome = condition.contender.investigate(&scene)?;

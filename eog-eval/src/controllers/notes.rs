@@ -11,5 +11,16 @@ pub(super) fn leads_of(decision: &Decision) -> impl Iterator<Item = &EntityId> {
 /// An answer as a neighbour hears it.
 pub(super) fn message(sender: &EntityId, decision: &Decision) -> Message {
     let Decision { label, summary, evidence, claims, .. } = decision.clone();
-    Message { sender: sender.clone(), belief: Belief { label, summary, evidence, claims } }
+    Message {
+        sender: sender.clone(),
+        belief: Belief {
+            label,
+            summary,
+            evidence,
+            claims,
+            since: None,
+            explains: None,
+            rule: None,
+        },
+    }
 }

@@ -8,7 +8,7 @@ use eog_simulate::truth::TruthGraph;
 use serde::Serialize;
 
 use super::Settings;
-use super::contender::{Condition, against_loops, messages, orders, told};
+use super::contender::{Condition, against_loops, messages, orders, second_looks, told};
 use super::order::Exploration;
 use super::scene::Outcome;
 use crate::itbench::{OutputScore, evaluate_runs};
@@ -88,6 +88,10 @@ pub struct Summary {
     pub majority_f1: Share,
     /// Mean number of questions to the judge.
     pub calls: f64,
+    /// The share of runs that name every cause.
+    pub right: f64,
+    /// The share of runs that name more entities than there are causes.
+    pub several: f64,
 }
 
 /// All conditions and all runs.
@@ -130,7 +134,8 @@ impl ControllersReport {
         let mut answers: BTreeMap<(usize, usize), BTreeSet<&BTreeSet<EntityId>>> = BTreeMap::new();
         for case in &self.cases {
             let of = &self.conditions[case.condition];
-            if of.contender == condition.contender && of.wrong == condition.wrong {
+            let is_alike = (of.wrong, of.stubborn) == (condition.wrong, condition.stubborn);
+            if of.contender == condition.contender && is_alike {
                 answers.entry((case.scenario, case.run)).or_default().insert(&case.named);
             }
         }
@@ -144,6 +149,7 @@ impl ControllersReport {
             "controller",
             "order",
             "wrong",
+            "stubborn",
             "scenario",
             "run",
             "causes",
@@ -159,6 +165,7 @@ impl ControllersReport {
                 condition.contender.to_string(),
                 condition.order.to_string(),
                 number(condition.wrong),
+                (self.settings.rates.stubborn || condition.stubborn).to_string(),
                 case.scenario.to_string(),
                 case.run.to_string(),
                 joined(&case.causes),
@@ -179,8 +186,10 @@ fn summary<'c>(
     cases: impl Iterator<Item = &'c CaseResult>,
 ) -> Option<Summary> {
     let mut runs: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
-    let (mut calls, mut count) = (0, 0_u64);
+    let (mut calls, mut count, mut right, mut several) = (0, 0_u64, 0_u64, 0_u64);
     for case in cases {
+        right += u64::from(case.recall >= 1.0);
+        several += u64::from(case.named.len() > case.causes.len());
         runs.entry(case.scenario.to_string()).or_default().push(Some(case.score()));
         calls += case.calls;
         count += 1;
@@ -196,6 +205,8 @@ fn summary<'c>(
         pass_f1: report.pass_f1,
         majority_f1: report.majority_f1,
         calls: calls as f64 / count as f64,
+        right: right as f64 / count as f64,
+        several: several as f64 / count as f64,
     })
 }
 
@@ -227,6 +238,7 @@ impl fmt::Display for ControllersReport {
         writeln!(f, "\nA loop that is told the algorithm and makes slips (as in table 3)")?;
         self.rows(f, &told(wrong))?;
         self.messages(f)?;
+        self.second_looks(f)?;
         self.orders(f)
     }
 }
@@ -287,6 +299,27 @@ impl ControllersReport {
             }
             if let Some(linear) = self.summary(&row.linear) {
                 write!(f, "{:>12.3}{:>7.1}", linear.majority.value, linear.calls)?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
+    fn second_looks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\nRuns that name every cause, runs that name too many, and calls, by errors")?;
+        writeln!(
+            f,
+            "  {:<18}{:>18}{:>9}{:>7}{:>18}{:>9}{:>7}",
+            "errors", "default(): right", "several", "calls", "paper(): right", "several", "calls"
+        )?;
+        for pair in second_looks(self.settings.rates.wrong) {
+            let [ours, papers] = pair.each_ref().map(|one| self.summary(one));
+            let (Some(ours), Some(papers)) = (ours, papers) else { continue };
+            let [condition, _] = pair;
+            let stubborn = if condition.stubborn { ", stubborn" } else { "" };
+            write!(f, "  {:<18}", format!("{}{stubborn}", number(condition.wrong)))?;
+            for Summary { right, several, calls, .. } in [ours, papers] {
+                write!(f, "{right:>18.3}{several:>9.3}{calls:>7.1}")?;
             }
             writeln!(f)?;
         }

@@ -75,6 +75,8 @@ impl<'a> Scene<'a> {
             context: context.unwrap_or_default(),
             neighbours: self.truth.topology().neighbours(entity),
             inbox,
+            anomalies: Vec::new(),
+            notice: None,
         };
         Ok(self.oracle.answer(&packet))
     }

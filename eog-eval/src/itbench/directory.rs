@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use eog_simulate::Scenario;
 use eog_simulate::files::{FileError, list_folder};
+use eog_simulate::{Scenario, Scenarios};
 use serde::Serialize;
 
 use super::output::Output;
@@ -21,7 +21,11 @@ const OUTPUT_FILE: &str = "agent_output.json";
 
 /// Ground truths by scenario, each with the file that it was read from.
 #[derive(Clone, Debug)]
-pub struct Truths(BTreeMap<String, (PathBuf, GroundTruth)>);
+pub struct Truths {
+    by_scenario: BTreeMap<String, (PathBuf, GroundTruth)>,
+    /// Why other truths cannot be used.
+    left_out: Vec<String>,
+}
 
 impl Truths {
     /// Reads a list of truths with their `id`, or a folder of scenarios
@@ -32,7 +36,8 @@ impl Truths {
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let of_folders = path.is_dir();
         let mut truths = BTreeMap::new();
-        for scenario in Scenario::read_all(path)? {
+        let Scenarios { usable, left_out } = Scenario::read_all(path)?;
+        for scenario in usable {
             let truth = GroundTruth::of(&scenario)?;
             let Scenario { id, file, place, .. } = scenario;
             let folder = file.parent().filter(|_| of_folders);
@@ -43,12 +48,12 @@ impl Truths {
             };
             truths.insert(name, (file, truth));
         }
-        Ok(Self(truths))
+        Ok(Self { by_scenario: truths, left_out })
     }
 
     /// The truth of a scenario.
     pub fn of(&self, scenario: &str) -> Option<&GroundTruth> {
-        self.0.get(scenario).map(|(_, truth)| truth)
+        self.by_scenario.get(scenario).map(|(_, truth)| truth)
     }
 
     /// What is odd about the truth of a scenario, with its file.
@@ -57,7 +62,7 @@ impl Truths {
             let place = format!("{}, scenario {scenario}", path.display());
             truth.notes().iter().map(|note| format!("{place}: {note}")).collect()
         };
-        self.0.get(scenario).map(told).unwrap_or_default().into_iter()
+        self.by_scenario.get(scenario).map(told).unwrap_or_default().into_iter()
     }
 }
 
@@ -130,7 +135,8 @@ pub fn evaluate_outputs(
     if k == 0 || k > runs {
         return Err(EvalError::Runs { k, scenario: fewest.clone(), runs });
     }
-    let mut notes_on_truths = Vec::new();
+    let mut notes_on_truths: Vec<String> =
+        truths.left_out.iter().map(|reason| format!("left out: {reason}")).collect();
     let mut scored = Vec::new();
     let mut by_scenario: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
     for (scenario, truth, runs) in &found {

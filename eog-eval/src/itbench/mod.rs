@@ -19,6 +19,6 @@ pub use named::NamedEntity;
 pub use output::{Output, Predicted};
 pub use reasoning::{CauseToJudge, Judged, Reasoning, ReasoningJudge, ReasoningReport, Verdict};
 pub use runs::{RunsReport, evaluate_runs};
-pub use scenario::{BaselineScenario, ScenarioScore, evaluate_snapshot};
+pub use scenario::{BaselineScenario, ScenarioScore, evaluate_knocked_out, evaluate_snapshot};
 pub use score::{AtK, OutputScore, score};
 pub use truth::{GroundTruth, Group};

@@ -12,10 +12,12 @@ use super::output::Output;
 use super::score::{OutputScore, score};
 use super::truth::GroundTruth;
 use crate::baselines::baselines;
+use crate::calibration::Outcome;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::investigate_source;
+use crate::investigation::{Investigation, investigate_source};
+use crate::knockout::snapshot_without_cause;
 use crate::near::nearest;
 
 /// What one investigation of a snapshot scored.
@@ -32,6 +34,8 @@ pub struct ScenarioScore {
     pub funnel: BTreeMap<String, Funnel>,
     /// Root causes that no entity of the snapshot stands for, which nobody can name, in words.
     pub unknown_causes: Vec<String>,
+    /// What it said, and whether that was right.
+    pub outcome: Outcome,
     /// How often the controller failed, after MAST.
     pub failures: ControllerFailures,
     /// What naming the first of a trivial ranking scores.
@@ -64,6 +68,46 @@ pub fn evaluate_snapshot(
     truth: &GroundTruth,
     config: Config,
 ) -> Result<ScenarioScore, EvalError> {
+    Ok(evaluate_with(dir, architecture, truth, config)?.0)
+}
+
+/// Takes the root causes out of a copy of a snapshot, investigates that, and scores the result: the
+/// outcome is that of a knock-out. `aside` is a folder for the copy, which is removed afterwards.
+///
+/// # Errors
+/// [`EvalError`] as [`evaluate_snapshot`], and when nothing of the root causes is on record.
+pub fn evaluate_knocked_out(
+    dir: &Path,
+    architecture: Option<&Path>,
+    truth: &GroundTruth,
+    aside: &Path,
+) -> Result<ScenarioScore, EvalError> {
+    let copy = aside.join("knocked-out");
+    let scored = match snapshot_without_cause(dir, truth, &copy) {
+        Ok(0) => Err(EvalError::Case {
+            case: dir.display().to_string(),
+            reason: "nothing of the root causes is on record, so nothing can be knocked out".into(),
+        }),
+        Ok(_) => evaluate_with(&copy, architecture, truth, Config::default()),
+        Err(error) => Err(error),
+    };
+    if copy.is_dir() {
+        std::fs::remove_dir_all(&copy).map_err(|error| EvalError::file(&copy, error))?;
+    }
+    let (score, ended) = scored?;
+    let roots = truth.root_causes();
+    let is_cause = |entity: &EntityId| {
+        !truth.classes_of(&NamedEntity::parse(entity.as_str())).is_disjoint(&roots)
+    };
+    Ok(ScenarioScore { outcome: Outcome::knocked_out(&ended, is_cause), ..score })
+}
+
+fn evaluate_with(
+    dir: &Path,
+    architecture: Option<&Path>,
+    truth: &GroundTruth,
+    config: Config,
+) -> Result<(ScenarioScore, Investigation), EvalError> {
     let options =
         ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
     let source = OfSnapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
@@ -110,8 +154,9 @@ pub fn evaluate_snapshot(
     let is_cause = |entity: &EntityId| {
         !truth.classes_of(&NamedEntity::parse(entity.as_str())).is_disjoint(&roots)
     };
-    Ok(ScenarioScore {
+    let score = ScenarioScore {
         unknown_causes: unknown_causes.collect(),
+        outcome: Outcome::of(&ended, is_cause, !roots.is_empty()),
         failures: ControllerFailures::of(&ended, is_cause),
         score: score(&output, truth),
         funnel: truth
@@ -123,5 +168,6 @@ pub fn evaluate_snapshot(
         named: ordered,
         confidence: ended.diagnosis.conclusion.confidence,
         millis: ended.took.as_secs_f64() * 1e3,
-    })
+    };
+    Ok((score, ended))
 }

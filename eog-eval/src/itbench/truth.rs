@@ -53,6 +53,8 @@ pub struct GroundTruth {
     pub propagations: Vec<(String, String)>,
     /// For each group the first group, by name, of its class of aliases.
     classes: BTreeMap<String, String>,
+    /// What was read differently from how it was written.
+    mended: Vec<String>,
     /// What aliases and propagations name that is no group.
     unknown: BTreeSet<String>,
     /// What happened, with the group or the entity that it happened to.
@@ -73,7 +75,7 @@ impl GroundTruth {
     /// # Errors
     /// [`EvalError`] names the file, the place, and what is wrong.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, EvalError> {
-        Scenario::read_all(path)?.iter().map(Self::of).collect()
+        Scenario::read_all(path)?.usable.iter().map(Self::of).collect()
     }
 
     /// Reads a truth from text; `path` is what errors call it. Where that ends in `.json`, the text
@@ -109,7 +111,8 @@ impl GroundTruth {
         let conditions = of_fault.chain(of_edge).collect();
         let edges = scenario.propagations.iter();
         let propagations = edges.map(|edge| (edge.source.clone(), edge.target.clone())).collect();
-        Ok(Self { id: scenario.id.clone(), groups, propagations, classes, unknown, conditions })
+        let (id, mended) = (scenario.id.clone(), scenario.notes.clone());
+        Ok(Self { id, groups, propagations, classes, mended, unknown, conditions })
     }
 
     /// What is odd about it, in words: aliases and propagations of groups that it does not have.
@@ -119,7 +122,7 @@ impl GroundTruth {
             let near = nearest(id, self.groups.iter().map(|group| group.id.as_str()));
             format!("aliases or propagations refer to {id:?}, which is not a group{near}")
         };
-        self.unknown.iter().map(told).collect()
+        self.mended.iter().cloned().chain(self.unknown.iter().map(told)).collect()
     }
 
     /// What the truth says of the entities of a class: the conditions of its faults and of the

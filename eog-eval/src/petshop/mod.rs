@@ -17,7 +17,7 @@ pub use read::{Column, PetShop, Table, Target};
 pub use slices::{SLICE_ROWS, SLICE_STEP, normal_slices};
 
 use crate::error::EvalError;
-use crate::suite::{SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, evaluate_cases};
+use crate::suite::{Options, SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, evaluate_cases};
 
 /// One case as a bundle, with its truth apart.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub fn cases(dir: &Path) -> Result<Vec<PetShopCase>, EvalError> {
         let table = Table::read(&folder.join("metrics.csv"))?;
         let bundle = issue_bundle(&shop, &name, &target, &table, &shop.normal)?;
         let causes = read::root_cause(&folder.join("target.json"))?;
-        let truth = Truth { causes: [causes].into(), group: target.metric };
+        let truth = Truth { causes: [causes].into(), group: target.metric, ..Truth::default() };
         cases.push(PetShopCase { folder: folder.clone(), bundle, truth });
     }
     Ok(cases)
@@ -65,12 +65,16 @@ pub fn convert(dir: &Path, out: &Path) -> Result<usize, EvalError> {
     Ok(cases.len())
 }
 
-/// Investigates and scores every issue of a data set, and slices of its normal period: `runs`
-/// times, from the second on in other orders of evaluation. `told` hears of progress.
+/// Investigates and scores every issue of a data set, and slices of its normal period. `told` hears
+/// of progress.
 ///
 /// # Errors
 /// [`EvalError`] when a file is missing or malformed, or there is no issue.
-pub fn evaluate(dir: &Path, runs: usize, told: &mut Told<'_>) -> Result<SuiteReport, EvalError> {
+pub fn evaluate(
+    dir: &Path,
+    options: &Options,
+    told: &mut Told<'_>,
+) -> Result<SuiteReport, EvalError> {
     let (issues, slices) = (cases(dir)?, normal_slices(dir)?);
     let all = issues.len() + slices.len();
     let issues = issues.into_iter().map(|case| SuiteCase {
@@ -78,6 +82,8 @@ pub fn evaluate(dir: &Path, runs: usize, told: &mut Told<'_>) -> Result<SuiteRep
         bundle: case.bundle.to_bundle(),
         truth: case.truth,
         truth_file: Some(case.folder.join("target.json")),
+        // No change is on record in this data set.
+        knocked_out: None,
     });
-    evaluate_cases(issues.chain(slices).map(Ok), all, runs, told)
+    evaluate_cases(issues.chain(slices).map(Ok), all, options, told)
 }

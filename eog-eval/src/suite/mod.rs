@@ -15,7 +15,7 @@ mod report;
 mod score;
 mod truth;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eog_simulate::files::{FileError, list_folder};
 
@@ -29,32 +29,71 @@ use crate::error::EvalError;
 /// Who hears of progress: how many cases are done, how many there are, and which comes next.
 pub type Told<'a> = dyn FnMut(usize, usize, &str) + 'a;
 
-/// Investigates and scores every bundle of a folder, by name: `runs` times, from the second on in
-/// other orders of evaluation. `told` hears of progress.
+/// How a suite is evaluated.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How often each case is investigated: from the second time on in other orders of evaluation.
+    pub runs: usize,
+    /// Whether each case with a cause is investigated once more without it.
+    pub knock_out: bool,
+    /// A folder for the ledgers of the first runs, as `NAME.jsonl`, and of the knock-outs, as
+    /// `NAME.knocked-out.jsonl`.
+    pub out: Option<PathBuf>,
+}
+
+impl Options {
+    /// So many runs, and nothing else.
+    pub fn runs(runs: usize) -> Self {
+        Self { runs, knock_out: false, out: None }
+    }
+}
+
+/// Investigates and scores every bundle of a folder, by name. `told` hears of progress. A case whose
+/// bundle or truth is missing or cannot be used is left out; the report names it with the reason.
 ///
 /// # Errors
-/// [`EvalError`] when the folder has no pair of bundle and truth file, when either is malformed,
-/// or when one of a pair is missing.
-pub fn evaluate(dir: &Path, runs: usize, told: &mut Told<'_>) -> Result<SuiteReport, EvalError> {
-    let Folder { cases, left_out } = list(dir)?;
-    let opened = cases.iter().map(|name| SuiteCase::read(dir, name));
-    Ok(SuiteReport { left_out, ..evaluate_cases(opened, cases.len(), runs, told)? })
+/// [`EvalError`] when the folder has no bundle with a truth file, or no case can be used.
+pub fn evaluate(
+    dir: &Path,
+    options: &Options,
+    told: &mut Told<'_>,
+) -> Result<SuiteReport, EvalError> {
+    let Folder { cases, left_out, orphans } = list(dir)?;
+    let opened = cases.iter().map(|name| SuiteCase::read(dir, name, options.knock_out));
+    let mut report = evaluate_cases(opened, cases.len(), options, told)?;
+    report.unusable.splice(0..0, orphans);
+    Ok(SuiteReport { left_out, ..report })
 }
 
 /// Investigates and scores cases of any source, `all` of them, each when its turn comes.
 pub(crate) fn evaluate_cases(
     cases: impl Iterator<Item = Result<SuiteCase, EvalError>>,
     all: usize,
-    runs: usize,
+    options: &Options,
     told: &mut Told<'_>,
 ) -> Result<SuiteReport, EvalError> {
-    let mut scores = Vec::new();
-    for case in cases {
-        let case = case?;
-        told(scores.len(), all, &case.name);
-        scores.push(score_case(case, runs)?);
+    if let Some(out) = &options.out {
+        std::fs::create_dir_all(out).map_err(|error| EvalError::file(out, error))?;
     }
-    Ok(SuiteReport::new(scores))
+    let mut scores = Vec::new();
+    let mut unusable: Vec<EvalError> = Vec::new();
+    for case in cases {
+        let scored = case.and_then(|case| {
+            told(scores.len() + unusable.len(), all, &case.name);
+            score_case(case, options)
+        });
+        match scored {
+            Ok(score) => scores.push(score),
+            // A ledger that cannot be written is no fault of the case.
+            Err(error @ EvalError::Ledger { .. }) => return Err(error),
+            Err(error) => unusable.push(error),
+        }
+    }
+    let reasons = unusable.iter().map(ToString::to_string).collect();
+    match unusable.into_iter().next() {
+        Some(first) if scores.is_empty() => Err(first),
+        _ => Ok(SuiteReport { unusable: reasons, ..SuiteReport::new(scores) }),
+    }
 }
 
 /// What a folder holds.
@@ -63,17 +102,19 @@ struct Folder {
     cases: Vec<String>,
     /// The names of folders that are none.
     left_out: Vec<String>,
+    /// Truths without a bundle, in words.
+    orphans: Vec<String>,
 }
 
 fn list(dir: &Path) -> Result<Folder, EvalError> {
-    let mut folder = Folder { cases: Vec::new(), left_out: Vec::new() };
+    let mut folder = Folder { cases: Vec::new(), left_out: Vec::new(), orphans: Vec::new() };
     for path in list_folder(dir)? {
         let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
         if !path.is_dir() {
             let bundle = name.strip_suffix(TRUTH_SUFFIX).map(|stem| dir.join(stem));
             if let Some(bundle) = bundle.filter(|bundle| !bundle.is_dir()) {
                 let reason = format!("its bundle {} is missing", bundle.display());
-                return Err(EvalError::file(&path, reason));
+                folder.orphans.push(EvalError::file(&path, reason).to_string());
             }
             continue;
         }

@@ -6,10 +6,11 @@ use std::fmt;
 use serde::Serialize;
 
 use super::score::{CaseScore, RankScore};
+use crate::calibration::{Calibration, Outcome};
 use crate::controller_failures::{FailureMode, FailureTable};
 use crate::funnel::{FunnelShares, by_cause};
 use crate::repeated::{Repeated, Share, wilson, write_rows};
-use crate::table::{count, csv_text, joined, score};
+use crate::table::{count, csv_text, joined, score, tiers};
 
 /// What a suite scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,8 +23,12 @@ pub struct SuiteReport {
     pub failures: FailureTable,
     /// How far the runs of each case agree; nothing when there is one run only.
     pub over_runs: Option<OverRuns>,
+    /// How much each word is worth; nothing when there is no case.
+    pub calibration: Option<Calibration>,
     /// Folders of a suite that are no bundles.
     pub left_out: Vec<String>,
+    /// Cases that could not be used, each with the reason.
+    pub unusable: Vec<String>,
 }
 
 /// How far several runs of the same cases agree, each run in an order of evaluation of its own.
@@ -105,7 +110,10 @@ impl SuiteReport {
         }
         let failures = FailureTable::of(cases.iter().map(|case| &case.failures));
         let (over_runs, left_out) = (OverRuns::of(&cases), Vec::new());
-        Self { cases, groups, failures, over_runs, left_out }
+        let whole: Vec<Outcome> = cases.iter().map(|case| case.outcome).collect();
+        let knocked_out: Vec<Outcome> = cases.iter().filter_map(|case| case.knocked_out).collect();
+        let calibration = Calibration::of(&whole, &knocked_out);
+        Self { cases, groups, failures, over_runs, calibration, left_out, unusable: Vec::new() }
     }
 
     /// What to know before trusting the figures: skipped folders, ground truths that do not fit.
@@ -115,7 +123,8 @@ impl SuiteReport {
             format!("skipped folders without bundle.json: {names}")
         });
         let of_cases = self.cases.iter().flat_map(|case| case.notes.iter().cloned());
-        left_out.into_iter().chain(of_cases).collect()
+        let unusable = self.unusable.iter().map(|reason| format!("left out: {reason}"));
+        left_out.into_iter().chain(unusable).chain(of_cases).collect()
     }
 
     /// One row for each case.
@@ -141,6 +150,8 @@ impl SuiteReport {
             "runs_with_success",
             "consistent",
         ];
+        header.extend(Outcome::COLUMNS);
+        header.extend(["knocked_out", "knocked_out_right", "knocked_out_innocent_change"]);
         header.extend(FailureMode::ALL.map(FailureMode::column));
         let rows = self.cases.iter().map(|case| {
             let of = |pick: fn(&RankScore) -> f64| {
@@ -152,7 +163,7 @@ impl SuiteReport {
                 joined(&case.causes),
                 joined(&case.named),
                 case.confidence.to_string(),
-                joined(&case.suspects),
+                tiers(&case.suspects),
                 of(|s| s.top1),
                 of(|s| s.top3),
                 of(|s| s.top5),
@@ -167,6 +178,10 @@ impl SuiteReport {
                 case.successes().to_string(),
                 case.is_consistent().to_string(),
             ];
+            row.extend(case.outcome.cells());
+            let without = case.knocked_out;
+            row.push(without.map_or_else(String::new, |outcome| outcome.said.to_string()));
+            row.extend(without.map_or_else(|| [const { String::new() }; 2], Outcome::cells));
             row.extend(case.failures.cells());
             row
         });
@@ -260,6 +275,9 @@ impl fmt::Display for SuiteReport {
         write!(f, "{}", self.failures)?;
         if let Some(over_runs) = &self.over_runs {
             write!(f, "{over_runs}")?;
+        }
+        if let Some(calibration) = &self.calibration {
+            write!(f, "{calibration}")?;
         }
         self.notes().iter().try_for_each(|note| writeln!(f, "note: {note}"))
     }

@@ -8,12 +8,14 @@ use eog::{Confidence, EntityId};
 use eog_session::source::{OfBundle, Opened};
 use serde::Serialize;
 
+use super::Options;
 use super::case::SuiteCase;
 use crate::baselines::baselines;
+use crate::calibration::Outcome;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::{Investigation, config_of_run, investigate_source};
+use crate::investigation::{Investigation, config_of_run, investigate, investigate_source};
 use crate::near::nearest;
 use crate::ranking::Ranking;
 
@@ -30,8 +32,12 @@ pub struct CaseScore {
     pub named: BTreeSet<EntityId>,
     /// How sure it was.
     pub confidence: Confidence,
-    /// The first suspects of its report, best first.
-    pub suspects: Vec<EntityId>,
+    /// What it said, and whether that was right.
+    pub outcome: Outcome,
+    /// The same without the causes; nothing where they were not taken out.
+    pub knocked_out: Option<Outcome>,
+    /// The suspects of its report in tiers, best first; those of one tier are tied.
+    pub suspects: Vec<Vec<EntityId>>,
     /// Scores of the suspects; nothing for a normal time.
     pub ranked: Option<RankScore>,
     /// Precision, recall and F1 of the named causes as a set; for a normal time 1 when nothing is
@@ -88,13 +94,15 @@ pub struct BaselineScore {
     pub ranked: RankScore,
 }
 
-/// Investigates one case `runs` times, the first time in the default order of evaluation and then
-/// in permuted ones, and scores the first run.
+/// Investigates one case as often as the options say, the first time in the default order of
+/// evaluation and then in permuted ones, and scores the first run; then without its causes, where
+/// the case has such an incident.
 ///
 /// # Errors
-/// [`EvalError::Case`] when there is nothing to start from.
-pub fn score_case(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> {
-    let SuiteCase { name, bundle, truth, truth_file } = case;
+/// [`EvalError::Case`] when there is nothing to start from, [`EvalError::Ledger`] when a ledger
+/// cannot be written.
+pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalError> {
+    let SuiteCase { name, bundle, truth, truth_file, knocked_out } = case;
     let failed =
         |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
     let begun = Instant::now();
@@ -102,9 +110,20 @@ pub fn score_case(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> 
     let ended = investigate_source(&source, config_of_run(1)).map_err(failed)?;
     let took = begun.elapsed();
     let mut all_named = vec![ended.named()];
-    for run in 2..=runs {
+    for run in 2..=options.runs {
         let other = investigate_source(&source, config_of_run(run)).map_err(failed)?;
         all_named.push(other.named());
+    }
+    keep_ledger(options, &name, &ended)?;
+    let without = knocked_out.map(|bundle| investigate(bundle).map_err(failed)).transpose()?;
+    if let Some(without) = &without {
+        keep_ledger(options, &format!("{name}.knocked-out"), without)?;
+    }
+    let is_cause = |entity: &EntityId| truth.causes.contains(entity);
+    let knocked_out = without.map(|without| Outcome::knocked_out(&without, is_cause));
+    let mut notes = unknown_causes(&ended, &truth.causes, truth_file.as_deref());
+    if options.knock_out && knocked_out.is_none() && !truth.causes.is_empty() {
+        notes.push(format!("{name}: not knocked out, nothing of its causes is on record"));
     }
     let suspects = ended.suspects();
     let known = !truth.causes.is_empty();
@@ -123,16 +142,26 @@ pub fn score_case(case: SuiteCase, runs: usize) -> Result<CaseScore, EvalError> 
         set: SetScore::of(&ended.named(), &truth.causes),
         failures: ControllerFailures::of(&ended, |entity| truth.causes.contains(entity)),
         runs: all_named,
-        notes: unknown_causes(&ended, &truth.causes, truth_file.as_deref()),
+        notes,
         funnel: truth.causes.iter().map(|cause| (cause.clone(), funnel(&ended, cause))).collect(),
-        causes: truth.causes,
         named: ended.named(),
         confidence: ended.diagnosis.conclusion.confidence,
-        suspects: suspects.entities().take(5).cloned().collect(),
+        outcome: Outcome::of_set(&ended, &truth.causes),
+        knocked_out,
+        suspects: suspects.tiers().to_vec(),
+        causes: truth.causes,
         baselines: trivial,
         evaluations: ended.diagnosis.spent.evaluations as usize,
         millis: took.as_secs_f64() * 1e3,
     })
+}
+
+/// Writes the ledger of an investigation, where ledgers are kept.
+fn keep_ledger(options: &Options, name: &str, ended: &Investigation) -> Result<(), EvalError> {
+    let Some(out) = &options.out else { return Ok(()) };
+    let path = out.join(format!("{}.jsonl", name.replace(['/', '\\'], "-")));
+    std::fs::write(&path, ended.finished.to_json_lines())
+        .map_err(|error| EvalError::Ledger { reason: error.to_string(), path })
 }
 
 impl CaseScore {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use eog::EntityId;
+use eog::{EntityId, Timestamp};
 use eog_simulate::files::read_json;
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +28,24 @@ pub struct Truth {
     /// The group of cases that it is reported with, such as a kind of fault.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
+    /// When the causes acted, from here on; from the beginning where it is not given. A knock-out
+    /// takes their changes and events from then on out of the incident.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// The end of that time, not included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// No change caused it, such as an outside service that is down. There is nothing to knock out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_change: bool,
 }
 
 impl Truth {
+    /// Whether the causes act at a time.
+    pub fn acts_at(&self, at: Timestamp) -> bool {
+        self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at < until)
+    }
+
     /// Reads a truth file.
     ///
     /// # Errors

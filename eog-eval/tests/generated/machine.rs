@@ -81,7 +81,7 @@ pub(crate) fn incident(seed: u64) -> (BundleWriter, Truth) {
     if alarming.is_empty() {
         return incident(seed + 10_000);
     }
-    (writer, Truth { causes: alarming.into_iter().map(id).collect(), group: String::new() })
+    (writer, Truth { causes: alarming.into_iter().map(id).collect(), ..Truth::default() })
 }
 
 fn kind(random: &mut ChaCha8Rng) -> Variable {

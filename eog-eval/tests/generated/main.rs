@@ -12,7 +12,11 @@ use eog_evidence::BundleWriter;
 fn report(cases: impl Iterator<Item = (BundleWriter, Truth)>) -> SuiteReport {
     let scores = cases.enumerate().map(|(number, (writer, truth))| {
         let bundle = writer.to_bundle();
-        score_case(SuiteCase::new(format!("case {number}"), bundle, truth), 1).unwrap()
+        score_case(
+            SuiteCase::new(format!("case {number}"), bundle, truth),
+            &suite::Options::runs(1),
+        )
+        .unwrap()
     });
     let report = SuiteReport::new(scores.collect());
     println!("{report}");
@@ -52,15 +56,21 @@ fn a_suite_is_read_from_a_folder() {
         truth.write(&dir.path().join(format!("m{number}.truth.json"))).unwrap();
     }
     std::fs::write(dir.path().join("README"), "not a case").unwrap();
-    let evaluate = |dir: &tempfile::TempDir| suite::evaluate(dir.path(), 1, &mut |_, _, _| {});
+    let evaluate = |dir: &tempfile::TempDir| {
+        suite::evaluate(dir.path(), &suite::Options::runs(1), &mut |_, _, _| {})
+    };
     let read = evaluate(&dir).unwrap();
     let made = report((0..3).map(machine::incident));
     for (read, made) in read.cases.iter().zip(&made.cases) {
         assert_eq!((&read.named, read.ranked), (&made.named, made.ranked));
     }
+    // One bad case does not end the suite.
     std::fs::remove_dir_all(dir.path().join("m1")).unwrap();
-    let error = evaluate(&dir).unwrap_err().to_string();
-    assert!(error.contains("m1.truth.json") && error.contains("m1 is missing"), "{error}");
+    std::fs::write(dir.path().join("m2.truth.json"), "{").unwrap();
+    let rest = evaluate(&dir).unwrap();
+    assert_eq!((rest.cases.len(), rest.unusable.len()), (1, 2));
+    let said = rest.unusable.join("; ");
+    assert!(said.contains("m1 is missing") && said.contains("m2.truth.json"), "{said}");
     let empty = tempfile::tempdir().unwrap();
     let error = evaluate(&empty).unwrap_err().to_string();
     assert!(error.contains("contains nothing to use"), "{error}");

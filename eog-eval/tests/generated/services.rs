@@ -118,7 +118,7 @@ fn generate(seed: u64, faulty: bool) -> (BundleWriter, Truth) {
         measured("requests", Signal::Traffic, "requests", &requests[service]);
     }
     let causes = if faulty { BTreeSet::from([id(culprit)]) } else { BTreeSet::new() };
-    (writer, Truth { causes, group: String::new() })
+    (writer, Truth { causes, ..Truth::default() })
 }
 
 fn id(service: usize) -> EntityId {

@@ -103,6 +103,7 @@ fn change(entity: &EntityId, second: usize, new: String) -> Finding {
         source: "changes.json".into(),
         query: format!("entity={entity}"),
         excerpt: "image changed".into(),
+        onset: None,
     })
 }
 

@@ -47,6 +47,7 @@ pub(super) fn of_account(
             rounded(own.observed),
             rounded(own.usual)
         ),
+        onset: None,
     });
     let mut findings = Vec::new();
     findings.extend(shown.then_some(own_finding));
@@ -95,6 +96,7 @@ pub(super) fn of_order(
             source: own.source.into(),
             query: format!("entity={entity} {}", own.query),
             excerpt: shorten(&own.text, 240),
+            onset: None,
         }));
     }
     findings.extend(earlier.iter().map(|(neighbour, path, deviation)| {
@@ -143,6 +145,7 @@ fn note(
         source: "attribution".into(),
         query,
         excerpt,
+        onset: None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use eog_core::evidence::{Signal, Trend};
 use eog_core::{
@@ -12,14 +12,17 @@ use eog_core::{
 
 use super::Bundle;
 use super::intake::Telemetry;
+use super::told::{self, Told};
 use crate::alerts::alert_findings;
 use crate::attribution::{Asked, Attribution, Books, Measured};
 use crate::effect_map::EffectMap;
 use crate::events::event_findings;
+use crate::harm::first_harm;
+use crate::recorded::holes;
 use crate::series::{Periods, Series};
-use crate::shift::{shift_finding, steady_finding};
+use crate::shift::{Shift, dated_shift_finding, shift_finding, steady_finding};
 use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
-use crate::spans::span_series;
+use crate::spans::{span_onset, span_series};
 use crate::text::counted;
 use crate::ways::Ways;
 
@@ -41,6 +44,9 @@ const MAX_STEADY: usize = 5;
 /// *Relation metrics* (series with a peer) are given only from the second visit on: a first look
 /// is cheap and local, a further one, asked for by a neighbour's message, brings the relations
 /// (paper §4.4, t=4).
+///
+/// Of an entity without telemetry of its own, such as an outside service, a context holds what its
+/// callers and callees measured of the calls between them.
 ///
 /// Own changes after the last onset of any anomaly are left out: they explain nothing.
 ///
@@ -66,6 +72,11 @@ pub struct BundleContext {
     asked: Asked,
     /// Shared by clones, which ask about the same bundle.
     books: Arc<Books>,
+    /// When nothing was recorded.
+    holes: Arc<[Window]>,
+    told: Arc<Told>,
+    /// When harm upstream of the alerts began first, by its own observations.
+    first_harm: Arc<OnceLock<Option<Timestamp>>>,
 }
 
 impl BundleContext {
@@ -73,14 +84,18 @@ impl BundleContext {
     pub fn new(bundle: Bundle) -> Self {
         let Bundle { topology, changes, anomalies, .. } = &bundle;
         let ways = Arc::new(Ways::of(topology, changes, anomalies));
-        let effects = EffectMap::over(Arc::clone(&ways), changes, anomalies);
+        let effects = EffectMap::over(Arc::clone(&ways), changes, anomalies, |_| None);
         let mut places: BTreeMap<EntityId, Vec<usize>> = BTreeMap::new();
         for (place, change) in changes.iter().enumerate() {
             places.entry(change.entity.clone()).or_default().push(place);
         }
         let series = bundle.telemetry.values().flat_map(|telemetry| telemetry.series.values());
         let asked = Asked::new(&bundle.anomalies, series);
-        Self { bundle, ways, effects, changes: places, asked, books: Arc::default() }
+        let holes = holes_of(&bundle).into();
+        let books = Arc::default();
+        let told = Arc::new(Told::of(&bundle.telemetry));
+        let first_harm = Arc::default();
+        Self { bundle, ways, effects, changes: places, asked, books, holes, told, first_harm }
     }
 
     /// The bundle.
@@ -95,8 +110,10 @@ impl BundleContext {
         findings.extend(self.alerts(request));
         if let Some(telemetry) = self.bundle.telemetry.get(&request.entity) {
             let periods = self.periods(request.window);
-            findings.extend(telemetry_findings(telemetry, &periods, request.visit, &mut omitted));
+            let (holes, visit) = (&self.holes, request.visit);
+            findings.extend(telemetry_findings(telemetry, holes, &periods, visit, &mut omitted));
         }
+        findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.
         let mut notes = self.effects.notes(&request.entity);
@@ -123,6 +140,31 @@ impl BundleContext {
             ));
         }
         useful.into_iter().cloned().collect()
+    }
+
+    /// What those who call a silent entity, or are called by it, measured of these calls.
+    fn told_by_others(&self, request: &ContextRequest, omitted: &mut Vec<String>) -> Vec<Finding> {
+        let series = self.told.series(&request.entity, &self.bundle.telemetry);
+        if series.is_empty() {
+            return Vec::new();
+        }
+        let periods = self.periods(request.window);
+        let of = |how: &dyn Fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
+            let judged = series.iter().filter_map(|series| {
+                let source =
+                    if series.kind == EvidenceKind::Span { "spans.csv" } else { "metrics.csv" };
+                told::as_own(&how(series, &periods, source, &query(series))?)
+            });
+            judged.collect::<Vec<_>>()
+        };
+        let (mut findings, mut steady) = (of(&shift_finding), of(&steady_finding));
+        if steady.len() > MAX_STEADY {
+            let more = steady.len() - MAX_STEADY;
+            omitted.push(format!("{} more that did not shift", series_count(more)));
+            steady.truncate(MAX_STEADY);
+        }
+        findings.extend(steady);
+        findings
     }
 
     fn alerts(&self, request: &ContextRequest) -> Vec<Finding> {
@@ -152,14 +194,29 @@ impl BundleContext {
         attribution.findings(&request.entity)
     }
 
+    /// What is compared. Without a given baseline, it ends with the first measured harm upstream of
+    /// the alerts, or with the first alert where that comes earlier.
     fn periods(&self, window: Window) -> Periods {
         let onsets = self.bundle.anomalies.iter().flat_map(Anomaly::onsets);
-        Periods {
+        let first_alert = onsets.filter(|onset| window.contains(*onset)).min();
+        let alerts = Periods {
             baseline: self.bundle.baseline,
             window,
-            first_onset: onsets.filter(|onset| window.contains(*onset)).min(),
+            first_onset: first_alert,
             observed: self.bundle.observed,
-        }
+        };
+        let (Some(first_alert), None) = (first_alert, self.bundle.baseline) else { return alerts };
+        let harm = self.first_harm.get_or_init(|| {
+            let anomalies = &self.bundle.anomalies;
+            let series =
+                self.bundle.telemetry.iter().map(|(entity, telemetry)| {
+                    (entity, telemetry.series.values().collect::<Vec<_>>())
+                });
+            first_harm(&self.ways, anomalies, &alerts, series)
+        });
+        let first =
+            harm.filter(|at| window.contains(*at)).map_or(first_alert, |at| at.min(first_alert));
+        Periods { first_onset: Some(first), ..alerts }
     }
 }
 
@@ -172,8 +229,25 @@ impl ContextContract for BundleContext {
     }
 }
 
+/// When nothing was recorded. Events and lines come as they like: measurements alone, which come in
+/// steps, can miss.
+fn holes_of(bundle: &Bundle) -> Vec<Window> {
+    let all = || bundle.telemetry.values();
+    let samples = all().flat_map(|one| one.series.values()).flat_map(|series| &series.points);
+    let spans = all().flat_map(|one| &one.spans);
+    let mut times: Vec<Timestamp> =
+        samples.map(|(at, _)| *at).chain(spans.map(|span| span.time)).collect();
+    if times.is_empty() {
+        return Vec::new();
+    }
+    times.extend(all().flat_map(|one| &one.events).map(|event| event.time));
+    times.extend(all().flat_map(|one| one.logs.times()));
+    holes(times)
+}
+
 fn telemetry_findings(
     telemetry: &Telemetry,
+    holes: &[Window],
     periods: &Periods,
     visit: u32,
     omitted: &mut Vec<String>,
@@ -195,15 +269,21 @@ fn telemetry_findings(
     let all: Vec<_> = metrics.chain(traced.iter().map(|series| (series, "spans.csv"))).collect();
 
     let mut findings = event_findings(&telemetry.events, Some(periods.window), "events.csv");
-    findings.extend(telemetry.logs.findings(periods, "logs.csv"));
-    let judge = |how: fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
-        let judged = all
-            .iter()
-            .filter_map(move |(series, source)| how(series, periods, source, &query(series)));
+    findings.extend(telemetry.logs.findings_without(holes, periods, "logs.csv"));
+    let judge = |how: &dyn Fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
+        let judged =
+            all.iter().filter_map(|(series, source)| how(series, periods, source, &query(series)));
         judged.collect::<Vec<_>>()
     };
-    findings.extend(judge(shift_finding));
-    let mut steady = judge(steady_finding);
+    findings.extend(judge(&|series, periods, source, query| match series.kind {
+        EvidenceKind::Span => {
+            let end = periods.window.end();
+            let onset = |shift: &Shift| span_onset(&telemetry.spans, series, shift, end);
+            dated_shift_finding(series, periods, source, query, onset)
+        }
+        _ => shift_finding(series, periods, source, query),
+    }));
+    let mut steady = judge(&steady_finding);
     // What tells most about an entity's health first.
     steady.sort_by_key(|finding| (finding.signal, finding.peer.is_some()));
     if steady.len() > MAX_STEADY {

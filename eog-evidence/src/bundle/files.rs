@@ -4,7 +4,7 @@ use eog_core::EvidenceKind;
 use eog_core::evidence::{Peer, Signal};
 
 use super::intake::Intake;
-use super::table::{Columns, Row};
+use super::table::{Columns, Fault, Row};
 use crate::events::EventRecord;
 use crate::logs::LogLine;
 use crate::series::Series;
@@ -15,7 +15,7 @@ pub(super) struct DataFile {
     pub(super) name: &'static str,
     pub(super) columns: Columns,
     /// Puts one row into the intake, or says why it is of no use.
-    pub(super) take: fn(&Row<'_>, &mut Intake) -> Result<(), String>,
+    pub(super) take: fn(&Row<'_>, &mut Intake) -> Result<(), Fault>,
 }
 
 pub(super) const METRICS: DataFile = DataFile {
@@ -56,10 +56,10 @@ pub(super) const SPANS: DataFile = DataFile {
 
 pub(super) const DATA_FILES: [DataFile; 4] = [METRICS, EVENTS, LOGS, SPANS];
 
-fn metric(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+fn metric(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
     let name = row.text("metric")?.trim();
     if name.is_empty() {
-        return Err("metric is empty".into());
+        return Err(Fault::of_column("metric", "it is empty"));
     }
     intake.points(&Series {
         entity: row.entity("entity")?,
@@ -73,7 +73,7 @@ fn metric(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
     Ok(())
 }
 
-fn event(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+fn event(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
     intake.event(EventRecord {
         time: row.time()?,
         entity: row.entity("entity")?,
@@ -85,7 +85,7 @@ fn event(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
     Ok(())
 }
 
-fn log(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+fn log(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
     let line = LogLine {
         time: row.time()?,
         level: row.text("level")?.to_owned(),
@@ -97,13 +97,17 @@ fn log(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
     Ok(())
 }
 
-fn span(row: &Row<'_>, intake: &mut Intake) -> Result<(), String> {
+fn span(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
     let failed = match row.text("status")?.trim() {
-        "ok" => false,
-        "error" => true,
+        "ok" => Some(false),
+        "error" => Some(true),
+        "" | "unknown" => None,
         other => {
             let other = crate::text::shorten(other, 60);
-            return Err(format!("status {other:?} is neither ok nor error"));
+            return Err(Fault::of_column(
+                "status",
+                format!("{other:?} is neither ok, error nor unknown"),
+            ));
         }
     };
     intake.span(SpanRecord {

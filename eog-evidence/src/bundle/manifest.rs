@@ -1,7 +1,7 @@
 //! The JSON files of a bundle as types.
 
 use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
-use eog_core::incident::{Edge, EffectDirection};
+use eog_core::incident::{Edge, EffectDirection, Onset};
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -173,6 +173,7 @@ impl ChangeRecord {
             peer: None,
             source: "changes.json".into(),
             excerpt,
+            onset: Some(Onset::at(self.time)),
         })
     }
 }

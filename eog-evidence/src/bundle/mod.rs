@@ -1,5 +1,6 @@
 //! The incident bundle: a domain-neutral directory of JSON and CSV files.
 
+mod breaks;
 mod context;
 mod error;
 mod files;
@@ -8,13 +9,17 @@ mod limits;
 mod manifest;
 mod reader;
 mod schema;
+mod strangers;
 mod table;
 #[cfg(test)]
 mod tests;
+mod time;
+mod told;
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::incident::Unusable;
 use eog_core::{Anomaly, EntityId, Finding, Topology, Window};
 
 pub use context::{BundleContext, FINDINGS_PER_PAGE};
@@ -30,7 +35,12 @@ pub use writer::BundleWriter;
 
 use crate::events::{event_findings, is_failure};
 use crate::incident::Incident;
+use crate::series::MIN_BASELINE;
+use crate::shift::MIN_RUN;
+use crate::spans::span_series;
+use crate::text::counted;
 use intake::{Intake, Telemetry};
+use table::Complaints;
 
 /// An incident bundle in memory. `docs/bundle.md` describes the directory it is read from.
 ///
@@ -53,6 +63,7 @@ pub struct Bundle {
     telemetry: BTreeMap<EntityId, Telemetry>,
     observed: Option<Window>,
     warnings: Vec<String>,
+    unusable: Vec<Unusable>,
 }
 
 impl Bundle {
@@ -78,17 +89,38 @@ impl Bundle {
             ));
             failures.truncate(MAX_FAILURES);
         }
+        warnings.extend(self.too_short());
         Incident {
             name: self.name.clone(),
             topology: self.topology.clone(),
             anomalies: self.anomalies.clone(),
             ignored: self.ignored.clone(),
             changes: self.changes.clone(),
+            consequences: BTreeSet::new(),
+            changes_recorded: None,
             failures,
             observed: self.observed,
             window: self.window,
             warnings,
+            unusable: self.unusable.clone(),
         }
+    }
+
+    /// That no series is long enough to be compared, where there are any.
+    fn too_short(&self) -> Option<String> {
+        let telemetry = || self.telemetry.values();
+        let measured = telemetry().flat_map(|one| one.series.values());
+        let measured = measured.map(|series| series.points.len());
+        let traced = telemetry().flat_map(|one| span_series(&one.spans));
+        let longest = measured.chain(traced.map(|series| series.points.len())).max()?;
+        let needed = MIN_BASELINE + MIN_RUN;
+        (longest < needed).then(|| {
+            format!(
+                "the recording is too short to be compared: no series has more than {}; at least \
+                 {MIN_BASELINE} before the incident and {MIN_RUN} in it are needed",
+                counted(longest, "point")
+            )
+        })
     }
 
     fn assemble(
@@ -96,8 +128,15 @@ impl Bundle {
         alerts: Vec<Anomaly>,
         changes: &[ChangeRecord],
         intake: Intake,
-        mut warnings: Vec<String>,
+        complaints: Complaints,
     ) -> Self {
+        let Complaints { mut warnings, unusable } = complaints;
+        let topology = manifest.topology.to_topology();
+        let named = alerts.iter().map(|alert| ("alerts.json: alert", &*alert.name, &alert.entity));
+        let changed = changes.iter().map(|it| ("changes.json: change of", &*it.path, &it.entity));
+        for (what, name, entity) in named.chain(changed) {
+            warnings.extend(strangers::hint(&topology, what, name, entity));
+        }
         let noise = |alert: &Anomaly| manifest.ignore_alerts.contains(&alert.name);
         let (ignored, anomalies): (Vec<Anomaly>, Vec<Anomaly>) =
             alerts.into_iter().partition(noise);
@@ -121,13 +160,14 @@ impl Bundle {
             name: manifest.name,
             window: manifest.window,
             baseline: manifest.baseline,
-            topology: manifest.topology.to_topology(),
+            topology,
             anomalies,
             ignored,
             changes,
             telemetry,
             observed,
             warnings,
+            unusable,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::Bundle;
 use super::error::BundleError;
@@ -13,30 +13,31 @@ use super::files::DATA_FILES;
 use super::intake::Intake;
 use super::limits::{MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS};
 use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, Manifest};
-use super::table::{Row, Skipped, read_rows};
+use super::table::{Complaints, Row, Tally, read_rows};
+use super::time::NO_ZONE;
 use crate::text::shorten;
 
 impl Bundle {
     /// Reads the bundle in a directory. Data files may be missing; rows and entries of no use are
-    /// skipped and counted in [`Incident::warnings`](crate::Incident::warnings).
+    /// skipped and counted in [`Incident::unusable`](crate::Incident::unusable).
     ///
     /// # Errors
     /// [`BundleError`] when the manifest is missing or malformed, a file is not readable or not a
     /// regular file, a header lacks a column, or a bound is passed.
     pub fn read(dir: &Path) -> Result<Self, BundleError> {
         let manifest = read_manifest(dir)?;
-        let mut warnings = Vec::new();
-        let alerts = read_list(&dir.join("alerts.json"), &mut warnings)?;
-        let changes = read_list(&dir.join("changes.json"), &mut warnings)?;
+        let mut complaints = Complaints::default();
+        let alerts = read_list(&dir.join("alerts.json"), &mut complaints)?;
+        let changes = read_list(&dir.join("changes.json"), &mut complaints)?;
         let mut intake = Intake::default();
         for data in DATA_FILES {
             let path = dir.join(data.name);
             if let Some(file) = open(&path, MAX_CSV_BYTES)? {
                 let take = |row: &Row<'_>| (data.take)(row, &mut intake);
-                read_rows(&path, file, data.columns, &mut warnings, take)?;
+                read_rows(&path, file, data.columns, &mut complaints, take)?;
             }
         }
-        Ok(Self::assemble(manifest, alerts, &changes, intake, warnings))
+        Ok(Self::assemble(manifest, alerts, &changes, intake, complaints))
     }
 }
 
@@ -63,26 +64,93 @@ struct Probe {
 /// A JSON list whose entries of no use are skipped. A missing file is an empty list.
 fn read_list<T: DeserializeOwned>(
     path: &Path,
-    warnings: &mut Vec<String>,
+    complaints: &mut Complaints,
 ) -> Result<Vec<T>, BundleError> {
     let Some(text) = read_json(path)? else { return Ok(Vec::new()) };
-    let values: Vec<serde_json::Value> = parse(path, &text)?;
-    if values.len() > MAX_ROWS {
+    let text = without_mark(&text);
+    let count = parse::<Vec<IgnoredAny>>(path, text)?.len();
+    if count > MAX_ROWS {
         return Err(BundleError::TooManyRows { file: path.to_owned(), limit: MAX_ROWS });
     }
-    let mut skipped = Skipped::default();
+    let mut tally = Tally::default();
     let mut list = Vec::new();
-    for (index, value) in values.into_iter().enumerate() {
-        match serde_json::from_value(value) {
-            Ok(entry) => list.push(entry),
-            Err(error) => {
-                skipped.note(&format!("entry {}", index + 1), &shorten(&error.to_string(), 200));
+    for entry in entries(text) {
+        match serde_json::from_slice(entry.text) {
+            Ok(one) => {
+                tally.usable();
+                list.push(one);
             }
+            Err(error) => tally.unusable(&entry.fault(&error)),
         }
     }
     let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
-    warnings.extend(skipped.warning(&name));
+    tally.tell(&name, complaints);
     Ok(list)
+}
+
+/// An entry of a JSON list, and where it begins, both from 1.
+struct Entry<'t> {
+    text: &'t [u8],
+    line: usize,
+    column: usize,
+}
+
+impl Entry<'_> {
+    /// What is wrong with it, with the place in the file.
+    fn fault(&self, error: &serde_json::Error) -> String {
+        let line = self.line + error.line().saturating_sub(1);
+        // Where it has no place, the entry as a whole is meant.
+        let column = match error.line() {
+            0 | 1 => self.column + error.column().saturating_sub(1),
+            _ => error.column(),
+        };
+        let reason = match without_position(error) {
+            // In the words of jiff, which say what is missing and not what to write.
+            reason if reason.contains("offset component") => format!("a time {NO_ZONE}"),
+            reason => shorten(&reason, 200),
+        };
+        format!("line {line}, column {column}: {reason}")
+    }
+}
+
+/// The entries of a valid JSON list.
+fn entries(text: &[u8]) -> Vec<Entry<'_>> {
+    let mut cursor = Cursor { rest: text, line: 1, column: 1 };
+    cursor.pass_while(|byte| byte != b'[');
+    cursor.pass(1);
+    let mut entries = Vec::new();
+    loop {
+        cursor.pass_while(|byte| byte == b',' || byte.is_ascii_whitespace());
+        let values = serde_json::Deserializer::from_slice(cursor.rest);
+        let mut values = values.into_iter::<IgnoredAny>();
+        let Some(Ok(_)) = values.next() else { return entries };
+        let Cursor { line, column, .. } = cursor;
+        entries.push(Entry { text: cursor.pass(values.byte_offset()), line, column });
+    }
+}
+
+/// A place in a text, with line and column.
+struct Cursor<'t> {
+    rest: &'t [u8],
+    line: usize,
+    column: usize,
+}
+
+impl<'t> Cursor<'t> {
+    fn pass(&mut self, count: usize) -> &'t [u8] {
+        let (passed, rest) = self.rest.split_at_checked(count).unwrap_or((self.rest, &[]));
+        for byte in passed {
+            let is_break = *byte == b'\n';
+            self.line += usize::from(is_break);
+            self.column = if is_break { 1 } else { self.column + 1 };
+        }
+        self.rest = rest;
+        passed
+    }
+
+    fn pass_while(&mut self, matches: impl Fn(u8) -> bool) {
+        self.pass(self.rest.iter().take_while(|byte| matches(**byte)).count());
+    }
 }
 
 fn read_json(path: &Path) -> Result<Option<Vec<u8>>, BundleError> {
@@ -93,9 +161,13 @@ fn read_json(path: &Path) -> Result<Option<Vec<u8>>, BundleError> {
     Ok(Some(text))
 }
 
+/// A text without the byte order mark with which editors on some systems begin a file.
+fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
 fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, BundleError> {
-    // Editors on some systems begin a file with a byte order mark.
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let text = without_mark(text);
     serde_json::from_slice(text).map_err(|error| BundleError::Malformed {
         file: path.to_owned(),
         line: error.line(),

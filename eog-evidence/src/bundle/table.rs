@@ -7,11 +7,14 @@ use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
 use eog_core::evidence::{Peer, PeerRole, Signal};
+use eog_core::incident::Unusable;
 use eog_core::{EntityId, Timestamp};
 use serde::de::DeserializeOwned;
 
+use super::breaks::Breaks;
 use super::error::BundleError;
 use super::limits::{MAX_FIELD_BYTES, MAX_LISTED, MAX_ROWS};
+use super::time::no_time;
 use crate::text::{counted, shorten};
 
 /// The columns of a file: those that must be there and those that may be.
@@ -27,15 +30,22 @@ impl Columns {
     }
 }
 
+/// What a reader had to say of the files of a bundle.
+#[derive(Default)]
+pub(super) struct Complaints {
+    pub(super) warnings: Vec<String>,
+    pub(super) unusable: Vec<Unusable>,
+}
+
 /// Reads every row; `take` says why a row is of no use.
 pub(super) fn read_rows(
     path: &Path,
     file: File,
     columns: Columns,
-    warnings: &mut Vec<String>,
-    mut take: impl FnMut(&Row<'_>) -> Result<(), String>,
+    complaints: &mut Complaints,
+    mut take: impl FnMut(&Row<'_>) -> Result<(), Fault>,
 ) -> Result<(), BundleError> {
-    let mut reader = ReaderBuilder::new().flexible(true).from_reader(file);
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(Breaks::new(file));
     let unreadable = |error: csv::Error| BundleError::Unreadable {
         file: path.to_owned(),
         source: io::Error::other(error),
@@ -43,12 +53,14 @@ pub(super) fn read_rows(
     let header = reader.byte_headers().map_err(unreadable)?.clone();
     let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
     if header.iter().all(<[u8]>::is_empty) {
-        warnings.push(format!("{name}: empty, not even a header"));
+        complaints.warnings.push(format!(
+            "{name}: empty, not even a header; write it again, or remove it if nothing was recorded"
+        ));
         return Ok(());
     }
-    let places = places(path, &header, columns, warnings)?;
+    let places = places(path, &header, columns, &mut complaints.warnings)?;
 
-    let mut skipped = Skipped::default();
+    let mut tally = Tally::default();
     let mut record = ByteRecord::new();
     let mut rows = 0;
     while reader.read_byte_record(&mut record).map_err(unreadable)? {
@@ -56,37 +68,79 @@ pub(super) fn read_rows(
         if rows > MAX_ROWS {
             return Err(BundleError::TooManyRows { file: path.to_owned(), limit: MAX_ROWS });
         }
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = reader.get_mut().line_at(record.position().map_or(0, csv::Position::byte));
         let checked = check(&record, header.len());
-        if let Err(reason) = checked.and_then(|()| take(&Row { record: &record, places: &places }))
-        {
-            skipped.note(&format!("line {line}"), &reason);
+        match checked.and_then(|()| take(&Row { record: &record, places: &places })) {
+            Ok(()) => tally.usable(),
+            Err(fault) => tally.unusable(&fault.at(line)),
         }
     }
-    warnings.extend(skipped.warning(&name));
+    tally.tell(&name, complaints);
     Ok(())
 }
 
-/// What was skipped in one file: all counted, the first few listed.
+/// How many records of one file could be used; the first few that could not are listed.
 #[derive(Default)]
-pub(super) struct Skipped {
-    count: usize,
+pub(super) struct Tally {
+    records: u64,
+    unusable: u64,
     listed: Vec<String>,
 }
 
-impl Skipped {
-    pub(super) fn note(&mut self, place: &str, reason: &str) {
-        self.count += 1;
+impl Tally {
+    pub(super) fn usable(&mut self) {
+        self.records += 1;
+    }
+
+    /// Counts a record that cannot be used, with the place and the reason.
+    pub(super) fn unusable(&mut self, why: &str) {
+        self.records += 1;
+        self.unusable += 1;
         if self.listed.len() < MAX_LISTED {
-            self.listed.push(format!("{place}: {reason}"));
+            self.listed.push(why.to_owned());
         }
     }
 
-    pub(super) fn warning(&self, file: &str) -> Option<String> {
-        let listed = self.listed.join("; ");
-        let more = if self.count > self.listed.len() { "; …" } else { "" };
-        (self.count > 0)
-            .then(|| format!("{file}: {} skipped: {listed}{more}", counted(self.count, "row")))
+    pub(super) fn tell(self, file: &str, complaints: &mut Complaints) {
+        let Self { records, unusable, listed } = self;
+        let Some(first) = listed.first().cloned() else { return };
+        let count = usize::try_from(unusable).unwrap_or(usize::MAX);
+        let more = if count > listed.len() { "; …" } else { "" };
+        let (rows, listed) = (counted(count, "row"), listed.join("; "));
+        complaints.warnings.push(format!("{file}: {rows} skipped: {listed}{more}"));
+        complaints.unusable.push(Unusable {
+            source: file.to_owned(),
+            records,
+            unusable,
+            reason: first,
+        });
+    }
+}
+
+/// Why a row is of no use, and in which column.
+pub(super) struct Fault {
+    column: Option<&'static str>,
+    reason: String,
+}
+
+impl Fault {
+    /// What is wrong with a row as a whole.
+    pub(super) fn of_row(reason: impl Into<String>) -> Self {
+        Self { column: None, reason: reason.into() }
+    }
+
+    /// What is wrong in a column.
+    pub(super) fn of_column(column: &'static str, reason: impl Into<String>) -> Self {
+        Self { column: Some(column), reason: reason.into() }
+    }
+
+    /// The reason with its place.
+    fn at(&self, line: u64) -> String {
+        let Self { column, reason } = self;
+        match column {
+            Some(column) => format!("line {line}, column {column}: {reason}"),
+            None => format!("line {line}: {reason}"),
+        }
     }
 }
 
@@ -114,19 +168,33 @@ fn places(
             return Err(wrong(format!("column {column} is there twice")));
         }
     }
-    match columns.required.iter().find(|column| !places.contains_key(*column)) {
-        Some(missing) => Err(wrong(format!("column {missing} is missing"))),
-        None => Ok(places),
+    let missing: Vec<&str> =
+        columns.required.iter().copied().filter(|column| !places.contains_key(column)).collect();
+    match (missing.as_slice(), other_delimiter(header)) {
+        ([], _) => Ok(places),
+        (_, Some(found)) => Err(wrong(format!(
+            "the fields are separated by {found}; separate them by commas, and quote fields that \
+             contain one"
+        ))),
+        ([missing], None) => Err(wrong(format!("column {missing} is missing"))),
+        (several, None) => Err(wrong(format!("columns {} are missing", several.join(", ")))),
     }
 }
 
-fn check(record: &ByteRecord, width: usize) -> Result<(), String> {
+/// What separates the columns of a header without a single comma, if it is another sign.
+fn other_delimiter(header: &ByteRecord) -> Option<&'static str> {
+    let [only] = header.iter().collect::<Vec<_>>()[..] else { return None };
+    let signs = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars")];
+    signs.into_iter().find(|(sign, _)| only.contains(sign)).map(|(_, name)| name)
+}
+
+fn check(record: &ByteRecord, width: usize) -> Result<(), Fault> {
     if record.len() != width {
-        return Err(format!("{} fields where the header has {width}", record.len()));
+        return Err(Fault::of_row(format!("{} fields where the header has {width}", record.len())));
     }
     let long = record.iter().map(<[u8]>::len).find(|length| *length > MAX_FIELD_BYTES);
     long.map_or(Ok(()), |length| {
-        Err(format!("a field of {length} bytes, more than {MAX_FIELD_BYTES}"))
+        Err(Fault::of_row(format!("a field of {length} bytes, more than {MAX_FIELD_BYTES}")))
     })
 }
 
@@ -138,39 +206,41 @@ pub(super) struct Row<'a> {
 
 impl Row<'_> {
     /// The text of a column, empty when the file does not have it.
-    pub(super) fn text(&self, column: &str) -> Result<&str, String> {
+    pub(super) fn text(&self, column: &'static str) -> Result<&str, Fault> {
         let field = self.places.get(column).and_then(|place| self.record.get(*place));
         std::str::from_utf8(field.unwrap_or_default())
-            .map_err(|_| format!("{column} is not UTF-8 text"))
+            .map_err(|_| Fault::of_column(column, "the text is not UTF-8"))
     }
 
-    pub(super) fn time(&self) -> Result<Timestamp, String> {
+    pub(super) fn time(&self) -> Result<Timestamp, Fault> {
         let text = self.text("time")?.trim();
-        text.parse()
-            .map_err(|_| format!("time {:?} is not like 2026-01-01T10:00:00Z", shorten(text, 60)))
+        text.parse().map_err(|_| Fault::of_column("time", no_time(text)))
     }
 
-    pub(super) fn entity(&self, column: &str) -> Result<EntityId, String> {
-        EntityId::new(self.text(column)?).map_err(|error| error.to_string())
+    pub(super) fn entity(&self, column: &'static str) -> Result<EntityId, Fault> {
+        EntityId::new(self.text(column)?)
+            .map_err(|error| Fault::of_column(column, error.to_string()))
     }
 
-    pub(super) fn number(&self, column: &str) -> Result<f64, String> {
+    pub(super) fn number(&self, column: &'static str) -> Result<f64, Fault> {
         let text = self.text(column)?.trim();
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| format!("{column} {:?} is not a finite number", shorten(text, 60)))
+        number.ok_or_else(|| {
+            Fault::of_column(column, format!("{:?} is not a finite number", shorten(text, 60)))
+        })
     }
 
     /// The signal, if the column is there and filled.
-    pub(super) fn signal(&self) -> Result<Option<Signal>, String> {
+    pub(super) fn signal(&self) -> Result<Option<Signal>, Fault> {
         self.word("signal")
     }
 
     /// The peer, if there is one. Without a role it is merely mentioned.
-    pub(super) fn peer(&self) -> Result<Option<Peer>, String> {
+    pub(super) fn peer(&self) -> Result<Option<Peer>, Fault> {
         let role: Option<PeerRole> = self.word("peer_role")?;
         if self.text("peer")?.is_empty() {
             return match role {
-                Some(_) => Err("peer_role without peer".into()),
+                Some(_) => Err(Fault::of_row("peer_role without peer")),
                 None => Ok(None),
             };
         }
@@ -179,13 +249,13 @@ impl Row<'_> {
     }
 
     /// One of the words of an enum, if the column is there and filled.
-    fn word<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, String> {
+    fn word<T: DeserializeOwned>(&self, column: &'static str) -> Result<Option<T>, Fault> {
         let text = self.text(column)?.trim();
         if text.is_empty() {
             return Ok(None);
         }
         serde_json::from_value(serde_json::Value::from(text))
             .map(Some)
-            .map_err(|error| format!("{column}: {}", shorten(&error.to_string(), 200)))
+            .map_err(|error| Fault::of_column(column, shorten(&error.to_string(), 200)))
     }
 }

@@ -7,6 +7,8 @@ use eog_core::evidence::{Peer, PeerRole, Signal};
 use eog_core::incident::EffectDirection;
 use eog_core::{Anomaly, ContextRequest, EntityId, EvidenceKind, Timestamp, Window};
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::{EventRecord, LogLine, Series, SpanRecord};
 
@@ -62,27 +64,27 @@ fn broken_data_is_skipped_and_counted() {
     let header = "time,entity,metric,value,unit,signal,peer,peer_role\n";
     let good = "2026-01-01T10:00:00Z,cart,m,1,ms,latency,,\n";
     let row = |row: &str| format!("{header}{good}{row}\n");
-    let one = |line: u32, reason: &str| {
-        vec![format!("metrics.csv: 1 row skipped: line {line}: {reason}")]
-    };
+    let one = |reason: &str| vec![format!("metrics.csv: 1 row skipped: line 3{reason}")];
     let long = "x".repeat(MAX_FIELD_BYTES + 1);
     let cases: [(String, Vec<String>); 13] = [
         (format!("{header}{good}"), vec![]),
-        (String::new(), vec!["metrics.csv: empty, not even a header".into()]),
-        (row("yesterday,cart,m,1,,,,"), one(3, "time \"yesterday\" is not like 2026-01-01T10:00:00Z")),
-        (row("2026-01-01T10:00:00Z,,m,1,,,,"), one(3, "entity name \"\" is not usable: it is empty")),
-        (row("2026-01-01T10:00:00Z,cart,,1,,,,"), one(3, "metric is empty")),
-        (row("2026-01-01T10:00:00Z,cart,m,NaN,,,,"), one(3, "value \"NaN\" is not a finite number")),
-        (row("2026-01-01T10:00:00Z,cart,m,many,,,,"), one(3, "value \"many\" is not a finite number")),
-        (row("2026-01-01T10:00:00Z,cart,m,1"), one(3, "4 fields where the header has 8")),
-        (row("2026-01-01T10:00:00Z,cart,m,1,,,,caller"), one(3, "peer_role without peer")),
-        (row(&format!("2026-01-01T10:00:00Z,cart,{long},1,,,,")), one(3, "a field of 16385 bytes, more than 16384")),
-        (row("\"2026-01-01T10:00:00Z\ncart"), one(3, "1 fields where the header has 8")),
+        (String::new(), vec!["metrics.csv: empty, not even a header; write it again, or remove it if nothing was recorded".into()]),
+        (row("yesterday,cart,m,1,,,,"), one(", column time: \"yesterday\" is not like 2026-01-01T10:00:00Z")),
+        (row("2026-01-01T10:00:00Z,,m,1,,,,"), one(", column entity: entity name \"\" is not usable: it is empty")),
+        (row("2026-01-01T10:00:00Z,cart,,1,,,,"), one(", column metric: it is empty")),
+        (row("2026-01-01T10:00:00Z,cart,m,NaN,,,,"), one(", column value: \"NaN\" is not a finite number")),
+        (row("2026-01-01T10:00:00Z,cart,m,many,,,,"), one(", column value: \"many\" is not a finite number")),
+        (row("2026-01-01T10:00:00Z,cart,m,1"), one(": 4 fields where the header has 8")),
+        (row("2026-01-01T10:00:00Z,cart,m,1,,,,caller"), one(": peer_role without peer")),
+        (row(&format!("2026-01-01T10:00:00Z,cart,{long},1,,,,")), one(": a field of 16385 bytes, more than 16384")),
+        (row("\"2026-01-01T10:00:00Z\ncart"), one(": 1 fields where the header has 8")),
         (format!("time,entity,metric,value,colour\n{}", "2026-01-01T10:00:00Z,cart,m,1,red\n"), vec!["metrics.csv: column \"colour\" is not known".into()]),
         (format!("{header}{}", "x\n".repeat(7)), vec!["metrics.csv: 7 rows skipped: line 2: 1 fields where the header has 8; line 3: 1 fields where the header has 8; line 4: 1 fields where the header has 8; line 5: 1 fields where the header has 8; line 6: 1 fields where the header has 8; …".into()]),
     ];
     for (text, expected) in cases {
-        let found = read(&[("bundle.json", MANIFEST), ("metrics.csv", &text)]);
+        let mut found = read(&[("bundle.json", MANIFEST), ("metrics.csv", &text)]);
+        // That so few rows are too short to be compared is told elsewhere.
+        found.as_mut().unwrap().retain(|warning| !warning.contains("too short"));
         assert_eq!(found, Ok(expected), "{}", text.chars().take(200).collect::<String>());
     }
 }
@@ -92,21 +94,168 @@ fn words_that_are_not_in_the_vocabulary_are_named() {
     let text = "time,entity,reason,signal\n2026-01-01T10:00:00Z,cart,r,loud\n";
     let found = read(&[("bundle.json", MANIFEST), ("events.csv", text)]).unwrap();
     assert!(
-        found[0].starts_with("events.csv: 1 row skipped: line 2: signal: unknown variant `loud`"),
+        found[0].starts_with(
+            "events.csv: 1 row skipped: line 2, column signal: unknown variant `loud`"
+        ),
         "{found:?}"
     );
     let text = "time,entity,duration_ms,status\n2026-01-01T10:00:00Z,cart,5,fine\n";
     let found = read(&[("bundle.json", MANIFEST), ("spans.csv", text)]).unwrap();
     assert_eq!(
         found,
-        ["spans.csv: 1 row skipped: line 2: status \"fine\" is neither ok nor error"]
+        [
+            "spans.csv: 1 row skipped: line 2, column status: \"fine\" is neither ok, error nor unknown"
+        ]
     );
     let found =
         read(&[("bundle.json", MANIFEST), ("alerts.json", r#"[{"name": "a"}, 5]"#)]).unwrap();
     assert!(
-        found[0].starts_with("alerts.json: 2 rows skipped: entry 1: missing field"),
+        found[0].starts_with("alerts.json: 2 rows skipped: line 1, column 14: missing field"),
         "{found:?}"
     );
+}
+
+/// What could not be used, as "FILE: UNUSABLE of RECORDS: REASON".
+fn unusable(files: &[(&str, &str)]) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files.iter().chain(&[("bundle.json", MANIFEST)]) {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let found = Bundle::read(dir.path()).unwrap().incident().unusable;
+    let told = found
+        .iter()
+        .map(|it| format!("{}: {} of {}: {}", it.source, it.unusable, it.records, it.reason));
+    told.collect()
+}
+
+#[test]
+fn what_cannot_be_used_is_told_by_file_with_its_first_place() {
+    let row = "2026-01-01 10:00:00,cart,m,1\n";
+    let metrics = format!("time,entity,metric,value\n{}", row.repeat(2_184));
+    let alerts = "[\r\n  {\"name\": \"a\",\r\n   \"entity\": \"cart\",\r\n   \"onset\": \
+                  \"2026-01-01T10:00:00\"},\r\n 7, {\"name\": \"b\", \"entity\": \"cart\", \"signal\": \"errors\", \
+                  \"onset\": \"2026-01-01T10:00:00Z\"}]";
+    let found = unusable(&[("metrics.csv", &metrics), ("alerts.json", alerts)]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(
+        found[0],
+        "alerts.json: 2 of 3: line 4, column 33: a time has no time zone; append Z if it is UTC, \
+         else the offset, such as +02:00"
+    );
+    assert_eq!(
+        found[1],
+        "metrics.csv: 2184 of 2184: line 2, column time: \"2026-01-01 10:00:00\" has no time zone; \
+         append Z if it is UTC, else the offset, such as +02:00"
+    );
+}
+
+#[test]
+fn another_delimiter_is_told() {
+    for (header, sign) in [("time;entity;metric", "semicolons"), ("time\tentity", "tabs")] {
+        let error = read(&[("bundle.json", MANIFEST), ("metrics.csv", header)]).unwrap_err();
+        assert!(
+            error.contains(&format!("separated by {sign}; separate them by commas")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn who_is_not_in_the_topology_is_told_with_names_that_are_alike() {
+    let alert = |entity: &str| {
+        format!(
+            r#"[{{"name": "a", "entity": "{entity}", "signal": "errors",
+            "onset": "2026-01-01T10:00:00Z"}}]"#
+        )
+    };
+    let cases = [
+        (
+            "carts",
+            vec![
+                "alerts.json: alert a concerns carts, which is not in the topology; did you mean cart?",
+            ],
+        ),
+        (
+            "zebra",
+            vec![
+                "alerts.json: alert a concerns zebra, which is not in the topology; add it there, with its edges, so that what it reaches is known",
+            ],
+        ),
+        ("cart", vec![]),
+    ];
+    let manifest = r#"{"format": "eog-bundle", "version": 1, "name": "t",
+        "topology": {"entities": ["cart"], "edges": []}}"#;
+    for (entity, expected) in cases {
+        let found = read(&[("bundle.json", manifest), ("alerts.json", &alert(entity))]).unwrap();
+        assert_eq!(found, expected);
+    }
+}
+
+/// A line of `metrics.csv`: what stands there, whether it can be used, and whether it is a row.
+fn line() -> impl Strategy<Value = (String, Option<bool>)> {
+    let good = "2026-01-01T10:00:00Z,cart,m,1,unit";
+    prop_oneof![
+        Just((good.to_owned(), Some(true))),
+        Just(("2026-01-01T10:00:00Z,cart,m,1,\"two\nlines\"".to_owned(), Some(true))),
+        Just(("2026-01-01T10:00:00Z,cart,m,1,\"two\r\n\r\nlines\"".to_owned(), Some(true))),
+        Just(("2026-01-01 10:00:00,cart,m,1,".to_owned(), Some(false))),
+        Just(("\"no\n\r\ntime\",cart,m,1,".to_owned(), Some(false))),
+        Just(("short".to_owned(), Some(false))),
+        Just((String::new(), None)),
+    ]
+}
+
+proptest! {
+    /// Every row is either used or not, and the first that is not is told by its line as an editor
+    /// shows it, whatever ends the lines.
+    #[test]
+    fn rows_add_up_and_lines_are_those_of_an_editor(
+        lines in proptest::collection::vec((line(), prop_oneof![Just("\n"), Just("\r\n")]), 0..40),
+        mark in proptest::bool::ANY,
+        header_end in prop_oneof![Just("\n"), Just("\r\n")],
+    ) {
+        let mut text = if mark { "\u{feff}".to_owned() } else { String::new() };
+        text += "time,entity,metric,value,unit";
+        text += header_end;
+        let (mut rows, mut bad, mut first) = (0, 0, None);
+        for ((content, usable), end) in &lines {
+            let line = text.matches('\n').count() + 1;
+            rows += usize::from(usable.is_some());
+            bad += usize::from(*usable == Some(false));
+            if *usable == Some(false) {
+                first = first.or(Some(line));
+            }
+            text += content;
+            text += end;
+        }
+        let found = unusable(&[("metrics.csv", &text)]);
+        match first {
+            None => prop_assert!(found.is_empty(), "{found:?}"),
+            Some(line) => {
+                let begins = format!("metrics.csv: {bad} of {rows}: line {line}");
+                prop_assert!(found[0].starts_with(&begins), "{found:?} is not {begins}");
+                let rest = &found[0][begins.len()..];
+                prop_assert!(!rest.starts_with(|next: char| next.is_ascii_digit()), "{found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_recording_that_is_too_short_to_be_compared_says_so() {
+    let rows = |count: u32| {
+        let row = |minute| format!("2026-01-01T10:{minute:02}:00Z,cart,m,1\n");
+        format!("time,entity,metric,value\n{}", (0..count).map(row).collect::<String>())
+    };
+    let told = |count| read(&[("bundle.json", MANIFEST), ("metrics.csv", &rows(count))]).unwrap();
+    assert_eq!(
+        told(6),
+        [
+            "the recording is too short to be compared: no series has more than 6 points; at least 5 \
+          before the incident and 2 in it are needed"
+        ]
+    );
+    assert!(told(7).is_empty());
 }
 
 #[test]
@@ -232,7 +381,7 @@ fn full() -> BundleWriter {
         events: vec![event],
         logs: vec![(id("cart"), line)],
         spans: (0..20)
-            .flat_map(|minute| std::iter::repeat_n(span(minute, minute > 12), 3))
+            .flat_map(|minute| std::iter::repeat_n(span(minute, Some(minute > 12)), 3))
             .collect(),
     }
 }
@@ -292,7 +441,12 @@ fn a_context_is_ordered_and_brings_relations_from_the_second_visit_on() {
     );
     let second = context(&writer, "cart", 2, 1);
     assert!(kinds(&second).contains("Metric:Traffic/web"), "{}", kinds(&second));
-    assert_eq!(kinds(&context(&writer, "web", 1, 1)), "Note:Route/cart Alert:Errors Alert:Errors");
+    // `web` records nothing itself: what `cart` measured of its calls is told from the first visit on.
+    assert_eq!(
+        kinds(&context(&writer, "web", 1, 1)),
+        "Note:Route/cart Alert:Errors Alert:Errors Span:Errors/cart Metric:Traffic/cart \
+         Span:Latency/cart"
+    );
     assert_eq!(context(&writer, "unknown", 1, 1), eog_core::LocalContext::default());
     assert_eq!(context(&writer, "cart", 2, 1), second, "equal requests, equal contexts");
 }

@@ -11,6 +11,7 @@ use super::error::BundleWriteError;
 use super::files::{DataFile, EVENTS, LOGS, METRICS, SPANS, peer_fields, word};
 use super::intake::Intake;
 use super::manifest::{ChangeRecord, Manifest};
+use super::table::Complaints;
 use crate::events::EventRecord;
 use crate::logs::LogLine;
 use crate::series::Series;
@@ -82,7 +83,7 @@ impl BundleWriter {
         self.logs.iter().for_each(|(entity, line)| intake.log(entity, line));
         self.spans.iter().for_each(|span| intake.span(span.clone()));
         let (manifest, alerts) = (self.manifest.clone(), self.alerts.clone());
-        Bundle::assemble(manifest, alerts, &self.changes, intake, Vec::new())
+        Bundle::assemble(manifest, alerts, &self.changes, intake, Complaints::default())
     }
 
     fn metric_rows(&self) -> Vec<Vec<String>> {
@@ -144,7 +145,12 @@ impl BundleWriter {
                 span.time.to_string(),
                 span.entity.to_string(),
                 span.duration_ms.to_string(),
-                if span.failed { "error" } else { "ok" }.to_owned(),
+                match span.failed {
+                    Some(true) => "error",
+                    Some(false) => "ok",
+                    None => "unknown",
+                }
+                .to_owned(),
                 peer,
                 role,
             ]

@@ -89,6 +89,7 @@ impl Qualifying {
             peer,
             source: "topology".into(),
             excerpt,
+            onset: None,
         })
     }
 }

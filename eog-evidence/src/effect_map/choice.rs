@@ -73,9 +73,9 @@ impl<'a> Waiting<'a> {
     /// Nothing when no anomaly is left to the change.
     fn new(candidate: Candidate<'a>, nearest: &Nearest<'_>) -> Option<Self> {
         let followers = nearest.kept(&candidate);
-        let (onset, hops) = followers.map(|follower| (follower.onset, follower.hops)).min()?;
+        let (began, hops) = followers.map(|follower| (follower.began, follower.hops)).min()?;
         let change = candidate.change;
-        let gap = onset.duration_since(candidate.at);
+        let gap = began.duration_since(candidate.at);
         let strength = Strength { gap, hops, entity: &change.entity, id: change.id() };
         Some(Self { candidate, strength })
     }

@@ -21,10 +21,12 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use eog_core::evidence::Signal;
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::incident::Onset;
 use eog_core::{Anomaly, EntityId, Finding, Topology};
 
 use crate::alarms::Alarms;
+use crate::signs::{is_worse, role};
 use crate::ways::Ways;
 use cause::{Impact, MAX_NOTES, Qualifying};
 use choice::{Chosen, can_cause, choose};
@@ -80,6 +82,25 @@ struct Net {
     reached: OnceLock<Reached>,
 }
 
+/// When the harm began that an alert first told of, by findings on its entity: what the entity itself
+/// does worse of the kind that the alert speaks of. The first of several measurements counts. Nothing
+/// when none was dated, or when all began surely after the alert, which then told of something else.
+pub fn harm_of_alert<'a>(
+    alert: &Anomaly,
+    findings: impl IntoIterator<Item = &'a Finding>,
+) -> Option<Onset> {
+    let tells = |finding: &&Finding| {
+        finding.entity == alert.entity
+            && finding.signal == alert.signal
+            && role(finding) != Some(PeerRole::Callee)
+            && is_worse(finding)
+    };
+    let onsets = findings.into_iter().filter(tells).filter_map(|finding| finding.onset);
+    let first = onsets
+        .reduce(|a, b| Onset::between(a.earliest().min(b.earliest()), a.latest().min(b.latest())));
+    first.filter(|harm| harm.earliest() <= alert.onset)
+}
+
 impl EffectMap {
     /// Finds the qualifying changes. `changes` may hold findings that are not changes and
     /// restarts; both are passed over.
@@ -87,11 +108,29 @@ impl EffectMap {
         if changes.is_empty() || anomalies.is_empty() {
             return Self::default();
         }
-        Self::over(Arc::new(Ways::of(topology, changes, anomalies)), changes, anomalies)
+        Self::dated(topology, changes, anomalies, |_| None)
+    }
+
+    /// The same where it is known when the harm began that alerts first told of (see
+    /// [`harm_of_alert`]): a change that was surely made later does not qualify for it, and how
+    /// near a change lies is measured to the harm, not to the alert.
+    pub fn dated(
+        topology: &Topology,
+        changes: &[Finding],
+        anomalies: &[Anomaly],
+        harm_of: impl Fn(&Anomaly) -> Option<Onset>,
+    ) -> Self {
+        let ways = Arc::new(Ways::of(topology, changes, anomalies));
+        Self::over(ways, changes, anomalies, harm_of)
     }
 
     /// The same over the ways of a topology with these changes and anomalies.
-    pub(crate) fn over(ways: Arc<Ways>, changes: &[Finding], anomalies: &[Anomaly]) -> Self {
+    pub(crate) fn over(
+        ways: Arc<Ways>,
+        changes: &[Finding],
+        anomalies: &[Anomaly],
+        harm_of: impl Fn(&Anomaly) -> Option<Onset>,
+    ) -> Self {
         let last = anomalies.iter().flat_map(Anomaly::onsets).max();
         let precedes = |change: &&Finding| last.is_some_and(|last| change.time.start() < last);
         let causes = || changes.iter().filter(|change| can_cause(change)).filter(precedes);
@@ -99,7 +138,8 @@ impl EffectMap {
             return Self::default();
         }
         let is_demand = causes().any(|change| change.signal == Signal::Demand);
-        let alarms = Alarms::new(&ways, anomalies, is_demand);
+        let mut alarms = Alarms::new(&ways, anomalies, is_demand);
+        alarms.date(harm_of);
         let Chosen { changes, impacts } = choose(&ways, causes(), &alarms);
         let is_any = !changes.is_empty();
         let net = is_any.then(|| Arc::new(Net { ways, reached: OnceLock::new() }));

@@ -35,6 +35,8 @@ impl<'a> Candidate<'a> {
 pub(super) struct Follower<'a> {
     pub(super) alarm: &'a Alarm<'a>,
     pub(super) onset: Timestamp,
+    /// By when its harm had begun.
+    pub(super) began: Timestamp,
     /// The length of the direct path.
     pub(super) hops: usize,
     /// The place of the onset among all.
@@ -68,7 +70,7 @@ impl<'a> Nearest<'a> {
         for candidate in candidates.iter().filter(|candidate| !candidate.is_demand) {
             let gaps: Vec<(usize, SignedDuration)> = nearest
                 .followers(candidate)
-                .map(|follower| (follower.slot, follower.onset.duration_since(candidate.at)))
+                .map(|follower| (follower.slot, follower.began.duration_since(candidate.at)))
                 .collect();
             for (slot, gap) in gaps {
                 if let Some(least) = nearest.least.get_mut(slot) {
@@ -86,7 +88,8 @@ impl<'a> Nearest<'a> {
             let next = alarm.next(at)?;
             let by_load = if is_demand { self.alarms.hops_of_load(entity, alarm) } else { None };
             let hops = by_load.into_iter().chain(self.alarms.hops(entity, alarm)).min()?;
-            Some(Follower { alarm, onset: *alarm.onsets.get(next)?, hops, slot: *slots.get(next)? })
+            let (onset, slot) = (*alarm.onsets.get(next)?, *slots.get(next)?);
+            Some(Follower { alarm, onset, began: alarm.began(next)?, hops, slot })
         })
     }
 
@@ -95,7 +98,7 @@ impl<'a> Nearest<'a> {
     pub(super) fn kept(&self, candidate: &Candidate<'_>) -> impl Iterator<Item = Follower<'a>> {
         let Candidate { at, is_demand, .. } = *candidate;
         self.followers(candidate).filter(move |follower| {
-            let gap = follower.onset.duration_since(at);
+            let gap = follower.began.duration_since(at);
             let least = self.least.get(follower.slot);
             is_demand || least.is_none_or(|least| is_about_as_near(gap, *least))
         })
@@ -127,7 +130,7 @@ impl<'a> Nearest<'a> {
     pub(super) fn hops_to_first(&self, candidate: &Candidate<'_>, road: &Road) -> Option<usize> {
         let hops = self.kept(candidate).map(|follower| {
             let through = self.path_through(road, &follower).map(|path| path.len() - 1);
-            (follower.onset, through.unwrap_or(follower.hops))
+            (follower.began, through.unwrap_or(follower.hops))
         });
         hops.min().map(|(_, hops)| hops)
     }

@@ -23,6 +23,7 @@ fn change(entity: &str, minute: i64, signal: Signal, path: &str) -> Finding {
         source: "changes".into(),
         query: String::new(),
         excerpt: path.into(),
+        onset: None,
     })
 }
 
@@ -240,4 +241,27 @@ fn steps_grow_with_the_incident_and_no_faster() {
             }
         }
     }
+}
+
+#[test]
+fn what_was_changed_after_the_measured_harm_takes_nothing_from_what_was_changed_before() {
+    let changes = [
+        change("db", 20, Signal::Configuration, "cause"),
+        change("pay", 39, Signal::Configuration, "decoy"),
+    ];
+    let alerts = [alert("web", 40, &[])];
+    let told = |harm: Option<Onset>| {
+        let map = EffectMap::dated(&shop(), &changes, &alerts, |_| harm);
+        let of = |entity: &str| map.notes(&id(entity)).len();
+        let paths = map.qualifying().filter_map(|one| Some(one.change.as_ref()?.path.clone()));
+        (paths.collect::<Vec<String>>(), of("db"), of("pay"))
+    };
+    // By the alert the decoy is much nearer.
+    assert_eq!(told(None), (vec!["decoy".to_owned()], 0, 1));
+    // The harm had begun before it was made.
+    let measured = Onset::between(at(19), at(22));
+    assert_eq!(told(Some(measured)), (vec!["cause".to_owned()], 1, 1));
+    // What may still have come before the harm stays.
+    let open = Onset::between(at(19), at(39));
+    assert_eq!(told(Some(open)).0, ["decoy"]);
 }

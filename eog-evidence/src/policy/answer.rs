@@ -39,6 +39,9 @@ pub(super) fn claim<'a>(
         condition: condition.into(),
         observed: observed.into(),
         evidence: few(evidence),
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     }
 }
 

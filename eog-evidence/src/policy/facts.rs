@@ -1,23 +1,34 @@
 //! A packet sorted into what the rules ask for.
 
+use eog_core::contract::Notice;
 use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend};
-use eog_core::incident::{CLAIM_RELATION, Direction};
-use eog_core::{Belief, Claim, ContextPacket, EntityId, EvidenceKind, Finding, Label, Timestamp};
+use eog_core::incident::{CLAIM_RELATION, Direction, Onset};
+use eog_core::{
+    Belief, Claim, ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label, Timestamp,
+};
 use jiff::SignedDuration;
 
+use super::rules::own_failure;
+use super::times::{first_of, made, surely_before};
 use crate::paths::DEMAND_RELATIONS;
-use crate::signs::{is_executed_experiment, is_real_change, is_surge, is_worse, role};
+use crate::signs::{
+    Verdict, is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role, verdict,
+};
 
 /// Series are measured in steps: a surge this much later than a failure may still precede it.
 const MEASURING_STEP: SignedDuration = SignedDuration::from_mins(1);
 
 /// What a packet says, by meaning. Lists keep the packet's order: strongest first.
+#[derive(Clone)]
 pub(super) struct Facts<'a> {
     pub(super) packet: &'a ContextPacket,
     pub(super) entity: &'a EntityId,
+    /// Why the entity is looked at a second time.
+    pub(super) notice: Option<&'a Notice>,
     /// Own changes, restarts left out.
     pub(super) changes: Vec<&'a Finding>,
-    /// Changes elsewhere that have a path here; changes of demand apart.
+    /// Changes elsewhere that have a path here; changes of demand apart. Left out are those that
+    /// were surely made after the harm began.
     pub(super) routes: Vec<&'a Finding>,
     pub(super) demand_routes: Vec<&'a Finding>,
     /// Anomalies that an own change precedes and reaches.
@@ -72,9 +83,10 @@ impl<'a> Facts<'a> {
             .flat_map(|message| message.belief.claims.iter().map(|claim| (&message.sender, claim)))
             .filter(|(_, claim)| claim.cause == *entity && claim.effect != *entity)
             .collect();
-        Self {
+        let mut facts = Self {
             packet,
             entity,
+            notice: packet.notice.as_ref(),
             changes: pick(&is_real_change),
             routes,
             demand_routes,
@@ -85,7 +97,115 @@ impl<'a> Facts<'a> {
             shares,
             remainders,
             accusations,
+        };
+        if let Some(since) = facts.harm_since() {
+            let late =
+                |route: &&Finding| route.onset.is_some_and(|made| surely_before(&since, &made));
+            facts.routes.retain(|route| !late(route));
         }
+        facts
+    }
+
+    /// Since when the entity does worse, by measured onsets: of trouble of the kind that an alert
+    /// here speaks of if there is any, else of what users notice, else of anything. What the entity
+    /// itself does worse comes before what its callees do to it: a callee that has failed for long,
+    /// and that nobody here noticed, is not the harm that is asked about.
+    pub(super) fn harm_since(&self) -> Option<Onset> {
+        let alerted: Vec<Signal> = self.alerted().collect();
+        let asked = |harm: &Finding| alerted.contains(&harm.signal);
+        let noticed = |harm: &Finding| harm.signal != Signal::Saturation;
+        let own = |harm: &Finding| role(harm) != Some(PeerRole::Callee);
+        let first = |wanted: &dyn Fn(&Finding) -> bool| {
+            first_of(self.harms.iter().filter(|harm| wanted(harm)).filter_map(|harm| harm.onset))
+        };
+        first(&|harm| asked(harm) && own(harm))
+            .or_else(|| first(&asked))
+            .or_else(|| first(&|harm| noticed(harm) && own(harm)))
+            .or_else(|| first(&noticed))
+            .or_else(|| first(&|_| true))
+    }
+
+    /// The harm that is dated to have begun first, for each kind that alerts here speak of; without an
+    /// alert, for each kind that users notice.
+    pub(super) fn dating_harms(&self) -> Vec<&'a Finding> {
+        let mut alerted: Vec<Signal> = self.alerted().collect();
+        if alerted.is_empty() {
+            alerted = vec![Signal::Errors, Signal::Latency, Signal::Availability];
+        }
+        alerted.sort_unstable();
+        alerted.dedup();
+        let first = |signal: Signal| {
+            let of_kind = self.harms.iter().filter(|harm| harm.signal == signal);
+            let dated = of_kind.filter(|harm| role(harm) != Some(PeerRole::Callee));
+            let dated = dated.filter_map(|harm| Some((harm.onset?, *harm)));
+            let first = dated.min_by_key(|(onset, harm)| (onset.latest(), harm.id().clone()));
+            first.map(|(_, harm)| harm)
+        };
+        alerted.into_iter().filter_map(first).collect()
+    }
+
+    /// What the alerts on the entity speak of.
+    pub(super) fn alerted(&self) -> impl Iterator<Item = Signal> {
+        let own = self.packet.anomalies.iter().map(|anomaly| anomaly.signal);
+        let alerts = self.harms.iter().filter(|harm| harm.kind == EvidenceKind::Alert);
+        own.chain(alerts.map(|alert| alert.signal))
+    }
+
+    /// Whether measured calls to another entity show that trouble of a kind does not come from there:
+    /// they were looked at, and are as usual.
+    pub(super) fn exonerates(&self, callee: &EntityId, kind: Signal) -> bool {
+        let mut calls = self
+            .findings()
+            .iter()
+            .filter(|finding| {
+                let to = finding.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
+                let measured = matches!(finding.kind, EvidenceKind::Metric | EvidenceKind::Span);
+                measured && finding.signal == kind && to.is_some_and(|to| to.entity == *callee)
+            })
+            .peekable();
+        calls.peek().is_some() && calls.all(|finding| finding.trend != Trend::Rising)
+    }
+
+    /// Whether somebody asks about the entity: it has an alert, or a neighbour names it.
+    pub(super) fn is_concerned(&self) -> bool {
+        self.alerted().next().is_some() || !self.accusations.is_empty()
+    }
+
+    /// Whether what explains an anomaly ends here.
+    pub(super) fn at_dead_end(&self) -> bool {
+        self.notice.is_some_and(|notice| notice.reason == eog_core::contract::NoticeReason::DeadEnd)
+    }
+
+    /// Whether all whom effects come from have said what they know, or the search ended here.
+    pub(super) fn has_heard_upstream(&self) -> bool {
+        self.at_dead_end() || self.upstream().iter().all(|other| self.message(other).is_some())
+    }
+
+    /// What a person says of the entity.
+    pub(super) fn verdicts(&self) -> impl Iterator<Item = (Verdict, &'a Finding)> {
+        self.findings().iter().filter_map(|finding| Some((verdict(finding)?, finding)))
+    }
+
+    /// Whether a person says that the entity is not the cause.
+    pub(super) fn is_cleared(&self) -> bool {
+        self.verdicts().any(|(verdict, _)| verdict == Verdict::NotTheCause)
+    }
+
+    /// Whether a person says that the entity is the cause.
+    pub(super) fn is_stated(&self) -> bool {
+        self.verdicts().any(|(verdict, _)| verdict == Verdict::TheCause)
+    }
+
+    /// Whether an own change was made in time for the harm.
+    pub(super) fn has_timely_change(&self) -> bool {
+        let since = self.harm_since();
+        let late =
+            |change: &&&Finding| since.is_some_and(|since| surely_before(&since, &made(change)));
+        self.changes.iter().any(|change| !late(&change))
+    }
+
+    pub(super) fn finding(&self, id: &EvidenceId) -> Option<&'a Finding> {
+        self.findings().iter().find(|finding| finding.id() == id)
     }
 
     pub(super) fn findings(&self) -> &'a [Finding] {
@@ -193,6 +313,25 @@ impl<'a> Facts<'a> {
         self.routes.iter().copied().find(|route| route.time.start() <= finding.time.start())
     }
 
+    /// Whether the entity failed, and nothing that is known here explains it.
+    pub(super) fn fails_by_itself(&self) -> bool {
+        let Some(since) = self.failures.iter().map(|failure| failure.time.start()).min() else {
+            return false;
+        };
+        let explained_by_change = self.routes.iter().any(|route| route.time.start() < since);
+        let own = |failure: &&Finding| failure.signal != Signal::Availability;
+        let explained_by_neighbour =
+            !self.failures.iter().any(own) && !self.degraded_upstream().is_empty();
+        // An alert says that something is wrong; that it is this needs another sign.
+        let is_seen = self.harms.iter().any(|harm| harm.kind != EvidenceKind::Alert);
+        is_seen && self.early_surges().is_empty() && !explained_by_change && !explained_by_neighbour
+    }
+
+    /// Less is asked of the entity.
+    pub(super) fn drop_of_traffic(&self) -> Option<&'a Finding> {
+        self.findings().iter().find(|finding| is_drop_of_traffic(finding))
+    }
+
     /// The first sign of harm that begins after an instant.
     pub(super) fn first_harm_after(&self, at: Timestamp) -> Option<&'a Finding> {
         self.harms.iter().copied().find(|harm| begins_after(harm, at))
@@ -217,8 +356,9 @@ impl<'a> Facts<'a> {
         self.surges.iter().copied().filter(early).collect()
     }
 
-    /// Callees that this entity's load has exhausted: they say so, or they failed without a change
-    /// of their own and do not insist that they explain this entity.
+    /// Callees that this entity's load has exhausted: they say so, or they failed by themselves without
+    /// a change of their own and do not insist that they explain this entity. Who is named as an origin
+    /// for another reason, such as an outside service that does not answer, was not exhausted.
     pub(super) fn exhausted_callees(&self) -> Vec<&'a EntityId> {
         if self.surges.is_empty() {
             return Vec::new();
@@ -226,6 +366,7 @@ impl<'a> Facts<'a> {
         let exhausted = |sender: &EntityId, belief: &Belief| {
             let failed_unchanged = belief.label == Label::Origin
                 && belief.cited().iter().all(|id| id.kind() != EvidenceKind::Change)
+                && belief.rule.as_deref().is_none_or(|rule| rule == own_failure::RULE.name)
                 && self.calls(sender)
                 && !self.says(sender, sender, self.entity);
             failed_unchanged || (self.blames_me(sender) && self.is_load_on(sender))
@@ -273,10 +414,19 @@ impl<'a> Facts<'a> {
     }
 }
 
+fn is_drop_of_traffic(finding: &Finding) -> bool {
+    let measured = !matches!(finding.kind, EvidenceKind::Change | EvidenceKind::Note);
+    let served = role(finding) != Some(PeerRole::Callee);
+    measured && served && finding.signal == Signal::Traffic && finding.trend == Trend::Falling
+}
+
 /// A note of attribution: who accounts for what the entity shows, or what is left.
 fn is_attribution(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Note
+        && !is_word(finding)
         && !matches!(finding.signal, Signal::Route | Signal::Impact)
+        // What a person said gives no share, and accounts for nothing.
+        && finding.quantity.is_some()
         && matches!(role(finding), None | Some(PeerRole::NextUpstream))
 }
 

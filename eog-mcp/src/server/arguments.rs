@@ -2,6 +2,7 @@
 
 use eog::{Budget, Config, ContextRequest, EntityId, LinearConfig, Timestamp, Window};
 use eog_session::controllers::AnySettings;
+use eog_session::source::{Verdict, Word, Words};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use schemars::JsonSchema;
@@ -41,6 +42,58 @@ pub(super) struct Investigate {
     /// Ask the person at the client for evidence that is missing (at most 5 questions, each can be
     /// skipped), if the client can. False unless given.
     pub(super) ask: Option<bool>,
+    /// What a person knows of entities, each named once.
+    #[schemars(length(max = 100))]
+    pub(super) said: Option<Vec<Said>>,
+}
+
+/// What a person knows of an entity. Give it only if a person said it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Said {
+    /// The entity, such as `shop/Service/cart`.
+    entity: String,
+    /// `cause`: it is the cause. `not_cause`: it is not, since it is healthy or its trouble comes from
+    /// elsewhere. Without it the text is a remark, which the built-in rules do not read.
+    verdict: Option<Known>,
+    /// In the words of the person: why, or what is known.
+    #[schemars(length(max = 4000))]
+    text: Option<String>,
+}
+
+/// What a person knows of the part of an entity.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Known {
+    /// It is the cause.
+    Cause,
+    /// It is not the cause.
+    NotCause,
+}
+
+/// What was said, by entity. Secrets in it are masked.
+pub(super) fn words(tool: &str, said: Option<&[Said]>) -> Result<Words, Problem> {
+    let mut words = Words::new();
+    for one in said.unwrap_or_default() {
+        let wrong = |reason: &str| Problem::Arguments {
+            tool: tool.to_owned(),
+            wrong: vec![format!("said: {}: {reason}", eog_evidence::shorten(&one.entity, 200))],
+        };
+        let entity =
+            EntityId::new(one.entity.clone()).map_err(|error| wrong(&error.to_string()))?;
+        let verdict = one.verdict.map(|known| match known {
+            Known::Cause => Verdict::Cause,
+            Known::NotCause => Verdict::NotCause,
+        });
+        let text = eog_evidence::mask_text(one.text.as_deref().unwrap_or_default().trim());
+        if verdict.is_none() && text.is_empty() {
+            return Err(wrong("give a verdict or a text"));
+        }
+        if words.insert(entity, Word { verdict, text }).is_some() {
+            return Err(wrong("it is named twice"));
+        }
+    }
+    Ok(words)
 }
 
 /// A way to search.
@@ -74,6 +127,9 @@ pub(super) struct Resume {
     pub(super) seconds: Option<u64>,
     /// Ask the person at the client for evidence that is missing, as for `investigate`.
     pub(super) ask: Option<bool>,
+    /// What a person knows of entities, as for `investigate`. They are judged again.
+    #[schemars(length(max = 100))]
+    pub(super) said: Option<Vec<Said>>,
 }
 
 /// Arguments of `explain`.

@@ -12,10 +12,10 @@ use eog_session::controllers::AnyLedger;
 use eog_session::run::{
     Course, Ended, Records, RunError, Start, Steering, same_judge, same_source,
 };
-use eog_session::source::Opened;
+use eog_session::source::{Opened, Word, Words};
 
 use super::answers::Investigated;
-use super::arguments::Investigate;
+use super::arguments::{Investigate, words};
 use super::error::Problem;
 use super::work::{Answers, Done, Work};
 use super::{Server, ask};
@@ -44,8 +44,10 @@ impl Server {
         let shared = &self.0;
         match work {
             Work::Begin(arguments) => {
+                let said = words("investigate", arguments.said.as_deref())?;
                 let (began, source, start) = self.begin(&arguments)?;
                 let id = shared.store.create(&began)?;
+                self.hear(&id, said)?;
                 let _live = shared.runner.mark(&id);
                 shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
                 let records = Records::begin(&shared.store.journal(&id))?;
@@ -53,7 +55,7 @@ impl Server {
                 let making = Making { id, began, seconds, steering, listener };
                 self.make(making, source, records, async |course| course.begin(start).await)
             }
-            Work::GoOn { id, seconds, answers } => {
+            Work::GoOn { id, seconds, answers, said } => {
                 let began = shared.store.began(&id)?;
                 // Whoever has the journal is the one that runs it.
                 let journal = AnyLedger::open_journal(&shared.store.journal(&id));
@@ -73,6 +75,7 @@ impl Server {
                     news = self.note(&id, &answers)?;
                     shared.store.forget_end(&id)?;
                 }
+                news.extend(self.hear(&id, said)?);
                 let records = Records::go_on(journal, &shared.store.journal(&id))?;
                 let (config, window) = (began.config.clone(), began.window);
                 let making = Making { id: id.clone(), began, seconds, steering, listener };
@@ -146,12 +149,26 @@ impl Server {
         for (entity, answer) in answers {
             people.asked.insert(entity.clone());
             if let Some(text) = answer {
-                people.notes.insert(entity.clone(), text.clone());
+                people.add(entity.clone(), Word::remark(text));
                 told.push(entity.clone());
             }
         }
         self.0.store.set_people(id, &people)?;
         Ok(told)
+    }
+
+    /// Stores what people said unasked. Gives the entities about which there is something new.
+    fn hear(&self, id: &InvestigationId, said: Words) -> Result<Vec<EntityId>, Problem> {
+        if said.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut people = self.0.store.people(id);
+        let entities = said.keys().cloned().collect();
+        for (entity, word) in said {
+            people.add(entity, word);
+        }
+        self.0.store.set_people(id, &people)?;
+        Ok(entities)
     }
 
     /// Makes a run, and stores what comes of it.
@@ -166,7 +183,7 @@ impl Server {
         let Making { id, began, seconds, steering, listener } = making;
         let most = shared.settings.max_time;
         let course = Course {
-            notes: shared.store.people(&id).notes,
+            words: shared.store.people(&id).words(),
             records,
             deadline: Some(seconds.map_or(most, Duration::from_secs).min(most)),
             steering,

@@ -16,7 +16,9 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
-use super::arguments::{Investigate, Resume, read};
+use eog_session::source::Words;
+
+use super::arguments::{Investigate, Resume, read, words};
 use super::ask;
 use super::catalogue::{Kind, Offered};
 use super::error::Problem;
@@ -158,7 +160,9 @@ impl Server {
                 let arguments: Resume = self.read(&name, offered, arguments)?;
                 let ask = arguments.ask.unwrap_or(false);
                 let id = self.0.store.find(&arguments.investigation)?;
-                (Work::GoOn { id, seconds: arguments.seconds, answers: Vec::new() }, ask)
+                let said = words(&name, arguments.said.as_deref())?;
+                let (seconds, answers) = (arguments.seconds, Vec::new());
+                (Work::GoOn { id, seconds, answers, said }, ask)
             }
             _ => return self.short(name.into_owned(), arguments, cancel.clone()).await,
         };
@@ -175,6 +179,7 @@ impl Server {
                     id,
                     seconds: None,
                     answers: answers.into_iter().filter_map(answer).collect(),
+                    said: Words::new(),
                 }
             }
             None => work,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use eog_session::controllers::AnyFinished;
 use eog_session::run::{Cancel, Steering};
+use eog_session::source::Words;
 use eog_session::travel::{self, Read};
 use eog_session::{Listener, Step};
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
@@ -87,7 +88,8 @@ impl Server {
                 self.note(&run.id, &answers)?;
                 return respond(run);
             }
-            work = Work::GoOn { id: run.id, seconds: None, answers };
+            let said = Words::new();
+            work = Work::GoOn { id: run.id, seconds: None, answers, said };
         }
     }
 

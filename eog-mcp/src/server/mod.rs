@@ -158,5 +158,5 @@ fn library(settings: &Settings) -> Library {
         max_memory: settings.max_memory,
         ..ReadOptions::default()
     };
-    Library::new(options, settings.max_loaded_bytes)
+    Library::new(options, settings.max_loaded_bytes).strict(settings.strict)
 }

@@ -34,6 +34,8 @@ pub struct Settings {
     pub max_loaded_bytes: u64,
     /// Most memory that one snapshot may need, by a cautious estimate; a larger one is refused.
     pub max_memory: Option<u64>,
+    /// Whether incidents are refused of which records cannot be used.
+    pub strict: bool,
     /// Most investigations at once.
     pub max_running: NonZeroUsize,
     /// Most investigations that wait for their turn; more are refused.
@@ -59,6 +61,7 @@ impl Settings {
             cache: None,
             max_loaded_bytes: 1_000_000_000,
             max_memory: None,
+            strict: false,
             max_running: cores,
             max_waiting: 256,
             max_time: Duration::from_secs(3600),

@@ -5,14 +5,15 @@ use eog::EntityId;
 use super::answers::Investigated;
 use super::arguments::Investigate;
 use super::ask::Gap;
+use eog_session::source::Words;
 use eog_session::store::InvestigationId;
 
 /// What is to be run.
 pub(super) enum Work {
     /// A new investigation.
     Begin(Box<Investigate>),
-    /// One that is stored, with what people answered meanwhile.
-    GoOn { id: InvestigationId, seconds: Option<u64>, answers: Answers },
+    /// One that is stored, with what people answered meanwhile, or said of their own accord.
+    GoOn { id: InvestigationId, seconds: Option<u64>, answers: Answers, said: Words },
 }
 
 /// What people said of entities; nothing where they skipped.

@@ -13,7 +13,7 @@ use rmcp::service::{RequestContext, RoleClient};
 use rmcp::{ClientServiceExt, model::CallToolResult, service::ServiceError};
 use serde_json::{Value, json};
 
-use crate::support::{Held, Place, call, client, connect, content, serve};
+use crate::support::{EVALUATIONS, Held, Place, call, client, connect, content, serve};
 
 /// A person who knows about entity `two` alone, declines to speak of `one`, and leaves the field
 /// for `three` empty.
@@ -70,10 +70,11 @@ async fn check(
     assert_eq!(asked, ["one", "three", "two"], "each is asked about once");
     let answer = content(result);
     assert_eq!(answer["without_evidence"], json!(["one", "three"]));
-    assert_eq!(answer["evaluations"], 4, "entity two was judged again: {answer}");
+    // Once each and twice more, since no alert is explained; then entity two as often again.
+    assert_eq!(answer["evaluations"], EVALUATIONS + 3, "entity two was judged again: {answer}");
     let ledger = std::fs::read_to_string(place.stored("inv-000001").join("ledger.jsonl")).unwrap();
     assert!(ledger.contains(r#""new_evidence":"two""#), "{ledger}");
-    assert!(ledger.contains("told: disk was full") && ledger.contains(r#""source":"person""#));
+    assert!(ledger.contains("told: disk was full") && ledger.contains(r#""source":"remark""#));
     assert!(!ledger.contains("hunter2secret"), "secrets are masked");
 
     // What was supplied is part of the investigation, and nobody is asked again.
@@ -132,6 +133,39 @@ async fn answers_to_nothing_are_refused() {
     let told = json!({"action": "accept", "content": {"evidence": "made up"}});
     request.input_responses = Some([("another".to_owned(), told)].into_iter().collect());
     let answer = content(client.call_tool(request).await);
-    assert_eq!(answer["evaluations"], 3, "nothing is new: {answer}");
+    assert_eq!(answer["evaluations"], EVALUATIONS, "nothing is new: {answer}");
     assert!(!place.stored("inv-000001").join("people.json").exists());
+}
+
+/// A person speaks without being asked: before an investigation, and after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_says_unasked_reaches_whoever_judges() {
+    let (place, held) = (Place::new(), Held::free());
+    let (client, _serving) = connect(&place.server(&held), client()).await;
+    let text = "looked at it, password=hunter2secret";
+    let said = json!([{"entity": "two", "verdict": "not_cause", "text": text}]);
+    let arguments = json!({"path": "incident", "said": said});
+    content(client.call_tool(call("investigate", arguments)).await);
+    let ledger =
+        || std::fs::read_to_string(place.stored("inv-000001").join("ledger.jsonl")).unwrap();
+    assert!(ledger().contains("told: looked at it") && ledger().contains(r#""source":"person""#));
+    assert!(!ledger().contains("hunter2secret"), "secrets are masked");
+    assert!(!ledger().contains(r#""source":"remark""#));
+
+    let said = json!([{"entity": "one", "text": "it was restarted by hand"}]);
+    let arguments = json!({"investigation": "inv-000001", "said": said});
+    content(client.call_tool(call("resume", arguments)).await);
+    assert!(ledger().contains(r#""new_evidence":"one""#), "{}", ledger());
+    assert!(ledger().contains(r#""source":"remark""#));
+
+    let wrong = [
+        json!([{"entity": "two"}]),
+        json!([{"entity": "two", "verdict": "maybe"}]),
+        json!([{"entity": "two", "text": "a"}, {"entity": "two", "text": "b"}]),
+    ];
+    for said in wrong {
+        let arguments = json!({"path": "incident", "said": said});
+        let refused = client.call_tool(call("investigate", arguments)).await.unwrap();
+        assert_eq!(refused.is_error, Some(true), "{said}");
+    }
 }

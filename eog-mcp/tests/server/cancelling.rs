@@ -10,7 +10,7 @@ use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Held, PATIENCE, Place, call, client, connect, content, incident, serve, until,
+    EVALUATIONS, Held, PATIENCE, Place, call, client, connect, content, incident, serve, until,
 };
 
 /// Label and evaluations that a run which nobody disturbs comes to.
@@ -45,7 +45,7 @@ async fn a_cancelled_call_leaves_what_resume_goes_on_with() {
     let id = json!({"investigation": "inv-000001"});
     let mut resumed = content(client.call_tool(call("resume", id)).await);
     let asked = held.asked.load(std::sync::atomic::Ordering::SeqCst) - asked;
-    assert_eq!(asked, 2, "what the journal held was not asked again");
+    assert_eq!(asked, EVALUATIONS - 1, "what the journal held was not asked again");
     let whole = undisturbed().await;
     // Calls that were cut short are not part of the result.
     resumed["policy_calls"] = whole["policy_calls"].clone();
@@ -139,8 +139,9 @@ async fn resources_can_be_read_while_it_runs() {
     assert!(read("report").await.contains("- Cost: 1 evaluation, 1 policy call; interrupted"));
     held.allow(100);
     run.await.unwrap().unwrap();
-    assert!(read("report").await.contains("- Cost: 3 evaluations, 3 policy calls; converged"));
-    assert_eq!(read("ledger").await.lines().count(), 4);
+    let cost = format!("- Cost: {EVALUATIONS} evaluations, {EVALUATIONS} policy calls; converged");
+    assert!(read("report").await.contains(&cost));
+    assert_eq!(read("ledger").await.lines().count(), 1 + EVALUATIONS);
 }
 
 /// A policy that blocks its thread, so that nothing can stop it.

@@ -388,7 +388,7 @@ fn with_seeds(base: Case, input: &SeedsInput, answer: &SeedsAnswer) -> Case {
     }
     seeds.extend(alerting(&anomalies, &seeds));
     let bootstrap = Bootstrap { ignored, evidence, ..bootstrap };
-    Case { topology, window, anomalies, seeds, bootstrap }
+    Case { topology, window, anomalies, seeds, bootstrap, record: None }
 }
 
 /// The alerts that a model set aside; what it set aside goes to `ignored` with its reasons.

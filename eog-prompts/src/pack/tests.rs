@@ -157,13 +157,16 @@ fn real_data() -> Vec<(&'static str, Value)> {
         condition: String::new(),
         observed: String::new(),
         evidence: vec![change.id().clone()],
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     };
     let message = eog_core::Belief {
         evidence: vec![change.id().clone()],
         claims: vec![claim],
         ..belief(Label::Origin, "so")
     };
-    let packet = packet("web")
+    let mut packet = packet("web")
         .finding(change)
         .finding(peer)
         .callee("db")
@@ -171,6 +174,13 @@ fn real_data() -> Vec<(&'static str, Value)> {
         .omitted("lines")
         .message_of("db", message)
         .build();
+    packet.anomalies = vec![eog_core::Anomaly { name: "another".to_owned(), ..anomaly.clone() }];
+    packet.notice = Some(eog_core::contract::Notice {
+        reason: eog_core::contract::NoticeReason::DeadEnd,
+        count: 1,
+        unexplained: vec![(name("web"), "another".to_owned())],
+        rivals: vec![name("db")],
+    });
     let cut = crate::PacketCut::whole(&packet);
     let explore = ExploreInput::new(&Frame::of(&case), &packet, &cut);
     let incident = Incident { anomalies: vec![anomaly], ..Incident::default() };

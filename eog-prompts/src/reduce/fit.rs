@@ -118,6 +118,8 @@ pub enum Unfit<E> {
 ///     context,
 ///     neighbours: vec![],
 ///     inbox: vec![],
+///     anomalies: Vec::new(),
+///     notice: None,
 /// };
 /// let cut = fit_packet(&packet, 12, |cut| Ok::<_, std::fmt::Error>(10 + cut.mentions.len() as u64))?;
 /// assert_eq!(cut.mentions, [0, 1]);

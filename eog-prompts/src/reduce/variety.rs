@@ -76,6 +76,7 @@ mod tests {
             source: String::new(),
             query: String::new(),
             excerpt: excerpt.into(),
+            onset: None,
         })
     }
 

@@ -161,7 +161,7 @@ fn what_was_recorded_stands_in_data_blocks_alone() {
     });
     let run = run(Config::default(), case, &contract, &policy);
     let diagnosis = run.diagnosis();
-    assert!(!diagnosis.conclusion.frontier[0].doubts.is_empty(), "a doubt names the alert");
+    assert!(!diagnosis.conclusion.frontier[0].doubts.is_empty(), "doubts name the alert");
     let models = vec![Arc::new(MockModel::new("mock/teller")) as _];
     let finalizer = Finalizer::new(Prompter::new(Arc::new(Pack::sre()), models));
     let request = finalizer.prompt(&diagnosis).unwrap();
@@ -173,7 +173,7 @@ fn what_was_recorded_stands_in_data_blocks_alone() {
         outside.push_str(if position == 0 { part } else { after });
     }
     assert!(!outside.contains("dns") && !outside.contains('<'), "{outside}");
-    assert_eq!(text.matches("dns").count(), 4, "alert, doubt, two findings: {text}");
+    assert_eq!(text.matches("dns").count(), 5, "alert, two doubts, two findings: {text}");
 }
 
 #[test]

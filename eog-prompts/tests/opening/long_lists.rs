@@ -31,6 +31,7 @@ fn event(entity: &str, second: i64, excerpt: &str) -> Finding {
         source: "events.csv".into(),
         query: String::new(),
         excerpt: excerpt.into(),
+        onset: None,
     })
 }
 

@@ -38,6 +38,8 @@ pub(crate) fn packet_of(
         entity,
         window: case.window,
         inbox,
+        anomalies: Vec::new(),
+        notice: None,
     }
 }
 

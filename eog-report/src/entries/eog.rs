@@ -52,6 +52,11 @@ pub fn why(reason: Reason, by: u64) -> String {
         Reason::LateMessage => format!("late message of entry {by}"),
         Reason::Proposal => format!("proposed in entry {by}"),
         Reason::Observation => format!("observation in entry {by}"),
+        Reason::Settle => format!("unread message of a named cause, after entry {by}"),
+        Reason::Check => format!("next to a named cause, after entry {by}"),
+        Reason::DeadEnd => format!("explanations end there, after entry {by}"),
+        Reason::Widen => format!("near an unexplained alert, after entry {by}"),
+        Reason::SecondOpinion => format!("second opinion, after entry {by}"),
     }
 }
 

@@ -24,7 +24,7 @@ fn report() -> Report {
 #[test]
 fn the_questions_are_answered_below_the_cause() {
     let text = markdown(&report());
-    let cause = text.split_once("\n## Root cause: db (confirmed)\n").unwrap().1;
+    let cause = text.split_once("\n## Root cause: db (likely)\n").unwrap().1;
     let what = "- What changed: pool changed from 50 to 5\n- When: 2026-01-01 10:04:00Z\n";
     assert!(cause.contains(what), "{text}");
     assert!(cause.contains("- How it explains the rest: it affects web (because "), "{text}");

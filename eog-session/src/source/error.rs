@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use eog::incident::Unusable;
 use eog_evidence::BundleError;
 use eog_mcp_client::SourceError;
 use eog_sre::SnapshotError;
@@ -45,6 +46,17 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
     },
+    /// Records cannot be used, where all are asked for.
+    #[error("{}: {}{}; mend or remove what cannot be used, or leave out --strict to go on without it",
+            path.display(), eog_report::words::unusable(first), and_others(*others))]
+    Unusable {
+        /// The source.
+        path: PathBuf,
+        /// The first file of which records cannot be used.
+        first: Box<Unusable>,
+        /// How many further files there are.
+        others: usize,
+    },
     /// A bundle that cannot be used.
     #[error(transparent)]
     Bundle(#[from] BundleError),
@@ -54,4 +66,12 @@ pub enum OpenError {
     /// Servers that cannot be used.
     #[error(transparent)]
     Servers(#[from] SourceError),
+}
+
+fn and_others(files: usize) -> String {
+    match files {
+        0 => String::new(),
+        1 => "; the same goes for 1 more file".to_owned(),
+        _ => format!("; the same goes for {files} more files"),
+    }
 }

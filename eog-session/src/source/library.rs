@@ -37,6 +37,8 @@ pub struct Library {
     /// The architecture is that of snapshots for which none is named.
     options: ReadOptions,
     max_bytes: u64,
+    /// Whether folders are refused of which records cannot be used.
+    strict: bool,
     /// The last used one is last.
     shelves: Mutex<Vec<Shelf>>,
 }
@@ -45,7 +47,13 @@ impl Library {
     /// An empty library that keeps about so many bytes of folders, by the size of their files. The
     /// architecture of the options goes with snapshots for which no other is named.
     pub fn new(options: ReadOptions, max_bytes: u64) -> Self {
-        Self { options, max_bytes, shelves: Mutex::default() }
+        Self { options, max_bytes, strict: false, shelves: Mutex::default() }
+    }
+
+    /// The same, refusing folders of which records cannot be used, if so wished.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
     }
 
     /// The content of a folder, read if it is not there yet or has changed since. Blocks.
@@ -64,7 +72,8 @@ impl Library {
             return Ok(loaded.clone());
         }
         let architecture = key.architecture.clone();
-        match open_folder(folder, &ReadOptions { architecture, ..self.options.clone() }) {
+        let opened = open_folder(folder, &ReadOptions { architecture, ..self.options.clone() });
+        match opened.and_then(|opened| if self.strict { opened.all_usable() } else { Ok(opened) }) {
             Ok(loaded) => Ok(content.insert(loaded).clone()),
             Err(error) => {
                 self.shelves().retain(|shelf| shelf.key != key);

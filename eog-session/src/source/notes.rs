@@ -3,38 +3,120 @@
 use std::collections::BTreeMap;
 
 use eog::evidence::{EvidenceTime, FindingContent, Signal, Trend};
+use eog::side::RecordError;
 use eog::{
-    BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
-    LocalContext, Window,
+    BoxFuture, CallRecorder, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure,
+    Finding, LocalContext, Usage, Window,
 };
+use serde::{Deserialize, Serialize};
+
+/// What a person said of an entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Word {
+    /// What counts for the rules. Without it the text is a remark, which models and people read and
+    /// which counts for nothing by the rules, whatever it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// In the words of the person. May be empty beside a verdict.
+    #[serde(default)]
+    pub text: String,
+}
+
+/// What a person knows of the part that an entity has in an incident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is the cause.
+    Cause,
+    /// It is not the cause: it is healthy, or its trouble comes from elsewhere.
+    NotCause,
+}
+
+/// What people said, by entity: of each the last word.
+pub type Words = BTreeMap<EntityId, Word>;
+
+impl Word {
+    /// The source of a finding that holds a verdict.
+    pub const VERDICT: &'static str = "person";
+    /// The source of a finding that holds a remark.
+    pub const REMARK: &'static str = "remark";
+
+    /// A remark.
+    pub fn remark(text: impl Into<String>) -> Self {
+        Self { verdict: None, text: text.into() }
+    }
+
+    /// A verdict, with why.
+    pub fn verdict(verdict: Verdict, text: impl Into<String>) -> Self {
+        Self { verdict: Some(verdict), text: text.into() }
+    }
+
+    /// It as a finding of kind note, which holds over the whole window. A verdict is one of source
+    /// `person` that rises for the cause and is steady for what is not; a remark has another source,
+    /// so that no rule takes its words for a verdict.
+    fn finding(&self, entity: &EntityId, window: Window) -> Finding {
+        let (source, trend, verdict) = match self.verdict {
+            Some(Verdict::Cause) => (Self::VERDICT, Trend::Rising, "this is the cause"),
+            Some(Verdict::NotCause) => (Self::VERDICT, Trend::Steady, "this is not the cause"),
+            None => (Self::REMARK, Trend::Steady, ""),
+        };
+        let excerpt = if self.text.is_empty() { verdict } else { &self.text };
+        Finding::new(FindingContent {
+            entity: entity.clone(),
+            kind: EvidenceKind::Note,
+            signal: Signal::Other,
+            trend,
+            time: EvidenceTime::During(window),
+            quantity: None,
+            change: None,
+            peer: None,
+            source: source.to_owned(),
+            query: format!("asked about {entity}"),
+            excerpt: excerpt.to_owned(),
+            onset: None,
+        })
+    }
+}
+
+/// Adds words to those that were stored beside a journal, so that a run which goes on knows what
+/// was said before. Gives all of them.
+///
+/// # Errors
+/// [`RecordError`] when what is beside the journal cannot be used.
+pub async fn keep_words(recorder: &CallRecorder, words: Words) -> Result<Words, RecordError> {
+    const NAME: &str = "words";
+    let (mut all, mut number) = (Words::new(), 0_u64);
+    loop {
+        let absent = async || Err(Failure::context("not recorded"));
+        match recorder.call::<Words, _>(NAME, &number, absent).await {
+            Ok(earlier) => all.extend(earlier),
+            Err(RecordError::Failed { .. }) => break,
+            Err(error) => return Err(error),
+        }
+        number += 1;
+    }
+    if !words.is_empty() {
+        let now = async || Ok((words.clone(), Usage::default()));
+        recorder.call::<Words, _>(NAME, &number, now).await?;
+    }
+    all.extend(words);
+    Ok(all)
+}
 
 /// A contract, with what people said of entities as findings before its own.
 #[derive(Clone, Debug)]
 pub struct Supplemented<C> {
     contract: C,
-    notes: BTreeMap<EntityId, Finding>,
+    words: BTreeMap<EntityId, Finding>,
 }
 
 impl<C> Supplemented<C> {
-    /// Adds notes by entity, which hold over the whole window.
-    pub fn new(contract: C, notes: &BTreeMap<EntityId, String>, window: Window) -> Self {
-        let finding = |(entity, text): (&EntityId, &String)| {
-            let content = FindingContent {
-                entity: entity.clone(),
-                kind: EvidenceKind::Note,
-                signal: Signal::Other,
-                trend: Trend::Steady,
-                time: EvidenceTime::During(window),
-                quantity: None,
-                change: None,
-                peer: None,
-                source: "person".to_owned(),
-                query: format!("asked about {entity}"),
-                excerpt: text.clone(),
-            };
-            (entity.clone(), Finding::new(content))
-        };
-        Self { contract, notes: notes.iter().map(finding).collect() }
+    /// Adds words by entity, which hold over the whole window.
+    pub fn new(contract: C, words: &Words, window: Window) -> Self {
+        let finding =
+            |(entity, word): (&EntityId, &Word)| (entity.clone(), word.finding(entity, window));
+        Self { contract, words: words.iter().map(finding).collect() }
     }
 }
 
@@ -43,12 +125,12 @@ impl<C: ContextContract> ContextContract for Supplemented<C> {
         &'a self,
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        let Some(note) = self.notes.get(&request.entity).filter(|_| request.page <= 1) else {
+        let Some(word) = self.words.get(&request.entity).filter(|_| request.page <= 1) else {
             return self.contract.get_context(request);
         };
         Box::pin(async move {
             let mut context = self.contract.get_context(request).await?;
-            context.findings.insert(0, note.clone());
+            context.findings.insert(0, word.clone());
             Ok(context)
         })
     }

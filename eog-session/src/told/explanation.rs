@@ -153,6 +153,11 @@ fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
         Reason::Wake | Reason::LateMessage => "because a neighbour's belief changed",
         Reason::Proposal => "because it was proposed",
         Reason::Observation => "because of an observation",
+        Reason::Settle => "because it has not heard yet what a named cause says",
+        Reason::Check => "because it is next to a named cause",
+        Reason::DeadEnd => "because explanations of an alert end there without a cause",
+        Reason::Widen => "because it is near an alert that nothing explains",
+        Reason::SecondOpinion => "for a second opinion on a named cause",
     };
     let (end, more) = match stop {
         Some(StopReason::BudgetExhausted { which }) => {

@@ -66,7 +66,18 @@ mod tests {
     fn message(sender: &EntityId, truth: &TruthGraph, decision: Decision) -> Message {
         let evidence = &truth.get(sender).expect("is there").context.findings;
         let Decision { label, summary, evidence, claims, .. } = decision.citing(evidence);
-        Message { sender: sender.clone(), belief: Belief { label, summary, evidence, claims } }
+        Message {
+            sender: sender.clone(),
+            belief: Belief {
+                label,
+                summary,
+                evidence,
+                claims,
+                since: None,
+                explains: None,
+                rule: None,
+            },
+        }
     }
 
     #[test]

@@ -39,10 +39,11 @@
 //!
 //! # Stateless
 //!
-//! Whether and how an answer is wrong hangs on seed, entity and the content of the inbox alone:
-//! senders, labels and claimed edges, not their words. Equal questions get equal answers; another
-//! inbox is another question, and may be answered wrongly though the first was not. So to be asked
-//! again is a second chance in itself, whether or not anything was learnt. To tell the two apart,
+//! Whether and how an answer is wrong hangs on seed, entity, the content of the inbox (senders, labels
+//! and claimed edges, not their words) and the notice of a second look alone. Equal questions get
+//! equal answers; another inbox or notice is another question, and may be answered wrongly though the
+//! first was not. So to be asked again is a second chance in itself, whether or not anything was
+//! learnt. To tell the two apart,
 //! set [`OracleRates::stubborn`], which hangs the draw on seed and entity alone, or
 //! [`OracleRates::shrink`] to 1, with which messages tell nothing; with both, no message ever
 //! corrects an error.

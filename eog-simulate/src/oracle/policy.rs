@@ -119,6 +119,9 @@ impl<'t> NoisyOracle<'t> {
                 condition: format!("{blamed} fails or is slow"),
                 observed: "it fails or is slow".to_owned(),
                 evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
+                cause_since: None,
+                effect_since: None,
+                explains: None,
             },
         )
     }
@@ -148,7 +151,8 @@ fn defer(packet: &ContextPacket) -> Decision {
     })
 }
 
-/// What makes two questions equal: entity, senders, their labels and claimed edges.
+/// What makes two questions equal: entity, senders, their labels and claimed edges, and the notice of
+/// a second look.
 fn question(packet: &ContextPacket) -> Digest {
     let said: Vec<(&EntityId, Label, BTreeSet<ClaimEdge>)> = packet
         .inbox
@@ -158,5 +162,8 @@ fn question(packet: &ContextPacket) -> Digest {
             (&message.sender, signature.label, signature.claims)
         })
         .collect();
-    Digest::of(&(&packet.entity, said))
+    match &packet.notice {
+        None => Digest::of(&(&packet.entity, said)),
+        Some(notice) => Digest::of(&(&packet.entity, said, notice)),
+    }
 }

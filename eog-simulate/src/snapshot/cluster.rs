@@ -79,10 +79,13 @@ impl<'a> Cluster<'a> {
             draw: seed.stream("cluster"),
         };
         cluster.begin();
-        cluster.go_on();
+        let fault = course.plan.at;
+        cluster.go_on(Ms::MIN..fault);
         for root in &course.plan.roots {
             cluster.apply(root);
         }
+        cluster.go_on(fault..Ms::MAX);
+        cluster.chatter();
         cluster.acts.sort_by_key(|(at, _)| *at);
         cluster.events.sort_by_key(|event| event.at);
         cluster
@@ -126,9 +129,16 @@ impl<'a> Cluster<'a> {
                 let version = object["metadata"]["resourceVersion"].as_str().unwrap_or("1");
                 let version = version.parse::<u64>().unwrap_or(1) + 7;
                 object["metadata"]["resourceVersion"] = json!(version.to_string());
-                let written = make::writer(self.course.clock, manager, at);
+                let mut written = make::writer(self.course.clock, manager, at);
+                // As Kubernetes does it, so that nobody takes the status for a change of the object.
+                if pointer.starts_with("/status") {
+                    written["subresource"] = json!("status");
+                    written["fieldsV1"] = json!({"f:status": {}});
+                }
                 if let Some(fields) = object["metadata"]["managedFields"].as_array_mut() {
-                    fields.retain(|field| field["manager"] != json!(manager));
+                    let entry =
+                        |field: &Value| (field["manager"].clone(), field["subresource"].clone());
+                    fields.retain(|field| entry(field) != entry(&written));
                     fields.push(written);
                 }
             }

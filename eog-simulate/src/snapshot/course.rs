@@ -5,6 +5,7 @@ use std::path::Path;
 use eog_core::Timestamp;
 use jiff::SignedDuration;
 
+use super::Harmless;
 use super::noise::Noise;
 use super::plan::Plan;
 use super::system::System;
@@ -26,11 +27,12 @@ impl Course {
     pub(super) fn new(
         given: &Scenario,
         architecture: &Path,
+        harmless: Harmless,
         seed: RandomSeed,
     ) -> Result<Self, FileError> {
         let system = System::new(given, architecture, seed)?;
         let plan = Plan::new(given, &system, seed);
-        let noise = Noise::new(&system, &plan, seed);
+        let noise = Noise::new(&system, &plan, harmless, seed);
         Ok(Self { system, plan, noise, clock: Clock(start(seed)) })
     }
 

@@ -42,6 +42,24 @@ pub const SIZES: std::ops::RangeInclusive<u64> = 1_000_000..=1_100_000_000;
 /// Fewest requests a minute.
 const MIN_RATE: f64 = 12.0;
 
+/// Harmless changes of a recording: rollouts that change nothing that matters, and edits of
+/// ConfigMaps. They happen to all services but the root cause, also on the path of the fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Harmless {
+    /// How many there are an hour on average. They are a Poisson process over the recording and the
+    /// services: every moment is as likely as any other.
+    pub per_hour: u32,
+    /// How many more there are between the first harm and the first alert, every other one in the
+    /// last 45 seconds before the alert.
+    pub decoys: u32,
+}
+
+impl Default for Harmless {
+    fn default() -> Self {
+        Self { per_hour: 8, decoys: 1 }
+    }
+}
+
 /// What a simulation wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Written {
@@ -64,6 +82,7 @@ pub struct Written {
 pub fn simulate(
     given: &Scenario,
     architecture: &Path,
+    harmless: Harmless,
     seed: u64,
     size: u64,
     dir: &Path,
@@ -75,7 +94,7 @@ pub fn simulate(
         return Err(FileError::unusable(dir, reason));
     }
     let seed = RandomSeed::from(seed).child(&given.name);
-    let course = Course::new(given, architecture, seed)?;
+    let course = Course::new(given, architecture, harmless, seed)?;
     let mut cluster = Cluster::new(&course, seed);
     for folder in [dir.to_owned(), dir.join("alerts"), dir.join("metrics")] {
         std::fs::create_dir(&folder).map_err(|error| FileError::unusable(&folder, error))?;

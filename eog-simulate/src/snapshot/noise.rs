@@ -1,9 +1,10 @@
 //! What has nothing to do with the fault.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::random::{RandomSeed, Stream};
 
+use super::Harmless;
 use super::plan::Plan;
 use super::system::{Role, System};
 use crate::clock::{LENGTH, MINUTE, Ms, SECOND};
@@ -41,11 +42,61 @@ pub(super) struct Flap {
     pub(super) episodes: Vec<(Ms, Ms)>,
 }
 
+/// The harmless changes of a recording, by time: those of the process, and the decoys.
+fn harmless_changes(
+    changeable: &[usize],
+    plan: &Plan,
+    harmless: Harmless,
+    draw: &mut Stream,
+) -> Vec<(usize, Ms)> {
+    if changeable.is_empty() {
+        return Vec::new();
+    }
+    let mut changes: Vec<(usize, Ms)> = Vec::new();
+    // A Poisson process, by the second: equal draws on any machine, since nothing but comparisons
+    // and products is computed.
+    let chance = f64::from(harmless.per_hour) / 3_600.0;
+    for second in 0..LENGTH / SECOND {
+        if draw.chance(chance) {
+            let service = changeable[draw.position(changeable.len())];
+            changes.push((service, second * SECOND + draw.below(1_000) as Ms));
+        }
+    }
+    let harm = plan.hits.values().map(|hit| hit.onset).min();
+    let alert = plan.alerts.iter().map(|alert| alert.active).min();
+    if let (Some(harm), Some(alert)) = (harm, alert) {
+        for number in 0..harmless.decoys {
+            let service = changeable[draw.position(changeable.len())];
+            // In turn shortly before the first alert, and anywhere from the harm to it.
+            let earliest = if number % 2 == 0 { (alert - 45 * SECOND).max(harm) } else { harm };
+            let latest = (alert - 3 * SECOND).max(earliest);
+            changes.push((service, draw.between(earliest as u64, latest as u64) as Ms));
+        }
+    }
+    // Nothing is rolled out on a service whose pods cannot run.
+    let is_down = |(service, at): &(usize, Ms)| plan.hit(*service, *at).is_some_and(|hit| hit.down);
+    changes.retain(|change| !is_down(change));
+    changes.sort_by_key(|(_, at)| *at);
+    // A rollout takes some seconds; the next one of the same service waits for it.
+    let mut last: BTreeMap<usize, Ms> = BTreeMap::new();
+    changes.retain(|(service, at)| {
+        let is_free = last.get(service).is_none_or(|before| at - before > MINUTE);
+        last.extend(is_free.then_some((*service, *at)));
+        is_free
+    });
+    changes
+}
+
+/// A moment of the recording, each as likely as any other.
+fn moment(draw: &mut Stream) -> Ms {
+    draw.below(LENGTH as u64) as Ms
+}
+
 /// The share of requests that fail always.
 pub(super) const USUAL_ERRORS: f64 = 0.004;
 
 impl Noise {
-    pub(super) fn new(system: &System, plan: &Plan, seed: RandomSeed) -> Self {
+    pub(super) fn new(system: &System, plan: &Plan, harmless: Harmless, seed: RandomSeed) -> Self {
         let mut draw = seed.stream("noise");
         let own: BTreeSet<usize> = plan.roots.iter().filter_map(|root| root.service).collect();
         let involved: BTreeSet<usize> = plan
@@ -64,22 +115,11 @@ impl Noise {
             .copied()
             .filter(|at| !own.contains(at) && plan.holder != Some(*at))
             .collect();
-        // Well before the fault, or after the first alerts.
-        let moment = |draw: &mut Stream| {
-            let (early, late) = (plan.at - 8 * MINUTE, plan.at + 7 * MINUTE);
-            if draw.chance(0.55) {
-                draw.between((2 * MINUTE) as u64, early.max(2 * MINUTE) as u64) as Ms
-            } else {
-                draw.between(late as u64, (LENGTH - 2 * MINUTE).max(late) as u64) as Ms
-            }
-        };
         let mut several = |from: &[usize], low: u64, high: u64| -> Vec<(usize, Ms)> {
             let count = draw.between(low, high) as usize;
             let drawn = draw.sample(from.len(), count);
             drawn.into_iter().map(|at| (from[at], moment(&mut draw))).collect()
         };
-        let rollouts = several(&changeable, 3, 5);
-        let edits = several(&changeable, 2, 4);
         let restarts = several(&bystanders, 2, 3);
         let serving: Vec<usize> = bystanders
             .iter()
@@ -90,6 +130,10 @@ impl Noise {
         let failing = several(&serving, 1, 2);
         let gaps = several(&all, 3, 5);
         let flapping = several(&bystanders, 2, 3);
+        let mut draw = seed.stream("harmless changes");
+        let changes = harmless_changes(&changeable, plan, harmless, &mut draw);
+        let (edits, rollouts): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|_| draw.chance(0.4));
         let mut draw = seed.stream("noise details");
         let names = ["CPUThrottlingHigh", "KubePodNotReady", "RequestLatency"];
         Self {

@@ -107,6 +107,7 @@ fn blank(entity: &EntityId, source: &str, query: String) -> FindingContent {
         source: source.to_owned(),
         query,
         excerpt: String::new(),
+        onset: None,
     }
 }
 

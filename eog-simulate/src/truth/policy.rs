@@ -77,6 +77,9 @@ pub(crate) fn judge(packet: &ContextPacket) -> Decision {
             condition: format!("{callee} fails or is slow"),
             observed: "calls to it fail or are slow".to_owned(),
             evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
+            cause_since: None,
+            effect_since: None,
+            explains: None,
         });
     }
     decision

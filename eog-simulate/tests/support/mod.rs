@@ -56,7 +56,7 @@ impl Made {
     pub(crate) fn truth(&self, text: &str) -> Scenario {
         let path = self.folder.path().join("truth.yaml");
         std::fs::write(&path, text).unwrap();
-        Scenario::read_all(&path).unwrap().remove(0)
+        Scenario::read_all(&path).unwrap().usable.remove(0)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The records of a snapshot as bytes. A field that is missing here does not compile.
 
+use eog_core::incident::Unusable;
+
 use super::codec::{Reader, Stored, Writer};
 use crate::read::{
     AlertRecord, EventRecord, MetricSeries, ObjectHistory, Objects, Observation, Records, Resource,
@@ -12,6 +14,7 @@ pub(crate) struct Cached {
     pub(crate) records: Records,
     pub(crate) files: Vec<String>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) unusable: Vec<Unusable>,
 }
 
 /// Writes and reads the named fields in order.
@@ -34,7 +37,8 @@ macro_rules! stored {
 }
 
 stored! {
-    Cached { records, files, warnings }
+    Cached { records, files, warnings, unusable }
+    Unusable { source, records, unusable, reason }
     Records { alerts, events, objects, logs, spans, metrics }
     AlertRecord { name, labels, description, state, active_at, value, seen_at, file }
     EventRecord {
@@ -53,7 +57,7 @@ stored! {
         subject, namespace, name, metric, metric_type, status_code, bucket, labels, points, file,
     }
     Samples { at, value }
-    Resource { service, namespace, pod, workload, node }
+    Resource { service, namespace, pod, version, workload, node }
 }
 
 /// Writes a kind as its place in a list of all.

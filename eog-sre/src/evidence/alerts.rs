@@ -112,6 +112,8 @@ impl Alerts {
             source: &latest.file,
             query: format!("alerts alertname={name} {}", selector(&entity)),
             excerpt: format!("{name} since {onset}{again}: {}", latest.description),
+            // When a rule fired is no onset of what it watches.
+            onset: None,
         };
         self.findings.push(draft.finding());
         if passes {

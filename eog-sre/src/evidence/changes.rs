@@ -1,9 +1,11 @@
 //! Changes: what differs between successive dumps of one object, and what came or went.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::{ChangeDetail, EvidenceTime, Signal, Trend};
-use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
+use eog_core::incident::Onset;
+use eog_core::{EntityId, EvidenceId, EvidenceKind, Finding, Timestamp, Window};
 use eog_evidence::shorten;
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -51,6 +53,52 @@ pub(crate) fn change_findings(objects: &Objects) -> Vec<Finding> {
     findings
 }
 
+/// Changes of owned objects that follow from a change of an owner: controllers make them. Only what
+/// owners themselves do not explain counts for itself.
+pub(crate) fn consequences(changes: &[Finding], objects: &Objects) -> BTreeSet<EvidenceId> {
+    // When each entity was changed first.
+    let mut first: BTreeMap<&EntityId, Timestamp> = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.signal != Signal::Restart) {
+        let at = change.onset.map_or(change.time.start(), |made| made.earliest());
+        first.entry(&change.entity).and_modify(|known| *known = at.min(*known)).or_insert(at);
+    }
+    let follows = |change: &&Finding| {
+        let made = change.onset.map_or(change.time.start(), |made| made.latest());
+        let mut owner = objects.owner(&change.entity);
+        for _ in 0..MAX_OWNERS {
+            let Some(one) = owner else { return false };
+            if first.get(&one).is_some_and(|at| *at <= made) {
+                return true;
+            }
+            owner = objects.owner(&one);
+        }
+        false
+    };
+    changes.iter().filter(follows).map(|change| change.id().clone()).collect()
+}
+
+/// Owners of owners are followed so far: what refers to itself in a circle must end.
+const MAX_OWNERS: usize = 8;
+
+impl Objects {
+    /// The recorded owner of an object.
+    fn owner(&self, entity: &EntityId) -> Option<EntityId> {
+        let object = self.histories.get(entity)?.latest()?;
+        let text = |pointer: &str| object.pointer(pointer)?.as_str();
+        let kind = text("/metadata/ownerReferences/0/kind")?;
+        let name = text("/metadata/ownerReferences/0/name")?;
+        let namespace = names::namespace_of(entity).unwrap_or_default();
+        let owner = names::entity(namespace, kind, name)?;
+        self.histories.contains_key(&owner).then_some(owner)
+    }
+
+    /// From the first dump to the last: the time over which changes are known.
+    pub(crate) fn recorded(&self) -> Option<Window> {
+        let times = || self.dumps.values().flatten();
+        Window::new(*times().min()?, *times().max()?).ok()
+    }
+}
+
 struct Changes<'a> {
     objects: &'a Objects,
     /// The first dump of anything.
@@ -67,7 +115,7 @@ impl Changes<'_> {
         if self.owned {
             leaves.retain(|leaf| DELIBERATE.iter().any(|part| leaf.path.contains(part)));
         }
-        let Written { at, manager, basis } = time_of_change(old, new);
+        let Written { at, manager, basis, made } = time_of_change(old, new);
         if manager.as_deref() == Some(CONTROLLERS) {
             leaves.retain(|leaf| leaf.path != "spec/replicas");
         }
@@ -75,7 +123,7 @@ impl Changes<'_> {
             leaves.into_iter().partition(|leaf| leaf.path.ends_with("restartedAt"));
         if others.is_empty() {
             for leaf in restarts {
-                findings.push(self.finding(Signal::Restart, leaf, at, &basis));
+                findings.push(self.finding(Signal::Restart, leaf, (at, made), &basis));
             }
             return;
         }
@@ -86,7 +134,7 @@ impl Changes<'_> {
                 true => format!("{basis}; {left_out} more fields changed at the same time"),
                 false => basis.clone(),
             };
-            findings.push(self.finding(signal, leaf, at, &more));
+            findings.push(self.finding(signal, leaf, (at, made), &more));
         }
     }
 
@@ -113,24 +161,28 @@ impl Changes<'_> {
             findings.push(self.finding(
                 Signal::Experiment,
                 leaf,
-                at,
+                (at, created.map_or_else(|| self.until(first), Onset::at)),
                 "defined at its creation time",
             ));
         } else if is_new && !self.owned {
-            let (at, basis) = match created {
-                Some(at) => (at, "its creation time"),
-                None => (first.first_seen, "first seen in this dump"),
+            let (at, made, basis) = match created {
+                Some(at) => (at, Onset::at(at), "its creation time"),
+                None => (first.first_seen, self.until(first), "first seen in this dump"),
             };
             let leaf = object(None, Some("created"));
-            findings.push(self.finding(Signal::Configuration, leaf, at, basis));
+            findings.push(self.finding(Signal::Configuration, leaf, (at, made), basis));
         }
         if let Some(at) = gone.filter(|_| !self.owned) {
             let signal = if self.experiment { Signal::Experiment } else { Signal::Configuration };
             let basis = format!("last seen {}, missing in the next dump", last.last_seen);
+            let made = match history.deleted {
+                Some(at) => Onset::at(at),
+                None => Onset::between(last.last_seen, at),
+            };
             findings.push(self.finding(
                 signal,
                 object(Some("existed"), Some("deleted")),
-                at,
+                (at, made),
                 &basis,
             ));
         }
@@ -145,7 +197,22 @@ impl Changes<'_> {
         owner.is_some_and(|owner| self.objects.histories.contains_key(&owner))
     }
 
-    fn finding(&self, signal: Signal, leaf: Leaf, at: Timestamp, basis: &str) -> Finding {
+    /// From the last round of dumps that cannot have missed an object to the one that shows it first.
+    fn until(&self, first: &Observation) -> Onset {
+        let times = self.objects.dumps.get(names::kind_of(self.entity));
+        let times = times.map(Vec::as_slice).unwrap_or_default();
+        let rounds = times.partition_point(|at| first.first_seen.duration_since(*at) > ROUND);
+        let before = rounds.checked_sub(1).and_then(|last| times.get(last)).copied();
+        Onset::between(before.or(self.began).unwrap_or(first.first_seen), first.first_seen)
+    }
+
+    fn finding(
+        &self,
+        signal: Signal,
+        leaf: Leaf,
+        (at, made): (Timestamp, Onset),
+        basis: &str,
+    ) -> Finding {
         let Leaf { path, old, new } = leaf;
         let shown = |value: &Option<String>| match value {
             Some(text) => format!("{text:?}"),
@@ -170,6 +237,7 @@ impl Changes<'_> {
                 shown(&old),
                 shown(&new)
             ),
+            onset: Some(made),
         };
         let mut content = draft.content();
         content.change = Some(ChangeDetail { path, old, new });
@@ -344,6 +412,8 @@ struct Written {
     at: Timestamp,
     manager: Option<String>,
     basis: String,
+    /// The interval in which it was made.
+    made: Onset,
 }
 
 /// When a change was made, and how that is known: the newest manager entry that is new and later
@@ -359,11 +429,12 @@ fn time_of_change(old: &Observation, new: &Observation) -> Written {
     match later.max_by_key(|(_, at)| *at) {
         Some((manager, at)) => {
             let basis = format!("written by {manager}, by managedFields");
-            Written { at, manager: Some(manager), basis }
+            Written { at, manager: Some(manager), basis, made: Onset::at(at) }
         }
         None => {
             let basis = format!("first seen in this dump, the one before is of {}", old.last_seen);
-            Written { at: new.first_seen, manager: None, basis }
+            let made = Onset::between(old.last_seen, new.first_seen);
+            Written { at: new.first_seen, manager: None, basis, made }
         }
     }
 }

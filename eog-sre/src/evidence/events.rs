@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
 use super::reasons::{meaning, meaning_for_experiment};
@@ -54,8 +55,15 @@ fn finding(event: &EventRecord, signal: Signal) -> Finding {
         source: &event.file,
         query: query(event, event.at),
         excerpt: format!("{}: {}{times}", event.reason, event.message),
+        onset: onset(event),
     }
     .finding()
+}
+
+/// When it happened first. What happened several times, and is given one time alone, leaves that open.
+fn onset(event: &EventRecord) -> Option<Onset> {
+    let is_told = event.count <= 1 || event.first_at < event.at;
+    is_told.then(|| Onset::at(event.first_at))
 }
 
 fn query(event: &EventRecord, at: Timestamp) -> String {

@@ -10,6 +10,7 @@ use crate::store::Samples;
 ///
 /// The points are in time order. The last sample before the window is the starting point, so that
 /// a slow scrape loses nothing.
+#[cfg(test)]
 pub(crate) fn increase(points: &Samples, window: Window) -> f64 {
     growth(points, window).map_or(0.0, |(grown, _)| grown)
 }

@@ -1,13 +1,14 @@
 //! Findings from logs: patterns that are new or surge.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
-use eog_core::{EntityId, EvidenceKind, Finding, Window};
-use eog_evidence::words;
+use eog_core::incident::Onset;
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
+use eog_evidence::{holes, rate_onset, recorded_seconds, words};
 use jiff::SignedDuration;
 
-use super::{Compare, Draft, rounded, selector};
+use super::{Compare, Draft, rounded, selector, since};
 use crate::graph::NameIndex;
 use crate::names;
 use crate::read::Resource;
@@ -29,6 +30,8 @@ const MIN_SURGE: f64 = 3.0;
 #[derive(Debug, Default)]
 pub(crate) struct LogIndex {
     by_entity: BTreeMap<EntityId, Lines>,
+    /// When no line was recorded of anything.
+    holes: Vec<Window>,
 }
 
 /// The lines of one entity in time order.
@@ -46,7 +49,7 @@ struct Lines {
 impl LogIndex {
     /// Says who is who by the names of a graph.
     pub(crate) fn new(logs: &Logs, names: &NameIndex) -> Self {
-        let mut index = Self::default();
+        let mut index = Self { holes: holes(logs.iter().map(LogRef::at)), ..Self::default() };
         let entities: Vec<Option<EntityId>> =
             logs.senders.iter().map(|sender| entity_of(sender, names)).collect();
         for log in logs.iter() {
@@ -74,10 +77,12 @@ impl LogIndex {
     ) -> Vec<Finding> {
         let Some(lines) = self.by_entity.get(entity) else { return Vec::new() };
         let patterns = lines.patterns(logs, compare);
+        let seconds = [compare.before, compare.after]
+            .map(|window| recorded_seconds(window, &self.holes).max(1.0));
         let mut worst: Vec<(&str, Pattern, f64)> = patterns
             .into_iter()
             .filter_map(|(text, pattern)| {
-                let surge = pattern.surge(compare)?;
+                let surge = pattern.surge(seconds)?;
                 Some((text, pattern, surge))
             })
             .collect();
@@ -85,9 +90,24 @@ impl LogIndex {
             let severe = |pattern: &Pattern| pattern.is_error();
             severe(b).cmp(&severe(a)).then(surge_b.total_cmp(surge_a)).then(text_a.cmp(text_b))
         });
+        // Errors of one trouble come in many words, most of them rarely: a rare pattern alone is not
+        // dated, and the first of many rare ones is likely before its time. So all of them together
+        // say when errors began.
+        let errors = worst.iter().filter(|(_, pattern, _)| pattern.is_error());
+        let errors: Vec<LogRef<'_>> =
+            errors.filter_map(|(_, pattern, _)| pattern.example).collect();
+        let errors_began = lines.onset(logs, &errors, compare);
         worst.truncate(MAX_FINDINGS);
         let found = worst.into_iter();
-        found.filter_map(|(text, pattern, _)| pattern.finding(entity, text, compare)).collect()
+        found
+            .filter_map(|(text, pattern, _)| {
+                let onset = match pattern.is_error() {
+                    true => errors_began,
+                    false => lines.onset(logs, &[pattern.example?], compare),
+                };
+                pattern.finding(entity, text, onset, seconds, compare)
+            })
+            .collect()
     }
 }
 
@@ -110,6 +130,18 @@ impl Lines {
         }
         self.pattern.push(pattern);
         self.rows.push(log.row());
+    }
+
+    /// When lines like some began to come, or to come more often.
+    fn onset(&self, logs: &Logs, like: &[LogRef<'_>], compare: &Compare) -> Option<Onset> {
+        let known = like.iter().filter_map(|line| self.known.get(&line.pattern_number()));
+        let wanted: BTreeSet<u32> = known.copied().collect();
+        let rows = self.rows.iter().zip(&self.pattern);
+        let rows = rows.filter(|(_, pattern)| wanted.contains(pattern));
+        let times = rows.map(|(row, _)| logs.get(*row).at());
+        let times: Vec<Timestamp> = times.take_while(|at| *at < compare.after.end()).collect();
+        let (first, _) = logs.at.extent()?;
+        rate_onset(&times, Window::new(first, compare.after.end()).ok()?, Trend::Rising)
     }
 
     /// The patterns that occur in either period, by their text.
@@ -175,22 +207,29 @@ impl<'a> Pattern<'a> {
     }
 
     /// How many times more frequent the pattern became, when that is worth telling.
-    fn surge(&self, compare: &Compare) -> Option<f64> {
-        let (before, after) = self.rates(compare);
+    fn surge(&self, seconds: [f64; 2]) -> Option<f64> {
+        let (before, after) = self.rates(seconds);
         let enough = self.after >= MIN_LINES || (self.is_error() && self.after > 0);
         let surge = if self.before == 0 { f64::INFINITY } else { after / before };
         (enough && surge >= MIN_SURGE).then_some(surge)
     }
 
-    /// Lines a minute in both periods.
-    fn rates(&self, compare: &Compare) -> (f64, f64) {
-        let rate = |count: usize, window| count as f64 * 60.0 / Compare::seconds(window);
-        (rate(self.before, compare.before), rate(self.after, compare.after))
+    /// Lines a minute in both periods, of which so many seconds were recorded.
+    fn rates(&self, [before, after]: [f64; 2]) -> (f64, f64) {
+        let rate = |count: usize, seconds: f64| count as f64 * 60.0 / seconds;
+        (rate(self.before, before), rate(self.after, after))
     }
 
-    fn finding(&self, entity: &EntityId, text: &str, compare: &Compare) -> Option<Finding> {
+    fn finding(
+        &self,
+        entity: &EntityId,
+        text: &str,
+        onset: Option<Onset>,
+        seconds: [f64; 2],
+        compare: &Compare,
+    ) -> Option<Finding> {
         let example = self.example?;
-        let (before, after) = self.rates(compare);
+        let (before, after) = self.rates(seconds);
         let news = if self.before == 0 { "new" } else { "surging" };
         let end = example.at().checked_add(SignedDuration::from_secs(1)).ok()?;
         let window = Window::new(example.at(), compare.after.end().max(end)).ok()?;
@@ -209,13 +248,14 @@ impl<'a> Pattern<'a> {
             source: example.file(),
             query: format!("{} {} pattern={text:?}", example.file(), selector(entity)),
             excerpt: format!(
-                "{news} log pattern, {} lines since {} ({} a minute, {} before): {}",
+                "{news} log pattern, {} lines, {} ({} a minute, {} before): {}",
                 self.after,
-                example.at(),
+                since(onset),
                 rounded(after),
                 rounded(before),
                 example.text()
             ),
+            onset,
         };
         Some(draft.finding())
     }

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
-use eog_evidence::{Periods, Series, rates_differ, shift_finding, shorten, words};
+use eog_evidence::{
+    Periods, Series, counted_share_onset, rates_differ, shift_finding, shorten, words,
+};
 
-use super::latency::{Buckets, growth, increase};
+use super::latency::{Buckets, growth};
 use super::replicas::replica_findings;
-use super::{Compare, Draft, MAX_EXCERPT, magnitude, rounded, selector, trend};
+use super::{Compare, Draft, MAX_EXCERPT, magnitude, rounded, selector, since, trend};
 use crate::graph::{NameIndex, egress_cluster};
 use crate::names;
 use crate::read::{MetricSeries, Subject};
@@ -228,7 +231,7 @@ fn requests(
     compare: &Compare,
 ) -> Vec<Finding> {
     // Metrics have their own units and labels, and are never summed up with each other.
-    let mut groups: BTreeMap<(Option<EntityId>, &str, &str), Requests> = BTreeMap::new();
+    let mut groups: BTreeMap<(Option<EntityId>, &str, &str), Requests<'_>> = BTreeMap::new();
     for one in own.iter().filter(|one| one.bucket.is_some() || is_request_counter(one)) {
         let label = |name: &str| one.labels.get(name).map(String::as_str).unwrap_or_default();
         let kind = label("span_kind").to_ascii_lowercase();
@@ -250,19 +253,26 @@ fn requests(
 
 /// Sums over the two periods, before and after.
 #[derive(Default)]
-struct Requests {
+struct Requests<'a> {
     all: [f64; 2],
     failed: [f64; 2],
     durations: [Buckets; 2],
+    /// In how many seconds they came.
+    seconds: [f64; 2],
+    series: Vec<&'a MetricSeries>,
     file: String,
 }
 
-impl Requests {
-    fn add(&mut self, series: &MetricSeries, compare: &Compare) {
+impl<'a> Requests<'a> {
+    fn add(&mut self, series: &'a MetricSeries, compare: &Compare) {
         series.file.as_ref().clone_into(&mut self.file);
+        self.series.push(series);
         let periods = [compare.before, compare.after];
         for (part, window) in periods.into_iter().enumerate() {
-            let grown = increase(&series.points, window);
+            let (grown, seconds) = growth(&series.points, window).unwrap_or_default();
+            if let Some(known) = self.seconds.get_mut(part) {
+                *known = known.max(seconds);
+            }
             match series.bucket {
                 Some(bound) => {
                     if let Some(buckets) = self.durations.get_mut(part) {
@@ -281,6 +291,31 @@ impl Requests {
         }
     }
 
+    /// When requests began to fail, by how many did between two readings.
+    fn error_onset(&self, compare: &Compare) -> Option<Onset> {
+        let counters = self.series.iter().filter(|one| one.bucket.is_none());
+        onset(counters.map(|one| (*one, is_failure(&one.status_code))), compare)
+    }
+
+    /// When requests began to take longer than usual, by the bucket that ends nearest above it.
+    fn slow_onset(&self, usual: f64, compare: &Compare) -> Option<Onset> {
+        let bounds = self.series.iter().filter_map(|one| one.bucket);
+        let bound = bounds.filter(|bound| *bound >= usual).min_by(f64::total_cmp)?;
+        let buckets = self.series.iter().filter_map(|one| Some((*one, one.bucket?)));
+        // Buckets are cumulative: the last one counts all, this one those that are not slow.
+        let total = buckets.clone().filter(|(_, end)| end.is_infinite());
+        let usual = buckets.filter(|(_, end)| *end == bound && end.is_finite());
+        let mut counts = counts(total.map(|(one, _)| (one, true)), compare);
+        for (one, _) in usual {
+            for (at, grown) in steps(one, compare) {
+                if let Some((slow, _)) = counts.get_mut(&at) {
+                    *slow = (*slow - grown).max(0.0);
+                }
+            }
+        }
+        onset_of(counts)
+    }
+
     fn findings(
         &self,
         entity: &EntityId,
@@ -293,7 +328,7 @@ impl Requests {
             || "served requests".to_owned(),
             |peer| format!("requests to {}", peer.entity),
         );
-        let mut add = |signal, before: f64, after: f64, unit: &str| {
+        let mut add = |signal, (before, after): (f64, f64), unit: &str, onset| {
             let name = match signal {
                 Signal::Errors => "error ratio",
                 Signal::Latency => "95th percentile of the duration",
@@ -320,11 +355,12 @@ impl Requests {
                     compare.after
                 ),
                 excerpt: format!(
-                    "{name} of {target} from {} to {} {unit} since {}",
+                    "{name} of {target} from {} to {} {unit} {}",
                     rounded(before),
                     rounded(after),
-                    compare.after.start()
+                    since(onset)
                 ),
+                onset,
             };
             findings.push(draft.finding());
         };
@@ -332,14 +368,17 @@ impl Requests {
         if old >= MIN_REQUESTS && new >= MIN_REQUESTS {
             let (before, after) = (old_failed / old, new_failed / new);
             if after - before >= 0.01 && new_failed >= 3.0 {
-                add(Signal::Errors, before, after, "ratio");
+                let onset = self.error_onset(compare);
+                add(Signal::Errors, (before, after), "ratio", onset);
             }
-            let seconds = (Compare::seconds(compare.before), Compare::seconds(compare.after));
+            // Where a counter was not read, nothing is known of its rate.
+            let [old_seconds, new_seconds] = self.seconds;
+            let seconds = (old_seconds, new_seconds);
             let (before, after) = (old / seconds.0, new / seconds.1);
             if before.max(after) >= 1.5 * before.min(after)
                 && rates_differ((old, seconds.0), (new, seconds.1))
             {
-                add(Signal::Traffic, before, after, "1/s");
+                add(Signal::Traffic, (before, after), "1/s", None);
             }
         }
         let [before, after] = &self.durations;
@@ -350,11 +389,52 @@ impl Requests {
             let scale = if metric.ends_with("_seconds_bucket") { 1000.0 } else { 1.0 };
             let (old, new) = (old * scale, new * scale);
             if new >= 1.5 * old && new - old >= 10.0 {
-                add(Signal::Latency, old, new, "ms");
+                let onset = self.slow_onset(old / scale, compare);
+                add(Signal::Latency, (old, new), "ms", onset);
             }
         }
         findings
     }
+}
+
+/// How much a counter grew between readings until the end of what is compared. A fall is a restart.
+fn steps<'a>(
+    series: &'a MetricSeries,
+    compare: &'a Compare,
+) -> impl Iterator<Item = (Timestamp, f64)> + 'a {
+    let grown = |[(_, old), (at, new)]: [(Timestamp, f64); 2]| {
+        (at, if new >= old { new - old } else { new })
+    };
+    series.points.steps().map(grown).filter(|(at, _)| *at < compare.after.end())
+}
+
+/// Bad requests and all of them between readings, from counters that each count bad ones or good.
+fn counts<'a>(
+    counters: impl Iterator<Item = (&'a MetricSeries, bool)>,
+    compare: &Compare,
+) -> BTreeMap<Timestamp, (f64, f64)> {
+    let mut counts: BTreeMap<Timestamp, (f64, f64)> = BTreeMap::new();
+    for (series, is_bad) in counters {
+        for (at, grown) in steps(series, compare) {
+            let (bad, all) = counts.entry(at).or_default();
+            *bad += if is_bad { grown } else { 0.0 };
+            *all += grown;
+        }
+    }
+    counts
+}
+
+fn onset<'a>(
+    counters: impl Iterator<Item = (&'a MetricSeries, bool)>,
+    compare: &Compare,
+) -> Option<Onset> {
+    onset_of(counts(counters, compare))
+}
+
+fn onset_of(counts: BTreeMap<Timestamp, (f64, f64)>) -> Option<Onset> {
+    let counts: Vec<(Timestamp, f64, f64)> =
+        counts.into_iter().map(|(at, (bad, all))| (at, bad, all)).collect();
+    counted_share_onset(&counts)
 }
 
 /// Whether a status code means failure: of a span, of gRPC, or of HTTP (the server's fault).

@@ -8,6 +8,7 @@ mod events;
 mod latency;
 mod logs;
 mod metrics;
+mod parts;
 mod passing;
 mod reasons;
 mod replicas;
@@ -16,12 +17,13 @@ mod spoken;
 mod status;
 
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, Quantity, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 use eog_evidence::{rounded, shorten};
 use jiff::SignedDuration;
 
 pub(crate) use alerts::{alert_findings, entity_of, reason_to_ignore};
-pub(crate) use changes::{ChangeType, ObjectChange, change_findings, object_changes};
+pub(crate) use changes::{ChangeType, ObjectChange, change_findings, consequences, object_changes};
 pub(crate) use demand::mark_demand;
 pub(crate) use diff::ITEM_KEYS;
 pub(crate) use events::event_findings;
@@ -83,6 +85,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) source: &'a str,
     pub(crate) query: String,
     pub(crate) excerpt: String,
+    /// When it began, by its own first observation.
+    pub(crate) onset: Option<Onset>,
 }
 
 impl Draft<'_> {
@@ -99,6 +103,7 @@ impl Draft<'_> {
             source: self.source.to_owned(),
             query: shorten(&self.query, MAX_EXCERPT),
             excerpt: shorten(&self.excerpt, MAX_EXCERPT),
+            onset: self.onset,
         }
     }
 
@@ -113,6 +118,15 @@ pub(crate) fn selector(entity: &EntityId) -> String {
     match crate::names::namespace_of(entity) {
         Some(namespace) => format!("kind={kind} namespace={namespace} name={name}"),
         None => format!("kind={kind} name={name}"),
+    }
+}
+
+/// How an excerpt tells since when something holds. The split of a comparison is no onset.
+pub(crate) fn since(onset: Option<Onset>) -> String {
+    match onset {
+        None => "in the incident window".to_owned(),
+        Some(onset) if onset.earliest() == onset.latest() => format!("since {}", onset.latest()),
+        Some(onset) => format!("since a time from {} to {}", onset.earliest(), onset.latest()),
     }
 }
 

@@ -75,6 +75,8 @@ pub(super) fn replica_findings(
                 rounded(level),
                 rounded(others)
             ),
+            // Pods are compared with each other: that tells nothing of when.
+            onset: None,
         };
         findings.push(draft.finding());
     }

@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal, Trend};
-use eog_core::{EntityId, EvidenceKind, Finding, Window};
+use eog_core::incident::Onset;
+use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
+use eog_evidence::{holes, rate_onset, rates_differ, recorded_seconds as recorded, share_onset};
 
-use eog_evidence::rates_differ;
-
-use super::{Compare, Draft, rounded, selector, trend};
+use super::parts::part_finding;
+use super::{Compare, Draft, rounded, selector, since, trend};
 use crate::graph::{NameIndex, span_callee};
+use crate::names;
 use crate::read::Resource;
 use crate::store::{SpanKind, SpanRef, Spans};
+use jiff::SignedDuration;
 
 /// An error ratio must rise by this much …
 const MIN_ERROR_RISE: f64 = 0.02;
@@ -30,6 +33,10 @@ const MIN_TRAFFIC_FACTOR: f64 = 1.5;
 /// Fewest requests in each period for latency and traffic to be compared.
 pub(crate) const MIN_REQUESTS: usize = 20;
 
+/// An onset that is known less exactly than this does not end a control. Alerts are commonly
+/// evaluated over as long.
+const MAX_HARM_DOUBT: SignedDuration = SignedDuration::from_mins(5);
+
 /// The rows of a snapshot's spans by entity and by relation, each list in time order.
 #[derive(Debug, Default)]
 pub(crate) struct SpanIndex {
@@ -38,12 +45,16 @@ pub(crate) struct SpanIndex {
     calls: BTreeMap<EntityId, BTreeMap<EntityId, Vec<u32>>>,
     /// For each callee its callers.
     callers: BTreeMap<EntityId, BTreeSet<EntityId>>,
+    /// The services that each pod sends spans of.
+    pods: BTreeMap<EntityId, BTreeSet<EntityId>>,
+    /// When no span was recorded of anything.
+    holes: Vec<Window>,
 }
 
 impl SpanIndex {
     /// Says who is who by the names of a graph.
     pub(crate) fn new(spans: &Spans, names: &NameIndex) -> Self {
-        let mut index = Self::default();
+        let mut index = Self { holes: holes(spans.iter().map(SpanRef::at)), ..Self::default() };
         let mut sent: BTreeMap<EntityId, Vec<u32>> = BTreeMap::new();
         let mut parties = Parties::new(spans, names);
         for span in spans.iter() {
@@ -60,6 +71,13 @@ impl SpanIndex {
             }
             if let Some(callee) = callee.filter(|callee| *callee != own) {
                 index.add_call(own, callee, span.row());
+            }
+        }
+        for (number, sender) in spans.senders.iter().enumerate() {
+            let pod = names::entity(&sender.namespace, "Pod", &sender.pod);
+            let service = parties.service(crate::store::number(number));
+            if let Some((pod, service)) = pod.zip(service).filter(|_| !sender.pod.is_empty()) {
+                index.pods.entry(pod).or_default().insert(service);
             }
         }
         // A service that serves nothing, such as a load generator, is told by all it sends.
@@ -91,6 +109,15 @@ impl SpanIndex {
         self.served.get(entity).map_or(0, Vec::len)
     }
 
+    /// Rows cut into the two periods, of which only recorded time counts.
+    fn view<'a>(&self, spans: &'a Spans, list: &'a [u32], compare: &Compare) -> Option<View<'a>> {
+        let mut view = View::of(spans, list, compare)?;
+        let missing = |window| Compare::seconds(window) - recorded(window, &self.holes);
+        view.seconds.0 = (view.seconds.0 - missing(compare.before)).max(0.0);
+        view.seconds.1 = (view.seconds.1 - missing(compare.after)).max(0.0);
+        Some(view)
+    }
+
     /// What shifted for an entity between the two periods: what it serves, what each of its
     /// callees answers, and how much each of its callers asks (and fails to get, when the entity
     /// fell silent).
@@ -101,7 +128,7 @@ impl SpanIndex {
         compare: &Compare,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let view = |list| View::of(spans, list, compare);
+        let view = |list| self.view(spans, list, compare);
         let served = self.served.get(entity).and_then(|list| view(list));
         // One that fell silent cannot say so itself: then its callers' errors are its own.
         let silent = served.as_ref().is_none_or(|view| view.after.is_empty());
@@ -109,6 +136,9 @@ impl SpanIndex {
             findings.extend(view.errors(entity, None, compare));
             findings.extend(view.latency(entity, None, compare));
             findings.extend(view.traffic(entity, None, compare));
+            let whole = (entity, "version");
+            let of = (spans, &view);
+            findings.extend(part_finding(whole, |sender| &sender.version, None, of, compare));
         }
         for (callee, list) in self.calls.get(entity).into_iter().flatten() {
             let peer = Peer { entity: callee.clone(), role: PeerRole::Callee };
@@ -130,6 +160,45 @@ impl SpanIndex {
         findings
     }
 
+    /// That requests fail at a pod, more than at the other pods of its service.
+    pub(crate) fn pod_findings(
+        &self,
+        spans: &Spans,
+        pod: &EntityId,
+        compare: &Compare,
+    ) -> Vec<Finding> {
+        let services = self.pods.get(pod).into_iter().flatten();
+        let lists = services.filter_map(|service| self.served.get(service));
+        let found = lists.filter_map(|list| {
+            let view = self.view(spans, list, compare)?;
+            let name = Some(names::bare(pod));
+            part_finding((pod, "pod"), |sender| &sender.pod, name, (spans, &view), compare)
+        });
+        found.collect()
+    }
+
+    /// The first request that can belong to harm, of what some entities serve: the one after the last
+    /// that is known to be usual, where requests began earliest to fail or to be slow.
+    pub(crate) fn first_harm(
+        &self,
+        spans: &Spans,
+        entities: &BTreeSet<EntityId>,
+        compare: &Compare,
+    ) -> Option<Timestamp> {
+        let served = self.served.iter().filter(|(entity, _)| entities.contains(*entity));
+        let harms = served.filter_map(|(entity, list)| {
+            let view = self.view(spans, list, compare)?;
+            let found = [view.errors(entity, None, compare), view.latency(entity, None, compare)];
+            // One that is hardly dated would leave nothing to compare with.
+            let dated = found.into_iter().flatten().filter_map(|finding| finding.onset);
+            let dated = dated
+                .filter(|onset| onset.latest().duration_since(onset.earliest()) <= MAX_HARM_DOUBT);
+            let usual = dated.map(|onset| onset.earliest()).min()?;
+            view.all.iter().map(|row| spans.get(*row).at()).find(|at| *at > usual)
+        });
+        harms.min()
+    }
+
     /// That an entity does what it did before, where its spans show that. For those of whom
     /// nothing else is known.
     pub(crate) fn steady(
@@ -138,7 +207,7 @@ impl SpanIndex {
         entity: &EntityId,
         compare: &Compare,
     ) -> Option<Finding> {
-        View::of(spans, self.served.get(entity)?, compare)?.steady(entity, compare)
+        self.view(spans, self.served.get(entity)?, compare)?.steady(entity, compare)
     }
 
     /// How much each of some neighbours asked of an entity or was asked by it, shifted or not.
@@ -155,7 +224,7 @@ impl SpanIndex {
                 [(&neighbour, entity, PeerRole::Caller), (entity, &neighbour, PeerRole::Callee)];
             for (caller, callee, role) in ways {
                 let list = self.calls.get(caller).and_then(|callees| callees.get(callee));
-                let view = list.and_then(|list| View::of(spans, list, compare));
+                let view = list.and_then(|list| self.view(spans, list, compare));
                 let peer = Peer { entity: neighbour.clone(), role };
                 findings.extend(view.and_then(|view| view.rate(entity, Some(&peer), compare)));
             }
@@ -228,6 +297,8 @@ pub(crate) struct View<'a> {
     spans: &'a Spans,
     pub(crate) before: &'a [u32],
     pub(crate) after: &'a [u32],
+    /// All until the end of the second period: onsets are looked for in the whole recording.
+    pub(super) all: &'a [u32],
     /// Recorded seconds of each period.
     pub(crate) seconds: (f64, f64),
 }
@@ -238,7 +309,10 @@ impl<'a> View<'a> {
         let before = spans.at.among(list, compare.before);
         let after = spans.at.among(list, compare.after);
         let seconds = recorded_seconds(spans, compare);
-        (!before.is_empty() || !after.is_empty()).then_some(Self { spans, before, after, seconds })
+        let until = Window::new(Timestamp::MIN, compare.after.end()).ok()?;
+        let all = spans.at.among(list, until);
+        let is_seen = !before.is_empty() || !after.is_empty();
+        is_seen.then_some(Self { spans, before, after, all, seconds })
     }
 
     fn errors(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
@@ -269,7 +343,8 @@ impl<'a> View<'a> {
             baseline: (!self.before.is_empty()).then_some(before),
             unit: "ratio".into(),
         };
-        self.finding(entity, Signal::Errors, peer, quantity, excerpt, compare)
+        let onset = self.share_onset(SpanRef::failed);
+        self.finding(entity, Signal::Errors, peer, quantity, (excerpt, onset), compare)
     }
 
     fn latency(
@@ -285,15 +360,16 @@ impl<'a> View<'a> {
         if after < before * MIN_LATENCY_FACTOR || after - before < MIN_LATENCY_RISE_MS {
             return None;
         }
+        let onset = self.share_onset(|span| span.duration_ms() > before);
         let excerpt = format!(
-            "95th percentile of the duration of {} from {} to {} ms since {}",
+            "95th percentile of the duration of {} from {} to {} ms {}",
             what(peer),
             rounded(before),
             rounded(after),
-            compare.after.start(),
+            since(onset),
         );
         let quantity = Quantity { observed: after, baseline: Some(before), unit: "ms".into() };
-        self.finding(entity, Signal::Latency, peer, quantity, excerpt, compare)
+        self.finding(entity, Signal::Latency, peer, quantity, (excerpt, onset), compare)
     }
 
     /// The request rate where it shifted.
@@ -327,7 +403,8 @@ impl<'a> View<'a> {
             compare.after.start(),
         );
         let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
-        self.finding(entity, Signal::Traffic, peer, quantity, excerpt, compare)
+        let onset = self.traffic_onset(before, after);
+        self.finding(entity, Signal::Traffic, peer, quantity, (excerpt, onset), compare)
     }
 
     /// What is served at the same rate, with as many errors and as fast as before.
@@ -352,7 +429,25 @@ impl<'a> View<'a> {
             rounded(self.p95(self.before)?),
         );
         let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
-        self.finding(entity, Signal::Traffic, None, quantity, excerpt, compare)
+        self.finding(entity, Signal::Traffic, None, quantity, (excerpt, None), compare)
+    }
+
+    /// When requests became bad, by the single ones.
+    fn share_onset(&self, is_bad: impl Fn(SpanRef<'a>) -> bool) -> Option<Onset> {
+        let spans = self.all.iter().map(|row| self.spans.get(*row));
+        let requests: Vec<(Timestamp, bool)> =
+            spans.map(|span| (span.at(), is_bad(span))).collect();
+        share_onset(&requests)
+    }
+
+    /// When requests became more or fewer, where they did by more than chance.
+    fn traffic_onset(&self, before: f64, after: f64) -> Option<Onset> {
+        if !self.traffic_shifted(before, after) {
+            return None;
+        }
+        let times: Vec<Timestamp> = self.all.iter().map(|row| self.spans.get(*row).at()).collect();
+        let (first, last) = self.spans.at.extent()?;
+        rate_onset(&times, Window::new(first, last).ok()?, trend(before, after))
     }
 
     fn p95(&self, rows: &[u32]) -> Option<f64> {
@@ -380,7 +475,7 @@ impl<'a> View<'a> {
         signal: Signal,
         peer: Option<&Peer>,
         quantity: Quantity,
-        excerpt: String,
+        (excerpt, onset): (String, Option<Onset>),
         compare: &Compare,
     ) -> Option<Finding> {
         let source = self.spans.get(*self.after.first().or(self.before.first())?).file();
@@ -408,6 +503,7 @@ impl<'a> View<'a> {
                 compare.after
             ),
             excerpt,
+            onset,
         };
         Some(draft.finding())
     }

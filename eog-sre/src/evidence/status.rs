@@ -1,6 +1,7 @@
 //! Findings from the status of objects: conditions that turned bad, lost replicas, restarts.
 
 use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::shorten;
 use serde_json::Value;
@@ -52,6 +53,7 @@ struct Report<'a> {
 impl Report<'_> {
     fn conditions(&mut self, before: Option<&Observation>, state: &Observation) {
         let runs = is_experiment(&state.object);
+        let seen = appeared(before, state);
         for condition in list(&state.object, "/status/conditions") {
             let (kind, status) = (text(condition, "type"), text(condition, "status"));
             let old = before.and_then(|before| {
@@ -62,19 +64,13 @@ impl Report<'_> {
                 let is_new = old.is_none_or(|old| text(old, "status") != status);
                 if kind == "AllInjected" && status == "True" && is_new {
                     let said = "the experiment ran: its faults are injected".to_owned();
-                    self.push(
-                        Signal::Experiment,
-                        Trend::Steady,
-                        state.first_seen,
-                        kind,
-                        said,
-                        None,
-                    );
+                    self.push(Signal::Experiment, Trend::Steady, seen, kind, said, None);
                 }
                 continue;
             }
             let since = time::parse(text(condition, "lastTransitionTime"));
             let at = since.unwrap_or(state.first_seen);
+            let when = since.map_or(seen, |at| (at, Some(Onset::at(at))));
             let (is_good, is_bad) = (GOOD.contains(&kind), BAD.contains(&kind));
             let holds_well = (is_good && status == "True") || (is_bad && status == "False");
             let reason = text(condition, "reason");
@@ -85,7 +81,7 @@ impl Report<'_> {
                 // Finished pods are not ready, and nothing is wrong with them.
                 if reason != "PodCompleted" && old.is_none_or(|old| text(old, "status") != status) {
                     let said = format!("{kind} is {status} since {at}: {reason} {message}");
-                    self.push(signal, Trend::Rising, at, kind, said, None);
+                    self.push(signal, Trend::Rising, when, kind, said, None);
                 }
                 continue;
             }
@@ -95,7 +91,7 @@ impl Report<'_> {
             });
             if flipped && kind == "Available" {
                 let said = format!("{kind} became {status} again at {at}: it was not for a while");
-                self.push(Signal::Restart, Trend::Steady, at, kind, said, None);
+                self.push(Signal::Restart, Trend::Steady, when, kind, said, None);
             }
         }
     }
@@ -115,11 +111,11 @@ impl Report<'_> {
         {
             let quantity = Quantity { observed: new, baseline: Some(old), unit: "count".into() };
             let said = format!("ready replicas fell from {old} to {new}, wanted {}", wanted(state));
-            let at = state.first_seen;
+            let when = appeared(Some(before), state);
             self.push(
                 Signal::Availability,
                 Trend::Falling,
-                at,
+                when,
                 "readyReplicas",
                 said,
                 Some(quantity),
@@ -128,6 +124,7 @@ impl Report<'_> {
     }
 
     fn containers(&mut self, before: Option<&Observation>, state: &Observation) {
+        let seen = appeared(before, state);
         for container in list(&state.object, "/status/containerStatuses") {
             let name = text(container, "name");
             let count = |container: &Value| container.get("restartCount").and_then(Value::as_u64);
@@ -141,7 +138,7 @@ impl Report<'_> {
                 && !["ContainerCreating", "PodInitializing"].contains(&reason)
             {
                 let said = format!("container {name} waits: {reason}");
-                self.push(Signal::Availability, Trend::Rising, state.first_seen, name, said, None);
+                self.push(Signal::Availability, Trend::Rising, seen, name, said, None);
             }
             let (now, then) = (count(container).unwrap_or(0), old.and_then(count).unwrap_or(0));
             let restarted = now > then && old.is_some();
@@ -155,7 +152,12 @@ impl Report<'_> {
                 ("Completed", _) | (_, 0) => Signal::Restart,
                 _ => Signal::Availability,
             };
-            let at = time::parse(text(end, "finishedAt")).unwrap_or(state.first_seen);
+            // The last end is told. Of several since the dump before, the first one is not.
+            let when = match time::parse(text(end, "finishedAt")) {
+                Some(at) if now - then == 1 => (at, Some(Onset::at(at))),
+                Some(at) => (at, before.map(|old| Onset::between(old.last_seen, at))),
+                None => seen,
+            };
             let said = format!(
                 "container {name} ended with {reason} (exit code {code}); restarts {then} to {now}"
             );
@@ -164,7 +166,7 @@ impl Report<'_> {
                 baseline: Some(then as f64),
                 unit: "count".into(),
             };
-            self.push(signal, Trend::Rising, at, name, said, Some(quantity));
+            self.push(signal, Trend::Rising, when, name, said, Some(quantity));
         }
     }
 
@@ -172,7 +174,7 @@ impl Report<'_> {
         &mut self,
         signal: Signal,
         trend: Trend,
-        at: Timestamp,
+        (at, onset): (Timestamp, Option<Onset>),
         field: &str,
         excerpt: String,
         quantity: Option<Quantity>,
@@ -188,9 +190,16 @@ impl Report<'_> {
             source: self.source,
             query: format!("{} {} field=status {field}", self.source, selector(self.entity)),
             excerpt,
+            onset,
         };
         self.findings.push(draft.finding());
     }
+}
+
+/// The first dump that shows something, and the time since the dump before, within which it came.
+fn appeared(before: Option<&Observation>, state: &Observation) -> (Timestamp, Option<Onset>) {
+    let onset = before.map(|before| Onset::between(before.last_seen, state.first_seen));
+    (state.first_seen, onset)
 }
 
 fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {

@@ -205,7 +205,7 @@ fn senders(snapshot: &Snapshot) -> Vec<Arc<Resource>> {
     let senders = snapshot.spans.senders.iter().chain(&snapshot.logs.senders).cloned();
     let mut senders: Vec<Arc<Resource>> = senders.collect();
     let key = |sender: &Arc<Resource>| {
-        let Resource { service, namespace, pod, node, workload } = sender.as_ref().clone();
+        let Resource { service, namespace, pod, node, workload, .. } = sender.as_ref().clone();
         (namespace, service, pod, node, workload)
     };
     senders.sort_by_cached_key(key);

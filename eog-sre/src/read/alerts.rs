@@ -71,7 +71,11 @@ pub(crate) fn read_dump(
             Some(alerts) => collect(file, &value, alerts, records, warnings),
             None => warnings.note(format!("{file}: no list of alerts; the file is skipped")),
         },
-        Err(reason) => warnings.note(format!("{file}: {reason}; the file is skipped")),
+        Err(reason) => {
+            // How many alerts it holds cannot be told: the file counts as one record.
+            warnings.unusable(file, 1, || reason.clone());
+            warnings.note(format!("{file}: {reason}; the file is skipped"));
+        }
     }
 }
 
@@ -98,10 +102,18 @@ fn collect(
         warnings.note(format!("{file}: only the first {MAX_ALERTS_PER_FILE} alerts are used"));
     }
     let mut broken = 0_usize;
-    for alert in alerts.iter().take(MAX_ALERTS_PER_FILE) {
+    for (index, alert) in alerts.iter().take(MAX_ALERTS_PER_FILE).enumerate() {
         match record(file, alert, seen_at) {
-            Some(record) => records.push(record),
-            None => broken += 1,
+            Some(record) => {
+                warnings.used(file, 1);
+                records.push(record);
+            }
+            None => {
+                broken += 1;
+                let number = index + 1;
+                let told = || format!("alert {number}: it has no name or no start time");
+                warnings.unusable(file, 1, told);
+            }
         }
     }
     if broken > 0 {

@@ -1,6 +1,6 @@
 //! Log lines, with the pattern of each.
 
-use eog_evidence::{mask_text, shorten, template};
+use eog_evidence::{Miner, mask_text, shorten};
 
 use super::resource::Senders;
 use super::tsv::Table;
@@ -20,7 +20,7 @@ pub(crate) fn read_logs(
     warnings: &mut Warnings,
 ) -> Result<Logs, SnapshotError> {
     let (mut senders, mut texts) = (Senders::new(), Interner::of_texts());
-    let mut logs = Logs::default();
+    let (mut logs, mut miner) = (Logs::default(), Miner::new());
     let mut account = folder.budget().account();
     for file in files {
         let Some(source) = folder.open(file, warnings) else { continue };
@@ -48,6 +48,7 @@ pub(crate) fn read_logs(
             };
             if logs.len() >= MAX_ROWS {
                 warnings.note(format!("logs: only the first {MAX_ROWS} lines are used"));
+                table.finish(warnings);
                 break;
             }
             let text = shorten(&mask_text(&shorten(table.cell(body), 4 * MAX_TEXT)), MAX_TEXT);
@@ -55,14 +56,20 @@ pub(crate) fn read_logs(
                 at,
                 sender: senders.number(table.cell(service), table.cell(attributes)),
                 severity: severity(table.cell(number), table.cell(name)),
-                pattern: texts.text(&template(&text)),
+                // Of the miner, until all lines are known.
+                pattern: miner.add(&text),
                 text: texts.text(&text),
                 file,
             });
-            if !account.holds(logs.len() * Logs::ROW + texts.size() + senders.size()) {
+            if !account.holds(logs.len() * Logs::ROW + texts.size() + senders.size() + miner.size())
+            {
                 return Ok(Logs::default());
             }
         }
+    }
+    let patterns = miner.mine();
+    for pattern in &mut logs.pattern {
+        *pattern = texts.text(patterns.text(*pattern));
     }
     logs.senders = senders.into_values();
     logs.texts = texts.into_texts();

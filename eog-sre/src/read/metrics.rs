@@ -85,14 +85,18 @@ pub(crate) fn read_metric_file(
     let Some(source) = folder.open(file, warnings) else { return MetricFile::default() };
     let mut account = folder.budget().account();
     let wanted = ["metric_name", "timestamp", "value", "namespace"];
-    match Table::open(file, source, &wanted, max_rows) {
-        Ok(Some(mut table)) => {
-            if let Err(error) = store.take(&mut table, &mut account, warnings) {
-                warnings.note(format!("{error}; the file is skipped"));
-            }
+    let taken = match Table::open(file, source, &wanted, max_rows) {
+        Ok(Some(mut table)) => store.take(&mut table, &mut account, warnings),
+        Ok(None) => {
+            warnings.note(format!("{file}: is empty"));
+            Ok(())
         }
-        Ok(None) => warnings.note(format!("{file}: is empty")),
-        Err(error) => warnings.note(format!("{error}; the file is skipped")),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = taken {
+        // Its rows are not even looked at: the file counts as one record.
+        warnings.unusable(file, 1, || error.to_string());
+        warnings.note(format!("{error}; the file is skipped"));
     }
     store.finish()
 }
@@ -180,12 +184,15 @@ impl Store {
                 );
                 continue;
             };
-            let Some(number) =
-                table.cell(value).trim().parse::<f64>().ok().filter(|v| v.is_finite())
-            else {
-                table.reject("the value is not a finite number", warnings);
+            let Ok(number) = table.cell(value).trim().parse::<f64>() else {
+                table.reject("the value is not a number", warnings);
                 continue;
             };
+            // What Prometheus gives where there was nothing to divide by: a gap, not a fault.
+            if !number.is_finite() {
+                table.pass_over("the value is not a finite number", warnings);
+                continue;
+            }
             let cells = [metric, name, namespace, le, tags, kind, status];
             write_key(&mut key, subject, cells.map(|at| table.cell(at)));
             let known = self.index.get(key.as_slice());
@@ -289,13 +296,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let row = |value: &str| format!("m\t2026-01-01 10:00:00\t{value}\tp\tn\t{{'a': 'b'}}\n");
         let header = "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n";
-        let rows = [row("1"), row("1"), row("2"), row("1"), row("nan")].concat();
+        let rows = [row("1"), row("1"), row("2"), row("1"), row("nan"), row("x")].concat();
         std::fs::write(directory.path().join("pod_p_raw.tsv"), format!("{header}{rows}")).unwrap();
         let mut folder = Folder::new(directory.path()).unwrap();
         let mut warnings = Warnings::default();
         let file = read_metric_file(&mut folder, "pod_p_raw.tsv", 100, &mut warnings);
         let [series] = &join_metrics(vec![file], &mut warnings)[..] else { panic!() };
         assert_eq!(series.points.value, [1.0, 2.0]);
-        assert_eq!(warnings.into_lines().len(), 1);
+        let [file] = &warnings.unusable_files()[..] else { panic!("a gap is no fault") };
+        assert_eq!((file.records, file.unusable), (6, 1));
+        assert_eq!(file.reason, "line 7: the value is not a number");
+        assert_eq!(warnings.into_lines().len(), 2);
     }
 }

@@ -112,6 +112,7 @@ impl Resource {
             service,
             namespace: get("k8s.namespace.name"),
             pod: get("k8s.pod.name"),
+            version: get("service.version"),
             workload,
             node: get("k8s.node.name"),
         }

@@ -75,6 +75,7 @@ pub(crate) fn read_traces(
             };
             if spans.len() >= MAX_ROWS {
                 warnings.note(format!("traces: only the first {MAX_ROWS} spans are used"));
+                table.finish(warnings);
                 break;
             }
             let kind = span_kind(table.cell(kind));

@@ -1,5 +1,6 @@
 //! Tab-separated tables: columns by name, bounded rows, nothing lost silently.
 
+use std::cell::Cell;
 use std::io::{self, Read};
 
 use super::SnapshotError;
@@ -21,6 +22,8 @@ pub(crate) struct Table<R> {
     columns: Vec<String>,
     line: u64,
     rows: usize,
+    /// How many of the rows could not be used and were counted as such.
+    rejected: Cell<usize>,
     max_rows: usize,
     resumes: usize,
     /// Set while rows behind a broken one may still be the rest of it.
@@ -59,11 +62,16 @@ impl<R: Read> Table<R> {
         let missing: Vec<&str> =
             wanted.iter().copied().filter(|name| !columns.iter().any(|c| c == name)).collect();
         if !missing.is_empty() {
+            let found = eog_evidence::shorten(&columns.join(", "), 400);
+            let found = match other_delimiter(&columns) {
+                Some(sign) => format!("{found} (one column: separate them by tabs, not {sign})"),
+                None => found,
+            };
             return Err(SnapshotError::MissingColumns {
                 path: file.to_owned(),
                 missing: missing.join(", "),
                 wanted: wanted.join(", "),
-                found: eog_evidence::shorten(&columns.join(", "), 400),
+                found,
             });
         }
         Ok(Some(Self {
@@ -73,6 +81,7 @@ impl<R: Read> Table<R> {
             columns,
             line: 1,
             rows: 0,
+            rejected: Cell::new(0),
             max_rows,
             resumes: 0,
             resuming: false,
@@ -86,6 +95,22 @@ impl<R: Read> Table<R> {
 
     /// Goes to the next whole row. Broken rows are skipped with a warning.
     pub(crate) fn next_row(&mut self, warnings: &mut Warnings) -> bool {
+        let found = self.find_row(warnings);
+        if !found {
+            self.finish(warnings);
+        }
+        found
+    }
+
+    /// Leaves the rest of the table unread, and counts the rows that were used so far.
+    pub(crate) fn finish(&mut self, warnings: &mut Warnings) {
+        self.records = None;
+        let used = self.rows - self.rejected.get();
+        warnings.used(&self.file, used as u64);
+        self.rejected.set(self.rows);
+    }
+
+    fn find_row(&mut self, warnings: &mut Warnings) -> bool {
         loop {
             if self.rows >= self.max_rows {
                 self.records = None;
@@ -99,6 +124,9 @@ impl<R: Read> Table<R> {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(error) => {
+                    let line = self.line;
+                    let told = || format!("after line {line}: reading stopped: {error}");
+                    warnings.unusable(&self.file, 1, told);
                     warnings.note(format!("{}: reading stopped: {error}", self.file));
                     self.records = None;
                     return false;
@@ -195,7 +223,13 @@ impl<R: Read> Table<R> {
 
     /// Warns that the row cannot be used.
     pub(crate) fn reject(&self, reason: &str, warnings: &mut Warnings) {
+        self.rejected.set(self.rejected.get() + 1);
         warnings.skipped(&self.file, self.line, reason);
+    }
+
+    /// Warns that the row says nothing.
+    pub(crate) fn pass_over(&self, reason: &str, warnings: &mut Warnings) {
+        warnings.passed_over(&self.file, self.line, reason);
     }
 
     /// The physical line on which the row begins.
@@ -208,6 +242,13 @@ impl<R: Read> Table<R> {
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
+}
+
+/// What separates the columns of a header that has no tab, if it is another sign.
+fn other_delimiter(columns: &[String]) -> Option<&'static str> {
+    let [only] = columns else { return None };
+    let signs = [(',', "commas"), (';', "semicolons"), ('|', "vertical bars")];
+    signs.into_iter().find(|(sign, _)| only.contains(*sign)).map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ pub(crate) struct Resource {
     pub(crate) service: String,
     pub(crate) namespace: String,
     pub(crate) pod: String,
+    /// The version of the service, if the sender says it.
+    pub(crate) version: String,
     /// Kind and name of the workload, if the sender says it.
     pub(crate) workload: Option<(&'static str, String)>,
     pub(crate) node: String,
@@ -18,6 +20,7 @@ impl Resource {
             service: String::new(),
             namespace: String::new(),
             pod: String::new(),
+            version: String::new(),
             workload: None,
             node: String::new(),
         }

@@ -262,10 +262,10 @@ fn patterns_read_like_those_of_the_reference() {
     let found = counts(&mine(&recording.open(), json!({})));
     let wanted = [
         "GetCartAsync called with userId=<*>",
-        "AddItemAsync called with userId=<*> productId=<*> quantity=<*>",
+        "AddItemAsync called with userId=<*>, productId=<*>, quantity=<*>",
         "EmptyCartAsync called with userId=<*>",
         "Application is shutting down...",
-        "Overriding HTTP_PORTS <*> and HTTPS_PORTS <*> Binding to values defined by URLS instead <*>",
+        "Overriding HTTP_PORTS <*> and HTTPS_PORTS <*>. Binding to values defined by URLS instead <*>.",
     ];
     for pattern in wanted {
         assert!(found.iter().any(|(text, _)| text == pattern), "{pattern} in {found:#?}");

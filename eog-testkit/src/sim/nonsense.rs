@@ -24,7 +24,16 @@ pub(super) fn stranger(draw: &mut Stream) -> EntityId {
 pub(super) fn claim(cause: EntityId, effect: EntityId, draw: &mut Stream) -> Claim {
     let (condition, observed) =
         ("it is said to fail".to_owned(), "it is said to suffer".to_owned());
-    Claim { cause, effect, condition, observed, evidence: vec![evidence(draw)] }
+    Claim {
+        cause,
+        effect,
+        condition,
+        observed,
+        evidence: vec![evidence(draw)],
+        cause_since: None,
+        effect_since: None,
+        explains: None,
+    }
 }
 
 /// Proposals to look at strangers and at the entity itself.

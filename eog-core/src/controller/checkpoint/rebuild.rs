@@ -13,10 +13,11 @@ use crate::controller::config::Concurrency;
 use crate::controller::dispatch::Dispatched;
 use crate::controller::entry_body::Evaluation;
 use crate::controller::halt::Halt;
+use crate::controller::widening::{DEAD_END_LOOKS, OPINIONS};
 use crate::ids::EntityId;
 use crate::ledger::Ledger;
 use crate::ledger::restore_error::RestoreError;
-use crate::state::{Broadcast, Node, Received};
+use crate::state::{Broadcast, Node, Received, Seen};
 
 /// What is wrong with a checkpoint.
 type Flaw = String;
@@ -66,6 +67,7 @@ impl Rebuilding {
                 if u64::from(stored.visits) > underway || u64::from(stored.flips) > underway {
                     return Err(format!("{name} was evaluated less often than it says"));
                 }
+                check_looks(name, stored, underway)?;
                 nodes.push((name.clone(), self.node(name, stored)?));
             }
         }
@@ -104,6 +106,9 @@ impl Rebuilding {
             visited: stored.visited,
             visits: stored.visits,
             flips: stored.flips,
+            dead_ends: stored.dead_ends,
+            opinions: stored.opinions,
+            origin_in_row: stored.origin_in_row,
             scores: stored.scores.clone(),
             learnt: stored.learnt.clone(),
             ..Node::default()
@@ -123,9 +128,9 @@ impl Rebuilding {
             self.evaluation_of(name, entry)?;
             node.last_broadcast = Some(self.broadcast(entry)?.1);
         }
-        for &(entry, new, read_label) in &stored.inbox {
+        for &(entry, new, wakes, read_label) in &stored.inbox {
             let (sender, broadcast) = self.broadcast(entry)?;
-            let received = Received { broadcast, new, read_label };
+            let received = Received { broadcast, new, wakes, read_label };
             if node.put(sender, received).is_some() {
                 return Err(format!("the inbox of {name} holds two messages of one sender"));
             }
@@ -145,7 +150,7 @@ impl Rebuilding {
             let context = record.and_then(|record| self.controller.ledger.context(&record.digest));
             let context = context.ok_or_else(|| format!("entry {entry} has no context"))?;
             let findings = context.findings.iter();
-            node.seen.extend(findings.map(|finding| (finding.id().clone(), finding.time)));
+            node.seen.extend(findings.map(|finding| (finding.id().clone(), Seen::of(finding))));
         }
         if !stored.cited.is_sorted_by(|a, b| a < b) {
             return Err(format!("the citations of {name} are not in order"));
@@ -179,11 +184,11 @@ impl Rebuilding {
         names: &[&EntityId],
         stored: &StoredActivation,
     ) -> Result<Activation, Flaw> {
-        let StoredActivation { entity, reason, cause } = *stored;
+        let StoredActivation { entity, reason, cause, ref notice } = *stored;
         if cause >= self.controller.ledger.next_seq() {
             return Err(format!("there is no entry {cause} to make anything active"));
         }
-        Ok(Activation { entity: at(names, entity)?, reason, cause })
+        Ok(Activation { entity: at(names, entity)?, reason, cause, notice: notice.clone() })
     }
 
     fn launch(&mut self, names: &[&EntityId], stored: &StoredSlot) -> Result<(), Flaw> {
@@ -203,6 +208,8 @@ impl Rebuilding {
             return Err(format!("{entity} is under way, and was never dispatched"));
         } else if stored.after > self.controller.ledger.next_seq() {
             return Err(format!("{entity} was dispatched later"));
+        } else if stored.anomalies > self.controller.state.anomalies.len() {
+            return Err(format!("{entity} is shown more anomalies than there are"));
         } else if !inbox.is_sorted_by(|(a, _), (b, _)| a < b) {
             return Err(format!("{entity} is shown messages out of order"));
         }
@@ -211,8 +218,8 @@ impl Rebuilding {
             cleared.insert(at(names, *sender)?, *label);
         }
         let (visit, after) = (stored.visit, stored.after);
-        let neighbours = stored.neighbours.clone();
-        let slot = Dispatched { activation, visit, after, cleared, inbox, neighbours };
+        let (neighbours, anomalies) = (stored.neighbours.clone(), stored.anomalies);
+        let slot = Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies };
         self.controller.launch(slot);
         Ok(())
     }
@@ -238,6 +245,17 @@ impl Rebuilding {
         let found = self.evaluation(entry)?;
         let fits = found.entity == *name;
         fits.then_some(found).ok_or_else(|| format!("entry {entry} is no evaluation of {name}"))
+    }
+}
+
+/// Whether an entity may have been looked at again so often.
+fn check_looks(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
+    if stored.dead_ends > DEAD_END_LOOKS || stored.opinions > OPINIONS {
+        Err(format!("{name} was looked at again too often"))
+    } else if u64::from(stored.origin_in_row) > underway {
+        Err(format!("{name} was found an origin more often than it was evaluated"))
+    } else {
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::belief::Label;
-use crate::contract::packet::CandidateScore;
+use crate::contract::packet::{CandidateScore, Notice};
 use crate::controller::Controller;
 use crate::controller::active::{Activation, Reason};
 use crate::controller::dispatch::Slot;
@@ -66,9 +66,15 @@ pub(super) struct StoredNode {
     pub(super) visits: u32,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) flips: u32,
-    /// By sender: the entry that sent it, whether it is new, and the label read before.
     #[serde(skip_serializing_if = "is_default")]
-    pub(super) inbox: Vec<(u64, bool, Option<Label>)>,
+    pub(super) dead_ends: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) opinions: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) origin_in_row: u32,
+    /// By sender.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) inbox: Vec<StoredMessage>,
     /// The entry of its last broadcast.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) broadcast: Option<u64>,
@@ -82,12 +88,17 @@ pub(super) struct StoredNode {
     pub(super) scores: Vec<CandidateScore>,
 }
 
+/// The entry that sent it, whether it is new, whether it calls for a look, and the label read before.
+pub(super) type StoredMessage = (u64, bool, bool, Option<Label>);
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredActivation {
     pub(super) entity: u32,
     pub(super) reason: Reason,
     pub(super) cause: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) notice: Option<Notice>,
 }
 
 /// What a dispatch fixed. Its number follows from its place.
@@ -101,6 +112,9 @@ pub(super) struct StoredSlot {
     /// The entries that sent the messages, by sender.
     pub(super) inbox: Vec<u64>,
     pub(super) neighbours: Vec<Neighbour>,
+    /// Of how many anomalies its packet may show those of its entity.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) anomalies: usize,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -148,7 +162,12 @@ impl StoredNode {
             visited: node.visited,
             visits: node.visits,
             flips: node.flips,
-            inbox: inbox.map(|one| (one.broadcast.entry, one.new, one.read_label)).collect(),
+            dead_ends: node.dead_ends,
+            opinions: node.opinions,
+            origin_in_row: node.origin_in_row,
+            inbox: inbox
+                .map(|one| (one.broadcast.entry, one.new, one.wakes, one.read_label))
+                .collect(),
             broadcast: node.last_broadcast.as_ref().map(|sent| sent.entry),
             learnt: node.learnt.clone(),
             cited: cited.map(|(position, _)| position).collect(),
@@ -167,8 +186,9 @@ impl Places<'_> {
     }
 
     fn activation(&self, waiting: &Activation) -> StoredActivation {
-        let Activation { entity, reason, cause } = waiting;
-        StoredActivation { entity: self.of(entity), reason: *reason, cause: *cause }
+        let Activation { entity, reason, cause, notice } = waiting;
+        let (reason, cause, notice) = (*reason, *cause, notice.clone());
+        StoredActivation { entity: self.of(entity), reason, cause, notice }
     }
 
     fn slot(&self, slot: &Slot) -> StoredSlot {
@@ -181,6 +201,7 @@ impl Places<'_> {
             cleared: cleared.map(|(sender, label)| (self.of(sender), *label)).collect(),
             inbox: slot.inbox.iter().map(|(_, sent)| sent.entry).collect(),
             neighbours: slot.neighbours().to_vec(),
+            anomalies: slot.anomalies,
         }
     }
 }

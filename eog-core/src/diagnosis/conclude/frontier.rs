@@ -1,74 +1,94 @@
-//! The frontier: origins that no origin of another strongly connected component reaches.
+//! The frontier: origins that no origin of another strongly connected component explains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::claims::ClaimGraph;
-use super::{CitedChange, Confidence, OriginGroup};
-use crate::belief::Belief;
-use crate::evidence::kind::EvidenceKind;
+use super::coverage::{OnsetOf, explained_by_each, reached_by_others};
+use super::{Confidence, OriginGroup};
 use crate::ids::EntityId;
 use crate::state::State;
 
 pub(super) struct Frontier {
-    pub(super) groups: Vec<OriginGroup>,
+    /// By name of their first origin.
+    pub(super) groups: Vec<Found>,
     pub(super) derived: Vec<EntityId>,
 }
 
-/// Computes the groups of irreducible origins and what they cover: linear in entities and claims
-/// for every 64 anomalies.
+/// A group of the frontier, with what only the conclusion needs to know of it.
+pub(super) struct Found {
+    pub(super) group: OriginGroup,
+    pub(super) members: Vec<u32>,
+    pub(super) onsets: BTreeSet<OnsetOf>,
+}
+
+/// Computes the groups of irreducible origins and what they cover.
+///
+/// An origin that another component's origin reaches over a consistent chain is derived from it, as
+/// long as nothing is lost by that: reachability in time is not transitive, so what the derived
+/// one explains may be out of reach of those that explain it. Then those of the derived origins
+/// that explain something which nothing in the frontier does compete among themselves in the same
+/// way, until all that any origin explains is explained by the frontier. Without times the first
+/// round is all there is.
+///
+/// For each onset of an anomaly one search, linear in claims but for a logarithm where times
+/// differ; for each round as much.
 pub(super) fn find(state: &State, graph: &ClaimGraph<'_>, origins: &[&EntityId]) -> Frontier {
-    let mut by_component: BTreeMap<usize, Vec<&EntityId>> = BTreeMap::new();
-    let mut has_origin = vec![false; graph.components()];
-    for &origin in origins {
-        let Some(component) = graph.component(origin) else { continue };
-        by_component.entry(component).or_default().push(origin);
-        has_origin[component] = true;
-    }
-    let explained = graph.reached_by_others(&has_origin);
-    let mut groups: Vec<(usize, OriginGroup)> = Vec::new();
-    let mut derived: Vec<EntityId> = Vec::new();
-    for (component, members) in by_component {
-        if explained[component] {
-            derived.extend(members.into_iter().cloned());
-        } else {
-            groups.push((component, group(state, &members)));
+    let numbers: Vec<u32> = origins.iter().filter_map(|origin| graph.number(origin)).collect();
+    let explained = explained_by_each(state, graph, &numbers);
+    let mut covered: BTreeSet<usize> = BTreeSet::new();
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut left: Vec<usize> = (0..numbers.len()).collect();
+    let mut rivals = left.clone();
+    while !rivals.is_empty() {
+        let competing: Vec<u32> = rivals.iter().map(|&rival| numbers[rival]).collect();
+        let is_reached = reached_by_others(graph, &competing);
+        let free = |rival: &usize| !is_reached[super::claims::wide(numbers[*rival])];
+        for &origin in rivals.iter().filter(|rival| free(rival)) {
+            groups.entry(graph.component_of(numbers[origin])).or_default().push(origin);
+            covered.extend(explained[origin].iter().map(|(anomaly, _)| *anomaly));
         }
+        let of_round: BTreeSet<usize> = rivals.into_iter().filter(free).collect();
+        left.retain(|origin| !of_round.contains(origin));
+        let adds = |origin: &usize| explained[*origin].iter().any(|(a, _)| !covered.contains(a));
+        rivals = left.iter().copied().filter(adds).collect();
     }
-    for (block, anomalies) in state.anomalies.chunks(64).enumerate() {
-        let reaches = graph.reaches(anomalies.iter().map(|anomaly| &anomaly.entity));
-        for (component, group) in &mut groups {
-            let bits = reaches[*component];
-            let reached = (0..anomalies.len()).filter(|bit| bits >> bit & 1 == 1);
-            group.covers.extend(reached.map(|bit| block * 64 + bit));
-        }
-    }
-    let mut groups: Vec<OriginGroup> = groups.into_iter().map(|(_, group)| group).collect();
-    groups.sort_by(|a, b| a.origins.cmp(&b.origins));
+    let name = |origin: &usize| graph.name(numbers[*origin]).clone();
+    let mut groups: Vec<Found> = groups
+        .into_values()
+        .map(|members| {
+            let onsets: BTreeSet<OnsetOf> =
+                members.iter().flat_map(|&member| explained[member].iter().copied()).collect();
+            let mut named: Vec<EntityId> = members.iter().map(name).collect();
+            named.sort();
+            let members = members.iter().map(|&member| numbers[member]).collect();
+            Found { group: group(named, &onsets), members, onsets }
+        })
+        .collect();
+    groups.sort_by(|a, b| a.group.origins.cmp(&b.group.origins));
+    let mut derived: Vec<EntityId> = left.iter().map(name).collect();
     derived.sort();
     Frontier { groups, derived }
 }
 
-fn group(state: &State, members: &[&EntityId]) -> OriginGroup {
-    let changes = members.iter().filter_map(|member| state.get(member)).flat_map(|node| {
-        let cited = node.belief.iter().flat_map(Belief::cited);
-        cited
-            .filter(|id| id.kind() == EvidenceKind::Change)
-            .filter_map(|id| Some(CitedChange { at: node.seen.get(&id)?.start(), id }))
-    });
+fn group(origins: Vec<EntityId>, onsets: &BTreeSet<OnsetOf>) -> OriginGroup {
+    let mut covers: Vec<usize> = onsets.iter().map(|(anomaly, _)| *anomaly).collect();
+    covers.dedup();
     OriginGroup {
-        origins: members.iter().map(|member| (*member).clone()).collect(),
-        mutual: members.len() > 1,
-        covers: Vec::new(),
+        mutual: origins.len() > 1,
+        origins,
+        covers,
         confidence: Confidence::Likely,
         doubts: Vec::new(),
-        change: changes.min_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id))),
+        change: None,
+        harm: None,
+        chance: None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belief::{Claim, Label};
+    use crate::belief::{Belief, Claim, Label};
     use crate::incident::case::Case;
     use crate::incident::topology::Topology;
     use crate::incident::window::Window;
@@ -81,20 +101,11 @@ mod tests {
         let name = |number: usize| EntityId::new(format!("e{:06}", number % length)).unwrap();
         for number in 0..length {
             let is_origin = number == 0 || number == length - 1;
-            let claim = Claim {
-                cause: name(number),
-                effect: name(number + 1),
-                condition: String::new(),
-                observed: String::new(),
-                evidence: Vec::new(),
-            };
+            let claim = Claim::new(&name(number), &name(number + 1), "", "");
             state.supersede(&name(number), &[], std::slice::from_ref(&claim));
-            state.node(&name(number)).belief = Some(Belief {
-                label: if is_origin { Label::Origin } else { Label::Symptom },
-                summary: String::new(),
-                evidence: Vec::new(),
-                claims: vec![claim],
-            });
+            let label = if is_origin { Label::Origin } else { Label::Symptom };
+            let claims = vec![claim];
+            state.node(&name(number)).belief = Some(Belief { claims, ..Belief::new(label, "") });
         }
         state
     }
@@ -104,10 +115,10 @@ mod tests {
         let state = ring(20_000);
         let (first, last) = (state.nodes.first_key_value(), state.nodes.last_key_value());
         let origins: Vec<&EntityId> = first.into_iter().chain(last).map(|(name, _)| name).collect();
-        let found = find(&state, &ClaimGraph::new(&state.live), &origins);
+        let found = find(&state, &ClaimGraph::new(&state), &origins);
         assert_eq!(found.groups.len(), 1);
-        assert!(found.groups[0].mutual);
-        assert_eq!(found.groups[0].origins.len(), 2);
+        assert!(found.groups[0].group.mutual);
+        assert_eq!(found.groups[0].group.origins.len(), 2);
         assert_eq!(found.derived, []);
     }
 }

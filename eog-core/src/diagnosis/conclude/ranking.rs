@@ -116,9 +116,16 @@ mod tests {
         let anomalies = vec![anomaly("cart"), anomaly("db"), anomaly("cart")];
         let mut state = State::new(&Case::from_anomalies(Topology::default(), window, anomalies));
         let (label, summary) = (Label::Defer, "not evaluated".to_owned());
-        state.node(&name("cart")).belief =
-            Some(Belief { label, summary, evidence: Vec::new(), claims: Vec::new() });
-        let ranking = rank(&state, &ClaimGraph::new(&state.live));
+        state.node(&name("cart")).belief = Some(Belief {
+            label,
+            summary,
+            evidence: Vec::new(),
+            claims: Vec::new(),
+            since: None,
+            explains: None,
+            rule: None,
+        });
+        let ranking = rank(&state, &ClaimGraph::new(&state));
         let score = Score { judged: 0, reach: 200, change: 0, label: 50 };
         assert_eq!(ranking, [Ranked { entity: name("cart"), label: Label::Defer, score }]);
     }

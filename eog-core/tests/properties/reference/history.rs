@@ -6,9 +6,11 @@ use eog_core::belief::ClaimEdge;
 use eog_core::incident::{Direction, Neighbour};
 use eog_core::{Belief, Case, Claim, ContextRequest, EntityId, EvidenceId, LocalContext, Message};
 
-/// A belief that arrived: after how many evaluations, from whom, to whom.
+/// A belief that arrived: after how many evaluations, from whom, to whom, and whether it was to wake
+/// them.
 struct Arrival {
     after: usize,
+    wakes: bool,
     from: EntityId,
     to: EntityId,
     belief: Belief,
@@ -110,6 +112,33 @@ impl History {
         arrivals.map(|arrival| arrival.from.clone()).collect()
     }
 
+    /// Visited entities to whom something arrived since then that was to wake them, by name.
+    pub(crate) fn unread_wakes(&self) -> Vec<EntityId> {
+        let visited: BTreeSet<&EntityId> = self.evaluated.iter().map(|e| &e.entity).collect();
+        let calls = |entity: &&&EntityId| {
+            let read = self.evaluated.iter().rposition(|e| e.entity == ***entity && !e.failed);
+            let mut arrivals = self.arrivals.iter().filter(|arrival| arrival.to == ***entity);
+            arrivals.any(|arrival| arrival.wakes && read.is_none_or(|read| arrival.after > read))
+        };
+        visited.iter().filter(calls).map(|entity| (*entity).clone()).collect()
+    }
+
+    /// Whether an entity's last evaluation did not fail.
+    pub(crate) fn last_succeeded(&self, entity: &EntityId) -> bool {
+        self.evaluated.iter().rfind(|e| e.entity == *entity).is_some_and(|last| !last.failed)
+    }
+
+    /// The entity of each anomaly.
+    pub(crate) fn alerting(&self) -> Vec<EntityId> {
+        self.case.anomalies.iter().map(|anomaly| anomaly.entity.clone()).collect()
+    }
+
+    /// Entity and name of an anomaly.
+    pub(crate) fn anomaly(&self, at: usize) -> (EntityId, String) {
+        let anomaly = &self.case.anomalies[at];
+        (anomaly.entity.clone(), anomaly.name.clone())
+    }
+
     /// The latest message of each sender, by sender.
     pub(crate) fn inbox(&self, entity: &EntityId) -> Vec<Message> {
         let arrivals = || self.arrivals.iter().filter(|arrival| arrival.to == *entity);
@@ -121,9 +150,9 @@ impl History {
         senders.into_iter().filter_map(latest).collect()
     }
 
-    pub(crate) fn arrive(&mut self, from: &EntityId, to: &EntityId, belief: &Belief) {
+    pub(crate) fn arrive(&mut self, from: &EntityId, to: &EntityId, belief: &Belief, wakes: bool) {
         let (from, to, belief) = (from.clone(), to.clone(), belief.clone());
-        self.arrivals.push(Arrival { after: self.evaluated.len(), from, to, belief });
+        self.arrivals.push(Arrival { after: self.evaluated.len(), wakes, from, to, belief });
     }
 
     pub(crate) fn broadcast(&mut self, from: &EntityId, belief: &Belief) {

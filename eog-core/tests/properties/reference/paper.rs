@@ -46,7 +46,15 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
         let context = answers.context(&request).expect("nothing fails here");
         history.learn(&v, &context);
         let window = case.window;
-        let packet = ContextPacket { entity: v.clone(), window, context, neighbours, inbox };
+        let packet = ContextPacket {
+            entity: v.clone(),
+            window,
+            context,
+            neighbours,
+            inbox,
+            anomalies: Vec::new(),
+            notice: None,
+        };
         // 2. Execute policy.
         let decision = answers.decide(&packet).expect("nothing fails here");
         let known =
@@ -58,6 +66,9 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
             summary: decision.summary,
             evidence: decision.evidence,
             claims: claims.clone(),
+            since: None,
+            explains: None,
+            rule: None,
         };
         let again = |claim: &&Claim| claims.iter().any(|new| new.edge() == claim.edge());
         if let Some(old) = &old {
@@ -87,7 +98,7 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
         let proposed = decision.proposals.into_iter().map(|proposal| proposal.entity);
         wanted.extend(proposed.filter(|u| history.is_known(u) && unvisited(u)));
         for u in &told {
-            history.arrive(&v, u, &new);
+            history.arrive(&v, u, &new, true);
         }
         for u in wanted {
             let spent = config.max_visits.is_some_and(|k_max| history.visits(&u) >= k_max);

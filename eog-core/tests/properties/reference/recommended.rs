@@ -1,9 +1,12 @@
 //! The recommended behaviour, one evaluation at a time, without observations and caps on entities.
 
+mod looking_again;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::controller::{Order, Reason};
+use eog_core::contract::Notice;
+use eog_core::controller::{Order, Reason, Wake};
 use eog_core::{Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label};
 
 use super::History;
@@ -30,14 +33,20 @@ pub(crate) enum How {
     Failed,
 }
 
-/// Runs until nothing is active or the hops are used up.
-pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> Vec<Step> {
+/// Runs until nothing is active or the hops are used up. Returns the steps, and who was called on by a
+/// message and not evaluated with it.
+pub(crate) fn run(
+    config: &Config,
+    case: &Case,
+    answers: &mut impl Answers,
+) -> (Vec<Step>, Vec<EntityId>) {
     let mut model = Model {
         config,
         history: History::new(case),
         active: Vec::new(),
         nodes: BTreeMap::new(),
         memory: Vec::new(),
+        notices: BTreeMap::new(),
     };
     for seed in &case.seeds {
         if !model.active.contains(&seed.entity) {
@@ -47,10 +56,13 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> V
     let mut steps: Vec<Step> = Vec::new();
     let hops = |steps: &[Step]| steps.iter().filter(|s| s.how != How::Remembered).count() as u64;
     while !model.active.is_empty() && config.budget.hops.is_none_or(|limit| hops(&steps) < limit) {
-        let step = model.step(case, answers);
+        let mut step = model.step(case, answers);
+        if model.active.is_empty() {
+            step.activations.extend(model.look_again());
+        }
         steps.push(step);
     }
-    steps
+    (steps, model.history.unread_wakes())
 }
 
 #[derive(Default)]
@@ -61,6 +73,11 @@ struct Node {
     flips: u32,
     damped: bool,
     cited: BTreeSet<EvidenceId>,
+    /// How often it was to be looked at as a dead end, and asked for a second opinion.
+    dead_end_looks: u32,
+    opinions: u32,
+    /// How many of its last decisions found it an origin.
+    origin_in_row: u32,
 }
 
 struct Model<'m> {
@@ -69,6 +86,8 @@ struct Model<'m> {
     active: Vec<EntityId>,
     nodes: BTreeMap<EntityId, Node>,
     memory: Vec<(ContextPacket, Decision)>,
+    /// What the packets of second looks will say.
+    notices: BTreeMap<EntityId, Notice>,
 }
 
 impl Model<'_> {
@@ -77,11 +96,25 @@ impl Model<'_> {
         let request = self.history.request(&entity);
         let visit = request.visit;
         let (inbox, neighbours) = (self.history.inbox(&entity), self.history.neighbours(&entity));
+        let notice = self.notices.remove(&entity);
         let Ok(context) = answers.context(&request) else {
             return self.failed(entity, visit, None);
         };
         let window = case.window;
-        let packet = ContextPacket { entity: entity.clone(), window, context, neighbours, inbox };
+        let packet = ContextPacket {
+            entity: entity.clone(),
+            window,
+            context,
+            neighbours,
+            inbox,
+            anomalies: case
+                .anomalies
+                .iter()
+                .filter(|anomaly| self.config.anomalies_in_packets && anomaly.entity == entity)
+                .cloned()
+                .collect(),
+            notice,
+        };
         self.history.learn(&entity, &packet.context);
         let remembered = self.memory.iter().find(|(question, _)| *question == packet);
         let (decision, how) = match remembered {
@@ -125,7 +158,15 @@ impl Model<'_> {
         let node = self.nodes.entry(entity.clone()).or_default();
         let belief = node.belief.get_or_insert_with(|| {
             let summary = format!("not evaluated: no {what} could be had");
-            Belief { label: Label::Defer, summary, evidence: Vec::new(), claims: Vec::new() }
+            Belief {
+                label: Label::Defer,
+                summary,
+                evidence: Vec::new(),
+                claims: Vec::new(),
+                since: None,
+                explains: None,
+                rule: None,
+            }
         });
         let belief = belief.clone();
         self.history.finish(&entity, true);
@@ -168,6 +209,7 @@ impl Model<'_> {
         let changed = before.is_none() || differs(&belief) || news;
         node.belief = Some(belief.clone());
         node.settled = true;
+        node.origin_in_row = if belief.label == Label::Origin { node.origin_in_row + 1 } else { 0 };
 
         // Consequences, in order.
         self.history.finish(&entity, false);
@@ -186,8 +228,13 @@ impl Model<'_> {
         }
         let mut woken: BTreeMap<EntityId, Reason> = BTreeMap::new();
         for neighbour in &told {
-            self.history.arrive(&entity, neighbour, &belief);
-            woken.insert(neighbour.clone(), Reason::Wake);
+            let before = before.as_ref();
+            let wakes = self.config.wake != Wake::AtOdds
+                || self.contradicts(&entity, &belief, before, neighbour);
+            self.history.arrive(&entity, neighbour, &belief, wakes);
+            if wakes {
+                woken.insert(neighbour.clone(), Reason::Wake);
+            }
         }
         if self.config.late_messages {
             for (from, to) in joined {
@@ -195,7 +242,7 @@ impl Model<'_> {
                 if let Some(message) = self.history.last_broadcast(&from)
                     && !from_me_just_now
                 {
-                    self.history.arrive(&from, &to, &message);
+                    self.history.arrive(&from, &to, &message, true);
                     woken.entry(to).or_insert(Reason::LateMessage);
                 }
             }
@@ -245,7 +292,15 @@ impl Model<'_> {
         }
         let evidence = keep(&decision.evidence);
         let summary = decision.summary.clone();
-        let mut belief = Belief { label: decision.label, summary, evidence, claims };
+        let mut belief = Belief {
+            label: decision.label,
+            summary,
+            evidence,
+            claims,
+            since: None,
+            explains: None,
+            rule: None,
+        };
         if belief.label == Label::Origin && !belief.cited().iter().any(local) {
             belief.label = Label::Defer;
         }
@@ -277,12 +332,17 @@ impl Model<'_> {
         if self.active.contains(&entity) {
             return;
         }
-        let visits = self.history.visits(&entity);
-        let spent = self.config.max_visits.is_some_and(|limit| visits >= limit);
-        let damped = self.nodes.get(&entity).is_some_and(|node| node.damped);
-        activations.push((entity.clone(), reason, spent || damped));
-        if !spent && !damped {
+        let refused = self.may_not(&entity);
+        activations.push((entity.clone(), reason, refused));
+        if !refused {
             self.active.push(entity);
         }
+    }
+
+    /// Whether an entity is damped or has used its visits.
+    fn may_not(&self, entity: &EntityId) -> bool {
+        let visits = self.history.visits(entity);
+        let spent = self.config.max_visits.is_some_and(|limit| visits >= limit);
+        spent || self.nodes.get(entity).is_some_and(|node| node.damped)
     }
 }

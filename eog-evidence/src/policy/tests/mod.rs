@@ -10,6 +10,7 @@ use eog_core::{
 };
 
 mod fit;
+mod rivals;
 
 use super::EvidencePolicy;
 
@@ -35,6 +36,7 @@ fn finding(kind: EvidenceKind, signal: Signal, trend: Trend, minute: i64) -> Fin
         source: "test".into(),
         query: String::new(),
         excerpt: format!("{kind:?} {signal:?} at {minute}"),
+        onset: None,
     }
 }
 
@@ -127,11 +129,21 @@ fn says(sender: &str, label: Label, claims: &[&str], cites: &[EvidenceKind]) -> 
             condition: "condition".into(),
             observed: "observed".into(),
             evidence: cited.clone(),
+            cause_since: None,
+            effect_since: None,
+            explains: None,
         }
     };
     let claims = claims.iter().map(claim).collect();
-    let belief =
-        Belief { label, summary: format!("{sender} is {label}"), evidence: cited.clone(), claims };
+    let belief = Belief {
+        label,
+        summary: format!("{sender} is {label}"),
+        evidence: cited.clone(),
+        claims,
+        since: None,
+        explains: None,
+        rule: None,
+    };
     Message { sender: id(sender), belief }
 }
 
@@ -162,6 +174,8 @@ fn decide(findings: Vec<FindingContent>, inbox: Vec<Message>) -> (ContextPacket,
         },
         neighbours: neighbours(&inbox),
         inbox,
+        anomalies: Vec::new(),
+        notice: None,
     };
     let decision = EvidencePolicy::default().judge(&packet);
     (packet, decision)
@@ -170,6 +184,9 @@ fn decide(findings: Vec<FindingContent>, inbox: Vec<Message>) -> (ContextPacket,
 /// A decision in short: label, rule, claims, proposals.
 fn in_short(decision: &Decision) -> String {
     let rule = decision.summary.split(':').next().unwrap();
+    let name = decision.rule.as_deref().unwrap();
+    // What explains nothing has summaries of several kinds.
+    assert!(rule == name || name == "nothing unusual", "{name}: {}", decision.summary);
     let claims = decision.claims.iter().map(|claim| format!(" {}>{}", claim.cause, claim.effect));
     let proposals = decision.proposals.iter().map(|proposal| format!(" ?{}", proposal.entity));
     let rest: String = claims.chain(proposals).collect();

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::super::resources::uri;
 use super::super::{ask, words};
 use super::evidence::{Cited, Step, cited};
-use super::{listed, summary};
+use super::{listed, shorten, summary};
 use eog_session::store::{self, InvestigationId};
 
 /// The result of an investigation.
@@ -31,6 +31,8 @@ pub(in crate::server) struct Investigated {
     window_start: String,
     /// End of the window.
     window_end: String,
+    /// How much of which file could not be used, and why. The result does not rest on it.
+    unusable: Vec<String>,
     /// Groups of origins, those that explain alerts first.
     pub(in crate::server) origins: Vec<OriginGroup>,
     /// How effects travelled from the explaining origins: each step with its reason.
@@ -158,6 +160,11 @@ impl Investigated {
             confidence: conclusion.confidence.to_string(),
             window_start: to_the_second(window.start()),
             window_end: to_the_second(window.end()),
+            unusable: listed(
+                report.unusable().iter().map(|part| shorten(part)),
+                "files with unusable records",
+                &mut omitted,
+            ),
             origins: listed(origins, "groups of origins", &mut omitted),
             propagation: listed(
                 diagnosis.causal.iter().map(Step::from),

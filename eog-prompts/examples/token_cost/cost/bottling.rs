@@ -91,6 +91,9 @@ fn claim<'f>(
         condition: condition.to_owned(),
         observed: "output fell".to_owned(),
         evidence: ids,
+        cause_since: None,
+        effect_since: None,
+        explains: None,
     })
 }
 

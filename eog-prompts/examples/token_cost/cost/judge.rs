@@ -36,7 +36,9 @@ impl Judge {
     /// The answer to a packet as the controller makes it, within the bounds of both prompts.
     ///
     /// An origin whose change comes after every alert is deferred: our prompt allows no such origin,
-    /// and it explains nothing. The evidence rules never name one; the truth table does.
+    /// and it explains nothing. The evidence rules never name one; the truth table does. Neither prompt
+    /// asks since when, or which of several observations: what rules know of it is left out, as the
+    /// controller goes by it.
     pub(crate) fn decide(
         self,
         packet: &ContextPacket,
@@ -54,8 +56,11 @@ impl Judge {
         }
         decision.proposals.truncate(MAX_PROPOSALS);
         decision.claims.truncate(MAX_CLAIMS);
+        (decision.since, decision.explains) = (None, None);
+        (decision.rule, decision.alternatives) = (None, Vec::new());
         decision.summary = shorten(&decision.summary, MAX_SUMMARY);
         for claim in &mut decision.claims {
+            (claim.cause_since, claim.effect_since, claim.explains) = (None, None, None);
             claim.condition = shorten(&claim.condition, MAX_PART);
             claim.observed = shorten(&claim.observed, MAX_PART);
         }

@@ -30,6 +30,9 @@ impl ExploreInput {
                 condition: claim.condition.trim().to_owned(),
                 observed: claim.observed.trim().to_owned(),
                 evidence: ids(subject, &claim.evidence),
+                cause_since: None,
+                effect_since: None,
+                explains: None,
             });
         }
         for proposal in &answer.proposals {

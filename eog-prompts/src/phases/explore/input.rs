@@ -1,5 +1,6 @@
 //! What a model is shown of one packet.
 
+use eog_core::contract::{Notice, NoticeReason};
 use eog_core::{Case, ContextPacket, EntityId, Timestamp};
 use serde::Serialize;
 
@@ -53,13 +54,52 @@ pub struct ExploreInput {
     alerts: Vec<AlertLine>,
     more_alerts: usize,
     entity: String,
+    /// Alerts on the entity that the frame does not list.
+    own_alerts: Vec<AlertLine>,
     findings: Vec<FindingLine>,
     neighbours: Vec<NeighbourLine>,
     mentions: Vec<String>,
     messages: Vec<MessageLine>,
     omitted: Vec<String>,
+    notice: Option<NoticeLines>,
     #[serde(skip)]
     subject: Subject,
+}
+
+/// Why the entity is looked at again.
+#[derive(Clone, Debug, Serialize)]
+struct NoticeLines {
+    /// Else it is a second opinion.
+    dead_end: bool,
+    before: u32,
+    unexplained: Vec<UnexplainedLine>,
+    rivals: Vec<String>,
+    /// How many of both are left out.
+    more: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct UnexplainedLine {
+    entity: String,
+    name: String,
+}
+
+impl NoticeLines {
+    fn of(notice: &Notice) -> Self {
+        let Notice { reason, count, unexplained, rivals } = notice;
+        let unexplained_line = |(entity, name): &(EntityId, String)| UnexplainedLine {
+            entity: entity.to_string(),
+            name: name.clone(),
+        };
+        let beyond = |all: usize| all.saturating_sub(MAX_ALERTS);
+        Self {
+            dead_end: *reason == NoticeReason::DeadEnd,
+            before: count.saturating_sub(1),
+            unexplained: unexplained.iter().take(MAX_ALERTS).map(unexplained_line).collect(),
+            rivals: rivals.iter().take(MAX_ALERTS).map(ToString::to_string).collect(),
+            more: beyond(unexplained.len()) + beyond(rivals.len()),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -93,6 +133,17 @@ impl ExploreInput {
             entity: entity.to_string(),
             name: name.clone(),
         });
+        let own = packet.anomalies.iter().filter(|alert| {
+            !frame
+                .alerts
+                .iter()
+                .any(|(_, entity, name)| (entity, name) == (&alert.entity, &alert.name))
+        });
+        let own = own.take(MAX_ALERTS).map(|alert| AlertLine {
+            time: clock.show(alert.onset),
+            entity: alert.entity.to_string(),
+            name: alert.name.clone(),
+        });
         Self {
             day: clock.day().to_owned(),
             start: clock.show(packet.window.start()),
@@ -100,11 +151,13 @@ impl ExploreInput {
             alerts: alerts.collect(),
             more_alerts: frame.more,
             entity: packet.entity.to_string(),
+            own_alerts: own.collect(),
             findings,
             neighbours: neighbour_lines(neighbours),
             mentions: mentions.map(ToString::to_string).collect(),
             messages,
             omitted: cut.omitted.clone(),
+            notice: packet.notice.as_ref().map(NoticeLines::of),
             subject,
         }
     }

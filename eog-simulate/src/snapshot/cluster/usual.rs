@@ -1,5 +1,7 @@
 //! What is there before the fault, and what happens without it.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::{Act, CONTROLLER, Cluster, LONG_AGO, NODES, PIPELINE, put};
@@ -59,8 +61,9 @@ impl Cluster<'_> {
             let lost = plan.roots.iter().any(stuck);
             self.start_service(at, &environment, &configs, lost);
         }
-        for (service, _) in &noise.edits {
-            let name = settings_name(system, *service);
+        let edited: BTreeSet<usize> = noise.edits.iter().map(|(service, _)| *service).collect();
+        for service in edited {
+            let name = settings_name(system, service);
             let metadata = self.metadata(Some(space), &name, LONG_AGO, PIPELINE);
             let size = self.draw.between(10, 90);
             let map =
@@ -69,21 +72,26 @@ impl Cluster<'_> {
         }
     }
 
-    /// What happens anyway: rollouts, edits, restarts, and what clusters always say.
-    pub(super) fn go_on(&mut self) {
+    /// What happens anyway in a part of the recording: rollouts, edits, restarts.
+    pub(super) fn go_on(&mut self, part: std::ops::Range<Ms>) {
         let course = self.course;
         for (service, at, field) in &course.noise.rollouts {
-            self.harmless_rollout(*service, *at, *field);
+            if part.contains(at) {
+                self.harmless_rollout(*service, *at, *field);
+            }
         }
         for (service, at) in &course.noise.edits {
-            let map = self.own("ConfigMap", &settings_name(&course.system, *service));
-            let value = json!(settings(self.draw.between(10, 90)));
-            self.set(*at, map, "/data/settings.properties", value, PIPELINE);
+            if part.contains(at) {
+                let map = self.own("ConfigMap", &settings_name(&course.system, *service));
+                let value = json!(settings(self.draw.between(10, 90)));
+                self.set(*at, map, "/data/settings.properties", value, PIPELINE);
+            }
         }
         for (service, at) in &course.noise.restarts {
-            self.restart(*service, *at, "Error", 1);
+            if part.contains(at) {
+                self.restart(*service, *at, "Error", 1);
+            }
         }
-        self.chatter();
     }
 
     fn start_service(
@@ -162,8 +170,14 @@ impl Cluster<'_> {
                 let image = format!("registry.example/{name}:3.{}.{}", tag / 10, tag % 10);
                 (format!("{container}/image"), json!(image))
             }
-            1 => (format!("{container}/resources/requests/memory"), json!("128Mi")),
-            _ => (format!("{container}/env/0/value"), json!("debug")),
+            1 => {
+                let memory = format!("{}Mi", self.draw.between(121, 199));
+                (format!("{container}/resources/requests/memory"), json!(memory))
+            }
+            _ => {
+                let level = ["debug", "warn", "error"][self.draw.position(3)];
+                (format!("{container}/env/0/value"), json!(level))
+            }
         };
         put(&mut self.specs[at], &pointer, value.clone());
         let pointer = format!("/spec/template/spec{pointer}");
@@ -220,7 +234,7 @@ impl Cluster<'_> {
     }
 
     /// What clusters always say.
-    fn chatter(&mut self) {
+    pub(super) fn chatter(&mut self) {
         for minute in 0..LENGTH / MINUTE {
             if self.draw.chance(0.25) {
                 let at = minute * MINUTE + self.draw.between(0, 59_000) as Ms;

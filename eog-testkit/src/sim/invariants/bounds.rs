@@ -11,7 +11,8 @@ use super::{Checked, Finding};
 use crate::sim::simulation::history::{History, Life};
 
 /// With a visit limit: `k_max` for each entity and epoch. Without: the bound of the recommended
-/// rules, with final degrees and the evidence that was seen, plus one for each re-activation.
+/// rules, with final degrees and the evidence that was seen, plus one for each re-activation, plus
+/// five second looks at each entity in each epoch.
 pub(super) fn check(history: &History) -> Checked {
     // The healed life takes its first entries from another one, with other rules.
     let lives = history.lives().filter(|life| life.name != history.healed.name);
@@ -116,7 +117,7 @@ fn check_broadcasts(life: &Life, counts: &Counts, controller: &Controller) -> Ch
     let Config { change, damping, wake, flip_threshold, max_evidence, max_entities, .. } =
         life.config;
     let bounded =
-        (change, damping, wake) == (ChangeRule::Substance, Damping::Absorbing, Wake::Visited);
+        (change, damping) == (ChangeRule::Substance, Damping::Absorbing) && wake != Wake::All;
     if !bounded {
         return Ok(());
     }
@@ -125,6 +126,9 @@ fn check_broadcasts(life: &Life, counts: &Counts, controller: &Controller) -> Ch
         return Err(Finding::of(life, expected, counts.admitted.len().to_string()));
     }
     let mut most = counts.admitted.len() as u64 + counts.reactivations;
+    if life.config.widening.is_some() {
+        most += counts.admitted.iter().map(|entity| 5 * counts.epochs(entity)).sum::<u64>();
+    }
     for (entity, broadcasts) in &counts.broadcasts {
         let evidence = counts.evidence.get(entity).map_or(0, BTreeSet::len) as u64;
         let flips = (u64::from(flip_threshold) + 1) * counts.epochs(entity);

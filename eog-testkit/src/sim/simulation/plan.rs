@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog::controller::{Concurrency, Order};
+use eog::controller::{Concurrency, Order, Wake};
 use eog::incident::{Edge, EffectDirection};
 use eog::ledger::Observation;
 use eog::{Budget, Config, EntityId, Limits, Retry, Speculation};
@@ -181,6 +181,11 @@ fn config(draw: &mut Stream) -> Config {
         config.decision_memory = draw.chance(0.8);
         config.max_entities = if draw.chance(0.2) { 4 } else { config.max_entities };
         config.max_evidence = if draw.chance(0.2) { 2 } else { config.max_evidence };
+        config.wake = if draw.chance(0.3) { Wake::Visited } else { config.wake };
+        config.widening = config.widening.filter(|_| draw.chance(0.7));
+        if let Some(widening) = &mut config.widening {
+            widening.radius = draw.chance(0.3).then(|| u32::from(draw.chance(0.5)) + 1);
+        }
     }
     config
 }

@@ -1,12 +1,21 @@
-//! The rule that finds the cause in whom the entity calls, and which callees count.
+//! The rule *failing callee*.
 
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::{Decision, EntityId, EvidenceKind, Finding, Label};
 
-use super::answer::{claim, decide, quote, rate};
-use super::demand;
-use super::facts::Facts;
+use crate::policy::answer::{claim, decide, quote, rate};
+use crate::policy::explanation::Explanation;
+use crate::policy::facts::Facts;
+use crate::policy::load::claim_exhausted_callees;
+use crate::policy::rule::Rule;
 use crate::signs::role;
+
+pub(in crate::policy) const RULE: Rule = Rule {
+    name: "failing callee",
+    when: "errors or latency of calls to another entity",
+    decides: "`Symptom`; callee → itself, at most two",
+    propose: |facts| Explanation::possible(propose(facts)),
+};
 
 /// At most this many failing callees are claimed.
 const MAX_CLAIMED: usize = 2;
@@ -26,7 +35,7 @@ type Callee<'a> = (&'a EntityId, Vec<&'a Finding>);
 ///
 /// Of several, those that call themselves origin come first, then symptoms, then the order of the
 /// evidence. A callee that found itself healthy is passed over.
-pub(super) fn failing_callee(facts: &Facts<'_>) -> Option<Decision> {
+fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let exhausted = facts.exhausted_callees();
     let mut callees = facts.failing_callees();
     callees.retain(|(callee, _)| !facts.blames_me(callee) && !exhausted.contains(callee));
@@ -54,7 +63,7 @@ pub(super) fn failing_callee(facts: &Facts<'_>) -> Option<Decision> {
         rate(&mut decision, callee, 500);
     }
     rate(&mut decision, facts.entity, 100);
-    Some(demand::claim_exhausted_callees(decision, facts))
+    Some(claim_exhausted_callees(decision, facts))
 }
 
 /// Leaves out callees that are merely slow when calls to others fail and alerts here are about

@@ -1,0 +1,252 @@
+//! Looking again before the end: when nothing is active or under way, the first step that can
+//! activate anything does so for all it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Controller;
+use super::active::{Activation, Reason};
+use super::config::Widening;
+use super::dead_ends::Explanations;
+use super::entry_body::ActivationRecord;
+use super::rings::Rings;
+use crate::belief::ClaimEdge;
+use crate::contract::packet::{Notice, NoticeReason};
+use crate::diagnosis::OriginGroup;
+use crate::diagnosis::conclude::{conclude, leading_to};
+use crate::ids::EntityId;
+use crate::state::{Node, State};
+
+/// A chain of explanations may end at an entity for lack of one good answer, so it is asked twice.
+pub(super) const DEAD_END_LOOKS: u32 = 2;
+/// An origin is asked until it says so twice in a row, and three times if it has rivals: at most so
+/// often.
+pub(super) const OPINIONS: u32 = 3;
+
+/// What the beliefs lead to, as far as it decides where to look again.
+#[derive(Clone, Debug)]
+pub(super) struct Outlook {
+    groups: Vec<Group>,
+    /// By anomaly: the groups that explain it, by position.
+    covering: BTreeMap<usize, Vec<usize>>,
+    /// Positions of anomalies.
+    unexplained: Vec<usize>,
+    /// The live claims that lead to these.
+    leading: BTreeSet<ClaimEdge>,
+    /// Where they end.
+    dead_ends: BTreeSet<EntityId>,
+}
+
+/// A group of the frontier that explains an anomaly.
+#[derive(Clone, Debug)]
+struct Group {
+    origins: Vec<EntityId>,
+    covers: Vec<usize>,
+}
+
+impl Outlook {
+    fn of(state: &State) -> Self {
+        let conclusion = conclude(state);
+        let group = |OriginGroup { origins, covers, .. }| Group { origins, covers };
+        let groups = conclusion.frontier.into_iter().map(group);
+        let groups: Vec<Group> = groups.filter(|group| !group.covers.is_empty()).collect();
+        let mut covering: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (position, group) in groups.iter().enumerate() {
+            for &anomaly in &group.covers {
+                covering.entry(anomaly).or_default().push(position);
+            }
+        }
+        let unexplained = conclusion.unexplained;
+        let leading = leading_to(state, &unexplained);
+        let alerting = unexplained.iter().map(|&at| &state.anomalies[at].entity);
+        let dead_ends = Explanations::new(&leading).dead_ends(alerting);
+        let dead_ends = dead_ends.into_iter().cloned().collect();
+        Self { groups, covering, unexplained, leading, dead_ends }
+    }
+
+    fn named(&self) -> impl Iterator<Item = &EntityId> {
+        self.groups.iter().flat_map(|group| &group.origins)
+    }
+
+    /// Whether another group explains some of what a group does.
+    fn has_rivals(&self, group: &Group) -> bool {
+        let covering = group.covers.iter().filter_map(|anomaly| self.covering.get(anomaly));
+        covering.into_iter().any(|groups| groups.len() > 1)
+    }
+
+    /// The origins of other groups that explain some of what a group does, by name.
+    fn rivals(&self, group: &Group) -> Vec<EntityId> {
+        let covering = group.covers.iter().filter_map(|anomaly| self.covering.get(anomaly));
+        let sharing: BTreeSet<usize> = covering.flatten().copied().collect();
+        let others = sharing.into_iter().map(|position| &self.groups[position]);
+        let others = others.filter(|other| other.origins != group.origins);
+        let names: BTreeSet<&EntityId> = others.flat_map(|other| &other.origins).collect();
+        names.into_iter().cloned().collect()
+    }
+}
+
+/// Whom a step names, and what their packets say.
+type Looks = Vec<(EntityId, Option<Notice>)>;
+
+impl Controller {
+    /// Looks again, if nothing is active or under way and something is left to look at. Returns who
+    /// became active; `cause` is the entry that led here. Who is damped, has used its visits or is
+    /// one too many is not named.
+    ///
+    /// Goes by what was committed alone. A budget that has ended keeps nobody from becoming active,
+    /// only from being dispatched: what was left out is seen, and a larger budget goes on with it.
+    pub(super) fn widen_at_rest(&mut self, cause: u64) -> Vec<ActivationRecord> {
+        let is_at_rest = self.active.is_empty() && self.in_flight.is_empty();
+        let Some(widening) = self.config.widening.clone().filter(|_| is_at_rest) else {
+            return Vec::new();
+        };
+        if self.rests_at == Some(cause + 1) {
+            return Vec::new();
+        }
+        let outlook = self.outlook.take().unwrap_or_else(|| Outlook::of(&self.state));
+        let mut records = Vec::new();
+        for step in
+            [Reason::Settle, Reason::Check, Reason::DeadEnd, Reason::Widen, Reason::SecondOpinion]
+        {
+            let mut looks = self.looks(step, &outlook, &widening);
+            looks.retain(|(entity, _)| self.refusal(entity).is_none());
+            if !looks.is_empty() {
+                records = self.look(step, looks, cause);
+                break;
+            }
+        }
+        self.outlook = Some(outlook);
+        if records.is_empty() {
+            self.rests_at = Some(cause + 1);
+        }
+        records
+    }
+
+    /// Takes back what waits because of widening, since other settings decide about it anew.
+    pub(super) fn withdraw_widening(&mut self) {
+        for Activation { entity, reason, .. } in self.active.extract(|one| one.reason.is_widening())
+        {
+            let node = self.state.node(&entity);
+            match reason {
+                Reason::DeadEnd => node.dead_ends = node.dead_ends.saturating_sub(1),
+                Reason::SecondOpinion => node.opinions = node.opinions.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    fn look(&mut self, step: Reason, looks: Looks, cause: u64) -> Vec<ActivationRecord> {
+        let mut records = Vec::new();
+        for (entity, notice) in looks {
+            let node = self.state.node(&entity);
+            node.dead_ends += u32::from(step == Reason::DeadEnd);
+            node.opinions += u32::from(step == Reason::SecondOpinion);
+            records.extend(self.activate_with(&entity, step, cause, notice));
+        }
+        records
+    }
+
+    fn looks(&mut self, step: Reason, outlook: &Outlook, widening: &Widening) -> Looks {
+        let plain =
+            |names: BTreeSet<EntityId>| names.into_iter().map(|name| (name, None)).collect();
+        match step {
+            Reason::Settle => plain(self.unsettled(outlook)),
+            Reason::Check => plain(self.unchecked(outlook)),
+            Reason::DeadEnd => self.dead_ends(outlook),
+            Reason::Widen => plain(self.nearest_unvisited(outlook, widening)),
+            Reason::SecondOpinion => self.second_opinions(outlook),
+            _ => Looks::new(),
+        }
+    }
+
+    /// Visited effects of named origins that have not read what these said last. One whose last
+    /// evaluation failed has its messages unread for that reason, and would fail for ever.
+    fn unsettled(&self, outlook: &Outlook) -> BTreeSet<EntityId> {
+        let is_unread = |cause: &EntityId, effect: &EntityId| {
+            self.state.get(effect).is_some_and(|node| {
+                let is_sound = node.settled && !node.stale && node.has_unread();
+                is_sound && node.inbox.get(cause).is_some_and(|message| message.new)
+            })
+        };
+        let mut unread: BTreeSet<ClaimEdge> = BTreeSet::new();
+        for origin in outlook.named() {
+            let told = self.state.adjacent(origin).into_iter();
+            let told = told.filter(|effect| is_unread(origin, effect));
+            unread.extend(told.map(|effect| ClaimEdge { cause: origin.clone(), effect }));
+        }
+        if unread.is_empty() {
+            return BTreeSet::new();
+        }
+        let claims = self.state.live_claims();
+        unread.intersection(&claims).map(|claim| claim.effect.clone()).collect()
+    }
+
+    /// Neighbours of named origins that were never visited.
+    fn unchecked(&self, outlook: &Outlook) -> BTreeSet<EntityId> {
+        let neighbours = outlook.named().flat_map(|origin| self.state.adjacent(origin));
+        neighbours.filter(|neighbour| !self.state.is_visited(neighbour)).collect()
+    }
+
+    fn dead_ends(&self, outlook: &Outlook) -> Looks {
+        let unexplained = || outlook.unexplained.iter().map(|&at| &self.state.anomalies[at]);
+        let looks = |entity: &EntityId| {
+            let node = self.state.get(entity).filter(|node| node.visited);
+            node.map(|node| node.dead_ends).filter(|looks| *looks < DEAD_END_LOOKS)
+        };
+        let ends = outlook.dead_ends.iter();
+        let ends: Vec<_> = ends.filter_map(|entity| Some((entity, looks(entity)?))).collect();
+        if ends.is_empty() {
+            return Looks::new();
+        }
+        let explanations = Explanations::new(&outlook.leading);
+        let notice = |(entity, looks): (&EntityId, u32)| {
+            let reached = explanations.leads_to(entity);
+            let left = unexplained().filter(|anomaly| reached.contains(&anomaly.entity));
+            let left: BTreeSet<(EntityId, String)> =
+                left.map(|anomaly| (anomaly.entity.clone(), anomaly.name.clone())).collect();
+            let notice = Notice {
+                reason: NoticeReason::DeadEnd,
+                count: looks + 1,
+                unexplained: left.into_iter().collect(),
+                rivals: Vec::new(),
+            };
+            (entity.clone(), Some(notice))
+        };
+        ends.into_iter().map(notice).collect()
+    }
+
+    /// The nearest ring around unexplained anomalies with entities that were never visited.
+    fn nearest_unvisited(&mut self, outlook: &Outlook, widening: &Widening) -> BTreeSet<EntityId> {
+        let entity = |&at: &usize| self.state.anomalies[at].entity.clone();
+        let centre: BTreeSet<EntityId> = outlook.unexplained.iter().map(entity).collect();
+        let kept = self.rings.take().filter(|rings| rings.is_around(&centre));
+        let mut rings = kept.unwrap_or_else(|| Rings::around(centre));
+        let is_wanted =
+            |entity: &EntityId| !self.state.is_visited(entity) && self.refusal(entity).is_none();
+        let nearest = rings.nearest(&self.state, widening.radius, is_wanted);
+        self.rings = Some(rings);
+        nearest.into_iter().collect()
+    }
+
+    fn second_opinions(&self, outlook: &Outlook) -> Looks {
+        let mut looks = Looks::new();
+        for group in &outlook.groups {
+            let enough = if outlook.has_rivals(group) { 3 } else { 2 };
+            let wants = |node: &&Node| {
+                node.opinions < OPINIONS && (node.origin_in_row < enough || node.has_unread())
+            };
+            let asked = group.origins.iter().filter_map(|origin| {
+                let node = self.state.get(origin).filter(wants)?;
+                Some((origin, node.opinions + 1))
+            });
+            let mut rivals: Option<Vec<EntityId>> = None;
+            for (origin, count) in asked {
+                let rivals = rivals.get_or_insert_with(|| outlook.rivals(group)).clone();
+                let (reason, unexplained) = (NoticeReason::SecondOpinion, Vec::new());
+                let notice = Notice { reason, count, unexplained, rivals };
+                looks.push((origin.clone(), Some(notice)));
+            }
+        }
+        looks.sort_by(|(a, _), (b, _)| a.cmp(b));
+        looks
+    }
+}

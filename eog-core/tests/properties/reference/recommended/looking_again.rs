@@ -1,0 +1,214 @@
+//! Whom a message wakes, and what is looked at again before the end: word by word.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::belief::ClaimEdge;
+use eog_core::contract::{Notice, NoticeReason};
+use eog_core::controller::Reason;
+use eog_core::incident::Direction;
+use eog_core::{Belief, EntityId, Label};
+
+use super::Model;
+use crate::frontier::by_definition;
+
+impl Model<'_> {
+    /// Whether the message `new` of `v`, which believed `old` before, contradicts what `n` believes.
+    pub(super) fn contradicts(
+        &self,
+        v: &EntityId,
+        new: &Belief,
+        old: Option<&Belief>,
+        n: &EntityId,
+    ) -> bool {
+        let Some(theirs) = self.nodes.get(n).and_then(|node| node.belief.as_ref()) else {
+            return false;
+        };
+        let says = |belief: &Belief, cause: &EntityId, effect: &EntityId| {
+            belief
+                .signature()
+                .claims
+                .contains(&ClaimEdge { cause: cause.clone(), effect: effect.clone() })
+        };
+        let undecided = |label: Label| label == Label::Healthy || label == Label::Defer;
+        if says(theirs, v, n) && (undecided(new.label) || says(new, n, v)) {
+            return true;
+        }
+        if says(new, v, n) && !says(theirs, v, n) {
+            return true;
+        }
+        let new_claim = old.is_none_or(|old| !says(old, n, v));
+        let new_label = old.is_none_or(|old| old.label != new.label);
+        if says(new, n, v) && (new_claim || new_label) && undecided(theirs.label) {
+            return true;
+        }
+        let withdrawn = old.is_some_and(|old| says(old, n, v)) && !says(new, n, v);
+        if withdrawn && theirs.label == Label::Origin {
+            return true;
+        }
+        let pairs = [(new, v, n), (new, n, v), (theirs, v, n), (theirs, n, v)];
+        let silent = pairs.into_iter().all(|(belief, cause, effect)| !says(belief, cause, effect));
+        let upstream = self
+            .history
+            .neighbours(n)
+            .into_iter()
+            .any(|row| row.entity == *v && row.direction != Direction::Downstream);
+        let harmed = new.label == Label::Symptom || new.label == Label::Origin;
+        silent && upstream && harmed && theirs.label != Label::Symptom
+    }
+
+    /// When nothing is active: the first step that finds anybody, and whom.
+    pub(super) fn look_again(&mut self) -> Vec<(EntityId, Reason, bool)> {
+        let Some(widening) = &self.config.widening else { return Vec::new() };
+        let mut claims: BTreeSet<ClaimEdge> = BTreeSet::new();
+        let mut labels = BTreeMap::new();
+        for (entity, node) in &self.nodes {
+            if let Some(belief) = &node.belief {
+                claims.extend(belief.signature().claims);
+                labels.insert(entity.clone(), belief.label);
+            }
+        }
+        let alerting = self.history.alerting();
+        let expected = by_definition(&labels, &claims, &alerting);
+        // Each named origin with the groups that explain something of the same.
+        let mut named: BTreeMap<EntityId, BTreeSet<EntityId>> = BTreeMap::new();
+        for (group, covers) in expected.groups.iter().zip(&expected.covers) {
+            let mut rivals = BTreeSet::new();
+            for (other, theirs) in expected.groups.iter().zip(&expected.covers) {
+                if other != group && theirs.iter().any(|anomaly| covers.contains(anomaly)) {
+                    rivals.extend(other.iter().cloned());
+                }
+            }
+            for origin in group.iter().filter(|_| !covers.is_empty()) {
+                named.insert(origin.clone(), rivals.clone());
+            }
+        }
+        let unexplained: BTreeSet<EntityId> =
+            expected.unexplained.iter().map(|&at| alerting[at].clone()).collect();
+
+        let mut looks: BTreeMap<EntityId, Option<Notice>> = BTreeMap::new();
+        // 1. Settle.
+        for ClaimEdge { cause, effect } in &claims {
+            let unread = self.history.unread(effect).contains(cause);
+            if named.contains_key(cause) && unread && self.history.last_succeeded(effect) {
+                looks.insert(effect.clone(), None);
+            }
+        }
+        if let Some(found) = self.all_of(Reason::Settle, looks) {
+            return found;
+        }
+        // 2. Check.
+        let mut looks = BTreeMap::new();
+        for origin in named.keys() {
+            for neighbour in self.history.adjacent(origin) {
+                if self.history.visits(&neighbour) == 0 {
+                    looks.insert(neighbour, None);
+                }
+            }
+        }
+        if let Some(found) = self.all_of(Reason::Check, looks) {
+            return found;
+        }
+        // 3. DeadEnd.
+        let forth = |from: &EntityId| closure(from, &claims, false);
+        let back = |from: &EntityId| closure(from, &claims, true);
+        let leading: BTreeSet<EntityId> = unexplained.iter().flat_map(back).collect();
+        let ends: BTreeSet<EntityId> =
+            leading.iter().filter(|end| back(end).is_subset(&forth(end))).cloned().collect();
+        let mut asked = ends.clone();
+        for ClaimEdge { cause, effect } in &claims {
+            if ends.contains(cause) && leading.contains(effect) {
+                asked.insert(effect.clone());
+            }
+        }
+        let mut looks = BTreeMap::new();
+        for entity in asked {
+            let before = self.nodes.get(&entity).map_or(0, |node| node.dead_end_looks);
+            if self.history.visits(&entity) > 0 && before < 2 {
+                let reached = forth(&entity);
+                let left = expected.unexplained.iter().map(|&at| self.history.anomaly(at));
+                let left: BTreeSet<(EntityId, String)> =
+                    left.filter(|(alerting, _)| reached.contains(alerting)).collect();
+                let notice = Notice {
+                    reason: NoticeReason::DeadEnd,
+                    count: before + 1,
+                    unexplained: left.into_iter().collect(),
+                    rivals: Vec::new(),
+                };
+                looks.insert(entity, Some(notice));
+            }
+        }
+        if let Some(found) = self.all_of(Reason::DeadEnd, looks) {
+            return found;
+        }
+        // 4. Widen.
+        let mut within = unexplained;
+        for _ in 0..=widening.radius.unwrap_or(100) {
+            let unvisited = within.iter().filter(|entity| self.history.visits(entity) == 0);
+            let looks = unvisited.map(|entity| (entity.clone(), None)).collect();
+            if let Some(found) = self.all_of(Reason::Widen, looks) {
+                return found;
+            }
+            let further: Vec<EntityId> =
+                within.iter().flat_map(|entity| self.history.adjacent(entity)).collect();
+            within.extend(further);
+        }
+        // 5. SecondOpinion.
+        let mut looks = BTreeMap::new();
+        for (origin, rivals) in named {
+            let Some(node) = self.nodes.get(&origin) else { continue };
+            let sure = node.origin_in_row >= if rivals.is_empty() { 2 } else { 3 };
+            let unread = !self.history.unread(&origin).is_empty();
+            if node.opinions < 3 && (!sure || unread) {
+                let notice = Notice {
+                    reason: NoticeReason::SecondOpinion,
+                    count: node.opinions + 1,
+                    unexplained: Vec::new(),
+                    rivals: rivals.into_iter().collect(),
+                };
+                looks.insert(origin, Some(notice));
+            }
+        }
+        self.all_of(Reason::SecondOpinion, looks).unwrap_or_default()
+    }
+
+    /// Activates those that may be; nothing when nobody may.
+    fn all_of(
+        &mut self,
+        reason: Reason,
+        looks: BTreeMap<EntityId, Option<Notice>>,
+    ) -> Option<Vec<(EntityId, Reason, bool)>> {
+        let mut found = Vec::new();
+        for (entity, notice) in looks {
+            if self.may_not(&entity) {
+                continue;
+            }
+            let node = self.nodes.entry(entity.clone()).or_default();
+            match reason {
+                Reason::DeadEnd => node.dead_end_looks += 1,
+                Reason::SecondOpinion => node.opinions += 1,
+                _ => {}
+            }
+            self.notices.extend(notice.map(|notice| (entity.clone(), notice)));
+            self.active.push(entity.clone());
+            found.push((entity, reason, false));
+        }
+        (!found.is_empty()).then_some(found)
+    }
+}
+
+/// All that is reached over claims, or that reaches; itself included.
+fn closure(from: &EntityId, claims: &BTreeSet<ClaimEdge>, backward: bool) -> BTreeSet<EntityId> {
+    let mut reached = BTreeSet::from([from.clone()]);
+    loop {
+        let before = reached.len();
+        for ClaimEdge { cause, effect } in claims {
+            let (near, far) = if backward { (effect, cause) } else { (cause, effect) };
+            if reached.contains(near) {
+                reached.insert(far.clone());
+            }
+        }
+        if reached.len() == before {
+            return reached;
+        }
+    }
+}

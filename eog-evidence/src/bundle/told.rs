@@ -1,0 +1,76 @@
+//! What others tell of an entity that says nothing itself: an outside service, a source of traffic.
+
+use std::collections::BTreeMap;
+
+use eog_core::evidence::{Peer, PeerRole};
+use eog_core::{EntityId, Finding};
+
+use super::intake::Telemetry;
+use crate::series::Series;
+use crate::spans::span_series;
+
+/// The entities without telemetry of their own, each with those whose telemetry names it as caller
+/// or callee.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    tellers: BTreeMap<EntityId, Vec<EntityId>>,
+}
+
+impl Told {
+    pub(super) fn of(telemetry: &BTreeMap<EntityId, Telemetry>) -> Self {
+        let mut tellers: BTreeMap<EntityId, Vec<EntityId>> = BTreeMap::new();
+        for (teller, own) in telemetry {
+            let series = own.series.values().filter_map(|series| series.peer.as_ref());
+            let spans = own.spans.iter().filter_map(|span| span.peer.as_ref());
+            let mut silent: Vec<&EntityId> = series
+                .chain(spans)
+                .filter(|peer| turned(peer.role).is_some())
+                .map(|peer| &peer.entity)
+                .filter(|entity| !telemetry.contains_key(*entity))
+                .collect();
+            silent.sort_unstable();
+            silent.dedup();
+            for entity in silent {
+                tellers.entry(entity.clone()).or_default().push(teller.clone());
+            }
+        }
+        Self { tellers }
+    }
+
+    /// The series of others about the calls of a silent entity, as they were recorded.
+    pub(super) fn series(
+        &self,
+        entity: &EntityId,
+        telemetry: &BTreeMap<EntityId, Telemetry>,
+    ) -> Vec<Series> {
+        let tellers = self.tellers.get(entity).into_iter().flatten();
+        let all = tellers.filter_map(|teller| telemetry.get(teller)).flat_map(|own| {
+            own.series.values().cloned().chain(span_series(&own.spans)).collect::<Vec<_>>()
+        });
+        let named = |series: &Series| {
+            let peer = series.peer.as_ref().filter(|peer| peer.entity == *entity);
+            peer.is_some_and(|peer| turned(peer.role).is_some())
+        };
+        all.filter(named).collect()
+    }
+}
+
+/// A finding of another about its calls from or to an entity, as one of that entity.
+pub(super) fn as_own(finding: &Finding) -> Option<Finding> {
+    let mut content = finding.content().clone();
+    let peer = content.peer.take()?;
+    let role = turned(peer.role)?;
+    content.excerpt = format!("seen by {}: {}", content.entity, content.excerpt);
+    let teller = std::mem::replace(&mut content.entity, peer.entity);
+    content.peer = Some(Peer { entity: teller, role });
+    Some(Finding::new(content))
+}
+
+/// The same relation seen from the other end.
+fn turned(role: PeerRole) -> Option<PeerRole> {
+    match role {
+        PeerRole::Caller => Some(PeerRole::Callee),
+        PeerRole::Callee => Some(PeerRole::Caller),
+        _ => None,
+    }
+}

@@ -1,0 +1,31 @@
+//! Entities whose names are alike.
+
+use eog_core::{EntityId, Topology};
+
+/// How alike two names must be for one to be taken for the other: the usual bound for the
+/// Jaro-Winkler similarity of names.
+const ALIKE: f64 = 0.85;
+
+/// Most names that are suggested.
+const NEAREST: usize = 3;
+
+/// Entities of a topology whose names are like a name, the most alike first; at most three.
+///
+/// ```
+/// use eog_core::{EntityId, Topology};
+/// use eog_evidence::near_entities;
+/// let mut topology = Topology::default();
+/// topology.add_entity(EntityId::new("postgres")?);
+/// assert_eq!(near_entities(&topology, "postgress"), ["postgres"]);
+/// assert!(near_entities(&topology, "web").is_empty());
+/// # Ok::<(), eog_core::InvalidId>(())
+/// ```
+pub fn near_entities(topology: &Topology, name: &str) -> Vec<String> {
+    let wanted = name.to_lowercase();
+    let likeness = |known: &EntityId| strsim::jaro_winkler(&wanted, &known.as_str().to_lowercase());
+    let mut alike: Vec<(f64, &EntityId)> =
+        topology.entities().map(|known| (likeness(known), known)).collect();
+    alike.retain(|(likeness, _)| *likeness >= ALIKE);
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    alike.into_iter().take(NEAREST).map(|(_, known)| known.to_string()).collect()
+}

@@ -1,0 +1,45 @@
+//! The rule *accounted for by nobody*.
+
+use eog_core::incident::Direction;
+use eog_core::{Decision, Label};
+
+use crate::policy::answer::{decide, propose as propose_neighbours, quote, rate};
+use crate::policy::books::{harms_of, score};
+use crate::policy::explanation::Explanation;
+use crate::policy::facts::Facts;
+use crate::policy::facts::share_of;
+use crate::policy::rule::Rule;
+
+pub(in crate::policy) const RULE: Rule = Rule {
+    name: "accounted for by nobody",
+    when: "a remainder",
+    decides: "`Origin` without a change; proposes at most two neighbours with a share",
+    propose: |facts| {
+        let share = facts.remainders.first().map(|rest| share_of(rest));
+        Explanation::sharing(propose(facts), share)
+    },
+};
+
+/// **Accounted for by nobody.** What the entity has too much of stands out, all its upstream
+/// neighbours are known, and they do not account for most of it: it is its own, and an origin that
+/// cites no change. Neighbours that account for a part are proposed: they may be further origins.
+fn propose(facts: &Facts<'_>) -> Option<Decision> {
+    let rest = *facts.remainders.first()?;
+    let harms = harms_of(facts, rest.signal);
+    let seen = harms.first().map_or_else(String::new, |harm| quote(harm));
+    let summary = format!("accounted for by nobody: {seen}; {}", quote(rest));
+    let cited = harms.iter().take(2).copied().chain([rest]);
+    let mut decision = decide(Label::Origin, &summary, cited);
+    rate(&mut decision, facts.entity, score(share_of(rest)));
+    let sharers = facts.sharers(rest.signal);
+    for (peer, share, _) in &sharers {
+        rate(&mut decision, peer, score(*share) / 2);
+    }
+    let reason = format!("accounts for a part of what {} shows", facts.entity);
+    Some(propose_neighbours(
+        decision,
+        sharers.iter().map(|(peer, _, _)| *peer),
+        Direction::Upstream,
+        &reason,
+    ))
+}

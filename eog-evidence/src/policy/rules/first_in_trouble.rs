@@ -1,0 +1,58 @@
+//! The rule *first in trouble*.
+
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::{Decision, EvidenceKind, Finding, Label};
+
+use crate::policy::answer::{decide, quote, rate};
+use crate::policy::explanation::Explanation;
+use crate::policy::facts::Facts;
+use crate::policy::rule::Rule;
+use crate::signs::{is_nearly_full, role};
+
+pub(in crate::policy) const RULE: Rule = Rule {
+    name: "first in trouble",
+    when: "somebody asks about it, own harm of measured onset that more than an alert and more than a full resource tells of, and all upstream neighbours have said what they know; or such harm where the search ends",
+    decides: "`Origin` without a change",
+    propose: |facts| Explanation::possible(propose(facts)),
+};
+
+/// **First in trouble.** The entity does worse by itself, and of all whom effects come from nobody
+/// did worse before: whatever was changed here is not on record.
+///
+/// Without a measured onset nothing is known to have come first, and the harm must be such as leads to
+/// what the alert here speaks of. A rule that names somebody upstream comes before this one; here it matters that all of them were
+/// heard. Where the books are kept and do not say that the rest is its own, what is not measured may
+/// hold it; so that, too, is left until the search ends here.
+fn propose(facts: &Facts<'_>) -> Option<Decision> {
+    let kept = !facts.shares.is_empty() && !facts.at_dead_end();
+    if kept || !facts.is_concerned() || !facts.has_heard_upstream() {
+        return None;
+    }
+    if !facts.routes.is_empty() || !facts.early_surges().is_empty() {
+        return None;
+    }
+    if facts.harm_since().is_none() && !facts.at_dead_end() {
+        return None;
+    }
+    let own: Vec<&Finding> =
+        facts.harms.iter().copied().filter(|harm| is_seen_here(harm, facts)).collect();
+    let first = own.first()?;
+    let on_record = if facts.changes.is_empty() { "no change" } else { "no change that fits" };
+    let summary = format!(
+        "first in trouble: {}; nobody upstream is known to do worse before it, and {on_record} of \
+         {} is on record",
+        quote(first),
+        facts.entity
+    );
+    let mut decision = decide(Label::Origin, &summary, own.into_iter().take(3));
+    rate(&mut decision, facts.entity, 400);
+    Some(decision)
+}
+
+/// Trouble that shows on the entity itself, other than by an alert. A busy resource alone harms
+/// nobody until it is nearly full, and who rests on others may be full of what waits for them.
+fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
+    let is_full = || is_nearly_full(harm) && facts.upstream().is_empty();
+    let kind = harm.kind != EvidenceKind::Alert && (harm.signal != Signal::Saturation || is_full());
+    kind && role(harm) != Some(PeerRole::Callee)
+}

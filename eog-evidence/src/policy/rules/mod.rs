@@ -1,0 +1,51 @@
+//! The rules, one in each file.
+
+mod a_persons_word;
+mod accounted_for_by_nobody;
+mod accounted_for_upstream;
+mod cause_not_found;
+mod changed_next_door;
+mod changed_upstream;
+mod degraded_upstream;
+mod demand_enters_here;
+mod does_not_answer;
+mod failing_callee;
+mod failure_of_a_part;
+mod first_in_trouble;
+mod less_arrives;
+mod no_findings;
+mod nothing_unusual;
+mod on_the_path;
+mod own_change;
+pub(super) mod own_failure;
+mod rests_on_what_fails;
+mod source_of_demand;
+mod traffic_amplification;
+
+use super::rule::Rule;
+
+/// All rules, the more specific first. The order decides only between explanations that are equal
+/// otherwise. The last always proposes something.
+pub(super) const RULES: [Rule; 21] = [
+    own_change::RULE,
+    traffic_amplification::RULE,
+    failing_callee::RULE,
+    accounted_for_upstream::RULE,
+    failure_of_a_part::RULE,
+    own_failure::RULE,
+    source_of_demand::RULE,
+    demand_enters_here::RULE,
+    changed_upstream::RULE,
+    accounted_for_by_nobody::RULE,
+    degraded_upstream::RULE,
+    on_the_path::RULE,
+    rests_on_what_fails::RULE,
+    less_arrives::RULE,
+    changed_next_door::RULE,
+    first_in_trouble::RULE,
+    does_not_answer::RULE,
+    a_persons_word::RULE,
+    cause_not_found::RULE,
+    nothing_unusual::RULE,
+    no_findings::RULE,
+];

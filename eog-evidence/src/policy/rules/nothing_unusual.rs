@@ -1,0 +1,58 @@
+//! The rule *nothing unusual*.
+
+use eog_core::evidence::{Signal, Trend};
+use eog_core::{Decision, EvidenceKind, Finding, Label};
+
+use crate::policy::answer::{decide, quote, rate};
+use crate::policy::explanation::Explanation;
+use crate::policy::facts::Facts;
+use crate::policy::rule::Rule;
+
+pub(in crate::policy) const RULE: Rule = Rule {
+    name: "nothing unusual",
+    when: "findings, all as usual; or an own change that explains nothing known, a surge that nobody asks about, or findings of signal `other` that rose or fell",
+    decides: "`Healthy`; `Defer` in the other cases",
+    propose: |facts| Explanation::unexplained(propose(facts)),
+};
+
+/// **Nothing unusual.** Findings, and all of them as usual: healthy. With a change that explains
+/// nothing, or findings that the rules do not understand, the judgement is put off instead.
+fn propose(facts: &Facts<'_>) -> Option<Decision> {
+    let findings = facts.findings().iter();
+    let own: Vec<&Finding> =
+        findings.filter(|finding| finding.kind != EvidenceKind::Note).collect();
+    let first = *own.first()?;
+    if let Some(change) = facts.changes.first() {
+        let why = match change.signal {
+            Signal::Demand => "but its traffic is not known to have risen with it",
+            Signal::Experiment => "but nothing shows that the experiment ran",
+            _ => "but nothing is known that it explains",
+        };
+        return Some(put_off(
+            &format!("unexplaining change: {}, {why}", quote(change)),
+            change,
+            facts,
+        ));
+    }
+    if let Some(surge) = facts.surges.first() {
+        return Some(put_off(&format!("more traffic: {}", quote(surge)), surge, facts));
+    }
+    if let Some(strange) = own.iter().find(|finding| is_not_understood(finding)) {
+        let summary = format!("not understood: {}", quote(strange));
+        return Some(put_off(&summary, strange, facts));
+    }
+    let summary = format!("nothing unusual: {}", quote(first));
+    let mut decision = decide(Label::Healthy, &summary, own.into_iter().take(3));
+    rate(&mut decision, facts.entity, 0);
+    Some(decision)
+}
+
+fn put_off(summary: &str, finding: &Finding, facts: &Facts<'_>) -> Decision {
+    let mut decision = decide(Label::Defer, summary, [finding]);
+    rate(&mut decision, facts.entity, 100);
+    decision
+}
+
+fn is_not_understood(finding: &Finding) -> bool {
+    finding.signal == Signal::Other && finding.trend != Trend::Steady
+}

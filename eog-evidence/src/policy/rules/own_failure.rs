@@ -1,0 +1,45 @@
+//! The rule *own failure*.
+
+use eog_core::{Decision, EntityId, Label};
+
+use crate::policy::answer::{claim, decide, quote, rate};
+use crate::policy::explanation::Explanation;
+use crate::policy::facts::Facts;
+use crate::policy::rule::Rule;
+
+pub(in crate::policy) const RULE: Rule = Rule {
+    name: "own failure",
+    when: "a failure that more than an alert tells of, and that no earlier surge, no earlier change upstream, and (for a mere crash) no degraded upstream neighbour explains",
+    decides: "`Origin` without a change; itself → a caller that wrongly claims to have overloaded it",
+    propose: |facts| Explanation::possible(propose(facts)),
+};
+
+/// **Own failure.** The entity ran out of a resource, crashed, or was made to fail, no more
+/// traffic is known to have come before, and nothing upstream explains it: an origin that cites no
+/// change, so never a confirmed one. An alert alone does not make one.
+///
+/// A change elsewhere with a path here that precedes the failure explains it. A mere crash is also
+/// explained by a degraded upstream neighbour; exhaustion is not, it is the entity's own.
+fn propose(facts: &Facts<'_>) -> Option<Decision> {
+    let first = *facts.failures.first().filter(|_| facts.fails_by_itself())?;
+    let summary = format!(
+        "own failure: {}; no change of {} is on record, no more traffic is known to have come \
+         before, and nothing upstream explains it",
+        quote(first),
+        facts.entity
+    );
+    let mut decision = decide(Label::Origin, &summary, facts.failures.iter().take(3).copied());
+    rate(&mut decision, facts.entity, 500);
+    for caller in wrongly_claiming_callers(facts) {
+        let observed = format!("{caller} takes it for the effect of its load");
+        let ids = facts.failures.iter().take(3).map(|failure| failure.id());
+        decision = decision.claiming(claim((facts.entity, caller), quote(first), observed, ids));
+    }
+    Some(decision)
+}
+
+/// Callers that hold their load for the cause of the failure, although no more load came.
+fn wrongly_claiming_callers<'a>(facts: &Facts<'a>) -> Vec<&'a EntityId> {
+    let senders = facts.packet.inbox.iter().map(|message| &message.sender);
+    senders.filter(|sender| facts.says(sender, sender, facts.entity)).take(3).collect()
+}

@@ -1,0 +1,344 @@
+//! Explanations that compete: by time, by kind, by what people say, and at a second look. Every
+//! situation is judged with several beginnings, so that no time of day decides.
+
+use eog_core::contract::{Notice, NoticeReason};
+use eog_core::incident::Onset;
+
+use super::*;
+
+/// A finding whose beginning is measured to within some seconds.
+fn dated(mut content: FindingContent, second: i64, width: i64) -> FindingContent {
+    content.onset = Some(Onset::between(second_of(second), second_of(second + width)));
+    content.time = EvidenceTime::At(second_of(second));
+    content.excerpt = format!("{} from {second}", content.excerpt);
+    content
+}
+
+fn second_of(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// A deploy at a second.
+fn deploy(second: i64) -> FindingContent {
+    let mut content = dated(change(Configuration, 0), second, 0);
+    content.change = Some(at_second(second));
+    content
+}
+
+fn at_second(second: i64) -> ChangeDetail {
+    ChangeDetail { path: format!("image{second}"), old: None, new: None }
+}
+
+/// The deploy at a second reaches an alert on the caller at another.
+fn reaches(deployed: i64, alert: i64) -> FindingContent {
+    let mut content = impact(0, 0, "caller");
+    content.change = Some(at_second(deployed));
+    content.time = EvidenceTime::At(second_of(alert));
+    content
+}
+
+/// What a neighbour says, with the time since when.
+fn since(mut message: Message, from: i64, to: i64) -> Message {
+    message.belief.since = Some(Onset::between(second_of(from), second_of(to)));
+    message
+}
+
+fn word(trend: Trend) -> FindingContent {
+    let note = finding(EvidenceKind::Note, Signal::Other, trend, 0);
+    FindingContent { source: "person".into(), ..note }
+}
+
+fn judged(
+    findings: Vec<FindingContent>,
+    inbox: Vec<Message>,
+    change: impl FnOnce(&mut ContextPacket),
+) -> Decision {
+    let (mut packet, _) = decide(findings, inbox);
+    change(&mut packet);
+    let decision = EvidencePolicy::default().judge(&packet);
+    assert!(decision.alternatives.len() <= 5);
+    assert_eq!(EvidencePolicy::default().judge(&packet), decision, "equal packets");
+    decision
+}
+
+fn rule(decision: &Decision) -> String {
+    format!("{}, {}", decision.label, decision.rule.as_deref().unwrap_or("-"))
+}
+
+/// Beginnings of the harm, in seconds.
+const BEGINNINGS: [i64; 4] = [2_400, 7_203, 36_011, 90_017];
+
+#[test]
+fn a_deploy_after_the_harm_began_explains_nothing() {
+    for harm in BEGINNINGS {
+        let findings = |deployed| {
+            vec![
+                deploy(deployed),
+                reaches(deployed, harm + 600),
+                dated(calling("callee", 0), harm, 9),
+            ]
+        };
+        for late in [10, 120, 590] {
+            let decision = judged(findings(harm + late), vec![], |_| {});
+            assert_eq!(rule(&decision), "Symptom, failing callee", "{late}");
+            let lost = &decision.alternatives[0];
+            assert_eq!(lost.rule.as_deref(), Some("own change"));
+            assert_eq!(lost.lost, "the harm was there before the change was made");
+            assert!(!lost.evidence.is_empty());
+        }
+        // Within the interval it may have come first.
+        let decision = judged(findings(harm + 5), vec![], |_| {});
+        assert_eq!(rule(&decision), "Origin, own change");
+    }
+}
+
+#[test]
+fn without_measured_harm_trouble_upstream_that_came_first_is_the_better_explanation() {
+    for harm in BEGINNINGS {
+        for (upstream, expected) in [
+            (harm - 30, "Symptom, degraded upstream"),
+            // The change came first: the callee may suffer for its own reasons.
+            (harm + 200, "Origin, own change"),
+        ] {
+            let deployed = harm + 100;
+            let alert = dated(alert(0), harm + 600, 0);
+            let findings = vec![
+                deploy(deployed),
+                reaches(deployed, harm + 600),
+                FindingContent { onset: None, ..alert },
+            ];
+            let inbox = vec![since(says("callee", Symptom, &[], &[Log]), upstream, upstream + 9)];
+            assert_eq!(rule(&judged(findings, inbox, |_| {})), expected);
+        }
+    }
+}
+
+#[test]
+fn of_several_changes_the_one_nearest_before_the_onset_is_put_forward() {
+    for harm in BEGINNINGS {
+        let harmed = dated(errors(0), harm, 6);
+        let all = [harm - 1_900, harm - 20, harm + 60];
+        let mut findings: Vec<FindingContent> = all.map(deploy).to_vec();
+        findings.extend([reaches(harm + 60, harm + 300), harmed]);
+        let ids: Vec<_> = findings.iter().cloned().map(Finding::new).collect();
+        let decision = judged(findings, vec![], |_| {});
+        assert_eq!(rule(&decision), "Origin, own change");
+        let cited: Vec<_> =
+            decision.evidence.iter().filter(|id| id.kind() == EvidenceKind::Change).collect();
+        assert_eq!(cited, [ids[1].id()], "one change is cited");
+        let since = decision.since.unwrap();
+        assert_eq!(since.latest(), second_of(harm - 20), "since the change was made");
+    }
+}
+
+#[test]
+fn two_changes_that_fit_alike_are_both_cited() {
+    for harm in BEGINNINGS {
+        let findings = vec![
+            deploy(harm - 40),
+            deploy(harm - 15),
+            reaches(harm - 15, harm + 300),
+            dated(errors(0), harm, 6),
+        ];
+        let decision = judged(findings, vec![], |_| {});
+        let cited = decision.evidence.iter().filter(|id| id.kind() == EvidenceKind::Change);
+        assert_eq!(cited.count(), 2);
+        assert!(decision.summary.contains("another change fits as well"), "{}", decision.summary);
+        assert!(decision.alternatives[0].lost.contains("fits alike"));
+    }
+}
+
+#[test]
+fn a_change_long_before_needs_evidence_for_the_delay() {
+    for harm in BEGINNINGS {
+        let tuned = harm - 52 * 60;
+        let findings = vec![
+            deploy(tuned),
+            reaches(tuned, harm + 300),
+            dated(errors(0), harm, 6),
+            FindingContent { onset: None, ..dated(alert(0), harm + 300, 0) },
+        ];
+        let heard = || vec![says("callee", Healthy, &[], &[])];
+        let decision = judged(findings.clone(), heard(), |_| {});
+        assert_eq!(rule(&decision), "Origin, first in trouble");
+        assert!(decision.evidence.iter().all(|id| id.kind() != EvidenceKind::Change));
+        assert!(decision.summary.contains("no change that fits of me is on record"));
+        let doubted = &decision.alternatives[0];
+        assert_eq!(doubted.rule.as_deref(), Some("own change"));
+
+        // Something that fills up takes its time.
+        let mut leaking = findings;
+        let filling = finding(Metric, Signal::Saturation, Trend::Rising, 0);
+        leaking.push(dated(filling, tuned + 60, 30));
+        assert_eq!(rule(&judged(leaking, heard(), |_| {})), "Origin, own change");
+    }
+}
+
+#[test]
+fn where_nothing_changed_the_first_in_trouble_is_the_origin_once_all_upstream_were_heard() {
+    for harm in BEGINNINGS {
+        let findings = || {
+            let alert = FindingContent { onset: None, ..dated(alert(0), harm + 300, 0) };
+            vec![dated(errors(0), harm, 6), alert]
+        };
+        let callee = |from| since(says("callee", Symptom, &[], &[Log]), from, from + 5);
+        assert_eq!(rule(&judged(findings(), vec![], |_| {})), "Symptom, cause not found");
+        for (inbox, expected) in [
+            (vec![says("callee", Healthy, &[], &[])], "Origin, first in trouble"),
+            (vec![callee(harm - 60)], "Symptom, degraded upstream"),
+            (vec![callee(harm + 60)], "Origin, first in trouble"),
+        ] {
+            let decision = judged(findings(), inbox, |_| {});
+            assert_eq!(rule(&decision), expected, "{}", decision.summary);
+            assert_eq!(decision.since.map(|since| since.earliest()), Some(second_of(harm)));
+        }
+    }
+}
+
+#[test]
+fn a_change_next_door_fits_by_the_onset_of_the_harm() {
+    for harm in BEGINNINGS {
+        let told = |made| vec![since(says("callee", Label::Defer, &[], &[Change]), made, made)];
+        let findings = || vec![dated(errors(0), harm, 6), alert(9)];
+        for (made, expected) in [
+            (harm - 20, "Symptom, changed next door"),
+            (harm + 20, "Origin, first in trouble"),
+            (harm - 3_000, "Origin, first in trouble"),
+        ] {
+            assert_eq!(rule(&judged(findings(), told(made), |_| {})), expected);
+        }
+    }
+}
+
+#[test]
+fn who_is_called_in_vain_and_has_nothing_to_say_is_the_origin() {
+    let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
+    let outside = |packet: &mut ContextPacket| {
+        packet.neighbours.retain(|neighbour| !neighbour.outgoing);
+    };
+    let decision = judged(vec![], blamed(), outside);
+    assert_eq!(rule(&decision), "Defer, does not answer");
+    let remark = FindingContent { source: "remark".into(), ..word(Trend::Steady) };
+    let decision = judged(vec![remark], blamed(), outside);
+    assert_eq!(rule(&decision), "Origin, does not answer");
+    assert_eq!(decision.evidence.len(), 1);
+    // It has somebody behind it, who may say more.
+    assert_eq!(rule(&judged(vec![], blamed(), |_| {})), "Defer, no findings");
+    assert_eq!(
+        rule(&judged(vec![steady(Signal::Errors)], blamed(), outside)),
+        "Healthy, nothing unusual"
+    );
+}
+
+#[test]
+fn a_persons_word_counts_for_what_it_says() {
+    let remark = FindingContent { source: "remark".into(), ..word(Trend::Steady) };
+    let blamed = || vec![says("caller", Symptom, &["me > caller"], &[Log])];
+    for (findings, expected) in [
+        (vec![remark.clone()], "Defer, no findings"),
+        (vec![remark, errors(5)], "Symptom, cause not found"),
+        (vec![word(Trend::Steady)], "Healthy, a person's word"),
+        (vec![word(Trend::Rising)], "Origin, a person's word"),
+        (vec![word(Trend::Steady), exhaustion(9)], "Symptom, cause not found"),
+        (vec![word(Trend::Rising), change(Configuration, 5)], "Origin, own change"),
+        (vec![word(Trend::Rising), calling("callee", 9)], "Origin, a person's word"),
+        (vec![word(Trend::Steady), calling("callee", 9)], "Symptom, failing callee"),
+    ] {
+        let decision = judged(findings, blamed(), |_| {});
+        assert_eq!(rule(&decision), expected, "{}", decision.summary);
+    }
+    let cleared = vec![word(Trend::Steady), change(Configuration, 5)];
+    let decision = judged(cleared, blamed(), |_| {});
+    assert_eq!(decision.label, Healthy);
+    assert_eq!(decision.alternatives[0].lost, "a person says that it is not the cause");
+}
+
+#[test]
+fn a_dead_end_brings_the_next_explanation_forward() {
+    let findings = || vec![calling("callee", 9), errors(9), route(5, "other")];
+    let notice = |count| {
+        move |packet: &mut ContextPacket| {
+            let (unexplained, rivals) = (vec![], vec![]);
+            let reason = NoticeReason::DeadEnd;
+            packet.notice = Some(Notice { reason, count, unexplained, rivals });
+        }
+    };
+    let first = judged(findings(), vec![], |_| {});
+    assert_eq!(in_short(&first), "Symptom, failing callee callee>me");
+    let second = judged(findings(), vec![], notice(1));
+    assert_eq!(in_short(&second), "Symptom, changed upstream other>me");
+    assert_eq!(second.alternatives[0].lost, "what it names was tried, and leads nowhere");
+    assert_eq!(first.alternatives[0].lost, "failing callee is the more specific explanation");
+
+    // Who is an origin by now is no dead end.
+    let found = || vec![says("callee", Origin, &["callee > me"], &[Event])];
+    assert_eq!(rule(&judged(findings(), found(), notice(1))), "Symptom, failing callee");
+    // With nothing else known, the search ends here.
+    let decision = judged(vec![errors(9), alert(12)], vec![], notice(1));
+    assert_eq!(rule(&decision), "Origin, first in trouble");
+    let decision = judged(vec![alert(12)], vec![], notice(1));
+    assert_eq!(rule(&decision), "Symptom, cause not found");
+}
+
+#[test]
+fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
+    let notice = |packet: &mut ContextPacket| {
+        let (unexplained, rivals) = (vec![], vec![id("callee")]);
+        let reason = NoticeReason::SecondOpinion;
+        packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+    };
+    let findings = || vec![exhaustion(9), errors(9)];
+    let rival = |cites| vec![says("callee", Origin, &[], &[cites])];
+    assert_eq!(rule(&judged(findings(), rival(Change), |_| {})), "Origin, own failure");
+    assert_eq!(rule(&judged(findings(), rival(Change), notice)), "Symptom, degraded upstream");
+    assert_eq!(rule(&judged(findings(), rival(Event), notice)), "Origin, own failure");
+}
+
+#[test]
+fn an_origin_says_which_alerts_it_explains() {
+    let anomaly = |name: &str, signal, minute| eog_core::Anomaly {
+        name: name.into(),
+        entity: id("me"),
+        signal,
+        onset: at(minute),
+        renewed: vec![],
+        last_seen: None,
+        severity: String::new(),
+        description: String::new(),
+    };
+    let explained = |findings, anomalies: Vec<eog_core::Anomaly>| {
+        let decision = judged(findings, vec![], |packet| packet.anomalies = anomalies);
+        let names = |explained: &eog_core::belief::Explained| explained.anomaly.clone();
+        decision.explains.map(|all| all.iter().map(names).collect::<Vec<_>>())
+    };
+    let both = || vec![anomaly("Early", Signal::Errors, 3), anomaly("Late", Signal::Errors, 9)];
+    let changed = || vec![dated(change(Configuration, 5), 300, 0), errors(6)];
+    assert_eq!(explained(changed(), both()), Some(vec!["Late".to_owned()]));
+    assert_eq!(explained(changed(), vec![anomaly("Late", Signal::Errors, 9)]), None);
+    let kinds = || vec![anomaly("Errors", Signal::Errors, 9), anomaly("Slow", Signal::Latency, 9)];
+    assert_eq!(explained(vec![exhaustion(6)], kinds()), None, "exhaustion leads to anything");
+
+    // A claim of failing calls does not explain that answers are slow.
+    let decision = judged(vec![calling("callee", 6)], vec![], |packet| packet.anomalies = kinds());
+    let explains = decision.claims[0].explains.as_ref().unwrap();
+    assert_eq!(explains.iter().map(|one| one.anomaly.as_str()).collect::<Vec<_>>(), ["Errors"]);
+}
+
+#[test]
+fn claims_carry_times_and_an_effect_never_precedes_its_cause() {
+    for harm in BEGINNINGS {
+        let findings =
+            || vec![dated(calling("a", 0), harm, 9), dated(calling("b", 0), harm + 2, 9)];
+        let speaks = |name, from| since(says(name, Symptom, &[], &[Log]), from, from + 3);
+        let decision =
+            judged(findings(), vec![speaks("a", harm - 8), speaks("b", harm + 90)], |_| {});
+        assert_eq!(in_short(&decision), "Symptom, failing callee a>me");
+        let claim = &decision.claims[0];
+        assert_eq!(claim.cause_since.unwrap().earliest(), second_of(harm - 8));
+        assert_eq!(claim.effect_since, decision.since);
+        let decision =
+            judged(findings(), vec![speaks("a", harm + 80), speaks("b", harm + 90)], |_| {});
+        assert_eq!(rule(&decision), "Symptom, cause not found");
+        assert!(decision.alternatives[0].lost.contains("did worse before a did"));
+    }
+}
