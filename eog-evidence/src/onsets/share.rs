@@ -9,8 +9,8 @@ use super::{Gap, interval, log_gammas};
 /// When the share of bad requests rose, from single requests in time order, each bad or good.
 ///
 /// Requests before the change are bad with one unknown probability, requests after it with a
-/// higher one. Where no request was bad before and each is after, the interval reaches from the
-/// last good one to the first bad one. Where only some are bad after it, it begins the earlier, the
+/// higher one. Where no request was bad before and each is after, the interval ends at the first bad
+/// one and begins at or just before the last good one. Where only some are bad after it, it begins the earlier, the
 /// fewer they are; where some were bad before, it tells them from those of the incident, and is the
 /// wider, the more they come in bursts. What comes after the last bad request
 /// tells nothing of the beginning. Nothing for fewer than two requests, and where the share did not
@@ -22,7 +22,7 @@ use super::{Gap, interval, log_gammas};
 /// let second = |s: i64| Timestamp::from_second(s).unwrap();
 /// let requests: Vec<_> = (0..40).map(|s| (second(s), s >= 30)).collect();
 /// let onset = share_onset(&requests).unwrap();
-/// assert_eq!((onset.earliest(), onset.latest()), (second(29), second(30)));
+/// assert_eq!((onset.earliest(), onset.latest()), (second(28), second(30)));
 /// ```
 pub fn share_onset(requests: &[(Timestamp, bool)]) -> Option<Onset> {
     let over = requests.iter().rposition(|(_, bad)| *bad)?;
