@@ -57,10 +57,26 @@ fn use_of(finding: &Finding) -> Option<f64> {
 
 /// Whether a finding speaks of more load coming to its entity.
 pub(crate) fn is_surge(finding: &Finding) -> bool {
+    is_more_load(finding) && role(finding) != Some(PeerRole::Callee)
+}
+
+/// Whether a finding tells of more load than usual, between any two entities.
+pub(crate) fn is_more_load(finding: &Finding) -> bool {
     finding.signal == Signal::Traffic
         && finding.trend == Trend::Rising
         && !matches!(finding.kind, EvidenceKind::Change | EvidenceKind::Note)
-        && role(finding) != Some(PeerRole::Callee)
+}
+
+/// How many more requests than usual a measurement of requests, or of a share of them that fails, tells
+/// of: a share of `requests`.
+pub(crate) fn surplus(finding: &Finding, requests: f64) -> Option<f64> {
+    let quantity = finding.quantity.as_ref()?;
+    let more = quantity.observed - quantity.baseline?;
+    Some(match quantity.unit.as_str() {
+        "ratio" => more * requests,
+        "percent" | "%" => more / 100.0 * requests,
+        _ => more,
+    })
 }
 
 /// Whether an event says that a fault experiment ran.

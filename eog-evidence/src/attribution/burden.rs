@@ -253,7 +253,7 @@ impl Counts {
 }
 
 /// The series with the most points; of several the first by name.
-fn longest<'a>(series: impl Iterator<Item = &'a Series>) -> Option<&'a Series> {
+pub(super) fn longest<'a>(series: impl Iterator<Item = &'a Series>) -> Option<&'a Series> {
     let key = |series: &&Series| (std::cmp::Reverse(series.points.len()), series.metric.clone());
     series.min_by_key(key)
 }

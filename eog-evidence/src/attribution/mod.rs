@@ -14,6 +14,8 @@
 mod burden;
 mod deviation;
 mod notes;
+mod part;
+mod sent;
 #[cfg(test)]
 mod tests;
 
@@ -167,7 +169,12 @@ impl Attribution<'_> {
         if self.asked.kinds.is_empty() {
             return self.by_order(entity);
         }
-        self.asked.kinds.iter().flat_map(|kind| self.by_account(entity, *kind)).collect()
+        let kinds = self.asked.kinds.iter();
+        let mut findings: Vec<Finding> =
+            kinds.flat_map(|kind| self.by_account(entity, *kind)).collect();
+        findings.extend(self.parts(entity));
+        findings.extend(self.sent(entity));
+        findings
     }
 
     fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {

@@ -76,6 +76,65 @@ pub(super) fn of_account(
     findings
 }
 
+/// The most of what an alerting entity has too much of that another can account for. Unlike the notes
+/// on shares it speaks of the entity itself, and is steady: it is no sign of harm.
+pub(super) fn of_part(
+    entity: &EntityId,
+    signal: Signal,
+    alerting: &EntityId,
+    share: f64,
+    time: EvidenceTime,
+) -> Finding {
+    let what = if signal == Signal::Latency { "time lost" } else { "failed requests" };
+    let excerpt = format!(
+        "{entity} can account for at most {} of the {what} of {alerting}, and for no more of any other \
+         alert that it reaches",
+        percent(share)
+    );
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal,
+        trend: Trend::Steady,
+        time,
+        quantity: Some(Quantity { observed: share, baseline: None, unit: SHARE.into() }),
+        change: None,
+        peer: None,
+        source: "attribution".into(),
+        query: format!("entity={entity} part of={alerting}"),
+        excerpt,
+        onset: None,
+    })
+}
+
+/// A callee that is called far more often than before, while the entity itself is not.
+pub(super) fn of_sent(
+    entity: &EntityId,
+    callee: &EntityId,
+    [own, theirs]: [f64; 2],
+    time: EvidenceTime,
+) -> Finding {
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal: Signal::Traffic,
+        trend: Trend::Rising,
+        time,
+        quantity: Some(Quantity { observed: theirs, baseline: Some(1.0), unit: "times".into() }),
+        change: None,
+        peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
+        source: "attribution".into(),
+        query: format!("entity={entity} sent={callee}"),
+        excerpt: format!(
+            "{callee} is called {} times as often as usual, {entity} {} times: somebody calls it more \
+             often for each request",
+            rounded(theirs),
+            rounded(own)
+        ),
+        onset: None,
+    })
+}
+
 /// When an entity began to deviate, and who upstream did so before.
 pub(super) fn of_order(
     entity: &EntityId,

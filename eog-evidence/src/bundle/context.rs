@@ -12,7 +12,7 @@ use eog_core::{
 
 use super::Bundle;
 use super::intake::Telemetry;
-use super::told::{self, Told};
+use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
 use crate::attribution::{Asked, Attribution, Books, Measured};
 use crate::effect_map::EffectMap;
@@ -75,6 +75,7 @@ pub struct BundleContext {
     /// When nothing was recorded.
     holes: Arc<[Window]>,
     told: Arc<Told>,
+    heard: Arc<Heard>,
     /// When harm upstream of the alerts began first, by its own observations.
     first_harm: Arc<OnceLock<Option<Timestamp>>>,
 }
@@ -94,8 +95,10 @@ impl BundleContext {
         let holes = holes_of(&bundle).into();
         let books = Arc::default();
         let told = Arc::new(Told::of(&bundle.telemetry));
+        let heard = Arc::new(Heard::of(&told, &bundle.telemetry));
         let first_harm = Arc::default();
-        Self { bundle, ways, effects, changes: places, asked, books, holes, told, first_harm }
+        let changes = places;
+        Self { bundle, ways, effects, changes, asked, books, holes, told, heard, first_harm }
     }
 
     /// The bundle.
@@ -177,7 +180,11 @@ impl BundleContext {
     /// Who upstream accounts for what the entity shows.
     fn attributed(&self, request: &ContextRequest) -> Vec<Finding> {
         let measured = |entity: &EntityId| {
-            let telemetry = self.bundle.telemetry.get(entity)?;
+            let Some(telemetry) = self.bundle.telemetry.get(entity) else {
+                let heard = self.heard.series(entity);
+                let measured = Measured { series: heard.iter().collect(), events: &[] };
+                return (!heard.is_empty()).then_some(measured);
+            };
             Some(Measured {
                 series: telemetry.series.values().collect(),
                 events: &telemetry.events,

@@ -55,6 +55,27 @@ impl Told {
     }
 }
 
+/// The series of others about calls to silent entities, as if these had measured them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heard(BTreeMap<EntityId, Vec<Series>>);
+
+impl Heard {
+    pub(super) fn of(told: &Told, telemetry: &BTreeMap<EntityId, Telemetry>) -> Self {
+        let heard = told.tellers.keys().map(|silent| {
+            let calls = told.series(silent, telemetry).into_iter().filter(|series| {
+                series.peer.as_ref().is_some_and(|peer| peer.role == PeerRole::Callee)
+            });
+            let own = calls.map(|series| Series { entity: silent.clone(), peer: None, ..series });
+            (silent.clone(), own.collect())
+        });
+        Self(heard.collect())
+    }
+
+    pub(super) fn series(&self, entity: &EntityId) -> &[Series] {
+        self.0.get(entity).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// A finding of another about its calls from or to an entity, as one of that entity.
 pub(super) fn as_own(finding: &Finding) -> Option<Finding> {
     let mut content = finding.content().clone();

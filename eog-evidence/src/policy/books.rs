@@ -3,10 +3,14 @@
 use eog_core::evidence::Signal;
 use eog_core::{EntityId, Finding};
 
-use super::facts::Facts;
+use super::facts::{Facts, share_of};
 
 /// Whoever accounts for more than is left explains an entity.
 const MAJORITY: f64 = 0.5;
+
+/// Who has less than a tenth of what an alert shows cannot have made it: a level is no shift below a
+/// tenth either.
+const MINOR: f64 = 0.1;
 
 /// At most this many neighbours are claimed together.
 const MAX_TOGETHER: usize = 2;
@@ -43,6 +47,44 @@ pub(super) fn explained<'a>(facts: &Facts<'a>) -> Option<(Signal, Explaining<'a>
     let best =
         explained.collect::<Vec<_>>().into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some((best.1, best.2))
+}
+
+/// The part of what alerts show that the entity can have made itself: what nobody upstream accounts for,
+/// and no more than it has of what alerting entities have. Nothing where no account tells.
+///
+/// Of several accounts the one that leaves least to the entity counts: whoever waits for a callee that
+/// fails runs out of places, and loses more time than the callee does.
+///
+/// A neighbour that is called more often for each request may have its trouble from here: it accounts
+/// for nothing.
+pub(super) fn own_part(facts: &Facts<'_>) -> Option<f64> {
+    let on_account = facts.shares.iter().chain(&facts.remainders).map(|note| note.signal);
+    let left =
+        on_account.filter(|signal| *signal != Signal::Other).map(|signal| left(facts, signal));
+    let left = left.reduce(f64::min);
+    let of_alerts = facts.parts.iter().map(|note| share_of(note)).reduce(f64::max);
+    left.into_iter().chain(of_alerts).reduce(f64::min)
+}
+
+/// Whether next to nothing of what alerts show can come from the entity.
+pub(super) fn is_minor(facts: &Facts<'_>) -> bool {
+    own_part(facts).is_some_and(|part| part < MINOR)
+}
+
+/// Whether next to nothing of what alerts show can have passed through the entity: it has none of it
+/// itself.
+pub(super) fn has_no_part<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
+    let greatest =
+        facts.parts.iter().copied().max_by(|a, b| share_of(a).total_cmp(&share_of(b)))?;
+    (share_of(greatest) < MINOR).then_some(greatest)
+}
+
+/// What nobody upstream accounts for on an account.
+fn left(facts: &Facts<'_>, signal: Signal) -> f64 {
+    let sharers = facts.sharers(signal).into_iter();
+    let explained: f64 =
+        sharers.filter(|(peer, _, _)| !facts.is_sent_more(peer)).map(|(_, share, _)| share).sum();
+    (1.0 - explained).max(0.0)
 }
 
 /// What the entity shows on an account, its own first.

@@ -8,11 +8,12 @@ use eog_core::{
 };
 use jiff::SignedDuration;
 
-use super::rules::own_failure;
+use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
 use super::times::{first_of, made, surely_before};
 use crate::paths::DEMAND_RELATIONS;
 use crate::signs::{
-    Verdict, is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role, verdict,
+    Verdict, is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role, surplus,
+    verdict,
 };
 
 /// Series are measured in steps: a surge this much later than a failure may still precede it.
@@ -43,6 +44,8 @@ pub(super) struct Facts<'a> {
     pub(super) shares: Vec<&'a Finding>,
     /// Notes that nobody upstream accounts for the rest.
     pub(super) remainders: Vec<&'a Finding>,
+    /// Notes on how much of what alerts elsewhere show this entity can account for.
+    pub(super) parts: Vec<&'a Finding>,
     /// Neighbours that claim this entity as their cause, with the claim.
     pub(super) accusations: Vec<(&'a EntityId, &'a Claim)>,
 }
@@ -59,7 +62,9 @@ impl<'a> Facts<'a> {
         let (demand_routes, routes) =
             pick(&note(Signal::Route)).into_iter().partition(|route| route.trend == Trend::Rising);
         let (shares, remainders) =
-            pick(&is_attribution).into_iter().partition(|note| note.peer.is_some());
+            pick(&|finding| is_attribution(finding) && !is_note_on_a_part(finding))
+                .into_iter()
+                .partition(|note| note.peer.is_some());
         // An alert says that something is wrong, not where; a measurement that is as usual says
         // that it is not here.
         let measured_as_usual = packet.context.findings.iter().any(|finding| {
@@ -96,8 +101,12 @@ impl<'a> Facts<'a> {
             surges: pick(&is_surge),
             shares,
             remainders,
+            parts: pick(&is_note_on_a_part),
             accusations,
         };
+        let is_demand = |surge: &&Finding| !may_be_tried_again(surge, &facts.harms);
+        let surges = facts.surges.iter().copied().filter(is_demand).collect();
+        facts.surges = surges;
         if let Some(since) = facts.harm_since() {
             let late =
                 |route: &&Finding| route.onset.is_some_and(|made| surely_before(&since, &made));
@@ -164,6 +173,16 @@ impl<'a> Facts<'a> {
             })
             .peekable();
         calls.peek().is_some() && calls.all(|finding| finding.trend != Trend::Rising)
+    }
+
+    /// Whether a callee is called more often for each request than before.
+    pub(super) fn is_sent_more(&self, callee: &EntityId) -> bool {
+        self.findings().iter().any(|finding| {
+            let to = finding.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
+            finding.kind == EvidenceKind::Note
+                && finding.signal == Signal::Traffic
+                && to.is_some_and(|to| to.entity == *callee)
+        })
     }
 
     /// Whether somebody asks about the entity: it has an alert, or a neighbour names it.
@@ -356,18 +375,32 @@ impl<'a> Facts<'a> {
         self.surges.iter().copied().filter(early).collect()
     }
 
-    /// Callees that this entity's load has exhausted: they say so, or they failed by themselves without
-    /// a change of their own and do not insist that they explain this entity. Who is named as an origin
-    /// for another reason, such as an outside service that does not answer, was not exhausted.
+    /// Callees that this entity's load has exhausted: they say so, or they failed by themselves, not surely
+    /// before the surge here, without a change of their own, and do not insist that they explain this
+    /// entity.
     pub(super) fn exhausted_callees(&self) -> Vec<&'a EntityId> {
-        if self.surges.is_empty() {
+        let Some(surge) = first_of(self.surges.iter().filter_map(|surge| surge.onset))
+            .map(Some)
+            .or_else(|| (!self.surges.is_empty()).then_some(None))
+        else {
             return Vec::new();
-        }
+        };
+        let by_itself = [
+            own_failure::RULE.name,
+            first_in_trouble::RULE.name,
+            does_not_answer::RULE.name,
+            accounted_for_by_nobody::RULE.name,
+        ];
+        let failed_before = |belief: &Belief| {
+            matches!((belief.since, surge), (Some(failed), Some(surge))
+                if surely_before(&failed, &surge))
+        };
         let exhausted = |sender: &EntityId, belief: &Belief| {
             let failed_unchanged = belief.label == Label::Origin
                 && belief.cited().iter().all(|id| id.kind() != EvidenceKind::Change)
-                && belief.rule.as_deref().is_none_or(|rule| rule == own_failure::RULE.name)
+                && belief.rule.as_deref().is_none_or(|rule| by_itself.contains(&rule))
                 && self.calls(sender)
+                && !failed_before(belief)
                 && !self.says(sender, sender, self.entity);
             failed_unchanged || (self.blames_me(sender) && self.is_load_on(sender))
         };
@@ -414,6 +447,28 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// Whether more load can be calls that are tried again because they failed here: no more came than failed,
+/// and not surely before.
+fn may_be_tried_again(surge: &Finding, harms: &[&Finding]) -> bool {
+    let Some(requests) = surge.quantity.as_ref().map(|quantity| quantity.observed) else {
+        return false;
+    };
+    let Some(more) = surplus(surge, requests) else { return false };
+    let unit = |finding: &Finding| finding.quantity.as_ref().map(|quantity| quantity.unit.clone());
+    let failed = harms.iter().filter(|harm| {
+        let alike = unit(harm) == unit(surge)
+            || unit(harm).is_some_and(|unit| ["ratio", "percent", "%"].contains(&unit.as_str()));
+        let served = role(harm) != Some(PeerRole::Callee);
+        harm.signal == Signal::Errors && harm.kind == EvidenceKind::Metric && served && alike
+    });
+    let mut failed = failed.filter(|harm| {
+        let before = matches!((surge.onset, harm.onset), (Some(surge), Some(harm))
+            if surely_before(&surge, &harm));
+        !before
+    });
+    failed.any(|harm| surplus(harm, requests).is_some_and(|failed| failed >= more))
+}
+
 fn is_drop_of_traffic(finding: &Finding) -> bool {
     let measured = !matches!(finding.kind, EvidenceKind::Change | EvidenceKind::Note);
     let served = role(finding) != Some(PeerRole::Callee);
@@ -428,6 +483,11 @@ fn is_attribution(finding: &Finding) -> bool {
         // What a person said gives no share, and accounts for nothing.
         && finding.quantity.is_some()
         && matches!(role(finding), None | Some(PeerRole::NextUpstream))
+}
+
+/// A note on how much of what alerts elsewhere show this entity can account for.
+fn is_note_on_a_part(finding: &Finding) -> bool {
+    is_attribution(finding) && finding.trend == Trend::Steady
 }
 
 /// The share that a note of attribution gives, 0 to 1.

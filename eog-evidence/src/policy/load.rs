@@ -1,10 +1,12 @@
 //! Who sends more load, and whom this entity's load exhausted.
 
 use eog_core::evidence::{PeerRole, Signal, Trend};
-use eog_core::{Claim, Decision, EntityId, EvidenceKind, Finding};
+use eog_core::{Claim, Decision, EntityId, EvidenceKind, Finding, Label};
 
 use super::answer::{claim, quote};
 use super::facts::Facts;
+use super::rules::{source_of_demand, traffic_amplification};
+use super::times::surely_before;
 
 /// At most this many senders of load, and as many exhausted callees, are claimed.
 const MAX_SENDERS: usize = 3;
@@ -73,6 +75,10 @@ pub(super) fn senders<'a>(facts: &Facts<'a>) -> Vec<Sender<'a>> {
     if !by_change.is_empty() {
         return by_change;
     }
+    let passing_on = senders_that_pass_it_on(facts);
+    if !passing_on.is_empty() {
+        return passing_on;
+    }
     senders_by_their_word(facts)
 }
 
@@ -121,6 +127,27 @@ fn sender_by_change_of_demand<'a>(facts: &Facts<'a>) -> Vec<Sender<'a>> {
         said: None,
     });
     sender.into_iter().collect()
+}
+
+/// Callers that say more is asked of them than usual, when the same holds here: they pass it on. Calls
+/// that are tried again come of failures, and nobody who sends more is known then.
+fn senders_that_pass_it_on<'a>(facts: &Facts<'a>) -> Vec<Sender<'a>> {
+    let Some(surge) = facts.early_surges().first().copied() else { return Vec::new() };
+    let callers = facts.callers().into_iter().filter_map(|caller| {
+        let belief = facts.message(caller)?;
+        let passes_on = belief.rule.as_deref().is_some_and(|rule| {
+            [traffic_amplification::RULE.name, source_of_demand::RULE.name].contains(&rule)
+        });
+        let in_time = !matches!((belief.since, surge.onset), (Some(since), Some(surge))
+            if surely_before(&surge, &since) && belief.label == Label::Origin);
+        (passes_on && in_time).then(|| Sender {
+            entity: caller,
+            condition: crate::text::shorten(&belief.summary, 160),
+            findings: vec![surge],
+            said: None,
+        })
+    });
+    callers.take(MAX_SENDERS).collect()
 }
 
 /// Callers that say their load explains this entity's failure, unless measured traffic says no.

@@ -4,6 +4,7 @@ use eog_core::contract::Alternative;
 use eog_core::{Decision, Label};
 
 use super::accounts::{accounts_for_the_alert, complete};
+use super::books::is_minor;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
 use super::rules::RULES;
@@ -21,6 +22,9 @@ const MAX_CITED: usize = 4;
 
 /// Why an explanation is passed over at a dead end.
 const TRIED: &str = "what it names was tried, and leads nowhere";
+
+/// Why an entity is no origin that measurably has next to nothing of the trouble.
+const TOO_LITTLE: &str = "next to nothing of what alerts show can come from here";
 
 /// Half is the majority: who accounts for less leaves more than is explained.
 const MAJORITY: f64 = 0.5;
@@ -110,13 +114,16 @@ impl Weighed {
     }
 }
 
-/// What people say of the entity counts for what it says.
+/// What people say of the entity counts for what it says, and who has no part in the trouble is not its
+/// origin.
 fn heed(explanation: &mut Explanation, facts: &Facts<'_>) {
     if explanation.decision.label != Label::Origin {
         return;
     }
     if facts.is_cleared() {
         explanation.lower(Standing::Refuted, "a person says that it is not the cause");
+    } else if is_minor(facts) && !facts.is_stated() {
+        explanation.lower(Standing::Refuted, TOO_LITTLE);
     } else if facts.is_stated() && explanation.standing > Standing::Unexplained {
         explanation.standing = Standing::Stated;
     }

@@ -4,7 +4,7 @@ use eog_core::incident::Direction;
 use eog_core::{Decision, Label};
 
 use crate::policy::answer::{decide, propose as propose_neighbours, quote, rate};
-use crate::policy::books::{harms_of, score};
+use crate::policy::books::{harms_of, own_part, score};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::facts::share_of;
@@ -15,7 +15,8 @@ pub(in crate::policy) const RULE: Rule = Rule {
     when: "a remainder",
     decides: "`Origin` without a change; proposes at most two neighbours with a share",
     propose: |facts| {
-        let share = facts.remainders.first().map(|rest| share_of(rest));
+        let rest = facts.remainders.first().map(|rest| share_of(rest));
+        let share = rest.map(|rest| own_part(facts).map_or(rest, |part| part.min(rest)));
         Explanation::sharing(propose(facts), share)
     },
 };

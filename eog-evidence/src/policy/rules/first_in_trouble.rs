@@ -4,6 +4,7 @@ use eog_core::evidence::{PeerRole, Signal};
 use eog_core::{Decision, EvidenceKind, Finding, Label};
 
 use crate::policy::answer::{decide, quote, rate};
+use crate::policy::books::own_part;
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
@@ -13,7 +14,7 @@ pub(in crate::policy) const RULE: Rule = Rule {
     name: "first in trouble",
     when: "somebody asks about it, own harm of measured onset that more than an alert and more than a full resource tells of, and all upstream neighbours have said what they know; or such harm where the search ends",
     decides: "`Origin` without a change",
-    propose: |facts| Explanation::possible(propose(facts)),
+    propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
 
 /// **First in trouble.** The entity does worse by itself, and of all whom effects come from nobody
@@ -53,6 +54,8 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
 /// nobody until it is nearly full, and who rests on others may be full of what waits for them.
 fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
     let is_full = || is_nearly_full(harm) && facts.upstream().is_empty();
-    let kind = harm.kind != EvidenceKind::Alert && (harm.signal != Signal::Saturation || is_full());
+    // An event that tells of a full resource is raised where it matters.
+    let resource = harm.signal == Signal::Saturation && harm.kind != EvidenceKind::Event;
+    let kind = harm.kind != EvidenceKind::Alert && (!resource || is_full());
     kind && role(harm) != Some(PeerRole::Callee)
 }

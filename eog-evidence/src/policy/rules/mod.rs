@@ -1,32 +1,34 @@
 //! The rules, one in each file.
 
 mod a_persons_word;
-mod accounted_for_by_nobody;
+pub(super) mod accounted_for_by_nobody;
 mod accounted_for_upstream;
 mod cause_not_found;
 mod changed_next_door;
 mod changed_upstream;
 mod degraded_upstream;
 mod demand_enters_here;
-mod does_not_answer;
+pub(super) mod does_not_answer;
 mod failing_callee;
 mod failure_of_a_part;
-mod first_in_trouble;
+pub(super) mod first_in_trouble;
 mod less_arrives;
 mod no_findings;
+mod no_part_in_it;
 mod nothing_unusual;
 mod on_the_path;
 mod own_change;
 pub(super) mod own_failure;
 mod rests_on_what_fails;
-mod source_of_demand;
-mod traffic_amplification;
+pub(super) mod source_of_demand;
+pub(super) mod traffic_amplification;
 
 use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 21] = [
+pub(super) const RULES: [Rule; 22] = [
+    no_part_in_it::RULE,
     own_change::RULE,
     traffic_amplification::RULE,
     failing_callee::RULE,

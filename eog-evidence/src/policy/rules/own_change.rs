@@ -6,6 +6,7 @@ use eog_core::{Decision, EntityId, EvidenceId, EvidenceKind, Finding, Label, Tim
 
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::policy::answer::{claim, decide, quote, rate};
+use crate::policy::books::own_part;
 use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
 use crate::policy::explanation::{Explanation, Standing};
 use crate::policy::facts::{Facts, begins_after};
@@ -187,7 +188,8 @@ impl<'a> Backed<'a> {
         if self.change.signal == Signal::Demand {
             decision = claim_exhausted_callees(decision, facts);
         }
-        Explanation { decision, standing: self.standing, doubt: self.doubt.clone(), share: None }
+        let doubt = self.doubt.clone();
+        Explanation { decision, standing: self.standing, doubt, share: own_part(facts) }
     }
 
     fn claim(&self, decision: Decision, facts: &Facts<'_>) -> Decision {

@@ -1,13 +1,13 @@
 //! The rule *source of demand*.
 
-use eog_core::evidence::{PeerRole, Signal, Trend};
-use eog_core::{Decision, EvidenceKind, Finding, Label};
+use eog_core::evidence::PeerRole;
+use eog_core::{Decision, Finding, Label};
 
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
-use crate::signs::role;
+use crate::signs::{is_more_load, role};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "source of demand",
@@ -47,8 +47,5 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
 }
 
 fn is_more_sent(finding: &Finding) -> bool {
-    finding.signal == Signal::Traffic
-        && finding.trend == Trend::Rising
-        && role(finding) == Some(PeerRole::Callee)
-        && !matches!(finding.kind, EvidenceKind::Change | EvidenceKind::Note)
+    is_more_load(finding) && role(finding) == Some(PeerRole::Callee)
 }

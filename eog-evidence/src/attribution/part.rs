@@ -1,0 +1,127 @@
+//! How much of what alerts show an entity upstream can account for.
+//!
+//! Time spent and requests failed add up along calls, over any number of hops: what an entity has
+//! too much of is contained in what those have who wait for it. So whoever is measured and has far less
+//! than an alerting entity cannot explain it, whatever was changed there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::evidence::{EvidenceTime, Signal};
+use eog_core::{EntityId, Finding};
+
+use super::burden::{Account, Weight};
+use super::{Attribution, Kind, notes};
+use crate::paths::{MAX_PATH_HOPS, Travel};
+
+/// The most of what one alerting entity has that an entity can account for.
+struct Part<'a> {
+    alerting: &'a EntityId,
+    share: f64,
+}
+
+impl Attribution<'_> {
+    /// A note for each kind of alert that the entity can reach: the greatest part of what one alerting
+    /// entity has too much of that this entity has too. Nothing where it reaches an alert that no account
+    /// tells of, or where one of them is not measured.
+    ///
+    /// Failures come of failures and of lost time, since callers give up; time is lost to lost time
+    /// alone.
+    pub(super) fn parts(&self, entity: &EntityId) -> Vec<Finding> {
+        let mut greatest: BTreeMap<Signal, Option<Part<'_>>> = BTreeMap::new();
+        let Some(alerting) = self.alerting_downstream(entity) else { return Vec::new() };
+        for (alerting, kind) in alerting {
+            let part = self.part(entity, alerting, kind).map(|share| Part { alerting, share });
+            let known = greatest.entry(kind.signal());
+            known
+                .and_modify(|known| {
+                    *known = match (known.take(), part.as_ref()) {
+                        (Some(known), Some(part)) if part.share <= known.share => Some(known),
+                        (Some(_), Some(part)) => {
+                            Some(Part { alerting: part.alerting, share: part.share })
+                        }
+                        _ => None,
+                    };
+                })
+                .or_insert(part);
+        }
+        let window = self.periods.window;
+        let time = EvidenceTime::During(window);
+        let known = greatest.into_iter().filter_map(|(signal, part)| Some((signal, part?)));
+        known
+            .map(|(signal, part)| notes::of_part(entity, signal, part.alerting, part.share, time))
+            .collect()
+    }
+
+    /// Other entities with an alert, by name, which effects of the entity reach; nothing when there is
+    /// an alert on no account among them.
+    fn alerting_downstream(&self, entity: &EntityId) -> Option<BTreeSet<(&EntityId, Kind)>> {
+        let mut reached = BTreeSet::new();
+        let mut edge: Vec<_> = self.ways.number(entity).into_iter().collect();
+        let mut seen = BTreeSet::from_iter(edge.iter().copied());
+        for _ in 0..MAX_PATH_HOPS {
+            let onward = edge.iter().flat_map(|at| self.ways.lanes(Travel::Effects).onward.of(*at));
+            let next: BTreeSet<_> = onward.filter(|to| !seen.contains(to)).collect();
+            seen.extend(&next);
+            edge = next.into_iter().collect();
+            reached.extend(edge.iter().filter_map(|at| self.ways.name(*at)));
+        }
+        let others = self.anomalies.iter().filter(|alert| alert.entity != *entity);
+        let alerts = others.filter(|alert| reached.contains(&alert.entity));
+        let asked = alerts.map(|alert| {
+            let kind = Kind::of(alert.signal).filter(|kind| self.asked.kinds.contains(kind))?;
+            Some((&alert.entity, kind))
+        });
+        asked.collect()
+    }
+
+    /// The part of what an alerting entity has that another can account for; nothing where that is
+    /// not known.
+    fn part(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
+        let of_time = self.part_of_account(entity, alerting, Kind::Time);
+        match kind {
+            Kind::Time => of_time,
+            Kind::Failures => {
+                let of_failures = self.part_of_account(entity, alerting, Kind::Failures)?;
+                if !self.may_time_out(alerting) {
+                    return Some(of_failures);
+                }
+                Some(of_failures.max(of_time?))
+            }
+        }
+    }
+
+    /// Whether what fails at an entity can be calls that took too long: then each has lost at least the
+    /// time that a request usually takes, since shorter limits would be hit all the time.
+    fn may_time_out(&self, entity: &EntityId) -> bool {
+        let of = |kind| match self.account(entity, kind, Weight::Calls) {
+            Account::Burden(burden) if burden.weight == Weight::Calls => Some(burden),
+            _ => None,
+        };
+        let (Some(time), Some(failures)) = (of(Kind::Time), of(Kind::Failures)) else {
+            return true;
+        };
+        time.total() >= failures.total() * time.usual
+    }
+
+    fn part_of_account(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
+        let own = match self.account(entity, kind, Weight::Calls) {
+            Account::Unknown => return None,
+            Account::Usual => return Some(0.0),
+            Account::Burden(own) => own,
+        };
+        let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
+            return None;
+        };
+        if !own.stands_out() || theirs.precedes(&own) {
+            return Some(0.0);
+        }
+        if own.weight == theirs.weight {
+            return Some(theirs.share_of(&own));
+        }
+        match (self.account(entity, kind, Weight::None), self.account(alerting, kind, Weight::None))
+        {
+            (Account::Burden(own), Account::Burden(theirs)) => Some(theirs.share_of(&own)),
+            _ => None,
+        }
+    }
+}
