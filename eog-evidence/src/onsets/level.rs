@@ -21,7 +21,7 @@ const MOST: f64 = 0.75;
 /// first to the one that reaches the level of the shift count; what comes later tells nothing of
 /// the beginning. A sample commonly tells of the time since the one before, so that the last usual
 /// one may hold a part of the change: the interval reaches back by one sample more. Noise is normal, with the spread of the baseline, or wider where neither course
-/// fits. Where the shift begins with the first sample there is no onset.
+/// fits. It ends with the first sample of the shift at the latest. Where the shift begins with the first sample there is no onset.
 pub(crate) fn level_onset(points: &[(Timestamp, f64)], shift: &Shift) -> Option<Onset> {
     let sign = if shift.observed > shift.baseline { 1.0 } else { -1.0 };
     let beyond = |value: f64| sign * (value - shift.baseline);
@@ -54,9 +54,13 @@ pub(crate) fn level_onset(points: &[(Timestamp, f64)], shift: &Shift) -> Option<
         })
         .collect();
     let onset = interval(&gaps)?;
-    let usual = samples.partition_point(|(at, _)| *at < onset.earliest());
+    // By the first sample of the shift it has begun, whatever course it takes: one that speeds up fits
+    // neither.
+    let (earliest, latest) =
+        (onset.earliest().min(shift.onset()), onset.latest().min(shift.onset()));
+    let usual = samples.partition_point(|(at, _)| *at < earliest);
     let before = usual.checked_sub(1).and_then(|place| samples.get(place));
-    Some(Onset::between(before.map_or(onset.earliest(), |(at, _)| *at), onset.latest()))
+    Some(Onset::between(before.map_or(earliest, |(at, _)| *at), latest))
 }
 
 /// How well a change after one sample explains all samples.

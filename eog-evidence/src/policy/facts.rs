@@ -215,12 +215,12 @@ impl<'a> Facts<'a> {
         self.verdicts().any(|(verdict, _)| verdict == Verdict::TheCause)
     }
 
-    /// Whether an own change was made in time for the harm.
-    pub(super) fn has_timely_change(&self) -> bool {
+    /// Own changes that were not surely made after the harm began.
+    pub(super) fn timely_changes(&self) -> impl Iterator<Item = &'a Finding> {
         let since = self.harm_since();
         let late =
-            |change: &&&Finding| since.is_some_and(|since| surely_before(&since, &made(change)));
-        self.changes.iter().any(|change| !late(&change))
+            move |change: &Finding| since.is_some_and(|since| surely_before(&since, &made(change)));
+        self.changes.iter().copied().filter(move |change| !late(change))
     }
 
     pub(super) fn finding(&self, id: &EvidenceId) -> Option<&'a Finding> {

@@ -1,10 +1,13 @@
 //! What a second look at an entity changes.
 
 use eog_core::contract::NoticeReason;
+use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Label};
 
+use super::books::own_part;
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
+use super::times::made;
 use super::weigh::Weighed;
 
 /// The place of the explanation to take: the best one, but at a dead end the best one that leads
@@ -43,20 +46,40 @@ fn leads(weighed: &Weighed) -> bool {
     weighed.explanation.standing > Standing::Unexplained
 }
 
-/// Whether, at a second opinion, an explanation names a rival that cites a change, while the entity
-/// has none that was made in time.
+/// Whether, at a second opinion, an explanation leads to a rival that came first: one cause explains both
+/// then, and what was changed here is one more cause for the same. A rival comes first when it cites a
+/// change and this entity has none that was made in time, or when it began before all that was changed
+/// here in time. The same goes for whatever explains a neighbour, where no account tells how much of the
+/// trouble is the entity's own.
 pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) -> bool {
     let Some(notice) = facts.notice else { return false };
+    if notice.reason != NoticeReason::SecondOpinion {
+        return false;
+    }
     let is_changed = |rival: &EntityId| {
         facts.message(rival).is_some_and(|belief| {
             belief.label == Label::Origin
                 && belief.evidence.iter().any(|id| id.kind() == EvidenceKind::Change)
         })
     };
-    notice.reason == NoticeReason::SecondOpinion
-        && !facts.has_timely_change()
-        && explanation
-            .causes(facts.entity)
-            .iter()
-            .any(|cause| notice.rivals.contains(cause) && is_changed(cause))
+    // Of several own changes the nearest before the harm is put forward.
+    let own = facts.timely_changes().map(made).max_by_key(Onset::latest);
+    let came_first =
+        |since: Onset| own.is_some_and(|own: Onset| since.earliest() <= own.earliest());
+    // Where no account tells what is its own, what came first is the simpler explanation.
+    let no_account = own_part(facts).is_none();
+    let is_rival = |cause: &EntityId| notice.rivals.contains(cause);
+    explanation.causes(facts.entity).into_iter().filter(|cause| *cause != facts.entity).any(
+        |cause| {
+            if is_rival(cause) && own.is_none() && is_changed(cause) {
+                return true;
+            }
+            let Some(belief) = facts.message(cause) else { return false };
+            let by_itself = belief.since.filter(|_| is_rival(cause));
+            let behind = belief.claims.iter().filter(|claim| claim.effect == *cause);
+            let behind = behind.filter(|claim| no_account || is_rival(&claim.cause));
+            let behind = behind.filter_map(|claim| claim.cause_since);
+            by_itself.into_iter().chain(behind).any(came_first)
+        },
+    )
 }
