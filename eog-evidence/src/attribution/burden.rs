@@ -68,6 +68,18 @@ impl Burden {
         run.and_then(|run| run.first()).map(|point| point.0)
     }
 
+    /// The beginning of the run of points beyond the limit in which most is too much. Where little is
+    /// counted, a short run before the trouble is chance.
+    fn peak_onset(&self) -> Option<Timestamp> {
+        let high = |point: &(Timestamp, f64)| point.1 > self.limit;
+        let runs = self.points.chunk_by(|a, b| high(a) == high(b));
+        let runs = runs.filter(|run| run.len() >= MIN_RUN && run.first().is_some_and(high));
+        let size = |run: &[(Timestamp, f64)]| run.iter().map(|point| point.1).sum::<f64>();
+        // `max_by` keeps the last of equals; the first is wanted.
+        let greatest = runs.rev().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+        greatest.first().map(|point| point.0)
+    }
+
     /// Whether it is more than chance: it has an onset.
     pub(super) fn stands_out(&self) -> bool {
         self.onset().is_some()
@@ -81,7 +93,9 @@ impl Burden {
     /// Whether this one begins more than a step before the other: an effect does not precede its
     /// cause.
     pub(super) fn precedes(&self, other: &Self) -> bool {
-        let (Some(own), Some(theirs)) = (self.onset(), other.onset()) else { return false };
+        let (Some(own), Some(theirs)) = (self.peak_onset(), other.peak_onset()) else {
+            return false;
+        };
         theirs.duration_since(own) > self.step.max(other.step)
     }
 

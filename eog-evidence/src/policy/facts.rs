@@ -447,12 +447,21 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// A call that fails is commonly made three times in all (the default of the AWS SDKs; proxies try less
+/// often), so that more than three times the usual load holds more demand.
+const ATTEMPTS: f64 = 3.0;
+
 /// Whether more load can be calls that are tried again because they failed here: no more came than failed,
 /// and not surely before.
 fn may_be_tried_again(surge: &Finding, harms: &[&Finding]) -> bool {
-    let Some(requests) = surge.quantity.as_ref().map(|quantity| quantity.observed) else {
+    let Some((requests, usual)) =
+        surge.quantity.as_ref().and_then(|quantity| Some((quantity.observed, quantity.baseline?)))
+    else {
         return false;
     };
+    if requests > ATTEMPTS * usual {
+        return false;
+    }
     let Some(more) = surplus(surge, requests) else { return false };
     let unit = |finding: &Finding| finding.quantity.as_ref().map(|quantity| quantity.unit.clone());
     let failed = harms.iter().filter(|harm| {

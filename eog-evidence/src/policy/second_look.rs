@@ -1,6 +1,7 @@
 //! What a second look at an entity changes.
 
 use eog_core::contract::NoticeReason;
+use eog_core::evidence::Signal;
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Label};
 
@@ -49,8 +50,8 @@ fn leads(weighed: &Weighed) -> bool {
 /// Whether, at a second opinion, an explanation leads to a rival that came first: one cause explains both
 /// then, and what was changed here is one more cause for the same. A rival comes first when it cites a
 /// change and this entity has none that was made in time, or when it began before all that was changed
-/// here in time. The same goes for whatever explains a neighbour, where no account tells how much of the
-/// trouble is the entity's own.
+/// here in time. An entity of which no more is known than that something waits there, such as a queue,
+/// yields to whatever explains a neighbour.
 pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) -> bool {
     let Some(notice) = facts.notice else { return false };
     if notice.reason != NoticeReason::SecondOpinion {
@@ -66,8 +67,12 @@ pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) ->
     let own = facts.timely_changes().map(made).max_by_key(Onset::latest);
     let came_first =
         |since: Onset| own.is_some_and(|own: Onset| since.earliest() <= own.earliest());
-    // Where no account tells what is its own, what came first is the simpler explanation.
-    let no_account = own_part(facts).is_none();
+    // Of what is known to wait alone, whatever keeps a neighbour from taking it is the simpler explanation.
+    let no_account = own_part(facts).is_none()
+        && facts
+            .harms
+            .iter()
+            .all(|harm| harm.kind == EvidenceKind::Alert || harm.signal == Signal::Saturation);
     let is_rival = |cause: &EntityId| notice.rivals.contains(cause);
     explanation.causes(facts.entity).into_iter().filter(|cause| *cause != facts.entity).any(
         |cause| {
@@ -79,7 +84,7 @@ pub(super) fn yields_to_a_rival(explanation: &Explanation, facts: &Facts<'_>) ->
             let behind = belief.claims.iter().filter(|claim| claim.effect == *cause);
             let behind = behind.filter(|claim| no_account || is_rival(&claim.cause));
             let behind = behind.filter_map(|claim| claim.cause_since);
-            by_itself.into_iter().chain(behind).any(came_first)
+            by_itself.into_iter().chain(behind).any(|since| no_account || came_first(since))
         },
     )
 }
