@@ -24,7 +24,11 @@ pub(super) fn taken(all: &[Weighed], facts: &Facts<'_>) -> usize {
     let mut tried: Vec<Vec<&EntityId>> = Vec::new();
     if let Some(first) = before.first().filter(|first| leads(first)) {
         let causes = first.explanation.causes(facts.entity);
-        if causes.iter().any(|cause| facts.label_of(cause) == Some(Label::Origin)) {
+        let is_heard =
+            |cause: &&EntityId| **cause == *facts.entity || facts.message(cause).is_some();
+        let is_origin = |cause: &&EntityId| facts.label_of(cause) == Some(Label::Origin);
+        // It may rest on what was not known at the first look: then nobody was asked yet.
+        if causes.iter().any(is_origin) || !causes.iter().any(is_heard) {
             return 0;
         }
         tried.push(causes);
