@@ -16,10 +16,6 @@ pub(crate) const MIN_SIGMAS: f64 = 4.0;
 /// … and by this share of the baseline.
 pub(crate) const MIN_RELATIVE: f64 = 0.10;
 
-/// A level that more than this share of the baseline reached is nothing new, however regular the rest
-/// of the baseline is: waves of use come again.
-const COMMON: f64 = 0.05;
-
 /// Ratios must move by this much at least, whatever their noise.
 const MIN_RATIO_STEP: f64 = 0.01;
 
@@ -31,8 +27,7 @@ pub(crate) const MIN_RUN: usize = 2;
 /// With `m` the median of the baseline and `s = 1.4826 · MAD` its robust spread, a point `x` of
 /// the incident part deviates when `|x − m|` exceeds `4 s`, `0.1 |m|`, and for a unit of `ratio`
 /// 0.01, for `percent` or `%` 1. A shift is the longest run of at least 2 deviating points in one
-/// direction (of equal runs the first), the median of which no more than 5 % of the baseline's points
-/// reach. The finding's time is the run; its quantity is the median
+/// direction (of equal runs the first). The finding's time is the run; its quantity is the median
 /// of the run against `m`; its trend the direction. A baseline has at least 5 points; [`Periods`]
 /// says where it is taken from. The finding's onset is when the series left its usual level, as an
 /// interval: a ramp left it before its run begins.
@@ -154,10 +149,6 @@ pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) ->
     // `max_by_key` keeps the last of equals; the first is wanted.
     let run = runs.rev().max_by_key(|run| run.len())?.to_vec();
     let observed = median(run.iter().map(|(_, value)| *value))?;
-    let beyond = normal().filter(|value| (value - observed) * (observed - centre) >= 0.0).count();
-    if beyond as f64 > COMMON * baseline.len() as f64 {
-        return None;
-    }
     Some(Shift {
         baseline: centre,
         spread,

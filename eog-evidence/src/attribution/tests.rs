@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eog_core::evidence::Trend;
 use eog_core::incident::EffectDirection;
 use eog_core::{EvidenceKind, Topology, Window};
 
@@ -99,7 +100,8 @@ impl World {
         self
     }
 
-    /// The findings of an entity in short: `own`, `name 80` for a share in percent, `rest 20`.
+    /// The findings of an entity in short: `own`, `name 80` for a share in percent, `rest 20`, `part 10`
+    /// of what alerts show, `name x5` for a callee that is called five times as often.
     fn of(&self, entity: &str) -> String {
         let measured = |entity: &EntityId| {
             let series = self.series.get(entity);
@@ -124,6 +126,12 @@ impl World {
         let words = findings.iter().map(|finding| {
             let share = finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed);
             match (&finding.peer, finding.kind) {
+                (Some(peer), _) if finding.signal == Signal::Traffic => {
+                    format!("{} x{share:.0}", peer.entity)
+                }
+                (None, EvidenceKind::Note) if finding.trend == Trend::Steady => {
+                    format!("part {:.0}", share * 100.0)
+                }
                 (Some(peer), _) => format!("{} {:.0}", peer.entity, share * 100.0),
                 (None, EvidenceKind::Note) => format!("rest {:.0}", share * 100.0),
                 (None, _) => "own".into(),
@@ -156,8 +164,8 @@ fn shop() -> World {
 #[test]
 fn time_adds_up_along_calls() {
     assert_eq!(shop().of("web"), "own, db 100, rest 0");
-    assert_eq!(shop().of("db"), "own, rest 100");
-    assert_eq!(shop().of("log"), "");
+    assert_eq!(shop().of("db"), "own, rest 100, part 100");
+    assert_eq!(shop().of("log"), "part 0");
     // The greatest relative shift accounts for next to nothing when it is hardly ever called.
     let odd = shop().calls("web>odd").latency("odd", 1.0, 100.0).requests("odd", 0.5);
     assert_eq!(odd.of("web"), "own, db 100, odd 2, rest 0");
@@ -167,6 +175,55 @@ fn time_adds_up_along_calls() {
         series.retain(|series| series.signal != Signal::Traffic);
     }
     assert_eq!(uncounted.of("web"), "own, db 50, rest 50");
+}
+
+#[test]
+fn who_has_little_of_what_an_alert_shows_has_no_part_in_it() {
+    // 20 ms twice a request of the 40 ms; 2 ms once; and behind both of them.
+    let world = shop().calls("db>disk").latency("disk", 1.0, 6.0).requests("disk", 100.0);
+    assert_eq!(world.of("disk"), "own, rest 100, part 25");
+    // Not while somebody on the way to the alert, or another alert there, is not measured.
+    let silent = shop().alert("web", Signal::Saturation, 15);
+    assert_eq!(silent.of("log"), "");
+    let unmeasured = shop().calls("web>hidden");
+    assert_eq!(unmeasured.of("hidden"), "");
+    // An alert elsewhere says nothing of whom its effects do not come from.
+    let beside = shop().calls("other>side").latency("side", 1.0, 9.0).requests("side", 50.0);
+    assert_eq!(beside.of("side"), "own, rest 100");
+}
+
+#[test]
+fn failures_come_of_lost_time_only_if_enough_time_was_lost() {
+    let failing = |latency: f64| {
+        World::default()
+            .calls("web>db")
+            .alert("web", Signal::Errors, 15)
+            .measured("web", Signal::Errors, 0.0, shifted(0.0, 20.0))
+            .latency("web", 100.0, latency)
+            .requests("web", 50.0)
+            .measured("db", Signal::Errors, 0.0, [0.0; 10])
+            .latency("db", 50.0, latency - 50.0)
+            .requests("db", 50.0)
+    };
+    // 20 of 50 requests fail, that usually take 100 ms: at least 40 ms more for each in the mean.
+    assert_eq!(failing(120.0).of("db"), "part 0");
+    assert_eq!(failing(150.0).of("db"), "part 100");
+}
+
+#[test]
+fn a_callee_that_is_called_more_often_for_each_request_is_told() {
+    let calls = |entity: &str, after: f64| {
+        shop().measured(entity, Signal::Traffic, 100.0, shifted(100.0, after))
+    };
+    let more = |after: f64| {
+        let mut world = calls("db", after);
+        world.series.get_mut(&id("db")).unwrap().retain(|series| {
+            series.signal != Signal::Traffic || series.points.last().unwrap().1 != 100.0
+        });
+        world.of("web")
+    };
+    assert!(more(500.0).ends_with(", db x5"), "{}", more(500.0));
+    assert!(!more(140.0).contains('x'), "{}", more(140.0));
 }
 
 #[test]

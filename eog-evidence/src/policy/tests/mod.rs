@@ -622,6 +622,16 @@ fn rest(signal: Signal, percent: i32) -> FindingContent {
     FindingContent { peer: None, ..accounts(signal, "nobody", percent) }
 }
 
+/// A note on the part of what alerts elsewhere show that the entity can account for.
+fn part(signal: Signal, percent: i32) -> FindingContent {
+    FindingContent { trend: Trend::Steady, ..rest(signal, percent) }
+}
+
+/// A note that a callee is called more often for each request.
+fn sent_more(callee: &str) -> FindingContent {
+    with_peer(accounts(Signal::Traffic, callee, 500), callee, PeerRole::Callee)
+}
+
 #[test]
 fn accounting() {
     use Signal::{Availability, Errors, Latency, Other};
@@ -684,10 +694,45 @@ fn accounting() {
             "Symptom, cause not found ?callee",
         ),
         (
-            "a change of its own",
+            "a change of its own, and most comes from upstream",
             vec![change(Configuration, 3), slow(), accounts(Latency, "callee", 80)],
             vec![],
+            "Symptom, accounted for upstream callee>me",
+        ),
+        (
+            "a change of its own, and most is its own",
+            vec![change(Configuration, 3), slow(), accounts(Latency, "callee", 40)],
+            vec![],
             "Origin, own change",
+        ),
+        (
+            "a change that calls the callee more often",
+            vec![
+                change(Configuration, 3),
+                slow(),
+                accounts(Latency, "callee", 80),
+                sent_more("callee"),
+            ],
+            vec![],
+            "Origin, own change",
+        ),
+        (
+            "no part of what alerts show",
+            vec![change(Configuration, 3), slow(), part(Latency, 4)],
+            vec![],
+            "Healthy, no part in it",
+        ),
+        (
+            "a small part of what alerts show",
+            vec![change(Configuration, 3), slow(), part(Latency, 20)],
+            vec![],
+            "Origin, own change",
+        ),
+        (
+            "no part, and an alert of its own",
+            vec![alert(9), part(Latency, 4), slow()],
+            vec![],
+            "Symptom, cause not found ?callee",
         ),
         (
             "ran out itself",

@@ -265,7 +265,11 @@ fn a_dead_end_brings_the_next_explanation_forward() {
     };
     let first = judged(findings(), vec![], |_| {});
     assert_eq!(in_short(&first), "Symptom, failing callee callee>me");
+    // Nobody was asked yet: it may rest on what was not known at the first look.
     let second = judged(findings(), vec![], notice(1));
+    assert_eq!(in_short(&second), "Symptom, failing callee callee>me");
+    let asked = || vec![says("callee", Symptom, &[], &[Log])];
+    let second = judged(findings(), asked(), notice(1));
     assert_eq!(in_short(&second), "Symptom, changed upstream other>me");
     assert_eq!(second.alternatives[0].lost, "what it names was tried, and leads nowhere");
     assert_eq!(first.alternatives[0].lost, "failing callee is the more specific explanation");
