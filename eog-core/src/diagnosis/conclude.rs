@@ -1,5 +1,6 @@
 //! Conclusions: the frontier of irreducible origins, what it covers, and what to say without one.
 
+mod beside;
 mod claims;
 mod confirm;
 mod cover;
@@ -265,6 +266,12 @@ pub enum Doubt {
         /// When it was made.
         made: Onset,
     },
+    /// Another cause is named for alerts that began at about the same time. Two at once are less likely than
+    /// one that explains both and was not found.
+    NotAlone {
+        /// An origin of the other cause.
+        entity: EntityId,
+    },
     /// More than 5 % of a source could not be used: it may hold another change, or an earlier onset.
     Unusable {
         /// The file or table.
@@ -309,6 +316,12 @@ impl std::fmt::Display for Doubt {
             Self::FitsAlike { entity, what, made } => {
                 write!(f, "another change fits as well: {what} on {entity} at {made}")
             }
+            Self::NotAlone { entity } => {
+                write!(
+                    f,
+                    "{entity} is named, too, for alerts of about the same time: two causes at once are rare"
+                )
+            }
             Self::Unusable { source, records, unusable } => write!(
                 f,
                 "{unusable} of {records} records of {source} could not be used; they may hold \
@@ -325,8 +338,9 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     let covered: Vec<&[usize]> = found.groups.iter().map(|g| g.group.covers.as_slice()).collect();
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
-    for (position, found) in found.groups.iter_mut().enumerate() {
-        judge(state, &mut promises, found, cover.needed.contains(&position));
+    let besides = beside::others_at_the_time(state, &found.groups, &cover.groups);
+    for ((position, found), other) in found.groups.iter_mut().enumerate().zip(besides) {
+        judge(state, &mut promises, found, cover.needed.contains(&position), other);
     }
     let mut groups: Vec<(bool, Found)> = found
         .groups
@@ -438,7 +452,13 @@ fn rank_of_cause(
 }
 
 /// Decides between `confirmed` and `likely`, and says why not.
-fn judge(state: &State, promises: &mut Promises<'_>, found: &mut Found, needed: bool) {
+fn judge(
+    state: &State,
+    promises: &mut Promises<'_>,
+    found: &mut Found,
+    needed: bool,
+    other: Option<EntityId>,
+) {
     promises.weigh(found);
     let group = &mut found.group;
     let covered = group.covers.iter().map(|&anomaly| &state.anomalies[anomaly]);
@@ -457,6 +477,8 @@ fn judge(state: &State, promises: &mut Promises<'_>, found: &mut Found, needed: 
     }
     if !needed {
         group.doubts.push(Doubt::NotNeeded);
+    } else if let Some(entity) = other {
+        group.doubts.push(Doubt::NotAlone { entity });
     }
     group.doubts.extend(confirm::unusable(state));
     if group.doubts.is_empty() {

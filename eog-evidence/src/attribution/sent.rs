@@ -17,7 +17,7 @@ use eog_core::Timestamp;
 const MORE: f64 = 1.5;
 
 impl Attribution<'_> {
-    /// A note on each callee with a burden whose traffic grew by at least half more than that of the
+    /// A note on each callee with a burden whose traffic grew, and by at least half more than that of the
     /// entity, as both are while the callee does worse.
     pub(super) fn sent(&self, entity: &EntityId) -> Vec<Finding> {
         let Some(number) = self.ways.number(entity) else { return Vec::new() };
@@ -35,7 +35,7 @@ impl Attribution<'_> {
         });
         let (from, to) = burdens.min()?;
         let (own, theirs) = (self.growth(entity, from, to)?, self.growth(callee, from, to)?);
-        (theirs >= MORE * own)
+        (theirs >= MORE * own.max(1.0))
             .then(|| notes::of_sent(entity, callee, [own, theirs], during(from, to)))
     }
 

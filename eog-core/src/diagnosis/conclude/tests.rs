@@ -332,18 +332,22 @@ struct Shop {
     record: Option<Vec<i64>>,
     /// Of 100 rows.
     unusable: u64,
+    /// An alert elsewhere, which another origin explains.
+    beside: Option<i64>,
 }
 
 impl Shop {
     /// Nothing is in doubt.
     fn clear() -> Self {
         let (harm, callee_harm) = (Some((3_010, 3_020)), Some(3_005));
-        Self { change: 3_000, harm, callee_harm, alert: 3_300, record: Some(vec![]), unusable: 0 }
+        let record = Some(vec![]);
+        Self { change: 3_000, harm, callee_harm, alert: 3_300, record, unusable: 0, beside: None }
     }
 
     fn state(&self) -> State {
         let (web, stock) = (name(0), name(1));
-        let mut case = case(vec![anomaly(0, &[self.alert])]);
+        let elsewhere = self.beside.map(|at| anomaly(2, &[at]));
+        let mut case = case([anomaly(0, &[self.alert])].into_iter().chain(elsewhere).collect());
         case.topology.connect(&web, "calls", &stock, EffectDirection::TargetToSource);
         let recorded = |second: i64| RecordedChange {
             entity: stock.clone(),
@@ -388,6 +392,10 @@ impl Shop {
             Some(Belief { evidence, claims, ..Belief::new(Label::Symptom, "") });
         let evidence = vec![change.id().clone()];
         state.node(&stock).belief = Some(Belief { evidence, ..Belief::new(Label::Origin, "") });
+        if self.beside.is_some() {
+            state.supersede(&name(2), &[], &[]);
+            state.node(&name(2)).belief = Some(Belief::new(Label::Origin, ""));
+        }
         state
     }
 
@@ -415,6 +423,7 @@ fn shops() -> impl Strategy<Value = Shop> {
             alert,
             record,
             unusable,
+            beside: None,
         })
 }
 
@@ -447,6 +456,16 @@ fn each_condition_alone_is_a_doubt() {
     assert!(matches!(alike, Doubt::FitsAlike { .. }), "{alike:?}");
     assert!(matches!(only(Shop { unusable: 6, ..clear() }), Doubt::Unusable { .. }));
     assert_eq!(Shop { unusable: 5, ..clear() }.doubts(), []);
+    let beside = |alert| {
+        let conclusion = conclude(&Shop { beside: Some(alert), ..clear() }.state());
+        let mut groups = conclusion.frontier.iter();
+        let stock = groups.find(|group| group.origins == [name(1)]).unwrap();
+        stock.doubts.clone()
+    };
+    let other = Doubt::NotAlone { entity: name(2) };
+    assert_eq!(beside(3_900), [other.clone()]);
+    assert_eq!(beside(2_700), [other]);
+    assert_eq!(beside(3_901), [], "another incident");
     // One more change makes each less likely, and takes no doubt away.
     let more = Shop {
         change: 3_022,
