@@ -93,10 +93,11 @@ impl Burden {
     /// Whether this one begins more than a step before the other: an effect does not precede its
     /// cause.
     pub(super) fn precedes(&self, other: &Self) -> bool {
-        let (Some(own), Some(theirs)) = (self.peak_onset(), other.peak_onset()) else {
-            return false;
+        let later = |own: Option<Timestamp>, theirs: Option<Timestamp>| {
+            matches!((own, theirs), (Some(own), Some(theirs))
+                if theirs.duration_since(own) > self.step.max(other.step))
         };
-        theirs.duration_since(own) > self.step.max(other.step)
+        later(self.onset(), other.onset()) && later(self.peak_onset(), other.peak_onset())
     }
 
     /// The share of this burden, 0 to 1, that another one can account for: step by step, at most

@@ -112,7 +112,7 @@ impl Attribution<'_> {
         let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
             return None;
         };
-        if !own.stands_out() || theirs.precedes(&own) {
+        if !own.stands_out() {
             return Some(0.0);
         }
         if own.weight == theirs.weight {
