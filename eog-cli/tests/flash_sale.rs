@@ -50,7 +50,7 @@ fn diagnose(folder: &Path, options: &[&str]) -> (i32, String, Vec<String>, Vec<S
 #[test]
 fn the_sale_is_found_in_the_documented_order() {
     let (code, confidence, origins, evaluated) = diagnose(&bundle(), &[]);
-    assert_eq!((code, confidence.as_str()), (0, "likely"));
+    assert_eq!((code, confidence.as_str()), (0, "confirmed"));
     assert_eq!(origins, ["frontend"]);
     let story = [
         "gateway",
@@ -108,7 +108,7 @@ fn without_messages_and_a_second_look_the_database_is_blamed() {
 #[test]
 fn without_messages_looking_again_finds_the_sale_at_a_price() {
     let (code, confidence, origins, evaluated) = diagnose(&bundle(), &["--no-messages"]);
-    assert_eq!((code, confidence.as_str()), (0, "likely"));
+    assert_eq!((code, confidence.as_str()), (0, "confirmed"));
     assert_eq!(origins, ["frontend"]);
     let story = [
         // The database is asked again before it is named, and is cleared.
@@ -194,7 +194,7 @@ fn every_format_is_what_it_says() {
     };
     let text = print("text");
     for part in
-        ["ROOT CAUSE (likely)", "HOW IT SPREAD", "└─ gateway  ⚠ HttpErrorRate", "9 evaluations"]
+        ["ROOT CAUSE (confirmed)", "HOW IT SPREAD", "└─ gateway  ⚠ HttpErrorRate", "9 evaluations"]
     {
         assert!(text.contains(part), "{part}\n{text}");
     }
