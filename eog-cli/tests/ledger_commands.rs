@@ -148,7 +148,7 @@ fn a_difference_names_setting_entry_and_both_conclusions() {
     for part in [
         "broadcast: true | false",
         "they diverge at entry 1",
-        "frontend (likely)",
+        "frontend (confirmed)",
         "database (likely)",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -19,6 +19,10 @@ pub struct Outcome {
     pub right: bool,
     /// Whether it named an entity that is no cause, for a change of that entity.
     pub innocent: bool,
+    /// Whether it said `confirmed` of a group of origins that holds no cause, whatever it said of
+    /// the whole: the whole is as sure as its weakest group, and a person acts on a confirmed one.
+    /// After a knock-out every confirmed group counts.
+    pub confirmed_wrong: bool,
 }
 
 impl Outcome {
@@ -40,7 +44,11 @@ impl Outcome {
             .diagnosis
             .causes()
             .any(|group| group.change.is_some() && !of_a_cause(&group.origins));
-        Self { said, right, innocent }
+        let confirmed_wrong = ended
+            .diagnosis
+            .causes()
+            .any(|group| group.confidence == Confidence::Confirmed && !of_a_cause(&group.origins));
+        Self { said, right, innocent, confirmed_wrong }
     }
 
     /// The outcome after a knock-out. `confirmed` is wrong, since no change on record is the cause;
@@ -52,7 +60,9 @@ impl Outcome {
             Confidence::Likely => outcome.right,
             Confidence::Inconclusive => true,
         };
-        Self { right, ..outcome }
+        let mut groups = ended.diagnosis.causes();
+        let confirmed_wrong = groups.any(|group| group.confidence == Confidence::Confirmed);
+        Self { right, confirmed_wrong, ..outcome }
     }
 
     /// The same for a truth that is a set of entities.
@@ -61,11 +71,12 @@ impl Outcome {
     }
 
     /// The columns of [`Outcome::cells`].
-    pub(crate) const COLUMNS: [&'static str; 2] = ["right", "named_an_innocent_change"];
+    pub(crate) const COLUMNS: [&'static str; 3] =
+        ["right", "named_an_innocent_change", "confirmed_a_wrong_group"];
 
     /// Cells of a row of a table of cases.
-    pub(crate) fn cells(self) -> [String; 2] {
-        [self.right.to_string(), self.innocent.to_string()]
+    pub(crate) fn cells(self) -> [String; 3] {
+        [self.right, self.innocent, self.confirmed_wrong].map(|told| told.to_string())
     }
 }
 
@@ -90,6 +101,8 @@ pub struct Said {
     pub words: Vec<Word>,
     /// The share of results that name an entity that is no cause, for a change of that entity.
     pub innocent: Share,
+    /// The share of results with a confirmed group that is wrong ([`Outcome::confirmed_wrong`]).
+    pub confirmed_wrong: Share,
 }
 
 /// One word.
@@ -120,7 +133,7 @@ impl Calibration {
         })
     }
 
-    /// One row for each word, with everything in and knocked out.
+    /// One row for each word and each kind of wrong result, with everything in and knocked out.
     pub fn to_csv(&self) -> String {
         let header = [
             "input",
@@ -143,11 +156,12 @@ impl Calibration {
                 row.extend(cells(word.right));
                 rows.push(row);
             }
-            let times = (said.innocent.value * said.results as f64).round();
-            let mut row = vec![input.into(), "named an innocent change".into(), times.to_string()];
-            row.extend(cells(Some(said.innocent)));
-            row.extend(cells(None));
-            rows.push(row);
+            for (name, share) in said.wrongs() {
+                let mut row = vec![input.into(), name.into(), said.times(share).to_string()];
+                row.extend(cells(Some(share)));
+                row.extend(cells(None));
+                rows.push(row);
+            }
         }
         csv_text(&header, rows)
     }
@@ -167,8 +181,10 @@ fn share(values: &[bool]) -> Option<Share> {
 
 impl Said {
     fn of(outcomes: &[Outcome]) -> Option<Self> {
-        let innocent: Vec<bool> = outcomes.iter().map(|outcome| outcome.innocent).collect();
-        let innocent = share(&innocent)?;
+        let of =
+            |told: fn(&Outcome) -> bool| share(&outcomes.iter().map(told).collect::<Vec<bool>>());
+        let innocent = of(|outcome| outcome.innocent)?;
+        let confirmed_wrong = of(|outcome| outcome.confirmed_wrong)?;
         let word = |said: Confidence| {
             let is_said: Vec<bool> = outcomes.iter().map(|outcome| outcome.said == said).collect();
             let right: Vec<bool> = outcomes
@@ -180,7 +196,20 @@ impl Said {
         };
         let words = [Confidence::Confirmed, Confidence::Likely, Confidence::Inconclusive];
         let words = words.into_iter().filter_map(word).collect();
-        Some(Self { results: outcomes.len(), words, innocent })
+        Some(Self { results: outcomes.len(), words, innocent, confirmed_wrong })
+    }
+
+    /// The shares of wrong results, by what is wrong with them.
+    fn wrongs(&self) -> [(&'static str, Share); 2] {
+        [
+            ("named an innocent change", self.innocent),
+            ("confirmed a wrong group", self.confirmed_wrong),
+        ]
+    }
+
+    /// How many results a share of them is.
+    fn times(&self, share: Share) -> usize {
+        (share.value * self.results as f64).round() as usize
     }
 }
 
@@ -203,17 +232,60 @@ impl Said {
             let share = word.share.to_string();
             writeln!(f, "    {:<24}{:>7}   {share:<22}  {right}", word.said, word.times)?;
         }
-        writeln!(f, "    {:<34}{}", "named an innocent change", self.innocent)
+        self.wrongs().into_iter().try_for_each(|(name, share)| {
+            writeln!(f, "    {name:<24}{:>7}   {share}", self.times(share))
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use eog::{Case, Config};
+    use eog_testkit::{
+        MemoryContext, alert, entity, finding, hour, origin, policy_fn, run, topology,
+    };
+
     use super::*;
+
+    /// `app` and `db` are named, `app` is confirmed; the weakest group makes the whole `likely`.
+    fn one_group_confirmed() -> Investigation {
+        let alerts = vec![alert("app", "HttpErrors", "10:05"), alert("db", "DiskFull", "10:05")];
+        let case = Case::from_anomalies(topology("app; db"), hour(), alerts);
+        let contract = MemoryContext::default().with_all(["app", "db"].map(finding));
+        let ended = run(Config::default(), case.clone(), &contract, &policy_fn(origin));
+        let mut ended = Investigation::of(case, ended);
+        let groups = &mut ended.diagnosis.conclusion.frontier;
+        assert_eq!(groups.len(), 2);
+        let app = groups.iter_mut().find(|group| group.origins == [entity("app")]).unwrap();
+        app.confidence = Confidence::Confirmed;
+        assert_eq!(ended.diagnosis.conclusion.confidence, Confidence::Likely);
+        ended
+    }
+
+    #[test]
+    fn a_wrong_confirmed_group_counts_whatever_is_said_of_the_whole() {
+        let ended = one_group_confirmed();
+        let of = |cause: &str| Outcome::of(&ended, |one| *one == entity(cause), true);
+        assert!(of("db").confirmed_wrong && of("cache").confirmed_wrong);
+        assert!(!of("app").confirmed_wrong);
+        assert_eq!(of("db").said, Confidence::Likely);
+        assert!(Outcome::of(&ended, |_| false, false).confirmed_wrong);
+        // What is left of a cause that was knocked out cannot be confirmed.
+        assert!(Outcome::knocked_out(&ended, |one| *one == entity("app")).confirmed_wrong);
+        let calibration = Calibration::of(&[of("db"), of("app")], &[of("app")]).unwrap();
+        assert_eq!(calibration.whole.confirmed_wrong.value, 0.5);
+        assert_eq!(calibration.whole.words[0].times, 0);
+        let row = "everything,confirmed a wrong group,1,0.5,";
+        assert!(calibration.to_csv().contains(row), "{}", calibration.to_csv());
+        let told = calibration.to_string();
+        assert!(told.contains("confirmed a wrong group       1   0.500 ["), "{told}");
+        assert!(told.contains("confirmed a wrong group       0   0.000 ["), "{told}");
+    }
 
     #[test]
     fn words_are_counted_with_their_intervals() {
-        let outcome = |said, right| Outcome { said, right, innocent: !right };
+        let outcome =
+            |said, right| Outcome { said, right, innocent: !right, confirmed_wrong: false };
         let mut whole = vec![outcome(Confidence::Confirmed, true); 3];
         whole.push(outcome(Confidence::Likely, true));
         whole.push(outcome(Confidence::Confirmed, false));
@@ -226,7 +298,7 @@ mod tests {
         assert_eq!(calibration.whole.words[2].right, None);
         let wrong = &calibration.knocked_out.as_ref().unwrap().words[0];
         assert!((wrong.share.interval.high - 0.0476).abs() < 1e-3, "{:?}", wrong.share);
-        assert_eq!(calibration.to_csv().lines().count(), 9);
+        assert_eq!(calibration.to_csv().lines().count(), 11);
         assert!(Calibration::of(&[], &[]).is_none());
     }
 }

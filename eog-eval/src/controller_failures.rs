@@ -26,7 +26,9 @@ pub enum FailureMode {
     /// MAST 1.3, step repetition: the policy was asked again about a packet that it had already
     /// been asked about. Answers from memory do not count: nobody was asked.
     RepeatedStep,
-    /// MAST 1.4, loss of history: entities with messages that they were never judged with.
+    /// MAST 1.4, loss of history: entities that a message called on to look again and that were never
+    /// judged with it. Under [`Wake::AtOdds`](eog::controller::Wake), the default, a message that
+    /// contradicts nothing of what its receiver believes calls on nobody, and does not count.
     LostHistory,
     /// MAST 2.6, reasoning-action mismatch: entities labelled origins that reach an alert and that
     /// the conclusion does not name all the same, since the claims say that another origin explains

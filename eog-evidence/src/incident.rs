@@ -29,7 +29,7 @@ pub struct Incident {
     pub changes: Vec<Finding>,
     /// Changes that follow from others, such as those that a controller makes to what it owns.
     pub consequences: BTreeSet<EvidenceId>,
-    /// The time over which changes were recorded, where that is known of its own.
+    /// The time over which changes were recorded, where that is stated or known of its own.
     pub changes_recorded: Option<Window>,
     /// Failure events (signals `availability` and `exhaustion`) over the whole recording.
     pub failures: Vec<Finding>,

@@ -146,6 +146,9 @@ pub fn ruled_out(reason: &RuledOut) -> String {
 pub fn unnamed(unnamed: &Unnamed) -> String {
     let Unnamed { entity, label, rule, summary, lost } = unnamed;
     let by = rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default();
+    // The summary of a rule begins with its name.
+    let named = rule.as_ref().and_then(|rule| summary.strip_prefix(rule)?.strip_prefix(": "));
+    let summary = named.unwrap_or(summary);
     let mut words = format!("{entity}: judged {label}{by}: {summary}");
     for lost in lost.iter().take(1) {
         let rule = lost.rule.as_deref().unwrap_or("an origin");
@@ -258,7 +261,31 @@ pub fn money(micro_usd: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use eog_core::{EntityId, Label};
+
     use super::*;
+
+    #[test]
+    fn the_rule_that_judged_is_named_once() {
+        let told = |rule: Option<&str>, summary: &str| {
+            unnamed(&Unnamed {
+                entity: EntityId::new("db").unwrap(),
+                label: Label::Symptom,
+                rule: rule.map(str::to_owned),
+                summary: summary.to_owned(),
+                lost: Vec::new(),
+            })
+        };
+        for (rule, summary, words) in [
+            (Some("own failure"), "own failure: it stopped", "by own failure: it stopped"),
+            (Some("own failure"), "own failures: two", "by own failure: own failures: two"),
+            (Some("own failure"), "it stopped", "by own failure: it stopped"),
+            (None, "own failure: it stopped", "own failure: it stopped"),
+        ] {
+            let by = if rule.is_some() { " " } else { ": " };
+            assert_eq!(told(rule, summary), format!("db: judged Symptom{by}{words}"));
+        }
+    }
 
     #[test]
     fn money_is_never_rounded_down() {

@@ -152,6 +152,7 @@ impl SuiteReport {
         ];
         header.extend(Outcome::COLUMNS);
         header.extend(["knocked_out", "knocked_out_right", "knocked_out_innocent_change"]);
+        header.push("knocked_out_confirmed_a_group");
         header.extend(FailureMode::ALL.map(FailureMode::column));
         let rows = self.cases.iter().map(|case| {
             let of = |pick: fn(&RankScore) -> f64| {
@@ -181,7 +182,7 @@ impl SuiteReport {
             row.extend(case.outcome.cells());
             let without = case.knocked_out;
             row.push(without.map_or_else(String::new, |outcome| outcome.said.to_string()));
-            row.extend(without.map_or_else(|| [const { String::new() }; 2], Outcome::cells));
+            row.extend(without.map_or_else(|| [const { String::new() }; 3], Outcome::cells));
             row.extend(case.failures.cells());
             row
         });

@@ -46,6 +46,10 @@ pub struct Manifest {
     /// A period known to be normal. Without it, what lies before the incident is the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Window>,
+    /// The time over which every change was recorded, harmless ones too. It tells how rare changes
+    /// are. Without it, the extent of the telemetry and the window stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes_recorded: Option<Window>,
     /// Names of alerts that are noise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore_alerts: Vec<String>,
@@ -55,7 +59,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// A manifest without window, baseline and topology.
+    /// A manifest with a name alone.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             format: BUNDLE_FORMAT.into(),
@@ -63,6 +67,7 @@ impl Manifest {
             name: name.into(),
             window: None,
             baseline: None,
+            changes_recorded: None,
             ignore_alerts: Vec::new(),
             topology: ManifestTopology::default(),
         }

@@ -38,7 +38,7 @@ use crate::incident::Incident;
 use crate::series::MIN_BASELINE;
 use crate::shift::MIN_RUN;
 use crate::spans::span_series;
-use crate::text::counted;
+use crate::text::{counted, shorten};
 use intake::{Intake, Telemetry};
 use table::Complaints;
 
@@ -60,6 +60,7 @@ pub struct Bundle {
     anomalies: Vec<Anomaly>,
     ignored: Vec<String>,
     changes: Vec<Finding>,
+    changes_recorded: Option<Window>,
     telemetry: BTreeMap<EntityId, Telemetry>,
     observed: Option<Window>,
     warnings: Vec<String>,
@@ -97,7 +98,7 @@ impl Bundle {
             ignored: self.ignored.clone(),
             changes: self.changes.clone(),
             consequences: BTreeSet::new(),
-            changes_recorded: None,
+            changes_recorded: self.changes_recorded,
             failures,
             observed: self.observed,
             window: self.window,
@@ -137,6 +138,8 @@ impl Bundle {
         for (what, name, entity) in named.chain(changed) {
             warnings.extend(strangers::hint(&topology, what, name, entity));
         }
+        let recorded = manifest.changes_recorded;
+        warnings.extend(recorded.and_then(|recorded| outside(recorded, changes)));
         let noise = |alert: &Anomaly| manifest.ignore_alerts.contains(&alert.name);
         let (ignored, anomalies): (Vec<Anomaly>, Vec<Anomaly>) =
             alerts.into_iter().partition(noise);
@@ -164,10 +167,27 @@ impl Bundle {
             anomalies,
             ignored,
             changes,
+            changes_recorded: recorded,
             telemetry,
             observed,
             warnings,
             unusable,
         }
     }
+}
+
+/// That changes lie outside the time over which they are said to have been recorded. They count all
+/// the same: more changes in less time make a coincidence more likely, which is the safe side.
+fn outside(recorded: Window, changes: &[ChangeRecord]) -> Option<String> {
+    let is_outside =
+        |change: &&ChangeRecord| change.time < recorded.start() || change.time > recorded.end();
+    let first = changes.iter().filter(is_outside).min_by_key(|change| change.time)?;
+    let count = changes.iter().filter(is_outside).count();
+    let (path, entity) = (shorten(&first.path, 80), &first.entity);
+    Some(format!(
+        "changes.json: {} outside changes_recorded of bundle.json, the first on {entity} at {}: \
+         {path}; correct the time over which changes were recorded",
+        counted(count, "change"),
+        first.time,
+    ))
 }

@@ -104,11 +104,7 @@ impl Entry<'_> {
             0 | 1 => self.column + error.column().saturating_sub(1),
             _ => error.column(),
         };
-        let reason = match without_position(error) {
-            // In the words of jiff, which say what is missing and not what to write.
-            reason if reason.contains("offset component") => format!("a time {NO_ZONE}"),
-            reason => shorten(&reason, 200),
-        };
+        let reason = shorten(&reason(error), 200);
         format!("line {line}, column {column}: {reason}")
     }
 }
@@ -172,13 +168,19 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, BundleError
         file: path.to_owned(),
         line: error.line(),
         column: error.column(),
-        reason: shorten(&without_position(&error), 300),
+        reason: shorten(&reason(&error), 300),
     })
 }
 
-fn without_position(error: &serde_json::Error) -> String {
+/// What is wrong, without the place.
+fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
+    let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+    // In the words of jiff, which say what is missing and not what to write.
+    match reason {
+        _ if reason.contains("offset component") => format!("a time {NO_ZONE}"),
+        _ => reason.to_owned(),
+    }
 }
 
 /// Opens a regular file within its bound; nothing when it does not exist.

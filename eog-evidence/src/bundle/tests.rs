@@ -10,7 +10,7 @@ use eog_core::{Anomaly, ContextRequest, EntityId, EvidenceKind, Timestamp, Windo
 use proptest::prelude::*;
 
 use super::*;
-use crate::{EventRecord, LogLine, Series, SpanRecord};
+use crate::{EventRecord, LogLine, Series, SpanRecord, open_case};
 
 const MANIFEST: &str = r#"{"format": "eog-bundle", "version": 1, "name": "n"}"#;
 
@@ -48,6 +48,18 @@ fn a_broken_manifest_is_one_clear_error() {
         (
             "{\"format\": \"eog-bundle\", \"version\": 1, \"name\": \"n\",\n\"topology\": {\"entities\": [\" cart\"]}}",
             "DIR/bundle.json, line 2, column 34: entity name \" cart\" is not usable: it begins or ends with white space; docs/bundle.md describes the format",
+        ),
+        (
+            "{\"format\": \"eog-bundle\", \"version\": 1, \"name\": \"n\",\n\"changes_recorded\": {\"start\": \"2026-01-01T10:00:00Z\", \"end\": \"2026-01-01T09:00:00Z\"}}",
+            "DIR/bundle.json, line 2, column 85: a window must end after it starts, but 2026-01-01T09:00:00Z is not after 2026-01-01T10:00:00Z; docs/bundle.md describes the format",
+        ),
+        (
+            "{\"format\": \"eog-bundle\", \"version\": 1, \"name\": \"n\",\n\"changes_recorded\": {\"start\": \"2026-01-01T08:00:00\", \"end\": \"2026-01-01T09:00:00Z\"}}",
+            "DIR/bundle.json, line 2, column 51: a time has no time zone; append Z if it is UTC, else the offset, such as +02:00; docs/bundle.md describes the format",
+        ),
+        (
+            "{\"format\": \"eog-bundle\", \"version\": 1, \"name\": \"n\",\n\"changes_recorded\": {\"start\": \"2026-01-01T09:00:00Z\"}}",
+            "DIR/bundle.json, line 2, column 53: missing field `end`; docs/bundle.md describes the format",
         ),
     ];
     for (text, expected) in cases {
@@ -319,6 +331,7 @@ fn full() -> BundleWriter {
     let mut manifest = Manifest::new("everything, \"quoted\"");
     manifest.window = Window::new(at(10), at(20)).ok();
     manifest.baseline = Window::new(at(0), at(10)).ok();
+    manifest.changes_recorded = Window::new(at(-300), at(20)).ok();
     manifest.ignore_alerts = vec!["Noise".into()];
     manifest.topology.entities = vec![id("alone")];
     manifest.topology.edges = vec![ManifestEdge {
@@ -400,12 +413,30 @@ fn what_is_written_is_read_back() {
         (incident.anomalies.len(), incident.changes.len(), incident.failures.len()),
         (1, 2, 1)
     );
+    // What is stated stands above the extent of the telemetry.
+    let record = open_case(&incident, None).unwrap().record.unwrap();
+    assert_eq!(Some(record.span), writer.manifest.changes_recorded);
     // Written again with less, no file of before remains.
     BundleWriter::new(Manifest::new("empty")).write(dir.path()).unwrap();
     let files: Vec<_> =
         fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files, [dir.path().join("bundle.json")]);
     assert!(writer.write(Path::new("/dev/null/nowhere")).is_err());
+}
+
+#[test]
+fn changes_outside_the_stated_record_are_told_and_kept() {
+    let mut writer = full();
+    writer.manifest.changes_recorded = Window::new(at(11), at(18)).ok();
+    assert_eq!(writer.to_bundle().incident().warnings, Vec::<String>::new());
+    writer.manifest.changes_recorded = Window::new(at(12), at(15)).ok();
+    let incident = writer.to_bundle().incident();
+    let told = format!(
+        "changes.json: 2 changes outside changes_recorded of bundle.json, the first on cart at {}: \
+         limits.memory; correct the time over which changes were recorded",
+        at(11)
+    );
+    assert_eq!((incident.warnings, incident.changes.len()), (vec![told], 2));
 }
 
 fn context(writer: &BundleWriter, entity: &str, visit: u32, page: u32) -> eog_core::LocalContext {

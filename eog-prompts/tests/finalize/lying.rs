@@ -165,7 +165,7 @@ fn a_text_with_a_time_of_its_own_is_not_taken() {
         answer.entities[1].what_changed.answer = "the sale, at 11:00".to_owned();
     });
     let honest = honest();
-    assert!(narrative.summary.starts_with("Root cause (likely): frontend"));
+    assert!(narrative.summary.starts_with("Root cause (confirmed): frontend"));
     assert!(entity(&narrative, "database").reasoning.starts_with("traffic amplification"));
     assert_eq!(
         narrative.timeline[0].what,

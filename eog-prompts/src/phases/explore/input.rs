@@ -125,7 +125,7 @@ impl ExploreInput {
             .collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
         let messages: Vec<MessageLine> =
-            messages.map(|message| message_line(message, &mut subject, limit)).collect();
+            messages.map(|message| message_line(message, &mut subject, &clock, limit)).collect();
         let neighbours = cut.neighbours.iter().filter_map(|at| packet.neighbours.get(*at));
         let mentions = cut.mentions.iter().filter_map(|at| packet.context.mentions.get(*at));
         let alerts = frame.alerts.iter().map(|(onset, entity, name)| AlertLine {

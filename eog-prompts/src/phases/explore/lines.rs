@@ -1,7 +1,7 @@
 //! Evidence as short lines: nothing is said twice.
 
 use eog_core::evidence::{EvidenceTime, PeerRole};
-use eog_core::incident::{CLAIM_RELATION, Direction, Neighbour, to_the_second};
+use eog_core::incident::{CLAIM_RELATION, Direction, Neighbour, Onset, to_the_second};
 use eog_core::{EvidenceKind, Finding, Message, Timestamp, Window};
 use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
 use serde::Serialize;
@@ -54,6 +54,12 @@ impl Clock {
             }
         }
     }
+
+    /// The interval in which something began, or the instant.
+    fn interval(&self, onset: Onset) -> String {
+        let [earliest, latest] = [onset.earliest(), onset.latest()].map(|at| self.show(at));
+        if earliest == latest { earliest } else { format!("{earliest}-{latest}") }
+    }
 }
 
 /// One finding.
@@ -61,6 +67,8 @@ impl Clock {
 pub(super) struct FindingLine {
     number: u32,
     time: String,
+    /// The interval in which it began; empty where that is not known, or is the time.
+    began: String,
     kind: &'static str,
     signal: String,
     /// Empty when it is steady.
@@ -108,9 +116,12 @@ pub(super) fn finding_line(
             detail = format!("{}{observed} {}", before.unwrap_or_default(), quantity.unit);
         }
     }
+    let time = clock.span(finding.time);
+    let began = finding.onset.map(|onset| clock.interval(onset));
     FindingLine {
         number,
-        time: clock.span(finding.time),
+        began: began.filter(|began| *began != time).unwrap_or_default(),
+        time,
         kind: kind_word(finding.kind),
         signal: snake(&finding.signal),
         trend: match finding.trend {
@@ -175,6 +186,8 @@ pub(super) fn neighbour_lines<'a>(
 pub(super) struct MessageLine {
     sender: String,
     label: &'static str,
+    /// Since when its harm, or its condition, is known to be there; empty where it is not.
+    since: String,
     text: String,
     /// Numbers of what it cites; those that stand for no local finding with their kind.
     cited: Vec<CitedPart>,
@@ -202,6 +215,7 @@ struct ClaimPart {
 pub(super) fn message_line(
     message: &Message,
     subject: &mut Subject,
+    clock: &Clock,
     limit: Option<usize>,
 ) -> MessageLine {
     let belief = &message.belief;
@@ -223,6 +237,7 @@ pub(super) fn message_line(
     MessageLine {
         sender: message.sender.to_string(),
         label: label_word(belief.label),
+        since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
         text: cut(&mask_text(&belief.summary), limit),
         cited,
         more_cited: ids.len().saturating_sub(MAX_CITED),
