@@ -68,6 +68,32 @@ pub fn rates_differ(before: (f64, f64), after: (f64, f64)) -> bool {
     z.abs() >= COUNTS_DIFFER
 }
 
+/// Beyond this many standard deviations shares differ by more than chance, at the usual 5 %: there are
+/// few requests, and that a share rose is one sign among others.
+const SHARES_DIFFER: f64 = 1.96;
+
+/// Whether two shares differ by more than the chance of counting: `(part, whole)` before and after.
+///
+/// The difference of the angles whose sines are the roots of the shares, which have about the same
+/// variance whatever the share (Anscombe, *The transformation of Poisson, binomial and
+/// negative-binomial data*, 1948).
+///
+/// ```
+/// use eog_evidence::shares_differ;
+/// assert!(!shares_differ((11.0, 110.0), (16.0, 93.0)));
+/// assert!(shares_differ((11.0, 110.0), (30.0, 93.0)));
+/// assert!(shares_differ((2.0, 304.0), (29.0, 291.0)));
+/// ```
+pub fn shares_differ(before: (f64, f64), after: (f64, f64)) -> bool {
+    let angle = |(part, whole): (f64, f64)| {
+        let share = (part.max(0.0) + 0.375) / (whole.max(0.0) + 0.75);
+        share.clamp(0.0, 1.0).sqrt().asin()
+    };
+    let variance = |(_, whole): (f64, f64)| 1.0 / (4.0 * whole.max(0.0) + 2.0);
+    let z = (angle(after) - angle(before)) / (variance(before) + variance(after)).sqrt();
+    z.abs() >= SHARES_DIFFER
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -107,7 +107,7 @@ impl SnapshotContext {
     ) -> Self {
         let facts = snapshot.facts(&graph);
         let anomalies = &facts.alerts.anomalies;
-        let effects = EffectMap::new(graph.topology(), &facts.changes, anomalies);
+        let effects = EffectMap::new(graph.topology(), &facts.causes(), anomalies);
         let mut onsets: Vec<Timestamp> = anomalies.iter().flat_map(Anomaly::onsets).collect();
         onsets.sort();
         let causes = effects.qualifying().map(|change| change.time.start()).collect();
@@ -198,10 +198,10 @@ impl SnapshotContext {
     }
 
     fn effects_by_harm(&self, window: Window) -> EffectMap {
-        let Facts { changes, alerts, .. } = &*self.facts;
+        let (changes, alerts) = (self.facts.causes(), &self.facts.alerts);
         let topology = self.graph.topology();
         let Some(compare) = self.compare(window) else {
-            return EffectMap::new(topology, changes, &alerts.anomalies);
+            return EffectMap::new(topology, &changes, &alerts.anomalies);
         };
         let Snapshot { spans, metrics, logs, .. } = self.snapshot.as_ref();
         let alerting: BTreeSet<&EntityId> =
@@ -213,7 +213,7 @@ impl SnapshotContext {
             measured.extend(self.logs.findings(logs, entity, &compare));
         }
         let harm_of = |alert: &Anomaly| harm_of_alert(alert, &measured);
-        EffectMap::dated(topology, changes, &alerts.anomalies, harm_of)
+        EffectMap::dated(topology, &changes, &alerts.anomalies, harm_of)
     }
 
     /// The traffic with each neighbour whose message is new.

@@ -1,5 +1,6 @@
 //! What is known of a snapshot, whatever window is looked at.
 
+use eog_core::evidence::Signal;
 use eog_core::{Anomaly, Finding};
 
 /// Changes, events and alerts of a snapshot.
@@ -22,6 +23,12 @@ impl Facts {
     /// Findings from changes, events and alerts, in this order.
     pub(crate) fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.parts().into_iter().flatten()
+    }
+
+    /// What an effect map asks for: the changes, and the events that say that an experiment ran.
+    pub(crate) fn causes(&self) -> Vec<Finding> {
+        let ran = self.events.iter().filter(|event| event.signal == Signal::Experiment);
+        self.changes.iter().chain(ran).cloned().collect()
     }
 
     /// One of the findings, by its place among all.

@@ -45,7 +45,9 @@ impl Qualifying {
             arrows(path)
         );
         let peer = Some(Peer { entity: before, role: PeerRole::NextUpstream });
-        self.note(entity, Signal::Route, self.at, peer, excerpt)
+        let content = self.note(entity, Signal::Route, self.at, peer, excerpt);
+        // A route begins with its change.
+        Finding::new(FindingContent { onset: self.change.onset, ..content })
     }
 
     pub(super) fn impact_note(&self, impact: &Impact) -> Finding {
@@ -60,7 +62,7 @@ impl Qualifying {
             span_between(self.at, impact.onset),
             arrows(&impact.path)
         );
-        self.note(entity, Signal::Impact, impact.onset, peer, excerpt)
+        Finding::new(self.note(entity, Signal::Impact, impact.onset, peer, excerpt))
     }
 
     fn in_words(&self) -> String {
@@ -75,9 +77,9 @@ impl Qualifying {
         at: Timestamp,
         peer: Option<Peer>,
         excerpt: String,
-    ) -> Finding {
+    ) -> FindingContent {
         let trend = if self.is_demand() { Trend::Rising } else { Trend::Steady };
-        Finding::new(FindingContent {
+        FindingContent {
             query: format!("paths of change={} at entity={entity}", self.change.id()),
             entity,
             kind: EvidenceKind::Note,
@@ -90,6 +92,6 @@ impl Qualifying {
             source: "topology".into(),
             excerpt,
             onset: None,
-        })
+        }
     }
 }

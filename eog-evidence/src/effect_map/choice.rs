@@ -29,14 +29,15 @@ pub(super) fn can_cause(finding: &Finding) -> bool {
     finding.kind == EvidenceKind::Change && finding.signal != Signal::Restart
 }
 
-/// Chooses among changes that can be causes.
+/// Chooses among changes that can be causes. `ran` tells the entities of experiments that ran.
 pub(super) fn choose<'a>(
     ways: &'a Ways,
     changes: impl Iterator<Item = &'a Finding>,
+    ran: &BTreeSet<Number>,
     alarms: &'a Alarms<'a>,
 ) -> Chosen {
     let candidates: Vec<Candidate<'a>> =
-        changes.filter_map(|change| Candidate::new(change, ways)).collect();
+        changes.filter_map(|change| Candidate::new(change, ways, ran)).collect();
     let nearest = Nearest::new(alarms, &candidates);
     let mut waiting: Vec<Waiting<'a>> =
         candidates.into_iter().filter_map(|candidate| Waiting::new(candidate, &nearest)).collect();

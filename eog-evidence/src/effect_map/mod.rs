@@ -26,7 +26,7 @@ use eog_core::incident::Onset;
 use eog_core::{Anomaly, EntityId, Finding, Topology};
 
 use crate::alarms::Alarms;
-use crate::signs::{is_worse, role};
+use crate::signs::{is_executed_experiment, is_worse, role};
 use crate::ways::Ways;
 use cause::{Impact, MAX_NOTES, Qualifying};
 use choice::{Chosen, can_cause, choose};
@@ -42,7 +42,9 @@ pub(crate) use nearest::ABOUT_AS_NEAR;
 /// ([`demand_path`](crate::demand_path)), whichever is shorter. It does not qualify for an onset
 /// that another change precedes much more closely: a change that is more than 5 minutes and more
 /// than half as long again farther away gives way. A change of demand neither gives way nor makes
-/// others give way, since load builds up.
+/// others give way, since load builds up. Nor does it qualify for an onset that a fault experiment
+/// precedes about as closely, if an event among the findings says that the experiment ran: that does
+/// harm by design.
 ///
 /// The order of qualifying changes is the same for every entity, so that all entities on a path
 /// follow the same change: the smallest time to the first following onset, then the shorter path
@@ -103,7 +105,7 @@ pub fn harm_of_alert<'a>(
 
 impl EffectMap {
     /// Finds the qualifying changes. `changes` may hold findings that are not changes and
-    /// restarts; both are passed over.
+    /// restarts; both are passed over, but for events that say that an experiment ran.
     pub fn new(topology: &Topology, changes: &[Finding], anomalies: &[Anomaly]) -> Self {
         if changes.is_empty() || anomalies.is_empty() {
             return Self::default();
@@ -140,7 +142,9 @@ impl EffectMap {
         let is_demand = causes().any(|change| change.signal == Signal::Demand);
         let mut alarms = Alarms::new(&ways, anomalies, is_demand);
         alarms.date(harm_of);
-        let Chosen { changes, impacts } = choose(&ways, causes(), &alarms);
+        let ran = changes.iter().filter(|finding| is_executed_experiment(finding));
+        let ran = ran.filter_map(|event| ways.number(&event.entity)).collect();
+        let Chosen { changes, impacts } = choose(&ways, causes(), &ran, &alarms);
         let is_any = !changes.is_empty();
         let net = is_any.then(|| Arc::new(Net { ways, reached: OnceLock::new() }));
         Self { changes, impacts, net }

@@ -1,6 +1,6 @@
 //! Which anomalies each change can have caused, and which it leaves to nearer changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::evidence::Signal;
 use eog_core::{Finding, Timestamp};
@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use super::roads::{Road, shorter};
 use crate::alarms::{Alarm, Alarms};
+use crate::paths::Travel;
 use crate::ways::{Number, Ways};
 
 /// Times that differ by less are not told apart: alerts are commonly evaluated over 5 minutes, and
@@ -21,13 +22,20 @@ pub(super) struct Candidate<'a> {
     pub(super) at: Timestamp,
     pub(super) entity: Number,
     pub(super) is_demand: bool,
+    /// A fault experiment that is known to have run.
+    pub(super) ran: bool,
 }
 
 impl<'a> Candidate<'a> {
-    pub(super) fn new(change: &'a Finding, ways: &Ways) -> Option<Self> {
+    /// `ran` tells the entities of experiments that ran. What defines one may be one step above it, as
+    /// a schedule is.
+    pub(super) fn new(change: &'a Finding, ways: &Ways, ran: &BTreeSet<Number>) -> Option<Self> {
         let entity = ways.number(&change.entity)?;
         let (at, is_demand) = (change.time.start(), change.signal == Signal::Demand);
-        Some(Self { change, at, entity, is_demand })
+        let onward = || ways.lanes(Travel::Effects).onward.of(entity);
+        let ran = change.signal == Signal::Experiment
+            && (ran.contains(&entity) || onward().any(|one| ran.contains(&one)));
+        Some(Self { change, at, entity, is_demand, ran })
     }
 }
 
@@ -53,6 +61,8 @@ pub(super) struct Nearest<'a> {
     slots: Vec<Vec<usize>>,
     /// For each slot the least time to it, but for changes of demand.
     least: Vec<SignedDuration>,
+    /// For each slot whether an experiment that ran is about as near as any change.
+    injected: Vec<bool>,
 }
 
 impl<'a> Nearest<'a> {
@@ -66,7 +76,9 @@ impl<'a> Nearest<'a> {
         let all = alarms.all().iter();
         let slots = all.map(|alarm| alarm.onsets.iter().map(|at| slot(alarm, *at)).collect());
         let slots = slots.collect();
-        let mut nearest = Self { alarms, slots, least: vec![SignedDuration::MAX; known.len()] };
+        let least = vec![SignedDuration::MAX; known.len()];
+        let injected = vec![false; known.len()];
+        let mut nearest = Self { alarms, slots, least, injected };
         for candidate in candidates.iter().filter(|candidate| !candidate.is_demand) {
             let gaps: Vec<(usize, SignedDuration)> = nearest
                 .followers(candidate)
@@ -75,6 +87,19 @@ impl<'a> Nearest<'a> {
             for (slot, gap) in gaps {
                 if let Some(least) = nearest.least.get_mut(slot) {
                     *least = gap.min(*least);
+                }
+            }
+        }
+        for candidate in candidates.iter().filter(|candidate| candidate.ran) {
+            let kept: Vec<usize> = nearest.kept(candidate).map(|follower| follower.slot).collect();
+            // An alert that is renewed tells of the same trouble.
+            let renewed = nearest
+                .slots
+                .iter()
+                .flat_map(|slots| slots.iter().skip_while(|slot| !kept.contains(*slot)));
+            for slot in renewed {
+                if let Some(injected) = nearest.injected.get_mut(*slot) {
+                    *injected = true;
                 }
             }
         }
@@ -93,14 +118,16 @@ impl<'a> Nearest<'a> {
         })
     }
 
-    /// Those that no other change precedes much more closely. Load builds up: a change of demand
-    /// neither gives way nor makes others give way.
+    /// Those that no other change precedes much more closely, and no experiment about as closely: it
+    /// does harm by design, and what else was changed then need not. Load builds up: a change of
+    /// demand neither gives way nor makes others give way.
     pub(super) fn kept(&self, candidate: &Candidate<'_>) -> impl Iterator<Item = Follower<'a>> {
-        let Candidate { at, is_demand, .. } = *candidate;
+        let Candidate { at, is_demand, ran, .. } = *candidate;
         self.followers(candidate).filter(move |follower| {
             let gap = follower.began.duration_since(at);
             let least = self.least.get(follower.slot);
-            is_demand || least.is_none_or(|least| is_about_as_near(gap, *least))
+            let injected = !ran && self.injected.get(follower.slot).is_some_and(|one| *one);
+            is_demand || !injected && least.is_none_or(|least| is_about_as_near(gap, *least))
         })
     }
 

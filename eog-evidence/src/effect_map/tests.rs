@@ -244,6 +244,36 @@ fn steps_grow_with_the_incident_and_no_faster() {
 }
 
 #[test]
+fn other_changes_give_way_to_an_experiment_that_ran() {
+    let alerts = [alert("web", 40, &[42])];
+    let chaos = change("flags", 36, Signal::Experiment, "chaos");
+    let routine = [("db", 38), ("pay", 41)]
+        .map(|(one, at)| change(one, at, Signal::Configuration, "settings"));
+    let changes = |with: &[Finding]| -> Vec<Finding> {
+        routine.iter().chain([&chaos]).chain(with).cloned().collect()
+    };
+    let counted = |changes: &[Finding]| {
+        let map = EffectMap::new(&shop(), changes, &alerts);
+        map.qualifying().map(|one| one.entity.as_str().to_owned()).collect::<Vec<String>>()
+    };
+    // One that is only defined is a change like others.
+    assert_eq!(counted(&changes(&[])), ["pay", "db", "flags"]);
+    let ran = Finding::new(FindingContent {
+        kind: EvidenceKind::Event,
+        change: None,
+        ..chaos.content().clone()
+    });
+    assert_eq!(counted(&changes(std::slice::from_ref(&ran))), ["flags"]);
+    // What it makes fail may be defined one step above.
+    let below = Finding::new(FindingContent { entity: id("cart"), ..ran.content().clone() });
+    assert_eq!(counted(&changes(&[below])), ["flags"]);
+    // Much farther away it gives way itself.
+    let early = FindingContent { time: EvidenceTime::At(at(10)), ..chaos.content().clone() };
+    let all = [routine.to_vec(), vec![Finding::new(early), ran]].concat();
+    assert_eq!(counted(&all), ["pay", "db"]);
+}
+
+#[test]
 fn what_was_changed_after_the_measured_harm_takes_nothing_from_what_was_changed_before() {
     let changes = [
         change("db", 20, Signal::Configuration, "cause"),

@@ -3,7 +3,7 @@
 use eog_core::belief::Explained;
 use eog_core::evidence::Signal;
 use eog_core::incident::Onset;
-use eog_core::{Anomaly, Claim, Decision, EntityId, EvidenceKind, Finding, Label};
+use eog_core::{Anomaly, Belief, Claim, Decision, EntityId, EvidenceKind, Finding, Label};
 
 use super::explanation::{Explanation, Standing};
 use super::facts::Facts;
@@ -78,7 +78,14 @@ fn cause_since(claim: &Claim, facts: &Facts<'_>) -> Option<Onset> {
         let of_cause = cited().filter(|finding| speaks_of(finding, &claim.cause));
         first_of(of_cause.filter_map(|finding| finding.onset))
     };
-    said.and_then(|belief| belief.since).or_else(route).or_else(seen)
+    // Its own change is not what a claim means that comes by the change of somebody else.
+    let changed = said.filter(|belief| belief.label == Label::Origin && cites_a_change(belief));
+    let elsewhere = changed.and_then(|_| route());
+    elsewhere.or_else(|| said.and_then(|belief| belief.since)).or_else(route).or_else(seen)
+}
+
+fn cites_a_change(belief: &Belief) -> bool {
+    belief.evidence.iter().any(|id| id.kind() == EvidenceKind::Change)
 }
 
 /// Since when there is the load that a claim cites, if it cites any.

@@ -16,6 +16,12 @@ use crate::signs::{
     verdict,
 };
 
+/// The relation of a sender of messages to who takes them.
+const SENDS_LOAD: &str = "sends_load";
+
+/// The relation of a fault experiment to what it makes fail.
+const INJECTS: &str = "injects";
+
 /// Series are measured in steps: a surge this much later than a failure may still precede it.
 const MEASURING_STEP: SignedDuration = SignedDuration::from_mins(1);
 
@@ -112,6 +118,9 @@ impl<'a> Facts<'a> {
                 |route: &&Finding| route.onset.is_some_and(|made| surely_before(&since, &made));
             facts.routes.retain(|route| !late(route));
         }
+        let mut routes = std::mem::take(&mut facts.routes);
+        routes.sort_by_key(|route| facts.comes_by_usual_load(route));
+        facts.routes = routes;
         facts
     }
 
@@ -247,6 +256,37 @@ impl<'a> Facts<'a> {
         self.says(sender, self.entity, sender)
     }
 
+    /// Whether a route comes from somebody who only sends load, and requests here were measured and are
+    /// neither more nor fewer than usual: then hardly anything came that way.
+    fn comes_by_usual_load(&self, route: &Finding) -> bool {
+        let Some(sender) = route.peer.as_ref().map(|peer| &peer.entity) else { return false };
+        let mut edges = self
+            .packet
+            .neighbours
+            .iter()
+            .filter(|edge| edge.entity == *sender && edge.direction != Direction::Downstream);
+        let sends = edges.clone().next().is_some()
+            && edges.all(|edge| edge.relation == SENDS_LOAD || edge.relation == CLAIM_RELATION);
+        let mut measured = self.findings().iter().filter(|finding| {
+            matches!(finding.kind, EvidenceKind::Metric | EvidenceKind::Span)
+                && matches!(finding.signal, Signal::Errors | Signal::Latency | Signal::Traffic)
+                && role(finding) != Some(PeerRole::Callee)
+        });
+        let shifted =
+            |finding: &Finding| finding.signal == Signal::Traffic && finding.trend != Trend::Steady;
+        sends && measured.clone().next().is_some() && !measured.any(shifted)
+    }
+
+    /// Whether a change of a fault experiment that targets this entity has a path here.
+    pub(super) fn is_injected(&self) -> bool {
+        let hops = self.routes.iter().filter_map(|route| route.peer.as_ref());
+        let injects = |hop: &EntityId| {
+            let mut edges = self.packet.neighbours.iter().filter(|edge| edge.entity == *hop);
+            edges.any(|edge| !edge.outgoing && edge.relation == INJECTS)
+        };
+        hops.into_iter().any(|peer| injects(&peer.entity))
+    }
+
     pub(super) fn calls(&self, other: &EntityId) -> bool {
         self.related(other, PeerRole::Callee, true)
     }
@@ -329,7 +369,7 @@ impl<'a> Facts<'a> {
 
     /// The first change elsewhere that has a path here and does not come after a finding.
     pub(super) fn route_before(&self, finding: &Finding) -> Option<&'a Finding> {
-        self.routes.iter().copied().find(|route| route.time.start() <= finding.time.start())
+        self.routes.iter().copied().find(|route| route.time.start() <= begun_by(finding))
     }
 
     /// Whether the entity failed, and nothing that is known here explains it.
@@ -502,6 +542,12 @@ fn is_note_on_a_part(finding: &Finding) -> bool {
 /// The share that a note of attribution gives, 0 to 1.
 pub(super) fn share_of(note: &Finding) -> f64 {
     note.quantity.as_ref().map_or(0.0, |quantity| quantity.observed.clamp(0.0, 1.0))
+}
+
+/// By when what a finding tells of had begun: where that was measured, the time of a comparison, which
+/// is that of its split, does not count.
+pub(super) fn begun_by(finding: &Finding) -> Timestamp {
+    finding.onset.map_or(finding.time.start(), |onset| onset.latest())
 }
 
 /// Whether a finding begins after an instant.

@@ -4,7 +4,7 @@ use eog_core::evidence::{PeerRole, Signal, Trend};
 use eog_core::{Claim, Decision, EntityId, EvidenceKind, Finding, Label};
 
 use super::answer::{claim, quote};
-use super::facts::Facts;
+use super::facts::{Facts, begun_by};
 use super::rules::{source_of_demand, traffic_amplification};
 use super::times::surely_before;
 
@@ -119,7 +119,7 @@ fn sender_by_change_of_demand<'a>(facts: &Facts<'a>) -> Vec<Sender<'a>> {
     let surge = facts.early_surges().first().copied();
     let route = facts.demand_routes.first().copied();
     let (Some(surge), Some(route)) = (surge, route) else { return Vec::new() };
-    let peer = route.peer.as_ref().filter(|_| surge.time.start() >= route.time.start());
+    let peer = route.peer.as_ref().filter(|_| begun_by(surge) >= route.time.start());
     let sender = peer.map(|peer| Sender {
         entity: &peer.entity,
         condition: quote(route),

@@ -36,7 +36,8 @@ const SUBJECTS: [(&str, &str); 10] = [
 ///
 /// Alerts of one name on one entity are one anomaly: it begins with the earliest activation, is
 /// renewed at every later one, and was last seen in the latest dump in which it fired.
-/// One that came and went, while others last that began in the recording, is no anomaly.
+/// One that came and went, while others last that began in the recording, is no anomaly; neither is
+/// one that has just begun long after those: it may pass by itself as well.
 pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) -> Alerts {
     let mut groups: BTreeMap<(EntityId, String), Vec<&AlertRecord>> = BTreeMap::new();
     let mut ignored = BTreeSet::new();
@@ -60,14 +61,23 @@ pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) 
         pending.into_iter().map(|(entity, name)| format!("{name} on {entity}: never fired")),
     );
     // What lasts is what the incident is about: then an alert that comes and goes needs no cause.
-    let lasting = Watch::of(records).filter(|watch| groups.values().any(|one| watch.lasts(one)));
+    let watch = Watch::of(records);
+    let lasting = watch.filter(|watch| groups.values().any(|one| watch.lasts(one)));
+    let settled =
+        watch.and_then(|watch| Some((watch, watch.settled(groups.values().map(Vec::as_slice))?)));
     let mut alerts = Alerts::default();
     for ((entity, name), firing) in groups {
         let passes = lasting.is_some_and(|watch| watch.passes(&firing));
         if passes {
             ignored.insert(format!("{name} on {entity}: it came and went while other alerts last"));
         }
-        alerts.add(entity, name, &firing, passes);
+        let young = !passes && settled.is_some_and(|(watch, at)| watch.is_young(&firing, at));
+        if young {
+            ignored.insert(format!(
+                "{name} on {entity}: it has just begun, long after other alerts that last"
+            ));
+        }
+        alerts.add(entity, name, &firing, passes || young);
     }
     alerts.ignored = ignored.into_iter().collect();
     alerts

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
-use eog_evidence::{holes, rate_onset, recorded_seconds, words};
+use eog_evidence::{holes, rate_onset, rates_differ, recorded_seconds, words};
 use jiff::SignedDuration;
 
 use super::{Compare, Draft, rounded, selector, since};
@@ -92,11 +92,16 @@ impl LogIndex {
         });
         // Errors of one trouble come in many words, most of them rarely: a rare pattern alone is not
         // dated, and the first of many rare ones is likely before its time. So all of them together
-        // say when errors began.
+        // say when errors began; a few that may be there by chance say nothing of it.
         let errors = worst.iter().filter(|(_, pattern, _)| pattern.is_error());
+        let count = |of: fn(&Pattern<'_>) -> usize| -> f64 {
+            errors.clone().map(|(_, pattern, _)| of(pattern) as f64).sum()
+        };
+        let counted = [count(|pattern| pattern.before), count(|pattern| pattern.after)];
+        let by_more_than_chance = rates_differ((counted[0], seconds[0]), (counted[1], seconds[1]));
         let errors: Vec<LogRef<'_>> =
             errors.filter_map(|(_, pattern, _)| pattern.example).collect();
-        let errors_began = lines.onset(logs, &errors, compare);
+        let errors_began = lines.onset(logs, &errors, compare).filter(|_| by_more_than_chance);
         worst.truncate(MAX_FINDINGS);
         let found = worst.into_iter();
         found

@@ -6,7 +6,8 @@ use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::{
-    Periods, Series, counted_share_onset, rates_differ, shift_finding, shorten, words,
+    Periods, Series, counted_share_onset, rates_differ, shares_differ, shift_finding, shorten,
+    words,
 };
 
 use super::latency::{Buckets, growth};
@@ -367,7 +368,8 @@ impl<'a> Requests<'a> {
         let ([old, new], [old_failed, new_failed]) = (self.all, self.failed);
         if old >= MIN_REQUESTS && new >= MIN_REQUESTS {
             let (before, after) = (old_failed / old, new_failed / new);
-            if after - before >= 0.01 && new_failed >= 3.0 {
+            let rose = after - before >= 0.01 && new_failed >= 3.0;
+            if rose && shares_differ((old_failed, old), (new_failed, new)) {
                 let onset = self.error_onset(compare);
                 add(Signal::Errors, (before, after), "ratio", onset);
             }

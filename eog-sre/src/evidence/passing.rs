@@ -47,15 +47,40 @@ impl Watch {
     /// Whether an alert comes and goes: no episode was long, and the only one is over in the last
     /// dump.
     pub(crate) fn passes(self, firing: &[&AlertRecord]) -> bool {
-        let short = firing.iter().all(|record| {
-            let lasted = record.seen_at.map(|seen| seen.duration_since(record.active_at));
-            lasted.is_some_and(|lasted| lasted < LONGEST_PASSING)
-        });
         let first = firing.iter().map(|record| record.active_at).min();
         let again = firing.iter().any(|record| Some(record.active_at) != first);
         let over = firing.iter().all(|record| record.seen_at != Some(self.last));
-        short && (again || over)
+        is_short(firing) && (again || over)
     }
+
+    /// When the last of those that the incident is about began, of alerts that have lasted for long.
+    /// Nothing when none has: then the incident may just have begun.
+    pub(crate) fn settled<'a>(
+        self,
+        alerts: impl IntoIterator<Item = &'a [&'a AlertRecord]>,
+    ) -> Option<Timestamp> {
+        let lasting = alerts.into_iter().filter(|firing| self.lasts(firing) && !is_short(firing));
+        lasting.filter_map(began).max()
+    }
+
+    /// Whether an alert is too young to tell whether it passes: it has fired for a short time, and
+    /// began longer than that after those that have lasted, which are no part of one outbreak with it.
+    pub(crate) fn is_young(self, firing: &[&AlertRecord], settled: Timestamp) -> bool {
+        let late = |began: Timestamp| began.duration_since(settled) >= LONGEST_PASSING;
+        is_short(firing) && began(firing).is_some_and(late)
+    }
+}
+
+/// Whether no episode of an alert was long, as far as the dumps show.
+fn is_short(firing: &[&AlertRecord]) -> bool {
+    firing.iter().all(|record| {
+        let lasted = record.seen_at.map(|seen| seen.duration_since(record.active_at));
+        lasted.is_some_and(|lasted| lasted < LONGEST_PASSING)
+    })
+}
+
+fn began(firing: &[&AlertRecord]) -> Option<Timestamp> {
+    firing.iter().map(|record| record.active_at).min()
 }
 
 #[cfg(test)]
@@ -102,6 +127,31 @@ mod tests {
             let firing: Vec<&AlertRecord> = records.iter().collect();
             assert_eq!(watch.passes(&firing), passes, "{name} {fired:?} passes");
             assert_eq!(watch.lasts(&firing), lasts, "{name} {fired:?} lasts");
+        }
+    }
+
+    #[test]
+    fn what_has_just_begun_is_young_when_others_have_lasted() {
+        let every_minute: Vec<AlertRecord> =
+            (0..=30).flat_map(|minute| alert("Watchdog", &[(-60, minute)])).collect();
+        let watch = Watch::of(&every_minute).unwrap();
+        let cases = [
+            // (those that fired, since when they have lasted, the last of them is young)
+            (vec![vec![(10, 11), (10, 30)], vec![(28, 29), (28, 30)]], Some(10), true),
+            (vec![vec![(23, 24), (23, 30)], vec![(27, 28), (27, 30)]], Some(23), false),
+            (vec![vec![(10, 11), (10, 30)], vec![(20, 21), (20, 30)]], Some(20), false),
+            // The incident has just begun.
+            (vec![vec![(27, 28), (27, 30)], vec![(28, 29), (28, 30)]], None, false),
+        ];
+        for (fired, since, young) in cases {
+            let records: Vec<Vec<AlertRecord>> =
+                fired.iter().map(|one| alert("RequestErrorRate", one)).collect();
+            let firing: Vec<Vec<&AlertRecord>> =
+                records.iter().map(|one| one.iter().collect()).collect();
+            let settled = watch.settled(firing.iter().map(Vec::as_slice));
+            assert_eq!(settled, since.map(at), "{fired:?}");
+            let last = firing.last().unwrap();
+            assert_eq!(settled.is_some_and(|at| watch.is_young(last, at)), young, "{fired:?}");
         }
     }
 

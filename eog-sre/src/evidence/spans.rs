@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal, Trend};
+use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
-use eog_evidence::{holes, rate_onset, rates_differ, recorded_seconds as recorded, share_onset};
+use eog_evidence::{
+    holes, rate_onset, rates_differ, recorded_seconds as recorded, share_onset, shares_differ,
+};
 
 use super::parts::part_finding;
 use super::{Compare, Draft, rounded, selector, since, trend};
@@ -32,6 +34,9 @@ const MIN_TRAFFIC_FACTOR: f64 = 1.5;
 
 /// Fewest requests in each period for latency and traffic to be compared.
 pub(crate) const MIN_REQUESTS: usize = 20;
+
+/// So many spans around a call are looked at for the request that it belongs to.
+const MAX_DEPTH: usize = 16;
 
 /// An onset that is known less exactly than this does not end a control. Alerts are commonly
 /// evaluated over as long.
@@ -132,8 +137,11 @@ impl SpanIndex {
         let served = self.served.get(entity).and_then(|list| view(list));
         // One that fell silent cannot say so itself: then its callers' errors are its own.
         let silent = served.as_ref().is_none_or(|view| view.after.is_empty());
+        let mut fails = false;
         if let Some(view) = served {
-            findings.extend(view.errors(entity, None, compare));
+            let errors = view.errors(entity, None, compare);
+            fails = errors.is_some();
+            findings.extend(errors);
             findings.extend(view.latency(entity, None, compare));
             findings.extend(view.traffic(entity, None, compare));
             let whole = (entity, "version");
@@ -143,7 +151,12 @@ impl SpanIndex {
         for (callee, list) in self.calls.get(entity).into_iter().flatten() {
             let peer = Peer { entity: callee.clone(), role: PeerRole::Callee };
             if let Some(view) = view(list) {
-                findings.extend(view.errors(entity, Some(&peer), compare));
+                let errors = view.errors(entity, Some(&peer), compare);
+                // Where its own spans show no failures, they do not show what became of requests.
+                findings.extend(match fails {
+                    true => errors.map(|finding| view.unless_tolerated(finding)),
+                    false => errors,
+                });
                 findings.extend(view.latency(entity, Some(&peer), compare));
             }
         }
@@ -321,6 +334,11 @@ impl<'a> View<'a> {
         if new < MIN_ERRORS || after - before < MIN_ERROR_RISE {
             return None;
         }
+        let counted = |failed: usize, rows: &[u32]| (failed as f64, rows.len() as f64);
+        let (usual, now) = (counted(old, self.before), counted(new, self.after));
+        if !self.before.is_empty() && !shares_differ(usual, now) {
+            return None;
+        }
         let after_spans = self.after.iter().map(|row| self.spans.get(*row));
         let sample = after_spans
             .filter(|span| span.failed())
@@ -345,6 +363,26 @@ impl<'a> View<'a> {
         };
         let onset = self.share_onset(SpanRef::failed);
         self.finding(entity, Signal::Errors, peer, quantity, (excerpt, onset), compare)
+    }
+
+    /// Failed calls that do the caller no harm are as usual for it, however many they are: most of
+    /// the requests that made one went well all the same.
+    fn unless_tolerated(&self, errors: Finding) -> Finding {
+        let calls = self.after.iter().map(|row| self.spans.get(*row)).filter(|call| call.failed());
+        let requests: Vec<bool> =
+            calls.filter_map(|call| Some(request_of(call)?.failed())).collect();
+        let harmed = requests.iter().filter(|failed| **failed).count();
+        if requests.len() < MIN_ERRORS || harmed * 2 >= requests.len() {
+            return errors;
+        }
+        let excerpt = format!(
+            "{}; harmless: {} of the {} requests with such a call went well",
+            errors.excerpt,
+            requests.len() - harmed,
+            requests.len()
+        );
+        let content = errors.content().clone();
+        Finding::new(FindingContent { trend: Trend::Steady, excerpt, ..content })
     }
 
     fn latency(
@@ -507,6 +545,14 @@ impl<'a> View<'a> {
         };
         Some(draft.finding())
     }
+}
+
+/// The request that a call was made for: the nearest one around it that somebody served.
+fn request_of(call: SpanRef<'_>) -> Option<SpanRef<'_>> {
+    let around = std::iter::successors(call.parent(), |span| span.parent());
+    // Spans that name each other as parents must come to an end.
+    let mut around = around.take(MAX_DEPTH);
+    around.find(|span| matches!(span.kind(), SpanKind::Server | SpanKind::Consumer))
 }
 
 /// How many of some rows failed.

@@ -63,7 +63,7 @@ impl Beginnings {
     fn new(snapshot: &Snapshot, graph: &OperationalGraph) -> Self {
         let facts = snapshot.facts(graph);
         let anomalies = &facts.alerts.anomalies;
-        let effects = EffectMap::new(graph.topology(), &facts.changes, anomalies);
+        let effects = EffectMap::new(graph.topology(), &facts.causes(), anomalies);
         let mut onsets: Vec<Timestamp> = anomalies.iter().flat_map(Anomaly::onsets).collect();
         onsets.sort();
         Self { causes: effects.qualifying().map(|change| change.time.start()).collect(), onsets }

@@ -369,6 +369,8 @@ fn is_harm(id: &EvidenceId, seen: &Seen) -> bool {
     let speaks = match id.kind() {
         EvidenceKind::Change | EvidenceKind::Alert | EvidenceKind::Note => false,
         EvidenceKind::Event => seen.trend != Trend::Falling,
+        // More lines of the usual kind are no harm.
+        EvidenceKind::Log if seen.signal == Signal::Other => false,
         EvidenceKind::Metric | EvidenceKind::Log | EvidenceKind::Span => match seen.signal {
             Signal::Output => seen.trend == Trend::Falling,
             Signal::Traffic => seen.trend != Trend::Steady,

@@ -5,7 +5,7 @@ use eog_core::{Decision, Finding, Label};
 use crate::policy::answer::{claim, decide, quote, rate};
 use crate::policy::delay::{LONG_BEFORE, shows_a_delay};
 use crate::policy::explanation::{Explanation, Standing};
-use crate::policy::facts::{Facts, lasts_beyond};
+use crate::policy::facts::{Facts, begun_by, lasts_beyond};
 use crate::policy::link::link;
 use crate::policy::load::claim_exhausted_callees;
 use crate::policy::rule::Rule;
@@ -37,12 +37,12 @@ fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
 
 fn explain(facts: &Facts<'_>) -> Option<(Decision, Delay)> {
     let followed = |route: &&Finding| {
-        facts.harms.iter().find(|harm| harm.time.start() >= route.time.start()).copied()
+        facts.harms.iter().find(|harm| begun_by(harm) >= route.time.start()).copied()
     };
     let overlapped = |route: &&Finding| {
         facts.harms.iter().find(|harm| lasts_beyond(harm, route.time.start())).copied()
     };
-    let since = facts.harms.iter().map(|harm| harm.time.start()).min();
+    let since = facts.harms.iter().map(|harm| begun_by(harm)).min();
     let before_all = |route: &&&Finding| since.is_some_and(|since| route.time.start() <= since);
     let whole = facts.routes.iter().find(before_all);
     let whole = whole.and_then(|route| Some((*route, followed(route)?, true)));

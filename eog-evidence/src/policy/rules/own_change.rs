@@ -264,6 +264,7 @@ fn harm_of<'a>(at: Timestamp, facts: &Facts<'a>) -> Option<&'a Finding> {
     let elsewhere = || facts.routes.iter().map(|route| route.time.start());
     let in_trouble = facts.harms.iter().any(|harm| harm.time.start() <= at);
     let nearer = |time: Timestamp| time.duration_since(at) > ABOUT_AS_NEAR;
-    let passes_through = elsewhere().any(|time| in_trouble && time <= at || nearer(time));
+    let passes_through =
+        facts.is_injected() || elsewhere().any(|time| in_trouble && time <= at || nearer(time));
     (!passes_through).then_some(after)
 }
