@@ -93,24 +93,35 @@ impl Attribution<'_> {
     /// Whether what fails at an entity can be calls that took too long: then each has lost at least the
     /// time that a request usually takes, since shorter limits would be hit all the time.
     fn may_time_out(&self, entity: &EntityId) -> bool {
-        let of = |kind| match self.account(entity, kind, Weight::Calls) {
-            Account::Burden(burden) if burden.weight == Weight::Calls => Some(burden),
-            _ => None,
+        let time = match self.account(entity, Kind::Time, Weight::Calls) {
+            Account::Usual => return false,
+            Account::Unknown => return true,
+            Account::Burden(time) => time,
         };
-        let (Some(time), Some(failures)) = (of(Kind::Time), of(Kind::Failures)) else {
+        let Account::Burden(failures) = self.account(entity, Kind::Failures, Weight::Calls) else {
             return true;
         };
+        if !time.stands_out() {
+            return false;
+        }
+        if [time.weight, failures.weight] != [Weight::Calls; 2] {
+            return true;
+        }
         time.total() >= failures.total() * time.usual
     }
 
     fn part_of_account(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
+        let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
+            return None;
+        };
+        // Where an alert came too late to stand out from its own control, no part of it can be told.
+        if !theirs.stands_out() {
+            return None;
+        }
         let own = match self.account(entity, kind, Weight::Calls) {
             Account::Unknown => return None,
             Account::Usual => return Some(0.0),
             Account::Burden(own) => own,
-        };
-        let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
-            return None;
         };
         if !own.stands_out() {
             return Some(0.0);
