@@ -47,10 +47,10 @@ fn the_sale_is_diagnosed_by_a_model_in_every_phase() {
     assert_eq!(run.code, Some(0), "{}\n{}", run.said, run.printed);
     let result = run.result();
     assert_eq!(causes(&result), ["frontend"]);
-    // The model cites what it reads of causes, not the finding that dates the errors of the gateway.
-    assert_eq!(result["conclusion"]["confidence"], "likely");
+    // By the onsets of the findings that it cites, and by the record that the start by a model keeps.
     let doubts = &result["conclusion"]["frontier"][0]["doubts"];
-    assert_eq!(doubts, &serde_json::json!(["no_measured_onset"]));
+    assert_eq!(doubts, &serde_json::json!([]));
+    assert_eq!(result["conclusion"]["confidence"], "confirmed");
     assert_told_by_the_model(&result, &lab);
 
     let seen = server.seen();
