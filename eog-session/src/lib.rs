@@ -24,7 +24,7 @@
 //! let source = source::open(&path, &source::ReadOptions::default()).await?;
 //! let start = Start::of(&source, Config::default(), None)?;
 //! let ended = Course::new(&Evidence, source).begin(start).await?;
-//! assert_eq!(ended.finished.conclusion().confidence, Confidence::Likely);
+//! assert_eq!(ended.finished.conclusion().confidence, Confidence::Confirmed);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -462,9 +462,9 @@ fn each_condition_alone_is_a_doubt() {
         let stock = groups.find(|group| group.origins == [name(1)]).unwrap();
         stock.doubts.clone()
     };
-    let other = Doubt::NotAlone { entity: name(2) };
-    assert_eq!(beside(3_900), [other.clone()]);
-    assert_eq!(beside(2_700), [other]);
+    for alert in [3_900, 2_700] {
+        assert_eq!(beside(alert), [Doubt::NotAlone { entity: name(2) }]);
+    }
     assert_eq!(beside(3_901), [], "another incident");
     // One more change makes each less likely, and takes no doubt away.
     let more = Shop {
