@@ -29,19 +29,20 @@ fn a_simulated_incident_is_investigated_and_scored() {
     assert_eq!(report.to_csv().lines().count(), 3);
 }
 
+fn truths_of_every_kind(made: &Made) -> Vec<Scenario> {
+    let truths = FAULTS.iter().enumerate().map(|(number, (root, condition, _))| {
+        let mut one = made.truth(&truth(root, condition));
+        one.name = format!("{number}");
+        one
+    });
+    truths.collect()
+}
+
 /// Another application than that of the data set, and every kind of fault.
 #[test]
 fn causes_of_every_kind_are_found_and_little_else_is_named() {
     let made = Made::new();
-    let truths: Vec<Scenario> = FAULTS
-        .iter()
-        .enumerate()
-        .map(|(number, (root, condition, _))| {
-            let mut one = made.truth(&truth(root, condition));
-            one.name = format!("{number}");
-            one
-        })
-        .collect();
+    let truths = truths_of_every_kind(&made);
     let whole = [Ablation::Whole];
     let report = evaluate(&truths, &made.architecture, &settings(2, &whole), |_| {}).unwrap();
     println!("{report}");
@@ -54,15 +55,7 @@ fn causes_of_every_kind_are_found_and_little_else_is_named() {
 #[test]
 fn a_knock_out_leaves_nothing_of_the_cause() {
     let made = Made::new();
-    let truths: Vec<Scenario> = FAULTS
-        .iter()
-        .enumerate()
-        .map(|(number, (root, condition, _))| {
-            let mut one = made.truth(&truth(root, condition));
-            one.name = format!("{number}");
-            one
-        })
-        .collect();
+    let truths = truths_of_every_kind(&made);
     let both = [Ablation::Whole, Ablation::Causes];
     let report = evaluate(&truths, &made.architecture, &settings(1, &both), |_| {}).unwrap();
     println!("{report}");

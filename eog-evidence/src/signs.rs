@@ -135,7 +135,8 @@ pub(crate) fn magnitude(finding: &Finding) -> f64 {
     if share.is_nan() { 0.0 } else { share.min(f64::MAX) }
 }
 
-fn is_share(finding: &Finding) -> bool {
+/// Whether a finding measures a share of something.
+pub(crate) fn is_share(finding: &Finding) -> bool {
     let unit = finding.quantity.as_ref().map(|quantity| quantity.unit.as_str());
     matches!(unit, Some("ratio" | "percent" | "%"))
 }

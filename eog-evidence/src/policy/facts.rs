@@ -8,12 +8,12 @@ use eog_core::{
 };
 use jiff::SignedDuration;
 
+use super::retries::may_be_tried_again;
 use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
 use super::times::{first_of, made, surely_before};
 use crate::paths::DEMAND_RELATIONS;
 use crate::signs::{
-    Verdict, is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role, surplus,
-    verdict,
+    Verdict, is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role, verdict,
 };
 
 /// The relation of a sender of messages to who takes them.
@@ -485,37 +485,6 @@ impl<'a> Facts<'a> {
         }
         callees
     }
-}
-
-/// A call that fails is commonly made three times in all (the default of the AWS SDKs; proxies try less
-/// often), so that more than three times the usual load holds more demand.
-const ATTEMPTS: f64 = 3.0;
-
-/// Whether more load can be calls that are tried again because they failed here: no more came than failed,
-/// and not surely before.
-fn may_be_tried_again(surge: &Finding, harms: &[&Finding]) -> bool {
-    let Some((requests, usual)) =
-        surge.quantity.as_ref().and_then(|quantity| Some((quantity.observed, quantity.baseline?)))
-    else {
-        return false;
-    };
-    if requests > ATTEMPTS * usual {
-        return false;
-    }
-    let Some(more) = surplus(surge, requests) else { return false };
-    let unit = |finding: &Finding| finding.quantity.as_ref().map(|quantity| quantity.unit.clone());
-    let failed = harms.iter().filter(|harm| {
-        let alike = unit(harm) == unit(surge)
-            || unit(harm).is_some_and(|unit| ["ratio", "percent", "%"].contains(&unit.as_str()));
-        let served = role(harm) != Some(PeerRole::Callee);
-        harm.signal == Signal::Errors && harm.kind == EvidenceKind::Metric && served && alike
-    });
-    let mut failed = failed.filter(|harm| {
-        let before = matches!((surge.onset, harm.onset), (Some(surge), Some(harm))
-            if surely_before(&surge, &harm));
-        !before
-    });
-    failed.any(|harm| surplus(harm, requests).is_some_and(|failed| failed >= more))
 }
 
 fn is_drop_of_traffic(finding: &Finding) -> bool {

@@ -8,6 +8,7 @@ mod explanation;
 mod facts;
 mod link;
 mod load;
+mod retries;
 mod rule;
 mod rules;
 mod second_look;

@@ -10,6 +10,7 @@ use eog_core::{
 };
 
 mod fit;
+mod retries;
 mod rivals;
 
 use super::EvidencePolicy;

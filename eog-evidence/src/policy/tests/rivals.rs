@@ -299,6 +299,39 @@ fn at_a_second_opinion_a_rival_with_a_change_comes_first() {
 }
 
 #[test]
+fn at_a_second_opinion_an_own_change_yields_to_what_came_first() {
+    let notice = |rivals: Vec<EntityId>| {
+        move |packet: &mut ContextPacket| {
+            let (unexplained, reason) = (vec![], NoticeReason::SecondOpinion);
+            packet.notice = Some(Notice { reason, count: 1, unexplained, rivals });
+        }
+    };
+    let findings = || vec![deploy(3_600), dated(errors(0), 3_700, 30)];
+    // The callee explains itself by somebody else, since a time.
+    let told = |second: i64| {
+        let mut message = says("callee", Symptom, &["behind > callee"], &[Log]);
+        message.belief.claims[0].cause_since = Some(Onset::at(second_of(second)));
+        vec![message]
+    };
+    let rival = || vec![id("behind")];
+    let first = judged(findings(), told(3_500), |_| {});
+    assert_eq!(rule(&first), "Origin, own change");
+    let yields = judged(findings(), told(3_500), notice(rival()));
+    assert_eq!(in_short(&yields), "Symptom, degraded upstream callee>me");
+    assert_eq!(rule(&judged(findings(), told(3_650), notice(rival()))), "Origin, own change");
+    assert_eq!(rule(&judged(findings(), told(3_500), notice(vec![]))), "Origin, own change");
+
+    // Of what is known to wait alone, whoever explains a neighbour comes first.
+    let waits = || {
+        let full = finding(EvidenceKind::Metric, Signal::Saturation, Trend::Rising, 0);
+        vec![deploy(3_600), dated(full, 3_700, 30)]
+    };
+    assert_eq!(rule(&judged(waits(), told(3_650), |_| {})), "Origin, own change");
+    let yields = judged(waits(), told(3_650), notice(vec![]));
+    assert_eq!(in_short(&yields), "Symptom, degraded upstream callee>me");
+}
+
+#[test]
 fn an_origin_says_which_alerts_it_explains() {
     let anomaly = |name: &str, signal, minute| eog_core::Anomaly {
         name: name.into(),

@@ -1,0 +1,31 @@
+//! Calls that are tried again.
+
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::{EvidenceKind, Finding};
+
+use super::times::surely_before;
+use crate::signs::{is_share, role, surplus};
+
+/// A call that fails is commonly made three times in all (the default of the AWS SDKs; proxies try less
+/// often), so that more than three times the usual load holds more demand.
+const ATTEMPTS: f64 = 3.0;
+
+/// Whether more load can be calls that are tried again because they failed here: no more came than failed,
+/// and not surely before.
+pub(super) fn may_be_tried_again(surge: &Finding, harms: &[&Finding]) -> bool {
+    let Some(quantity) = &surge.quantity else { return false };
+    let requests = quantity.observed;
+    let bounded = quantity.baseline.is_some_and(|usual| requests <= ATTEMPTS * usual);
+    let Some(more) = surplus(surge, requests).filter(|_| bounded) else { return false };
+    let failed = |harm: &&&Finding| {
+        let unit = harm.quantity.as_ref().map(|failed| &failed.unit);
+        harm.signal == Signal::Errors
+            && harm.kind == EvidenceKind::Metric
+            && role(harm) != Some(PeerRole::Callee)
+            && (unit == Some(&quantity.unit) || is_share(harm))
+    };
+    let came_before = |harm: &Finding| matches!((surge.onset, harm.onset), (Some(surge), Some(harm)) if surely_before(&surge, &harm));
+    harms.iter().filter(failed).any(|harm| {
+        !came_before(harm) && surplus(harm, requests).is_some_and(|failed| failed >= more)
+    })
+}
