@@ -62,7 +62,7 @@ pub use policy::EvidencePolicy;
 pub use recorded::{holes, recorded_seconds};
 pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, shift_finding, steady_finding};
-pub use spans::{SPAN_BUCKET_SECONDS, SpanRecord, span_series};
+pub use spans::{SPAN_BUCKET_SECONDS, SpanIds, SpanRecord, span_series};
 pub use start::{StartError, open_case};
 pub use stats::{rates_differ, shares_differ};
 pub use template::{HOLE, template};

@@ -33,6 +33,21 @@ pub struct SpanRecord {
     pub failed: Option<bool>,
     /// The other end: who asked ([`PeerRole::Caller`]) or who was asked ([`PeerRole::Callee`]).
     pub peer: Option<Peer>,
+    /// What was done, such as `GET /cart`. Untrusted text.
+    pub operation: Option<String>,
+    /// Its place in the trace, where that was recorded.
+    pub ids: Option<SpanIds>,
+}
+
+/// The place of a span in its trace. Untrusted texts, compared byte by byte.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SpanIds {
+    /// The trace: all that was done for one request from outside.
+    pub trace: String,
+    /// The span itself; no other of its trace has this id.
+    pub span: String,
+    /// The span that it is a part of. None: it is the first one, or that is not known.
+    pub parent: Option<String>,
 }
 
 /// Per entity and peer a series of the share of failed spans and one of the median duration, in
@@ -49,6 +64,8 @@ pub struct SpanRecord {
 ///     duration_ms: 12.0,
 ///     failed: Some(true),
 ///     peer: None,
+///     operation: None,
+///     ids: None,
 /// };
 /// let series = span_series(&[span.clone(), span.clone(), span]);
 /// assert_eq!(series[0].metric, "failed spans");
@@ -145,6 +162,8 @@ mod tests {
             duration_ms,
             failed: Some(failed),
             peer: peer.cloned(),
+            operation: None,
+            ids: None,
         };
         let spans = [
             span(0, 5.0, false, None),

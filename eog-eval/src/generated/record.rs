@@ -377,6 +377,8 @@ impl Recorder<'_> {
                     duration_ms,
                     failed: Some(failed),
                     peer,
+                    operation: None,
+                    ids: None,
                 });
                 at += 5.0 + 20.0 * draw.share();
             }

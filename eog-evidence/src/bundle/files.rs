@@ -8,7 +8,7 @@ use super::table::{Columns, Fault, Row};
 use crate::events::EventRecord;
 use crate::logs::LogLine;
 use crate::series::Series;
-use crate::spans::SpanRecord;
+use crate::spans::{SpanIds, SpanRecord};
 
 /// A CSV file of a bundle.
 pub(super) struct DataFile {
@@ -23,6 +23,7 @@ pub(super) const METRICS: DataFile = DataFile {
     columns: Columns {
         required: &["time", "entity", "metric", "value"],
         optional: &["unit", "signal", "peer", "peer_role"],
+        rare: &[],
     },
     take: metric,
 };
@@ -32,6 +33,7 @@ pub(super) const EVENTS: DataFile = DataFile {
     columns: Columns {
         required: &["time", "entity", "reason"],
         optional: &["signal", "message", "peer", "peer_role"],
+        rare: &[],
     },
     take: event,
 };
@@ -41,6 +43,7 @@ pub(super) const LOGS: DataFile = DataFile {
     columns: Columns {
         required: &["time", "entity", "level", "message"],
         optional: &["signal", "peer", "peer_role"],
+        rare: &[],
     },
     take: log,
 };
@@ -50,6 +53,7 @@ pub(super) const SPANS: DataFile = DataFile {
     columns: Columns {
         required: &["time", "entity", "duration_ms", "status"],
         optional: &["peer", "peer_role"],
+        rare: &["operation", "trace", "span", "parent"],
     },
     take: span,
 };
@@ -116,8 +120,26 @@ fn span(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
         duration_ms: row.number("duration_ms")?,
         failed,
         peer: row.peer()?,
+        operation: filled(row.text("operation")?),
+        ids: span_ids(row)?,
     });
     Ok(())
+}
+
+/// The place of a span in its trace: all or nothing, but for the parent.
+fn span_ids(row: &Row<'_>) -> Result<Option<SpanIds>, Fault> {
+    let [trace, span, parent] = ["trace", "span", "parent"].map(|column| row.text(column));
+    match (filled(trace?), filled(span?), filled(parent?)) {
+        (None, None, None) => Ok(None),
+        (Some(trace), Some(span), parent) => Ok(Some(SpanIds { trace, span, parent })),
+        (None, ..) => Err(Fault::of_column("trace", "it is empty, but span or parent is not")),
+        (_, None, _) => Err(Fault::of_column("span", "it is empty, but trace is not")),
+    }
+}
+
+fn filled(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Name and role of a peer as two fields.

@@ -22,11 +22,13 @@ use crate::text::{counted, shorten};
 pub(super) struct Columns {
     pub(super) required: &'static [&'static str],
     pub(super) optional: &'static [&'static str],
+    /// Optional ones that are written only where a row fills them.
+    pub(super) rare: &'static [&'static str],
 }
 
 impl Columns {
     pub(super) fn all(&self) -> impl Iterator<Item = &'static str> {
-        self.required.iter().chain(self.optional).copied()
+        self.required.iter().chain(self.optional).chain(self.rare).copied()
     }
 }
 

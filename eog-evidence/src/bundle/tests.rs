@@ -10,7 +10,7 @@ use eog_core::{Anomaly, ContextRequest, EntityId, EvidenceKind, Timestamp, Windo
 use proptest::prelude::*;
 
 use super::*;
-use crate::{EventRecord, LogLine, Series, SpanRecord, open_case};
+use crate::{EventRecord, LogLine, Series, SpanIds, SpanRecord, open_case};
 
 const MANIFEST: &str = r#"{"format": "eog-bundle", "version": 1, "name": "n"}"#;
 
@@ -119,6 +119,11 @@ fn words_that_are_not_in_the_vocabulary_are_named() {
             "spans.csv: 1 row skipped: line 2, column status: \"fine\" is neither ok, error nor unknown"
         ]
     );
+    let text = "time,entity,duration_ms,status,trace,span\n2026-01-01T10:00:00Z,cart,5,ok,t1,\n\
+                2026-01-01T10:00:00Z,cart,5,ok,,\n";
+    let found = read(&[("bundle.json", MANIFEST), ("spans.csv", text)]).unwrap();
+    let expected = "spans.csv: 1 row skipped: line 2, column span: it is empty, but trace is not";
+    assert_eq!(found[0], expected);
     let found =
         read(&[("bundle.json", MANIFEST), ("alerts.json", r#"[{"name": "a"}, 5]"#)]).unwrap();
     assert!(
@@ -381,6 +386,12 @@ fn full() -> BundleWriter {
         duration_ms: 0.1 + 0.2,
         failed,
         peer: Some(caller.clone()),
+        operation: Some("put, \"all\"".into()),
+        ids: Some(SpanIds {
+            trace: "t1".into(),
+            span: "s2".into(),
+            parent: failed.and(Some("s1".into())),
+        }),
     };
     let rising = [vec![100.0; 12], vec![130.25; 8]].concat();
     BundleWriter {

@@ -141,6 +141,10 @@ impl BundleWriter {
     fn span_rows(&self) -> Vec<Vec<String>> {
         let row = |span: &SpanRecord| {
             let [peer, role] = peer_fields(span.peer.as_ref());
+            let ids = span.ids.clone();
+            let [trace, id, parent] = ids
+                .map(|ids| [ids.trace, ids.span, ids.parent.unwrap_or_default()])
+                .unwrap_or_default();
             vec![
                 span.time.to_string(),
                 span.entity.to_string(),
@@ -153,6 +157,10 @@ impl BundleWriter {
                 .to_owned(),
                 peer,
                 role,
+                span.operation.clone().unwrap_or_default(),
+                trace,
+                id,
+                parent,
             ]
         };
         self.spans.iter().map(row).collect()
@@ -175,9 +183,22 @@ fn put_table(dir: &Path, file: &DataFile, rows: Vec<Vec<String>>) -> Result<(), 
         return remove(&path);
     }
     let mut writer = csv::Writer::from_path(&path).map_err(|error| failed(&path, error))?;
-    writer.write_record(file.columns.all()).map_err(|error| failed(&path, error))?;
-    for row in rows {
-        writer.write_record(row).map_err(|error| failed(&path, error))?;
+    // Of the columns that few files have, those that nothing fills are not written.
+    let all: Vec<&str> = file.columns.all().collect();
+    let filled =
+        |place: usize| rows.iter().any(|row| row.get(place).is_some_and(|f| !f.is_empty()));
+    let is_written: Vec<bool> = all
+        .iter()
+        .enumerate()
+        .map(|(place, name)| !file.columns.rare.contains(name) || filled(place))
+        .collect();
+    let kept = |place: &usize| is_written.get(*place).copied().unwrap_or(false);
+    let header = all.iter().enumerate().filter(|(place, _)| kept(place)).map(|(_, name)| name);
+    writer.write_record(header).map_err(|error| failed(&path, error))?;
+    for row in &rows {
+        let fields =
+            row.iter().enumerate().filter(|(place, _)| kept(place)).map(|(_, field)| field);
+        writer.write_record(fields).map_err(|error| failed(&path, error))?;
     }
     writer.flush().map_err(|error| failed(&path, error))
 }
