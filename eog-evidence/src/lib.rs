@@ -28,6 +28,7 @@ mod policy;
 mod record;
 mod recorded;
 mod seeds;
+mod self_time;
 mod series;
 mod shift;
 mod signs;

@@ -18,16 +18,18 @@ mod part;
 mod sent;
 #[cfg(test)]
 mod tests;
+mod traced;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use eog_core::evidence::Signal;
 use eog_core::{Anomaly, EntityId, Finding, Timestamp};
 
 use crate::events::EventRecord;
 use crate::paths::{MAX_PATH_HOPS, Travel};
+use crate::self_time::{self, Calls};
 use crate::series::{Periods, Series};
 use crate::ways::{Number, Ways};
 use burden::{Account, Burden, Weight};
@@ -52,6 +54,14 @@ impl Kind {
             Signal::Latency => Some(Self::Time),
             Signal::Errors | Signal::Availability => Some(Self::Failures),
             _ => None,
+        }
+    }
+
+    /// What is counted of traced requests on this account.
+    fn counted(self) -> self_time::Counted {
+        match self {
+            Self::Time => self_time::Counted::Time,
+            Self::Failures => self_time::Counted::Failures,
         }
     }
 
@@ -101,6 +111,13 @@ impl Asked {
         }
         Self { kinds: if 2 * unspecific > all { of_others } else { kinds } }
     }
+
+    /// Also the accounts of these alerts that are kept of traced requests.
+    pub(crate) fn with_traced(mut self, anomalies: &[Anomaly], calls: &Calls) -> Self {
+        let wanted = anomalies.iter().filter_map(|alert| Kind::of(alert.signal));
+        self.kinds.extend(wanted.filter(|kind| calls.tell(kind.counted())));
+        self
+    }
 }
 
 /// What was worked out already: the accounts of an entity are asked for by all its neighbours.
@@ -114,6 +131,7 @@ struct Kept {
     controls: BTreeMap<Kind, Option<Timestamp>>,
     accounts: BTreeMap<(EntityId, Kind, Weight), Account>,
     deviations: BTreeMap<EntityId, Option<Deviation>>,
+    traced: BTreeMap<Kind, Option<Arc<self_time::Books>>>,
 }
 
 impl Books {
@@ -151,6 +169,8 @@ pub(crate) struct Attribution<'a> {
     /// The telemetry of an entity; nothing when there is none at all.
     pub(crate) measured: &'a dyn Fn(&EntityId) -> Option<Measured<'a>>,
     pub(crate) books: &'a Books,
+    /// Traced calls, if there are any.
+    pub(crate) calls: Option<&'a Calls>,
 }
 
 impl Attribution<'_> {
@@ -178,6 +198,9 @@ impl Attribution<'_> {
     }
 
     fn by_account(&self, entity: &EntityId, kind: Kind) -> Vec<Finding> {
+        if let Some(findings) = self.by_traced(entity, kind) {
+            return findings;
+        }
         let account = |entity: &EntityId, weight: Weight| self.account(entity, kind, weight);
         let Account::Burden(own) = account(entity, Weight::Calls) else { return Vec::new() };
         let alerting =

@@ -7,6 +7,7 @@ use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use super::Kind;
 use super::burden::{Burden, Weight};
 use super::deviation::Deviation;
+use crate::self_time::Book;
 use crate::shift::during;
 use crate::text::{arrows, rounded, shorten};
 
@@ -74,6 +75,106 @@ pub(super) fn of_account(
         findings.push(Finding::new(rest));
     }
     findings
+}
+
+/// What an entity has too much of by its traced requests, who accounts for it, and what is left.
+pub(super) fn of_traced(
+    entity: &EntityId,
+    kind: Kind,
+    book: &Book,
+    shown: bool,
+    shares: &[(EntityId, f64, f64)],
+    remainder: bool,
+) -> Vec<Finding> {
+    let signal = kind.signal();
+    let time = during(book.time.0, book.time.1);
+    let query = |rest: &str| format!("entity={entity} traced{rest}");
+    let own_finding = Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Span,
+        signal,
+        trend: Trend::Rising,
+        time,
+        quantity: Some(Quantity {
+            observed: book.total(),
+            baseline: Some(0.0),
+            unit: traced_unit(kind).into(),
+        }),
+        change: None,
+        peer: None,
+        source: "spans.csv".into(),
+        query: query(" requests"),
+        excerpt: traced_excerpt(kind, book),
+        onset: book.onset.filter(|_| book.own_stands_out),
+    });
+    let mut findings = Vec::new();
+    findings.extend((shown || remainder).then_some(own_finding));
+    let amount = |part: f64| traced_amount(kind, part);
+    findings.extend(shares.iter().map(|(callee, share, part)| {
+        let excerpt = format!(
+            "{callee} accounts for {} of what {entity} has too much of: {} of {} for each of {} \
+             requests",
+            percent(*share),
+            amount(*part),
+            amount(book.each),
+            book.requests
+        );
+        let from = Some((callee, *share));
+        note(entity, signal, time, from, query(&format!(" upstream={callee}")), excerpt)
+    }));
+    if remainder {
+        let left = book.share(book.own);
+        let excerpt = format!(
+            "{} of it is its own ({} of {} for each of {} requests): calls to others do not account \
+             for it",
+            percent(left),
+            amount(book.own),
+            amount(book.each),
+            book.requests
+        );
+        let mut rest =
+            note(entity, signal, time, None, query(" remainder"), excerpt).content().clone();
+        rest.quantity = Some(Quantity { observed: left, baseline: None, unit: SHARE.into() });
+        findings.push(Finding::new(rest));
+    }
+    findings
+}
+
+fn traced_unit(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Time => "ms",
+        Kind::Failures => "failed requests",
+    }
+}
+
+/// An amount for each request.
+fn traced_amount(kind: Kind, part: f64) -> String {
+    match kind {
+        Kind::Time => format!("{} ms", rounded(part)),
+        Kind::Failures => format!("{} failed", percent(part)),
+    }
+}
+
+fn traced_excerpt(kind: Kind, book: &Book) -> String {
+    let amount = |part: f64| traced_amount(kind, part);
+    let mut text = format!(
+        "{} {} more than usual over {} requests: {} each, usually {}",
+        rounded(book.total()),
+        traced_unit(kind),
+        book.requests,
+        amount(book.now),
+        amount(book.usual)
+    );
+    if let Some((usual, now)) = book.own_work {
+        text += &format!("; its own work {}, usually {}", amount(now), amount(usual));
+    }
+    if book.way_here > 0.0 {
+        text += &format!("; calls to it {} more on the way", amount(book.way_here));
+    }
+    if book.ways_on > 0.0 {
+        text += &format!("; its calls {} more on the way", amount(book.ways_on));
+    }
+    text
 }
 
 /// The most of what an alerting entity has too much of that another can account for. Unlike the notes

@@ -93,6 +93,9 @@ impl Attribution<'_> {
     /// Whether what fails at an entity can be calls that took too long: then each has lost at least the
     /// time that a request usually takes, since shorter limits would be hit all the time.
     fn may_time_out(&self, entity: &EntityId) -> bool {
+        if let Some(may) = self.traced_may_time_out(entity) {
+            return may;
+        }
         let time = match self.account(entity, Kind::Time, Weight::Calls) {
             Account::Usual => return false,
             Account::Unknown => return true,
@@ -111,6 +114,9 @@ impl Attribution<'_> {
     }
 
     fn part_of_account(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
+        if let Some(part) = self.part_of_traced(entity, alerting, kind) {
+            return part;
+        }
         let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
             return None;
         };

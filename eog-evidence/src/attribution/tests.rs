@@ -121,6 +121,7 @@ impl World {
             asked: &asked,
             measured: &measured,
             books: &Books::default(),
+            calls: None,
         };
         let findings = attribution.findings(&id(entity));
         let words = findings.iter().map(|finding| {

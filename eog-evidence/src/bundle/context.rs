@@ -19,6 +19,7 @@ use crate::effect_map::EffectMap;
 use crate::events::event_findings;
 use crate::harm::first_harm;
 use crate::recorded::holes;
+use crate::self_time::Calls;
 use crate::series::{Periods, Series};
 use crate::shift::{Shift, dated_shift_finding, shift_finding, steady_finding};
 use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
@@ -70,6 +71,7 @@ pub struct BundleContext {
     /// The changes of each entity, by their places.
     changes: BTreeMap<EntityId, Vec<usize>>,
     asked: Asked,
+    calls: Arc<Calls>,
     /// Shared by clones, which ask about the same bundle.
     books: Arc<Books>,
     /// When nothing was recorded.
@@ -91,14 +93,16 @@ impl BundleContext {
             places.entry(change.entity.clone()).or_default().push(place);
         }
         let series = bundle.telemetry.values().flat_map(|telemetry| telemetry.series.values());
-        let asked = Asked::new(&bundle.anomalies, series);
+        let spans = bundle.telemetry.values().flat_map(|telemetry| telemetry.spans.iter());
+        let calls = Arc::new(Calls::of(spans));
+        let asked = Asked::new(&bundle.anomalies, series).with_traced(&bundle.anomalies, &calls);
         let holes = holes_of(&bundle).into();
         let books = Arc::default();
         let told = Arc::new(Told::of(&bundle.telemetry));
         let heard = Arc::new(Heard::of(&told, &bundle.telemetry));
         let first_harm = Arc::default();
         let changes = places;
-        Self { bundle, ways, effects, changes, asked, books, holes, told, heard, first_harm }
+        Self { bundle, ways, effects, changes, asked, calls, books, holes, told, heard, first_harm }
     }
 
     /// The bundle.
@@ -197,6 +201,7 @@ impl BundleContext {
             asked: &self.asked,
             measured: &measured,
             books: &self.books,
+            calls: Some(&self.calls),
         };
         attribution.findings(&request.entity)
     }

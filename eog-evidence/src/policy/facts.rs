@@ -341,17 +341,26 @@ impl<'a> Facts<'a> {
     /// which it is not known how much they account for: origins first, then by name.
     pub(super) fn degraded_upstream(&self) -> Vec<&'a EntityId> {
         let mut degraded = self.upstream();
-        degraded.retain(|other| !self.blames_me(other) && !self.is_accounted(other));
+        let is_accounted = |other| {
+            [Signal::Latency, Signal::Errors].iter().any(|signal| self.is_accounted(other, *signal))
+        };
+        degraded.retain(|other| !self.blames_me(other) && !is_accounted(other));
         degraded
             .retain(|other| matches!(self.label_of(other), Some(Label::Origin | Label::Symptom)));
         degraded.sort_by_key(|other| self.standing(other));
         degraded
     }
 
-    /// Whether it is known how much of what the entity shows a neighbour accounts for.
-    fn is_accounted(&self, other: &EntityId) -> bool {
+    /// Whether it is known how much of what the entity shows, of a kind, a neighbour accounts for.
+    pub(super) fn is_accounted(&self, other: &EntityId, kind: Signal) -> bool {
         let named = |note: &&Finding| note.peer.as_ref().is_some_and(|peer| peer.entity == *other);
-        self.shares.iter().any(|note| named(note) && note.signal != Signal::Other)
+        self.shares.iter().any(|note| named(note) && note.signal == kind)
+    }
+
+    /// Whether the books of a kind say who has what the entity shows: somebody has a share, or nobody.
+    pub(super) fn is_kept(&self, kind: Signal) -> bool {
+        let some = |note: &&Finding| note.signal == kind && share_of(note) > 0.0;
+        self.shares.iter().any(some) || self.remainders.iter().any(|note| note.signal == kind)
     }
 
     pub(super) fn label_of(&self, other: &EntityId) -> Option<Label> {

@@ -40,6 +40,11 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let mut callees = facts.failing_callees();
     callees.retain(|(callee, _)| !facts.blames_me(callee) && !exhausted.contains(callee));
     callees.retain(|(callee, _)| facts.label_of(callee) != Some(Label::Healthy));
+    // How much of its harm a callee accounts for says more than that it is slow.
+    if facts.is_kept(Signal::Latency) {
+        let is_told = |callee: &Callee<'_>| facts.is_accounted(callee.0, Signal::Latency);
+        callees.retain(|callee| !is_merely_slow(callee) || !is_told(callee));
+    }
     leave_those_of_the_same_kind(&mut callees, facts);
     leave_those_that_account_for_it(&mut callees, facts);
     callees.sort_by_key(|(callee, _)| facts.standing(callee));
@@ -64,6 +69,10 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     }
     rate(&mut decision, facts.entity, 100);
     Some(claim_exhausted_callees(decision, facts))
+}
+
+fn is_merely_slow((_, findings): &Callee<'_>) -> bool {
+    findings.iter().all(|finding| finding.signal == Signal::Latency)
 }
 
 /// Leaves out callees that are merely slow when calls to others fail and alerts here are about

@@ -1,0 +1,119 @@
+//! Accounts by traced requests, where both ends of calls were recorded: they say more than series do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use eog_core::{Anomaly, EntityId, Finding};
+
+use super::{Attribution, Kind, notes};
+use crate::alarms::Alarms;
+use crate::paths::Travel;
+use crate::self_time::{Book, Books};
+
+impl Attribution<'_> {
+    /// What an entity has too much of by its traced requests; nothing where these do not tell.
+    pub(super) fn by_traced(&self, entity: &EntityId, kind: Kind) -> Option<Vec<Finding>> {
+        let books = self.traced(kind)?;
+        let book = books.get(entity).filter(|_| self.traces_its_calls(entity))?;
+        let mut alerts = self.anomalies.iter();
+        let alerting = alerts.any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
+        let is_told = || book.callees.iter().any(|(_, part)| *part > 0.0);
+        let shown = book.total() > 0.0 && (book.stands_out || alerting || is_told());
+        let share = |part: f64| if shown { book.share(part) } else { 0.0 };
+        let shares: Vec<(EntityId, f64, f64)> = book
+            .callees
+            .iter()
+            .map(|(callee, part)| (callee.clone(), share(*part), *part))
+            .take(super::MAX_NAMED)
+            .collect();
+        let remainder = book.own_stands_out && self.is_whole(entity, &books);
+        if !shown && !remainder {
+            return Some(Vec::new());
+        }
+        Some(notes::of_traced(entity, kind, book, shown, &shares, remainder))
+    }
+
+    /// How much of what an alerting entity has too much of another can account for; nothing where traced
+    /// requests do not tell, and nothing within where they tell too little.
+    pub(super) fn part_of_traced(
+        &self,
+        entity: &EntityId,
+        alerting: &EntityId,
+        kind: Kind,
+    ) -> Option<Option<f64>> {
+        let books = self.traced(kind)?;
+        let theirs = books.get(alerting).filter(|_| self.traces_its_calls(alerting))?;
+        let own = books.get(entity)?;
+        if !theirs.stands_out {
+            return Some(None);
+        }
+        let share = if own.stands_out { own.total() / theirs.total() } else { 0.0 };
+        Some(Some(share.clamp(0.0, 1.0)))
+    }
+
+    /// Whether what fails at an entity can be calls that took too long, by its traced requests.
+    pub(super) fn traced_may_time_out(&self, entity: &EntityId) -> Option<bool> {
+        let (time, failures) = (self.traced(Kind::Time)?, self.traced(Kind::Failures)?);
+        let (time, failures) = (time.get(entity)?, failures.get(entity)?);
+        Some(time.stands_out && time.total() >= failures.total() * time.usual)
+    }
+
+    /// The books of an account, if requests of an alerting entity were traced with the calls that they made.
+    fn traced(&self, kind: Kind) -> Option<Arc<Books>> {
+        let calls = self.calls.filter(|calls| calls.tell(kind.counted()))?;
+        let draw_up = || {
+            let alarms = Alarms::new(self.ways, self.anomalies, false);
+            let leads_to_an_alarm = |entity: &&EntityId| {
+                let number = self.ways.number(entity);
+                number.is_some_and(|one| {
+                    alarms.all().iter().any(|alarm| alarms.hops(one, alarm).is_some())
+                })
+            };
+            let upstream: BTreeSet<EntityId> =
+                self.ways.names().iter().filter(leads_to_an_alarm).cloned().collect();
+            let onsets = self.anomalies.iter().flat_map(Anomaly::onsets);
+            let alert = onsets.filter(|onset| self.periods.window.contains(*onset)).min()?;
+            let window = self.periods.window;
+            let books = Books::of(calls, kind.counted(), &upstream, alert, window);
+            let alerting = self.anomalies.iter().map(|alert| &alert.entity);
+            let mut judged = alerting.filter(|entity| books.get(entity).is_some());
+            judged.any(|entity| self.traces_its_calls(entity)).then(|| Arc::new(books))
+        };
+        let find = |kept: &super::Kept| kept.traced.get(&kind).cloned();
+        self.books.or_else(self.periods, find, draw_up, |kept, books| {
+            kept.traced.insert(kind, books);
+        })
+    }
+
+    /// Whether an entity's calls to at least half of those whom it calls were recorded: its own time is what they leave.
+    fn traces_its_calls(&self, entity: &EntityId) -> bool {
+        let traced: BTreeSet<&EntityId> =
+            self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
+        let (mut all, mut known) = (0, 0);
+        for callee in self.callees(entity) {
+            all += 1;
+            known += usize::from(traced.contains(callee));
+        }
+        2 * known >= all
+    }
+
+    /// Whether nobody whom the entity calls can hold what is left: calls to them were recorded, or they are recorded
+    /// to be as usual.
+    fn is_whole(&self, entity: &EntityId, books: &Books) -> bool {
+        let traced: BTreeSet<&EntityId> =
+            self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
+        self.callees(entity).all(|callee| {
+            let is_usual = || books.get(callee).is_some_and(|book: &Book| !book.stands_out);
+            traced.contains(callee) || is_usual()
+        })
+    }
+
+    fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
+        let number = self.ways.number(entity);
+        let callees =
+            number.into_iter().flat_map(|number| self.ways.lanes(Travel::Demand).onward.of(number));
+        let names: BTreeMap<_, _> =
+            callees.filter_map(|callee| Some((callee, self.ways.name(callee)?))).collect();
+        names.into_values()
+    }
+}

@@ -1,0 +1,370 @@
+//! What one entity has too much of for each request, and who accounts for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog_core::incident::Onset;
+use eog_core::{EntityId, Timestamp, Window};
+
+use super::calls::{Call, Calls};
+use super::ends::{Way, belongs_to};
+use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
+use super::split::trouble_began;
+use crate::onsets::share_onset;
+use crate::stats::percentile;
+
+/// Requests are slow beyond this percentile of the usual ones.
+const USUAL_PERCENT: usize = 95;
+
+/// What is counted of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Counted {
+    /// How long they take, in milliseconds.
+    Time,
+    /// How many of them fail, of those whose outcome is known.
+    Failures,
+}
+
+impl Counted {
+    fn of(self, call: &Call) -> Option<f64> {
+        match self {
+            Self::Time => Some(call.ms),
+            Self::Failures => call.failed.map(|failed| f64::from(u8::from(failed))),
+        }
+    }
+}
+
+/// What one entity has too much of. Numbers are means over its requests (or calls to it, where it records nothing
+/// itself): milliseconds, or the share that fails.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Book {
+    /// Requests after trouble began.
+    pub(crate) requests: usize,
+    /// What a request takes, before and after, as far as the entity itself records it.
+    pub(crate) usual: f64,
+    pub(crate) now: f64,
+    /// What its own work takes, before and after; nothing where the calls that it makes are not traced.
+    pub(crate) own_work: Option<(f64, f64)>,
+    /// How much longer calls to it are under way, or fail there, which belongs to it.
+    pub(crate) way_here: f64,
+    /// How much longer calls that it makes are under way, for each request, which belongs to it.
+    pub(crate) ways_on: f64,
+    /// All that is too much, for each request.
+    pub(crate) each: f64,
+    /// Of that what is its own, for each request.
+    pub(crate) own: f64,
+    /// All that is too much stands out from chance.
+    pub(crate) stands_out: bool,
+    /// What is its own stands out from chance.
+    pub(crate) own_stands_out: bool,
+    /// Callees with the part that they account for in each request, the greatest first: nothing where it does not
+    /// stand out.
+    pub(crate) callees: Vec<(EntityId, f64)>,
+    /// When what is its own began, by single requests.
+    pub(crate) onset: Option<Onset>,
+    /// From when trouble began to the last request.
+    pub(crate) time: (Timestamp, Timestamp),
+}
+
+impl Book {
+    /// All that is too much, over all requests.
+    pub(crate) fn total(&self) -> f64 {
+        self.each.max(0.0) * self.requests as f64
+    }
+
+    /// The share of what is too much that some part of it makes, from 0 to 1. Parts that do not add up to the whole, since
+    /// other parts became faster, are compared with their sum.
+    pub(crate) fn share(&self, part: f64) -> f64 {
+        let parts = self.own.max(0.0) + self.callees.iter().map(|(_, part)| part).sum::<f64>();
+        let whole = self.each.max(parts);
+        if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+/// The books of all entities whose requests were traced before and after trouble began.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Books {
+    books: BTreeMap<EntityId, Book>,
+}
+
+impl Books {
+    /// Draws up the books. `upstream` are the entities from which effects reach an alert.
+    pub(crate) fn of(
+        calls: &Calls,
+        counted: Counted,
+        upstream: &BTreeSet<EntityId>,
+        alert: Timestamp,
+        window: Window,
+    ) -> Self {
+        let ledger = Ledger::of(calls, counted, upstream, alert, window);
+        let books = ledger.names.iter().enumerate();
+        let books = books.filter_map(|(place, name)| Some(((*name).clone(), ledger.book(place)?)));
+        Self { books: books.collect() }
+    }
+
+    pub(crate) fn get(&self, entity: &EntityId) -> Option<&Book> {
+        self.books.get(entity)
+    }
+}
+
+/// Values of calls by entity and by way, cut in two.
+struct Ledger<'a> {
+    names: Vec<&'a EntityId>,
+    counted: Counted,
+    split: Timestamp,
+    end: Timestamp,
+    served: Vec<Vec<Measured>>,
+    ways: Vec<(usize, usize, Vec<Measured>)>,
+    /// The excess of what is served, by entity.
+    of_served: Vec<Option<Excess>>,
+    /// The excess of calls, by way.
+    of_ways: Vec<Option<Excess>>,
+    /// What ways are too slow by, beyond what the callee works longer, and whom that belongs to.
+    under_way: Vec<(f64, Option<usize>)>,
+}
+
+impl<'a> Ledger<'a> {
+    fn of(
+        calls: &'a Calls,
+        counted: Counted,
+        upstream: &BTreeSet<EntityId>,
+        alert: Timestamp,
+        window: Window,
+    ) -> Self {
+        let names: Vec<&EntityId> = calls.entities().collect();
+        let place = |name: &EntityId| names.binary_search(&name).ok();
+        let measured = |calls: &[Call]| -> Vec<Measured> {
+            let calls = calls.iter().filter(|call| call.time < window.end());
+            calls.filter_map(|call| Some((call.time, counted.of(call)?))).collect()
+        };
+        let served: Vec<Vec<Measured>> =
+            names.iter().map(|name| measured(calls.served(name))).collect();
+        let ways: Vec<(usize, usize, Vec<Measured>)> = calls
+            .ways()
+            .filter_map(|(caller, callee, calls)| {
+                Some((place(caller)?, place(callee)?, measured(calls)))
+            })
+            .collect();
+        let is_asked = |place: usize| names.get(place).is_some_and(|name| upstream.contains(*name));
+        let of_entities = served.iter().enumerate().filter(|(place, _)| is_asked(*place));
+        let of_ways = ways.iter().filter(|(_, callee, _)| is_asked(*callee));
+        let lists = of_entities.map(|(_, calls)| calls.as_slice());
+        let lists = lists.chain(of_ways.map(|(_, _, calls)| calls.as_slice()));
+        let split = trouble_began(lists, alert).unwrap_or(alert);
+        let end = window.end();
+        let mut ledger = Self {
+            names,
+            counted,
+            split,
+            end,
+            served,
+            ways,
+            of_served: Vec::new(),
+            of_ways: Vec::new(),
+            under_way: Vec::new(),
+        };
+        ledger.of_served = ledger.served.iter().map(|calls| ledger.excess(calls)).collect();
+        ledger.of_ways = ledger.ways.iter().map(|(_, _, calls)| ledger.excess(calls)).collect();
+        ledger.under_way = ledger.under_way();
+        ledger
+    }
+
+    fn cut<'b>(&self, calls: &'b [Measured]) -> (&'b [Measured], &'b [Measured]) {
+        let (before, after) = calls.split_at(calls.partition_point(|(at, _)| *at < self.split));
+        // Levels drift: where the last minutes before were worse than all before, they are the usual.
+        let recent = before.get(before.len() / 2..).unwrap_or(before);
+        let is_worse = recent.len() >= MIN_CALLS && mean_of(recent) > mean_of(before);
+        (if is_worse { recent } else { before }, after)
+    }
+
+    fn excess(&self, calls: &[Measured]) -> Option<Excess> {
+        let (before, after) = self.cut(calls);
+        Excess::of(before, after)
+    }
+
+    /// What calls take longer than their callees work longer, and to which end that belongs.
+    fn under_way(&self) -> Vec<(f64, Option<usize>)> {
+        let ways: Vec<Way> = self
+            .ways
+            .iter()
+            .zip(&self.of_ways)
+            .map(|((caller, callee, _), excess)| {
+                let calls = excess.map_or(0.0, |excess| excess.count as f64);
+                let stands_out = excess.filter(|excess| excess.stands_out(excess.usual));
+                let each = stands_out.map_or(0.0, |excess| {
+                    let at_work = self.of_served.get(*callee).copied().flatten();
+                    let worked = at_work.map_or(0.0, |work| work.each().max(0.0));
+                    // Callers ask for different things: where the callee works longer, what is left is
+                    // told for all of them together.
+                    let asked = match worked > 0.0 && at_work.is_some_and(|w| w.stands_out(w.usual))
+                    {
+                        true => self.calls_to(*callee),
+                        false => excess.each(),
+                    };
+                    (asked - worked).max(0.0)
+                });
+                Way { caller: *caller, callee: *callee, each, calls }
+            })
+            .collect();
+        let own: Vec<f64> =
+            (0..self.names.len()).map(|place| self.own_work_in_all(place)).collect();
+        let owners = belongs_to(&ways, &own);
+        ways.iter().map(|way| way.each).zip(owners).collect()
+    }
+
+    /// How much longer calls to an entity take, over all its callers.
+    fn calls_to(&self, entity: usize) -> f64 {
+        let to =
+            self.ways.iter().zip(&self.of_ways).filter(|((_, callee, _), _)| *callee == entity);
+        let all = to.filter_map(|(_, excess)| *excess).map(|one| (one.each(), one.count as f64));
+        let (lost, count) = all
+            .fold((0.0, 0.0), |(lost, count), (each, calls)| (lost + each * calls, count + calls));
+        if count > 0.0 { lost / count } else { 0.0 }
+    }
+
+    /// What an entity's own work takes longer, over all requests, where it stands out.
+    fn own_work_in_all(&self, entity: usize) -> f64 {
+        let own = self.own_work(entity);
+        let level = self.of_served.get(entity).copied().flatten().map_or(0.0, |all| all.usual);
+        own.filter(|own| own.stands_out(level)).map_or(0.0, |own| own.each() * own.count as f64)
+    }
+
+    /// What an entity works by itself: what it serves less the calls that it makes meanwhile, batch by
+    /// batch.
+    fn own_work(&self, entity: usize) -> Option<Excess> {
+        let served = self.served.get(entity)?;
+        let (before, after) = self.cut(served);
+        let made: Vec<&[Measured]> = self.made_by(entity).map(|(_, calls, _)| calls).collect();
+        let own = |part: &[Measured], until: Timestamp| -> Vec<f64> {
+            let all: Vec<&[Measured]> = in_batches(part).collect();
+            let ends = all.iter().skip(1).filter_map(|batch| Some(batch.first()?.0)).chain([until]);
+            let of = |(batch, end): (&&[Measured], Timestamp)| {
+                let begin = batch.first().map_or(end, |(at, _)| *at);
+                let waited: f64 = made
+                    .iter()
+                    .map(|calls| {
+                        let from = calls.partition_point(|(at, _)| *at < begin);
+                        let to = calls.partition_point(|(at, _)| *at < end);
+                        let meanwhile = calls.get(from..to).unwrap_or(&[]);
+                        meanwhile.iter().map(|(_, value)| value).sum::<f64>()
+                    })
+                    .sum();
+                mean_of(batch) - waited / batch.len().max(1) as f64
+            };
+            all.iter().zip(ends).map(of).collect()
+        };
+        if before.len() < MIN_CALLS || after.len() < MIN_CALLS {
+            return None;
+        }
+        let last = before.last().map_or(self.split, |(at, _)| *at);
+        let (old, new) = (own(before, last.max(self.split)), own(after, self.end));
+        Some(Excess::between(&old, &new, after.len()))
+    }
+
+    fn made_by(&self, entity: usize) -> impl Iterator<Item = (usize, &[Measured], usize)> {
+        let mine = self.ways.iter().enumerate().filter(move |(_, way)| way.0 == entity);
+        mine.map(|(number, (_, callee, calls))| (*callee, calls.as_slice(), number))
+    }
+
+    fn book(&self, entity: usize) -> Option<Book> {
+        let served = self.of_served.get(entity).copied().flatten();
+        let asked = self.asked_of(entity);
+        let way_here = self.way_here(entity);
+        // Who records nothing itself is known by those who call it.
+        let all = served.or(asked)?;
+        let here = if served.is_some() { way_here } else { 0.0 };
+        let each = all.each() + here;
+        let requests = all.count;
+        let mut callees = Vec::new();
+        let (mut others, mut ways_on) = (0.0, 0.0);
+        for (callee, calls, number) in self.made_by(entity) {
+            let (_, after) = self.cut(calls);
+            let ratio = after.len() as f64 / requests.max(1) as f64;
+            let Some(excess) = self.of_ways.get(number).copied().flatten() else { continue };
+            let (under_way, owner) = self.under_way.get(number).copied().unwrap_or_default();
+            let mine = if owner == Some(entity) { under_way } else { 0.0 };
+            ways_on += ratio * mine;
+            let part = ratio * (excess.each() - mine);
+            others += part;
+            let is_seen = excess.stands_out(excess.usual) && part > 0.0;
+            if let Some(name) = self.names.get(callee) {
+                callees.push(((*name).clone(), if is_seen { part } else { 0.0 }));
+            }
+        }
+        callees.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let own_work = if served.is_some() { self.own_work(entity) } else { asked };
+        let works_longer = own_work.is_some_and(|own| own.stands_out(all.usual));
+        let own = (each - others).max(0.0);
+        let is_away = here > 0.0 || ways_on > 0.0;
+        let (first, last) = self.extent(entity)?;
+        Some(Book {
+            requests,
+            usual: all.usual,
+            now: all.now,
+            own_work: own_work.filter(|_| served.is_some()).map(|own| (own.usual, own.now)),
+            way_here: here,
+            ways_on,
+            each,
+            own,
+            stands_out: all.stands_out(all.usual) || here > 0.0,
+            own_stands_out: own > 0.0 && (works_longer || is_away),
+            callees,
+            onset: self.onset(entity, works_longer),
+            time: (first, last),
+        })
+    }
+
+    /// What callers see of the calls to an entity.
+    fn asked_of(&self, entity: usize) -> Option<Excess> {
+        let mut all: Vec<Measured> = self
+            .ways
+            .iter()
+            .filter(|(_, callee, _)| *callee == entity)
+            .flat_map(|(_, _, calls)| calls.iter().copied())
+            .collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        self.excess(&all)
+    }
+
+    /// How much longer a call to an entity is under way, of what belongs to it.
+    fn way_here(&self, entity: usize) -> f64 {
+        let to = self.ways.iter().zip(&self.of_ways).zip(&self.under_way);
+        let to = to.filter(|(((_, callee, _), _), _)| *callee == entity);
+        let (lost, count) = to.fold((0.0, 0.0), |(lost, count), ((_, excess), (each, owner))| {
+            let calls = excess.map_or(0.0, |excess| excess.count as f64);
+            let mine = if *owner == Some(entity) { each * calls } else { 0.0 };
+            (lost + mine, count + calls)
+        });
+        if count > 0.0 { lost / count } else { 0.0 }
+    }
+
+    /// The first and last request after trouble began.
+    fn extent(&self, entity: usize) -> Option<(Timestamp, Timestamp)> {
+        let to = self.ways.iter().filter(|(_, callee, _)| *callee == entity);
+        let lists = to.map(|(_, _, calls)| calls).chain(self.served.get(entity));
+        let last = lists.filter_map(|calls| calls.last()).map(|(at, _)| *at).max()?;
+        Some((self.split, last)).filter(|(first, last)| first <= last)
+    }
+
+    /// When more requests than before began to be slow, or to fail: those that the entity serves where it works longer,
+    /// else the calls to it.
+    fn onset(&self, entity: usize, works_longer: bool) -> Option<Onset> {
+        let calls: Vec<Measured> = if works_longer {
+            self.served.get(entity)?.clone()
+        } else {
+            let owned = self.ways.iter().zip(&self.under_way);
+            let owned = owned.filter(|(_, (_, owner))| *owner == Some(entity));
+            let mut all: Vec<Measured> =
+                owned.flat_map(|((_, _, calls), _)| calls.iter().copied()).collect();
+            all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            all
+        };
+        let (before, _) = self.cut(&calls);
+        let limit = match self.counted {
+            Counted::Time => percentile(before.iter().map(|(_, value)| *value), USUAL_PERCENT)?,
+            Counted::Failures => 0.5,
+        };
+        let bad: Vec<(Timestamp, bool)> =
+            calls.iter().map(|(at, value)| (*at, *value > limit)).collect();
+        share_onset(&bad)
+    }
+}

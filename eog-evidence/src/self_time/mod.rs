@@ -1,0 +1,23 @@
+//! Self time: who adds how much to the time and the failures of traced requests.
+//!
+//! What a request takes is what the entity works by itself (*self time*), and what it waits for its calls; what a call
+//! takes is what the callee works, and time on the way. All of these are means over requests, before and after
+//! trouble began, so they add up: what a request takes longer is the sum of what each part takes longer. Failures
+//! are counted in the same way: failed where the work is done, or on the way.
+//!
+//! - [`calls`]: spans, by who served and who made them; [`side_by_side`] takes the part of calls that overlap which
+//!   is waited for (the critical path).
+//! - [`split`]: when trouble began.
+//! - [`excess`]: what is more than before, beyond chance.
+//! - [`ends`]: whether time on the way belongs to the caller or to the callee.
+//! - [`book`]: what one entity has too much of, and who accounts for it.
+
+mod book;
+mod calls;
+mod ends;
+mod excess;
+mod side_by_side;
+mod split;
+
+pub(crate) use book::{Book, Books, Counted};
+pub(crate) use calls::Calls;
