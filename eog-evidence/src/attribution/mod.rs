@@ -11,6 +11,7 @@
 //! - *Order* ([`deviation`]): where nothing adds up (states, switches, levels), what deviated first
 //!   and has an effect path here accounts for what deviated later.
 
+mod asked;
 mod burden;
 mod deviation;
 mod notes;
@@ -32,6 +33,7 @@ use crate::paths::{MAX_PATH_HOPS, Travel};
 use crate::self_time::{self, Calls};
 use crate::series::{Periods, Series};
 use crate::ways::{Number, Ways};
+use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
 
@@ -132,6 +134,7 @@ struct Kept {
     accounts: BTreeMap<(EntityId, Kind, Weight), Account>,
     deviations: BTreeMap<EntityId, Option<Deviation>>,
     traced: BTreeMap<Kind, Option<Arc<self_time::Books>>>,
+    seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
 }
 
 impl Books {
@@ -216,11 +219,20 @@ impl Attribution<'_> {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
             };
+            let by_calls = self.share_by_calls(entity, neighbour, kind);
+            let by_calls = by_calls.map(|(share, calls)| (if shown { share } else { 0.0 }, calls));
             let theirs = match account(neighbour, Weight::Calls) {
                 Account::Burden(theirs) => theirs,
-                Account::Usual => continue,
+                Account::Usual => {
+                    shares.extend(by_calls.map(|(share, calls)| (neighbour.clone(), share, calls)));
+                    continue;
+                }
                 // What is not measured passes on what it is given.
                 Account::Unknown => {
+                    if let Some((share, calls)) = by_calls {
+                        shares.push((neighbour.clone(), share, calls));
+                        continue;
+                    }
                     complete = false;
                     if hops < MAX_PATH_HOPS {
                         queue.extend(self.upstream(number).map(|further| (further, hops + 1)));
@@ -229,6 +241,7 @@ impl Attribution<'_> {
                 }
             };
             if !theirs.stands_out() {
+                shares.extend(by_calls.map(|(share, calls)| (neighbour.clone(), share, calls)));
                 continue;
             }
             // Only like is compared with like: both per call, when the calls of one are unknown.
@@ -242,6 +255,8 @@ impl Attribution<'_> {
                     _ => 0.0,
                 }
             };
+            let by_calls = by_calls.filter(|(by_calls, _)| *by_calls > share);
+            let (share, theirs) = by_calls.unwrap_or((share, theirs));
             shares.push((neighbour.clone(), share, theirs));
         }
         shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -253,7 +268,17 @@ impl Attribution<'_> {
         notes::of_account(entity, kind, &own, shown, &shares, remainder)
     }
 
+    /// What is known of an entity: by its own measurements or, where these are as usual, by those of its
+    /// callers.
     fn account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
+        let own = self.own_account(entity, kind, weight);
+        if matches!(&own, Account::Burden(burden) if burden.stands_out()) {
+            return own;
+        }
+        self.seen_by_callers(entity, kind).map_or(own, Account::Burden)
+    }
+
+    fn own_account(&self, entity: &EntityId, kind: Kind, weight: Weight) -> Account {
         // Of very many entities most may be unmeasured: the books are for the others.
         let Some(measured) = (self.measured)(entity) else { return Account::Unknown };
         let key = || (entity.clone(), kind, weight);

@@ -5,16 +5,16 @@
 //! does not get to its work is late for all its callers. So of the two ends it is the one whose *other*
 //! ways are slow as well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls from one entity to another, by the places of both.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
-    pub(super) caller: usize,
-    pub(super) callee: usize,
+pub(crate) struct Way {
+    pub(crate) caller: usize,
+    pub(crate) callee: usize,
     /// How much longer each call is under way.
-    pub(super) each: f64,
-    pub(super) calls: f64,
+    pub(crate) each: f64,
+    pub(crate) calls: f64,
 }
 
 /// For each way, the entity that its slowness belongs to; none where it is as usual. `own` is what each entity has too
@@ -23,38 +23,16 @@ pub(super) struct Way {
 /// Step by step that entity is taken that explains most: by one delay for all its calls, those that it makes,
 /// those that it serves, or both, it leaves least over (least absolute deviations). What nobody explains so
 /// belongs to the callee.
-pub(super) fn belongs_to(ways: &[Way], own: &[f64]) -> Vec<Option<usize>> {
+pub(crate) fn belongs_to(ways: &[Way], own: &[f64]) -> Vec<Option<usize>> {
     let mut left: Vec<f64> = ways.iter().map(|way| way.each.max(0.0)).collect();
     let mut owners: Vec<Option<usize>> = vec![None; ways.len()];
-    loop {
-        let slow = |place: &usize| left.get(*place).is_some_and(|left| *left > 0.0);
-        let places: Vec<usize> = (0..ways.len()).filter(slow).collect();
-        let ends = |place: &usize| ways.get(*place).map(|way| [way.callee, way.caller]);
-        let entities: BTreeSet<usize> = places.iter().filter_map(ends).flatten().collect();
-        let mut best: Option<(f64, bool, usize, Vec<usize>)> = None;
-        for entity in entities {
-            for (of_callers, sides) in
-                [(true, [true, false]), (false, [false, true]), (false, [true; 2])]
-            {
-                let [serves, makes] = sides;
-                let mine =
-                    |way: &Way| serves && way.callee == entity || makes && way.caller == entity;
-                let all: Vec<usize> =
-                    (0..ways.len()).filter(|place| ways.get(*place).is_some_and(mine)).collect();
-                let explained = gain(ways, &left, &all);
-                if explained <= 0.0 {
-                    continue;
-                }
-                let score = explained + own.get(entity).copied().unwrap_or(0.0).max(0.0);
-                let better = best.as_ref().is_none_or(|(known, known_callee, ..)| {
-                    score > *known || (score == *known && of_callers && !known_callee)
-                });
-                if better {
-                    best = Some((score, of_callers, entity, all));
-                }
-            }
-        }
-        let Some((_, _, entity, explained)) = best else { break };
+    let mut served: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut made: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, way) in ways.iter().enumerate() {
+        served.entry(way.callee).or_default().push(place);
+        made.entry(way.caller).or_default().push(place);
+    }
+    while let Some((entity, explained)) = best_end(ways, &left, own, &served, &made) {
         for place in explained {
             if let (Some(rest), Some(owner)) = (left.get_mut(place), owners.get_mut(place))
                 && *rest > 0.0
@@ -70,6 +48,38 @@ pub(super) fn belongs_to(ways: &[Way], own: &[f64]) -> Vec<Option<usize>> {
         }
     }
     owners
+}
+
+/// The entity that explains most of what is left, and its ways.
+fn best_end(
+    ways: &[Way],
+    left: &[f64],
+    own: &[f64],
+    served: &BTreeMap<usize, Vec<usize>>,
+    made: &BTreeMap<usize, Vec<usize>>,
+) -> Option<(usize, Vec<usize>)> {
+    let slow = ways.iter().zip(left).filter(|(_, left)| **left > 0.0);
+    let entities: BTreeSet<usize> = slow.flat_map(|(way, _)| [way.callee, way.caller]).collect();
+    let mut best: Option<(f64, bool, usize, Vec<usize>)> = None;
+    for entity in entities {
+        let [to, from] = [served, made].map(|ways| ways.get(&entity).cloned().unwrap_or_default());
+        let both = [to.clone(), from.clone()].concat();
+        for (is_callee, places) in [(true, to), (false, from), (false, both)] {
+            let explained = gain(ways, left, &places);
+            if explained <= 0.0 {
+                continue;
+            }
+            let score = explained + own.get(entity).copied().unwrap_or(0.0).max(0.0);
+            // Where nothing tells them apart, the callee is nearer to the cause.
+            let better = best.as_ref().is_none_or(|(known, of_callee, ..)| {
+                score > *known || (score == *known && is_callee && !of_callee)
+            });
+            if better {
+                best = Some((score, is_callee, entity, places));
+            }
+        }
+    }
+    best.map(|(_, _, entity, places)| (entity, places))
 }
 
 /// How much of what ways are too slow by one delay for all of them explains.

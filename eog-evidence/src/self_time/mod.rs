@@ -21,3 +21,4 @@ mod split;
 
 pub(crate) use book::{Book, Books, Counted};
 pub(crate) use calls::Calls;
+pub(crate) use ends::{Way, belongs_to};
