@@ -8,7 +8,7 @@ use eog_core::{Anomaly, EntityId, Finding};
 use super::{Attribution, Kind, notes};
 use crate::alarms::Alarms;
 use crate::paths::Travel;
-use crate::self_time::{Book, Books};
+use crate::self_time::{Book, Books, Calls};
 
 impl Attribution<'_> {
     /// What an entity has too much of by its traced requests; nothing where these do not tell.
@@ -58,7 +58,7 @@ impl Attribution<'_> {
         Some(time.stands_out && time.total() >= failures.total() * time.usual)
     }
 
-    /// The books of an account, if requests of an alerting entity were traced with the calls that they made.
+    /// The books of an account, if requests of an alerting entity were traced, and both ends of calls.
     fn traced(&self, kind: Kind) -> Option<Arc<Books>> {
         let calls = self.calls.filter(|calls| calls.tell(kind.counted()))?;
         let draw_up = || {
@@ -75,14 +75,28 @@ impl Attribution<'_> {
             let alert = onsets.filter(|onset| self.periods.window.contains(*onset)).min()?;
             let window = self.periods.window;
             let books = Books::of(calls, kind.counted(), &upstream, alert, window);
-            let alerting = self.anomalies.iter().map(|alert| &alert.entity);
-            let mut judged = alerting.filter(|entity| books.get(entity).is_some());
-            judged.any(|entity| self.traces_its_calls(entity)).then(|| Arc::new(books))
+            let mut alerting = self.anomalies.iter().map(|alert| &alert.entity);
+            let is_judged = alerting.any(|entity| books.get(entity).is_some());
+            (is_judged && self.traces_both_ends(calls)).then(|| Arc::new(books))
         };
         let find = |kept: &super::Kept| kept.traced.get(&kind).cloned();
         self.books.or_else(self.periods, find, draw_up, |kept, books| {
             kept.traced.insert(kind, books);
         })
+    }
+
+    /// Whether calls were recorded where they are made as well, for at least half of those whose work was recorded.
+    /// Spans of one end alone do not tell what a caller waits for.
+    fn traces_both_ends(&self, calls: &Calls) -> bool {
+        let (mut all, mut known) = (0, 0);
+        for caller in self.ways.names() {
+            let made: BTreeSet<&EntityId> = calls.callees(caller).collect();
+            for callee in self.callees(caller).filter(|callee| calls.serves(callee)) {
+                all += 1;
+                known += usize::from(made.contains(callee));
+            }
+        }
+        2 * known >= all
     }
 
     /// Whether an entity's calls to at least half of those whom it calls were recorded: its own time is what they leave.

@@ -62,6 +62,11 @@ impl Calls {
         }
     }
 
+    /// Whether anything that an entity served was recorded.
+    pub(crate) fn serves(&self, entity: &EntityId) -> bool {
+        self.served.contains_key(entity)
+    }
+
     /// Whom an entity is recorded to have called.
     pub(crate) fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
         self.made.get(entity).into_iter().flat_map(BTreeMap::keys)
