@@ -16,6 +16,11 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     sorted.get(middle.checked_sub(1)?).map(|lower| lower / 2.0 + upper / 2.0)
 }
 
+/// The mean; zero for no values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
 /// The median absolute deviation from a centre.
 pub(crate) fn deviation(values: impl IntoIterator<Item = f64>, centre: f64) -> Option<f64> {
     median(values.into_iter().map(|value| (value - centre).abs()))

@@ -14,6 +14,7 @@
 mod asked;
 mod burden;
 mod deviation;
+mod left_out;
 mod notes;
 mod part;
 mod sent;
@@ -197,6 +198,7 @@ impl Attribution<'_> {
             kinds.flat_map(|kind| self.by_account(entity, *kind)).collect();
         findings.extend(self.parts(entity));
         findings.extend(self.sent(entity));
+        findings.extend(self.left_out(entity));
         findings
     }
 

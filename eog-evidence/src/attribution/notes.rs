@@ -236,6 +236,33 @@ pub(super) fn of_sent(
     })
 }
 
+/// A callee that is called less often for each request than usual.
+pub(super) fn of_left_out(
+    entity: &EntityId,
+    callee: &EntityId,
+    [usual, now]: [f64; 2],
+    time: EvidenceTime,
+) -> Finding {
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal: Signal::Traffic,
+        trend: Trend::Falling,
+        time,
+        quantity: Some(Quantity { observed: now, baseline: Some(usual), unit: "calls".into() }),
+        change: None,
+        peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
+        source: "attribution".into(),
+        query: format!("entity={entity} left out={callee}"),
+        excerpt: format!(
+            "{entity} calls {callee} {} times for each request, usually {}: it stops before it gets there",
+            rounded(now),
+            rounded(usual)
+        ),
+        onset: None,
+    })
+}
+
 /// When an entity began to deviate, and who upstream did so before.
 pub(super) fn of_order(
     entity: &EntityId,

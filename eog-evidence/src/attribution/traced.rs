@@ -13,7 +13,7 @@ use crate::self_time::{Book, Books, Calls};
 impl Attribution<'_> {
     /// What an entity has too much of by its traced requests; nothing where these do not tell.
     pub(super) fn by_traced(&self, entity: &EntityId, kind: Kind) -> Option<Vec<Finding>> {
-        let books = self.traced(kind)?;
+        let books = self.traced_books(kind)?;
         let book = books.get(entity).filter(|_| self.traces_its_calls(entity))?;
         let mut alerts = self.anomalies.iter();
         let alerting = alerts.any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
@@ -41,7 +41,7 @@ impl Attribution<'_> {
         alerting: &EntityId,
         kind: Kind,
     ) -> Option<Option<f64>> {
-        let books = self.traced(kind)?;
+        let books = self.traced_books(kind)?;
         let theirs = books.get(alerting).filter(|_| self.traces_its_calls(alerting))?;
         let own = books.get(entity)?;
         if !theirs.stands_out {
@@ -53,13 +53,13 @@ impl Attribution<'_> {
 
     /// Whether what fails at an entity can be calls that took too long, by its traced requests.
     pub(super) fn traced_may_time_out(&self, entity: &EntityId) -> Option<bool> {
-        let (time, failures) = (self.traced(Kind::Time)?, self.traced(Kind::Failures)?);
+        let (time, failures) = (self.traced_books(Kind::Time)?, self.traced_books(Kind::Failures)?);
         let (time, failures) = (time.get(entity)?, failures.get(entity)?);
         Some(time.stands_out && time.total() >= failures.total() * time.usual)
     }
 
     /// The books of an account, if requests of an alerting entity were traced, and both ends of calls.
-    fn traced(&self, kind: Kind) -> Option<Arc<Books>> {
+    pub(super) fn traced_books(&self, kind: Kind) -> Option<Arc<Books>> {
         let calls = self.calls.filter(|calls| calls.tell(kind.counted()))?;
         let draw_up = || {
             let alarms = Alarms::new(self.ways, self.anomalies, false);

@@ -189,8 +189,17 @@ impl<'a> Facts<'a> {
         self.findings().iter().any(|finding| {
             let to = finding.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
             finding.kind == EvidenceKind::Note
-                && finding.signal == Signal::Traffic
+                && (finding.signal, finding.trend) == (Signal::Traffic, Trend::Rising)
                 && to.is_some_and(|to| to.entity == *callee)
+        })
+    }
+
+    /// Notes on callees that are called less often for each request than before.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = &'a Finding> {
+        self.findings().iter().filter(|finding| {
+            finding.kind == EvidenceKind::Note
+                && (finding.signal, finding.trend) == (Signal::Traffic, Trend::Falling)
+                && role(finding) == Some(PeerRole::Callee)
         })
     }
 

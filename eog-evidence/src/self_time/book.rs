@@ -59,6 +59,8 @@ pub(crate) struct Book {
     /// Callees with the part that they account for in each request, the greatest first: nothing where it does not
     /// stand out.
     pub(crate) callees: Vec<(EntityId, f64)>,
+    /// Callees that are called less often for each request, by more than chance: how often before and after.
+    pub(crate) fewer: Vec<(EntityId, f64, f64)>,
     /// When what is its own began, by single requests.
     pub(crate) onset: Option<Onset>,
     /// From when trouble began to the last request.
@@ -260,6 +262,32 @@ impl<'a> Ledger<'a> {
         Some(Excess::between(&old, &new, after.len()))
     }
 
+    /// Callees that an entity calls less often for each request that it serves.
+    fn fewer_calls(&self, entity: usize) -> Vec<(EntityId, f64, f64)> {
+        let served = self.served.get(entity).map_or(&[][..], Vec::as_slice);
+        let (before, after) = self.cut(served);
+        let calls = |part: &[Measured], calls: &[Measured]| -> Vec<f64> {
+            let all: Vec<&[Measured]> = in_batches(part).collect();
+            let spans = all.iter().filter_map(|batch| Some((batch.first()?.0, batch.last()?.0)));
+            let of = |((begin, end), batch): ((Timestamp, Timestamp), &&[Measured])| {
+                let from = calls.partition_point(|(at, _)| *at < begin);
+                let to = calls.partition_point(|(at, _)| *at <= end);
+                (to - from) as f64 / batch.len().max(1) as f64
+            };
+            spans.zip(&all).map(of).collect()
+        };
+        let fewer = self.made_by(entity).filter_map(|(callee, made, _)| {
+            let (old, new) = (calls(before, made), calls(after, made));
+            if old.is_empty() || new.is_empty() {
+                return None;
+            }
+            let each = Excess::between(&old, &new, after.len());
+            let name = self.names.get(callee)?;
+            each.is_fewer().then(|| ((*name).clone(), each.usual, each.now))
+        });
+        fewer.collect()
+    }
+
     fn made_by(&self, entity: usize) -> impl Iterator<Item = (usize, &[Measured], usize)> {
         let mine = self.ways.iter().enumerate().filter(move |(_, way)| way.0 == entity);
         mine.map(|(number, (_, callee, calls))| (*callee, calls.as_slice(), number))
@@ -308,6 +336,7 @@ impl<'a> Ledger<'a> {
             stands_out: all.stands_out(all.usual) || here > 0.0,
             own_stands_out: own > 0.0 && (works_longer || is_away),
             callees,
+            fewer: self.fewer_calls(entity),
             onset: self.onset(entity, works_longer),
             time: (first, last),
         })

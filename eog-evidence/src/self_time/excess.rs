@@ -3,6 +3,7 @@
 use eog_core::Timestamp;
 
 use crate::shift::{MIN_RELATIVE, MIN_SIGMAS};
+use crate::stats::mean;
 
 /// Fewest calls of a period that tell anything.
 pub(super) const MIN_CALLS: usize = 5;
@@ -45,6 +46,11 @@ impl Excess {
         self.now - self.usual
     }
 
+    /// Whether it is less, by more than chance.
+    pub(super) fn is_fewer(&self) -> bool {
+        self.stands_out && self.each() < 0.0
+    }
+
     /// Whether it is more by more than chance, and by more than a tenth of a level.
     pub(super) fn stands_out(&self, level: f64) -> bool {
         self.stands_out && self.each() > MIN_RELATIVE * level.abs()
@@ -66,10 +72,6 @@ pub(super) fn in_batches(calls: &[Measured]) -> impl Iterator<Item = &[Measured]
 
 pub(super) fn mean_of(calls: &[Measured]) -> f64 {
     calls.iter().map(|(_, value)| value).sum::<f64>() / calls.len().max(1) as f64
-}
-
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Whether the means of two samples differ by more than chance: Welch's test at 4 σ. A sample of one value is

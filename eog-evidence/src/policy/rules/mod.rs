@@ -21,13 +21,14 @@ mod own_change;
 pub(super) mod own_failure;
 mod rests_on_what_fails;
 pub(super) mod source_of_demand;
+mod stops_short;
 pub(super) mod traffic_amplification;
 
 use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 22] = [
+pub(super) const RULES: [Rule; 23] = [
     no_part_in_it::RULE,
     own_change::RULE,
     traffic_amplification::RULE,
@@ -44,6 +45,7 @@ pub(super) const RULES: [Rule; 22] = [
     rests_on_what_fails::RULE,
     less_arrives::RULE,
     changed_next_door::RULE,
+    stops_short::RULE,
     first_in_trouble::RULE,
     does_not_answer::RULE,
     a_persons_word::RULE,
