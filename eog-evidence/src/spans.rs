@@ -9,16 +9,13 @@ use eog_core::{EntityId, EvidenceKind, Timestamp};
 use crate::onsets::share_onset;
 use crate::series::Series;
 use crate::shift::Shift;
-use crate::stats::{median, percentile};
+use crate::stats::{USUAL_PERCENT, median, percentile};
 
 /// Spans are counted in steps of this many seconds.
 pub const SPAN_BUCKET_SECONDS: i64 = 60;
 
 /// A step with fewer spans says nothing.
 const MIN_SPANS: usize = 3;
-
-/// Requests are slow beyond this percentile of the usual ones.
-const USUAL_PERCENT: usize = 95;
 
 /// One traced request or operation.
 #[derive(Clone, Debug, PartialEq)]

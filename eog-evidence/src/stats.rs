@@ -26,6 +26,9 @@ pub(crate) fn deviation(values: impl IntoIterator<Item = f64>, centre: f64) -> O
     median(values.into_iter().map(|value| (value - centre).abs()))
 }
 
+/// What exceeds this percentile of usual values is not usual.
+pub(crate) const USUAL_PERCENT: usize = 95;
+
 /// The smallest value that a share of all, in percent, does not exceed (nearest rank).
 pub(crate) fn percentile(values: impl IntoIterator<Item = f64>, percent: usize) -> Option<f64> {
     let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();

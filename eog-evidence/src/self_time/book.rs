@@ -10,10 +10,7 @@ use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
 use super::split::trouble_began;
 use crate::onsets::share_onset;
-use crate::stats::percentile;
-
-/// Requests are slow beyond this percentile of the usual ones.
-const USUAL_PERCENT: usize = 95;
+use crate::stats::{USUAL_PERCENT, percentile};
 
 /// What is counted of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

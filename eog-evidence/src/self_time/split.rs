@@ -12,14 +12,24 @@ const LATEST_ALERT: SignedDuration = SignedDuration::from_mins(5);
 const CERTAIN: f64 = 8.0;
 
 /// When the calls of the lists began to be slower or to fail: of all change points in the five minutes before an
-/// alert, that of the list in which most was lost since. Nothing where no list changed.
+/// alert, that of the list in which most was lost since. Where none became worse, that of the list that became most
+/// better: failing is commonly faster than answering. Nothing where no list changed.
 pub(super) fn trouble_began<'a>(
+    lists: impl Iterator<Item = &'a [Measured]> + Clone,
+    alert: Timestamp,
+) -> Option<Timestamp> {
+    worst_change(lists.clone(), alert, 1.0).or_else(|| worst_change(lists, alert, -1.0))
+}
+
+fn worst_change<'a>(
     lists: impl Iterator<Item = &'a [Measured]>,
     alert: Timestamp,
+    worse: f64,
 ) -> Option<Timestamp> {
     let earliest = alert.checked_sub(LATEST_ALERT).unwrap_or(Timestamp::MIN);
     let began = lists.filter_map(|calls| {
-        let place = change_point(calls, |at| at >= earliest && at <= alert)?;
+        let calls: Vec<Measured> = calls.iter().map(|(at, value)| (*at, worse * value)).collect();
+        let place = change_point(&calls, |at| at >= earliest && at <= alert)?;
         let (before, after) = calls.split_at(place);
         if before.len() < MIN_CALLS || after.len() < MIN_CALLS {
             return None;
