@@ -36,7 +36,7 @@ const BUSY: f64 = 0.6;
 
 /// From this share on a resource delays what waits for it fivefold and more (M/M/1 again), and no
 /// further load fits in.
-const NEARLY_FULL: f64 = 0.8;
+pub(crate) const NEARLY_FULL: f64 = 0.8;
 
 /// Whether a finding tells of a resource that is used more, and still far from full.
 fn is_far_from_full(finding: &Finding) -> bool {

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use eog_core::EntityId;
 use eog_core::evidence::PeerRole;
+use eog_core::{EntityId, Finding};
 
 use super::burden::{self, Account, Burden, Weight};
-use super::{Attribution, Kind, Measured};
+use super::{Attribution, Kind, MAX_NAMED, Measured, notes};
 use crate::self_time::{Way, belongs_to};
 use crate::series::Series;
 use crate::shift::MIN_RELATIVE;
@@ -51,6 +51,28 @@ impl Attribution<'_> {
         let factor = |burden: &Burden| burden.observed / burden.usual.max(f64::MIN_POSITIVE);
         let is_all = share >= MIN_RELATIVE && factor(&theirs) > factor(&own);
         Some((if is_all { 1.0 } else { share }, theirs))
+    }
+
+    /// Findings on calls of an entity that stand out, and are at least a tenth of what requests here usually take,
+    /// though its own measurements are too rough to show it: what its calls take longer, it takes longer.
+    pub(super) fn slow_calls(&self, entity: &EntityId, kind: Kind, own: &Burden) -> Vec<Finding> {
+        let seen = self.calls_as_seen(kind);
+        let of_entity = seen.calls.iter().filter(|((caller, _), _)| caller == entity);
+        let is_much =
+            |calls: &Burden| calls.observed - calls.usual >= MIN_RELATIVE * own.usual.abs();
+        let much = of_entity.filter(|(_, calls)| is_much(calls));
+        let mut much: Vec<(&EntityId, &Burden)> =
+            much.map(|((_, callee), calls)| (callee, calls)).collect();
+        much.sort_by(|a, b| b.1.total().total_cmp(&a.1.total()).then_with(|| a.0.cmp(b.0)));
+        much.truncate(MAX_NAMED);
+        much.into_iter()
+            .map(|(callee, calls)| notes::of_calls(entity, callee, kind, calls))
+            .collect()
+    }
+
+    /// Whether an entity measured that calls which it makes are slow or fail, through no fault of its own.
+    pub(super) fn waits_for_calls(&self, entity: &EntityId, kind: Kind) -> bool {
+        self.calls_as_seen(kind).calls.keys().any(|(caller, _)| caller == entity)
     }
 
     fn calls_as_seen(&self, kind: Kind) -> std::sync::Arc<CallsAsSeen> {

@@ -55,6 +55,11 @@ impl Burden {
         self.points.iter().map(|(_, excess)| excess.max(0.0)).sum()
     }
 
+    /// What a point must exceed to stand out.
+    pub(super) fn limit(&self) -> f64 {
+        self.limit
+    }
+
     pub(super) fn step(&self) -> SignedDuration {
         self.step
     }

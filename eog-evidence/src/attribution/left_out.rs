@@ -58,7 +58,8 @@ impl Attribution<'_> {
 
     /// By measured traffic: that between the two, else all of a callee that nobody else calls.
     fn by_traffic(&self, entity: &EntityId) -> Vec<Fewer> {
-        let since = self.asked.kinds.iter().filter_map(|kind| self.control_end(*kind)).min();
+        let begun = self.asked.kinds.iter().flat_map(|kind| self.begun(*kind));
+        let since = begun.map(|(at, _)| at).min();
         let Some((since, number)) = since.zip(self.ways.number(entity)) else { return Vec::new() };
         let Some(measured) = (self.measured)(entity) else { return Vec::new() };
         let is_traffic = |series: &&&Series| series.signal == Signal::Traffic;

@@ -21,6 +21,7 @@ mod sent;
 #[cfg(test)]
 mod tests;
 mod traced;
+mod trouble;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,6 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use eog_core::evidence::Signal;
 use eog_core::{Anomaly, EntityId, Finding, Timestamp};
+use jiff::SignedDuration;
 
 use crate::events::EventRecord;
 use crate::paths::{MAX_PATH_HOPS, Travel};
@@ -37,6 +39,7 @@ use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
+use trouble::Spot;
 
 /// At most this many neighbours are named, those that account for most first.
 const MAX_NAMED: usize = 8;
@@ -136,6 +139,7 @@ struct Kept {
     deviations: BTreeMap<EntityId, Option<Deviation>>,
     traced: BTreeMap<Kind, Option<Arc<self_time::Books>>>,
     seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
+    spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
 }
 
 impl Books {
@@ -199,6 +203,7 @@ impl Attribution<'_> {
         findings.extend(self.parts(entity));
         findings.extend(self.sent(entity));
         findings.extend(self.left_out(entity));
+        findings.extend(self.trouble_upstream(entity));
         findings
     }
 
@@ -267,7 +272,11 @@ impl Attribution<'_> {
         if shares.is_empty() && !remainder {
             return Vec::new();
         }
-        notes::of_account(entity, kind, &own, shown, &shares, remainder)
+        let mut findings = notes::of_account(entity, kind, &own, shown, &shares, remainder);
+        if !shown {
+            findings.extend(self.slow_calls(entity, kind, &own));
+        }
+        findings
     }
 
     /// What is known of an entity: by its own measurements or, where these are as usual, by those of its
@@ -310,22 +319,28 @@ impl Attribution<'_> {
     }
 
     fn find_control_end(&self, kind: Kind) -> Option<Timestamp> {
+        let begun = self.begun(kind).into_iter();
+        begun.map(|(at, step)| at.checked_sub(step).unwrap_or(Timestamp::MIN)).min()
+    }
+
+    /// When trouble began at each alerting entity: with its own burden or, where that does not stand out, with
+    /// the alert. With the step in which that is known.
+    fn begun(&self, kind: Kind) -> Vec<(Timestamp, SignedDuration)> {
         let alerts = self.anomalies.iter().filter(|alert| Kind::of(alert.signal) == Some(kind));
-        alerts
-            .map(|alert| {
-                let measured = (self.measured)(&alert.entity);
-                let account = measured.map_or(Account::Unknown, |measured| {
-                    burden::account(&measured, kind, Weight::Calls, &self.periods, None)
-                });
-                match account {
-                    Account::Burden(burden) => {
-                        let first = burden.onset().map_or(alert.onset, |at| at.min(alert.onset));
-                        first.checked_sub(burden.step()).unwrap_or(Timestamp::MIN)
-                    }
-                    Account::Usual | Account::Unknown => alert.onset,
+        let begun = alerts.map(|alert| {
+            let measured = (self.measured)(&alert.entity);
+            let account = measured.map_or(Account::Unknown, |measured| {
+                burden::account(&measured, kind, Weight::Calls, &self.periods, None)
+            });
+            match account {
+                Account::Burden(burden) => {
+                    let first = burden.onset().map_or(alert.onset, |at| at.min(alert.onset));
+                    (first, burden.step())
                 }
-            })
-            .min()
+                Account::Usual | Account::Unknown => (alert.onset, SignedDuration::ZERO),
+            }
+        });
+        begun.collect()
     }
 
     fn by_order(&self, entity: &EntityId) -> Vec<Finding> {

@@ -77,6 +77,39 @@ pub(super) fn of_account(
     findings
 }
 
+/// Calls of an entity that are slow or fail, as it measured them.
+pub(super) fn of_calls(
+    entity: &EntityId,
+    callee: &EntityId,
+    kind: Kind,
+    calls: &Burden,
+) -> Finding {
+    let metric = shorten(&calls.metric, 120);
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Metric,
+        signal: kind.signal(),
+        trend: Trend::Rising,
+        time: during_burden(calls),
+        quantity: Some(Quantity {
+            observed: calls.observed,
+            baseline: Some(calls.usual),
+            unit: calls.unit.clone(),
+        }),
+        change: None,
+        peer: Some(Peer { entity: callee.clone(), role: PeerRole::Callee }),
+        source: "metrics.csv".into(),
+        query: format!("entity={entity} metric={metric} callee={callee}"),
+        excerpt: format!(
+            "{metric}: calls to {callee} {} {}, usually {}",
+            rounded(calls.observed),
+            shorten(&calls.unit, 40),
+            rounded(calls.usual)
+        ),
+        onset: None,
+    })
+}
+
 /// What an entity has too much of by its traced requests, who accounts for it, and what is left.
 pub(super) fn of_traced(
     entity: &EntityId,
@@ -155,7 +188,7 @@ fn traced_amount(kind: Kind, part: f64) -> String {
     }
 }
 
-fn traced_excerpt(kind: Kind, book: &Book) -> String {
+pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
     let amount = |part: f64| traced_amount(kind, part);
     let mut text = format!(
         "{} {} more than usual over {} requests: {} each, usually {}",
@@ -259,6 +292,31 @@ pub(super) fn of_left_out(
             rounded(now),
             rounded(usual)
         ),
+        onset: None,
+    })
+}
+
+/// Somebody upstream that is hit hard; the peer is that entity, or the neighbour on the way there. It gives no share: it says where to look.
+pub(super) fn of_trouble(
+    entity: &EntityId,
+    peer: &EntityId,
+    hit: &EntityId,
+    signal: Signal,
+    excerpt: &str,
+    time: EvidenceTime,
+) -> Finding {
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal,
+        trend: Trend::Rising,
+        time,
+        quantity: None,
+        change: None,
+        peer: Some(Peer { entity: peer.clone(), role: PeerRole::NextUpstream }),
+        source: "attribution".into(),
+        query: format!("entity={entity} trouble={hit} by={peer}"),
+        excerpt: shorten(excerpt, 400),
         onset: None,
     })
 }

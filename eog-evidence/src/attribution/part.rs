@@ -130,7 +130,8 @@ impl Attribution<'_> {
             Account::Burden(own) => own,
         };
         if !own.stands_out() {
-            return Some(0.0);
+            // Its own measurements may be too rough to show what it waits for.
+            return (!self.waits_for_calls(entity, kind)).then_some(0.0);
         }
         if own.weight == theirs.weight {
             return Some(theirs.share_of(&own));

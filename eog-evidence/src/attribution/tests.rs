@@ -1,12 +1,14 @@
 //! Who accounts for what, on small graphs.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use eog_core::evidence::Trend;
+use eog_core::evidence::{Peer, PeerRole, Trend};
 use eog_core::incident::EffectDirection;
 use eog_core::{EvidenceKind, Topology, Window};
 
 use super::*;
+use crate::spans::SpanRecord;
 
 fn id(name: &str) -> EntityId {
     EntityId::new(name).unwrap()
@@ -37,9 +39,38 @@ struct World {
     series: BTreeMap<EntityId, Vec<Series>>,
     events: BTreeMap<EntityId, Vec<EventRecord>>,
     alerts: Vec<Anomaly>,
+    spans: Vec<SpanRecord>,
+    /// What the last look said of where to look.
+    hints: RefCell<Vec<String>>,
 }
 
 impl World {
+    /// What a caller measured of its calls to a callee.
+    fn sees(mut self, caller: &str, callee: &str, before: f64, after: f64) -> Self {
+        self = self.measured(caller, Signal::Latency, before, shifted(before, after));
+        let series = self.series.get_mut(&id(caller)).unwrap().last_mut().unwrap();
+        series.peer = Some(Peer { entity: id(callee), role: PeerRole::Callee });
+        series.metric = "call time".into();
+        self
+    }
+
+    /// Twenty requests a minute, each of so many milliseconds before and after trouble began; with a callee the calls
+    /// to it, else what the entity served.
+    fn traced(mut self, entity: &str, callee: Option<&str>, before: f64, after: f64) -> Self {
+        let span = |request: i64| SpanRecord {
+            time: Timestamp::from_second(request * 3).unwrap(),
+            entity: id(entity),
+            duration_ms: (request % 5) as f64 * 0.1
+                + if request < 14 * 20 { before } else { after },
+            failed: Some(false),
+            peer: callee.map(|callee| Peer { entity: id(callee), role: PeerRole::Callee }),
+            operation: None,
+            ids: None,
+        };
+        self.spans.extend((0..20 * 20).map(span));
+        self
+    }
+
     fn calls(mut self, edges: &str) -> Self {
         for edge in edges.split(", ") {
             let (caller, callee) = edge.split_once('>').unwrap();
@@ -113,7 +144,9 @@ impl World {
         };
         let mut periods = Periods::new(Window::new(at(10), at(20)).unwrap());
         periods.baseline = Window::new(at(0), at(10)).ok();
-        let asked = Asked::new(&self.alerts, self.series.values().flatten());
+        let calls = Calls::of(self.spans.iter());
+        let asked = Asked::new(&self.alerts, self.series.values().flatten())
+            .with_traced(&self.alerts, &calls);
         let attribution = Attribution {
             ways: &Ways::new(&self.topology, std::iter::empty()),
             anomalies: &self.alerts,
@@ -121,15 +154,24 @@ impl World {
             asked: &asked,
             measured: &measured,
             books: &Books::default(),
-            calls: None,
+            calls: Some(&calls),
         };
-        let findings = attribution.findings(&id(entity));
+        let mut findings = attribution.findings(&id(entity));
+        // Where to look gives no share; it has tests of its own.
+        let is_hint =
+            |finding: &Finding| finding.kind == EvidenceKind::Note && finding.quantity.is_none();
+        self.hints.replace(
+            findings.iter().filter(|one| is_hint(one)).map(|one| one.excerpt.clone()).collect(),
+        );
+        findings.retain(|finding| !is_hint(finding));
         let words = findings.iter().map(|finding| {
             let share = finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed);
             match (&finding.peer, finding.kind) {
                 (Some(peer), _) if finding.signal == Signal::Traffic => {
-                    format!("{} x{share:.0}", peer.entity)
+                    let sign = if finding.trend == Trend::Falling { "only " } else { "" };
+                    format!("{} {sign}x{share:.1}", peer.entity)
                 }
+                (Some(peer), EvidenceKind::Metric) => format!("calls {}", peer.entity),
                 (None, EvidenceKind::Note) if finding.trend == Trend::Steady => {
                     format!("part {:.0}", share * 100.0)
                 }
@@ -223,7 +265,7 @@ fn a_callee_that_is_called_more_often_for_each_request_is_told() {
         });
         world.of("web")
     };
-    assert!(more(500.0).ends_with(", db x5"), "{}", more(500.0));
+    assert!(more(500.0).ends_with(", db x5.0"), "{}", more(500.0));
     assert!(!more(140.0).contains('x'), "{}", more(140.0));
 }
 
@@ -295,6 +337,88 @@ fn failed_requests_add_up_whatever_they_are_measured_by() {
         .measured("db", Signal::Availability, 100.0, once)
         .requests("db", 50.0);
     assert_eq!(quiet.of("db"), "");
+}
+
+#[test]
+fn calls_as_their_caller_measured_them_tell_what_the_callee_does_not() {
+    // `db` measures its own work, which is as usual; `web` waits for it all the same.
+    let far = |others: f64| {
+        World::default()
+            .calls("web>db, web>log, web>ads")
+            .alert("web", Signal::Latency, 15)
+            .latency("web", 100.0, 140.0)
+            .latency("db", 10.0, 10.0)
+            .latency("log", 1.0, 1.0)
+            .latency("ads", 1.0, 1.0)
+            .sees("web", "db", 12.0, 50.0)
+            .sees("web", "log", 2.0, 2.0 + others)
+            .sees("web", "ads", 2.0, 2.0 + others)
+    };
+    assert_eq!(far(0.0).of("web"), "own, db 100, rest 0");
+    assert_eq!(far(0.0).of("db"), "own, rest 100, part 95");
+    // Where calls to all of them are slow, it is the caller that is late.
+    assert_eq!(far(38.0).of("web"), "own, rest 100");
+    assert_eq!(far(38.0).of("db"), "part 0");
+}
+
+#[test]
+fn slow_calls_are_told_where_requests_are_too_rough_to_show_them() {
+    let mut rough = [100.0; 10];
+    rough.iter_mut().step_by(2).for_each(|value| *value = 300.0);
+    let world = World::default()
+        .calls("web>shop, shop>db")
+        .alert("web", Signal::Latency, 15)
+        .latency("web", 100.0, 140.0)
+        .measured("shop", Signal::Latency, 100.0, rough)
+        .latency("db", 10.0, 10.0)
+        .sees("shop", "db", 12.0, 50.0);
+    assert_eq!(world.of("shop"), "db 0, calls db");
+}
+
+#[test]
+fn traced_requests_tell_self_time_from_time_on_the_way() {
+    let world = |[web, calls, db]: [(f64, f64); 3]| {
+        World::default()
+            .calls("web>db")
+            .alert("web", Signal::Latency, 15)
+            .traced("web", None, web.0, web.1)
+            .traced("web", Some("db"), calls.0, calls.1)
+            .traced("db", None, db.0, db.1)
+    };
+    let (web, calls, db) = ((50.0, 150.0), (10.0, 110.0), (8.0, 8.0));
+    let of = |times: [(f64, f64); 3]| [world(times).of("web"), world(times).of("db")];
+    let own = "own, rest 100, part 100";
+    assert_eq!(of([web, (10.0, 10.0), db]), ["own, db 0, rest 100", "part 0"], "its own work");
+    assert_eq!(of([web, calls, (8.0, 108.0)]), ["own, db 100", own], "the callee's");
+    assert_eq!(of([web, calls, db]), ["own, db 100", own], "on the way");
+    assert_eq!(of([(50.0, 50.0), (10.0, 10.0), db]), ["", ""], "as usual");
+}
+
+#[test]
+fn who_calls_others_less_often_for_each_request_is_told() {
+    let world = |after: f64| {
+        World::default()
+            .calls("web>shop, shop>mail")
+            .alert("web", Signal::Latency, 14)
+            .latency("web", 100.0, 140.0)
+            .requests("shop", 50.0)
+            .measured("mail", Signal::Traffic, 50.0, shifted(50.0, after))
+    };
+    assert_eq!(world(0.0).of("shop"), "mail only x0.0");
+    assert_eq!(world(40.0).of("shop"), "", "less than a third fewer");
+    // With another caller nothing is known of this one.
+    assert_eq!(world(0.0).calls("other>mail").of("shop"), "");
+}
+
+#[test]
+fn whoever_is_hit_hardest_upstream_is_looked_at_first() {
+    let world = shop().calls("db>disk, log>host").latency("host", 1.0, 50.0);
+    world.of("web");
+    let hints = world.hints.borrow();
+    assert_eq!(hints[0], "host: latency 50 ms, usually 1; it reaches here by host > log > web");
+    assert_eq!(hints[0], hints[1], "once for itself, once for who is on the way");
+    assert_eq!(hints[2], "db: latency 30 ms, usually 10; it reaches here by db > web");
+    assert_eq!(hints.len(), 3);
 }
 
 /// `pump` and `valve` influence `tank`, which raises the alarm; `tank` influences `pump` too.

@@ -10,26 +10,27 @@ use crate::alarms::Alarms;
 use crate::paths::Travel;
 use crate::self_time::{Book, Books, Calls};
 
+/// Whether an entity does worse by its traced requests.
+fn is_seen(books: &Books, entity: &EntityId) -> bool {
+    books.get(entity).is_some_and(|book| book.stands_out)
+}
+
 impl Attribution<'_> {
     /// What an entity has too much of by its traced requests; nothing where these do not tell.
     pub(super) fn by_traced(&self, entity: &EntityId, kind: Kind) -> Option<Vec<Finding>> {
         let books = self.traced_books(kind)?;
         let book = books.get(entity).filter(|_| self.traces_its_calls(entity))?;
-        let mut alerts = self.anomalies.iter();
-        let alerting = alerts.any(|a| a.entity == *entity && Kind::of(a.signal) == Some(kind));
-        let is_told = || book.callees.iter().any(|(_, part)| *part > 0.0);
-        let shown = book.total() > 0.0 && (book.stands_out || alerting || is_told());
+        let is_told = book.callees.iter().any(|(_, part)| *part > 0.0);
+        let shown = book.total() > 0.0 && (book.stands_out || is_told);
         let share = |part: f64| if shown { book.share(part) } else { 0.0 };
         let shares: Vec<(EntityId, f64, f64)> = book
             .callees
             .iter()
+            .filter(|(callee, part)| shown || *part > 0.0 || is_seen(&books, callee))
             .map(|(callee, part)| (callee.clone(), share(*part), *part))
             .take(super::MAX_NAMED)
             .collect();
         let remainder = book.own_stands_out && self.is_whole(entity, &books);
-        if !shown && !remainder {
-            return Some(Vec::new());
-        }
         Some(notes::of_traced(entity, kind, book, shown, &shares, remainder))
     }
 

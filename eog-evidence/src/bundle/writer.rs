@@ -69,10 +69,10 @@ impl BundleWriter {
         put_json(&dir.join("bundle.json"), &self.manifest)?;
         put_list(&dir.join("alerts.json"), &self.alerts)?;
         put_list(&dir.join("changes.json"), &self.changes)?;
-        put_table(dir, &METRICS, self.metric_rows())?;
-        put_table(dir, &EVENTS, self.event_rows())?;
-        put_table(dir, &LOGS, self.log_rows())?;
-        put_table(dir, &SPANS, self.span_rows())
+        put_table(dir, &METRICS, &self.metric_rows())?;
+        put_table(dir, &EVENTS, &self.event_rows())?;
+        put_table(dir, &LOGS, &self.log_rows())?;
+        put_table(dir, &SPANS, &self.span_rows())
     }
 
     /// The bundle that reading the written files would give.
@@ -177,7 +177,7 @@ fn put_json<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<(), BundleW
     fs::write(path, text).map_err(|error| failed(path, error))
 }
 
-fn put_table(dir: &Path, file: &DataFile, rows: Vec<Vec<String>>) -> Result<(), BundleWriteError> {
+fn put_table(dir: &Path, file: &DataFile, rows: &[Vec<String>]) -> Result<(), BundleWriteError> {
     let path = dir.join(file.name);
     if rows.is_empty() {
         return remove(&path);
@@ -195,7 +195,7 @@ fn put_table(dir: &Path, file: &DataFile, rows: Vec<Vec<String>>) -> Result<(), 
     let kept = |place: &usize| is_written.get(*place).copied().unwrap_or(false);
     let header = all.iter().enumerate().filter(|(place, _)| kept(place)).map(|(_, name)| name);
     writer.write_record(header).map_err(|error| failed(&path, error))?;
-    for row in &rows {
+    for row in rows {
         let fields =
             row.iter().enumerate().filter(|(place, _)| kept(place)).map(|(_, field)| field);
         writer.write_record(fields).map_err(|error| failed(&path, error))?;

@@ -331,6 +331,26 @@ impl<'a> Facts<'a> {
         names
     }
 
+    /// Whom to look at, in this order: whoever upstream is hit hardest, who is on the way there, the upstream neighbours.
+    /// Those that found themselves healthy are left out.
+    pub(super) fn where_to_look(&self) -> Vec<&'a EntityId> {
+        let is_hint = |finding: &&Finding| {
+            finding.kind == EvidenceKind::Note
+                && finding.quantity.is_none()
+                && !is_word(finding)
+                && !matches!(finding.signal, Signal::Route | Signal::Impact)
+                && role(finding) == Some(PeerRole::NextUpstream)
+        };
+        let hints = self.findings().iter().filter(is_hint);
+        let mut order: Vec<&EntityId> =
+            hints.filter_map(|hint| hint.peer.as_ref()).map(|peer| &peer.entity).collect();
+        order.extend(self.upstream());
+        order.retain(|other| self.label_of(other) != Some(Label::Healthy));
+        let mut seen = std::collections::BTreeSet::new();
+        order.retain(|other| seen.insert(*other));
+        order
+    }
+
     /// Declared callers, by name, each once.
     pub(super) fn callers(&self) -> Vec<&'a EntityId> {
         let mut names: Vec<&EntityId> = self

@@ -10,7 +10,11 @@ use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
 use super::split::trouble_began;
 use crate::onsets::share_onset;
+use crate::shift::MIN_RELATIVE;
 use crate::stats::{USUAL_PERCENT, percentile};
+
+/// Rates count as much higher when they are half higher, here as elsewhere.
+const MUCH_LONGER: f64 = 1.5;
 
 /// What is counted of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -310,7 +314,11 @@ impl<'a> Ledger<'a> {
             ways_on += ratio * mine;
             let part = ratio * (excess.each() - mine);
             others += part;
-            let is_seen = excess.stands_out(excess.usual) && part > 0.0;
+            // A part counts where requests here take a tenth longer for it, or where few of them make the call and
+            // it takes half as long again.
+            let is_much =
+                part > MIN_RELATIVE * all.usual || excess.now > MUCH_LONGER * excess.usual;
+            let is_seen = excess.stands_out(excess.usual) && is_much && part > 0.0;
             if let Some(name) = self.names.get(callee) {
                 callees.push(((*name).clone(), if is_seen { part } else { 0.0 }));
             }

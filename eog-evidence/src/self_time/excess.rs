@@ -62,7 +62,7 @@ pub(super) type Measured = (Timestamp, f64);
 
 /// Means of batches of equal counts, in time order.
 fn batches(calls: &[Measured]) -> Vec<f64> {
-    in_batches(calls).map(|batch| mean_of(batch)).collect()
+    in_batches(calls).map(mean_of).collect()
 }
 
 /// At most twenty batches of equal counts, of at least five calls each; a rest is left out.

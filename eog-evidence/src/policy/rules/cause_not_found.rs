@@ -23,7 +23,13 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
             format!("cause not found: {}; nothing on record explains it yet", quote(harm));
         let decision = decide(Label::Symptom, &summary, facts.harms.iter().take(3).copied());
         let reason = format!("may explain what {} shows", facts.entity);
-        return Some(undecided(decision, facts, facts.upstream(), Direction::Upstream, &reason));
+        return Some(undecided(
+            decision,
+            facts,
+            facts.where_to_look(),
+            Direction::Upstream,
+            &reason,
+        ));
     }
     let drop = facts.drop_of_traffic()?;
     let summary = format!("cause not found: {}; less is asked of {}", quote(drop), facts.entity);

@@ -1,0 +1,148 @@
+//! Where to look first: the entities upstream that are hit hardest, wherever they are.
+//!
+//! Whoever has many neighbours cannot ask them all at once. What an entity passes on of somebody else's trouble
+//! is diluted by what else it does, so that of several in trouble the one that is hit hardest, compared with
+//! its own usual, is looked at first.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use eog_core::evidence::{EvidenceTime, Signal, Trend};
+use eog_core::{EntityId, Finding};
+
+use super::burden::{Account, Weight};
+use super::{Attribution, Kind, notes};
+use crate::alarms::Alarms;
+use crate::paths::MAX_PATH_HOPS;
+use crate::shift::find_shift;
+use crate::signs::NEARLY_FULL;
+use crate::text::{arrows, rounded, shorten};
+use crate::ways::Number;
+
+/// At most this many are named.
+const MAX_SPOTS: usize = 3;
+
+/// What somebody upstream shows.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    /// How many times its usual.
+    pub(super) times: f64,
+    pub(super) signal: Signal,
+    pub(super) text: String,
+}
+
+impl Attribution<'_> {
+    /// A note for each of the three entities upstream that are hit hardest, with the way there.
+    pub(super) fn trouble_upstream(&self, entity: &EntityId) -> Vec<Finding> {
+        let spots = self.spots();
+        let Some(start) = self.ways.number(entity).filter(|_| !spots.is_empty()) else {
+            return Vec::new();
+        };
+        let mut next = BTreeMap::from([(start, start)]);
+        let mut queue = VecDeque::from([(start, 0)]);
+        let mut found: Vec<(Number, &EntityId, &Spot)> = Vec::new();
+        while let Some((last, hops)) = queue.pop_front() {
+            for number in self.upstream(last).filter(|_| hops < MAX_PATH_HOPS) {
+                if next.contains_key(&number) {
+                    continue;
+                }
+                next.insert(number, last);
+                queue.push_back((number, hops + 1));
+                let name = self.ways.name(number);
+                found.extend(name.and_then(|name| Some((number, name, spots.get(name)?))));
+            }
+        }
+        found.sort_by(|a, b| b.2.times.total_cmp(&a.2.times).then_with(|| a.1.cmp(b.1)));
+        let time = EvidenceTime::During(self.periods.window);
+        let note = |(number, name, spot): &(Number, &EntityId, &Spot)| {
+            let way = std::iter::successors(Some(*number), |at| {
+                next.get(at).copied().filter(|_| *at != start)
+            });
+            let path = self.ways.named(&way.collect::<Vec<Number>>());
+            let excerpt = format!("{name}: {}; it reaches here by {}", spot.text, arrows(&path));
+            let note = |peer| notes::of_trouble(entity, peer, name, spot.signal, &excerpt, time);
+            // Whoever is on the way says how it comes here.
+            let hop = path.iter().rev().nth(1).filter(|hop| hop != name);
+            std::iter::once(note(name)).chain(hop.map(note)).collect::<Vec<_>>()
+        };
+        found.iter().take(MAX_SPOTS).flat_map(note).collect()
+    }
+
+    fn spots(&self) -> Arc<BTreeMap<EntityId, Spot>> {
+        let find = |kept: &super::Kept| kept.spots.clone();
+        let draw_up = || {
+            let alarms = Alarms::new(self.ways, self.anomalies, false);
+            let alerting: BTreeSet<&EntityId> = self.anomalies.iter().map(|a| &a.entity).collect();
+            let leads_to_an_alarm = |entity: &&EntityId| {
+                let number = self.ways.number(entity);
+                number.is_some_and(|one| {
+                    alarms.all().iter().any(|alarm| alarms.hops(one, alarm).is_some())
+                })
+            };
+            let asked = self.ways.names().iter().filter(leads_to_an_alarm);
+            let asked = asked.filter(|name| !alerting.contains(name));
+            let spots = asked.filter_map(|name| Some((name.clone(), self.spot(name)?)));
+            Arc::new(spots.collect())
+        };
+        self.books.or_else(self.periods, find, draw_up, |kept, spots| kept.spots = Some(spots))
+    }
+
+    /// What an entity shows that is most times its usual: its own time or failures, or a resource of which
+    /// nearly all is used.
+    fn spot(&self, entity: &EntityId) -> Option<Spot> {
+        let on_account =
+            self.asked.kinds.iter().filter_map(|kind| self.spot_of_account(entity, *kind));
+        let spots = on_account.chain(self.full_resource(entity));
+        spots.max_by(|a, b| a.times.total_cmp(&b.times).then_with(|| b.text.cmp(&a.text)))
+    }
+
+    fn spot_of_account(&self, entity: &EntityId, kind: Kind) -> Option<Spot> {
+        let signal = kind.signal();
+        let books = self.traced_books(kind);
+        if let Some(book) = books.as_ref().and_then(|books| books.get(entity)) {
+            let usual = book.usual.max(f64::MIN_POSITIVE);
+            let text = notes::traced_excerpt(kind, book);
+            let times = 1.0 + book.own / usual;
+            return book.own_stands_out.then_some(Spot { times, signal, text });
+        }
+        let Account::Burden(burden) = self.account(entity, kind, Weight::None) else { return None };
+        // What is hardly ever there is any number of times as much: the bound of chance is the least level.
+        let usual = burden.usual.max(burden.limit()).max(f64::MIN_POSITIVE);
+        let text = format!(
+            "{} {} {}, usually {}",
+            shorten(&burden.metric, 120),
+            rounded(burden.observed),
+            shorten(&burden.unit, 40),
+            rounded(burden.usual)
+        );
+        burden.stands_out().then(|| Spot { times: burden.observed / usual, signal, text })
+    }
+
+    /// The resource of an entity of which nearly all is used now, and was not before.
+    fn full_resource(&self, entity: &EntityId) -> Option<Spot> {
+        let measured = (self.measured)(entity)?;
+        let full = measured.series.iter().filter_map(|series| {
+            let whole = match series.unit.as_str() {
+                "ratio" => 1.0,
+                "percent" | "%" => 100.0,
+                _ => return None,
+            };
+            if series.signal != Signal::Saturation || series.peer.is_some() {
+                return None;
+            }
+            let shift = find_shift(&series.points, &series.unit, &self.periods)?;
+            let is_full = shift.trend() == Trend::Rising && shift.observed >= NEARLY_FULL * whole;
+            let text = format!(
+                "{} {} {}, usually {}",
+                shorten(&series.metric, 120),
+                rounded(shift.observed),
+                shorten(&series.unit, 40),
+                rounded(shift.baseline)
+            );
+            let usual = shift.baseline.max(shift.limit).max(f64::MIN_POSITIVE);
+            let times = shift.observed / usual;
+            is_full.then_some(Spot { times, signal: Signal::Saturation, text })
+        });
+        full.max_by(|a, b| a.times.total_cmp(&b.times))
+    }
+}
