@@ -14,9 +14,9 @@ use crate::stats::mean;
 /// elsewhere.
 const FEWER: f64 = 1.0 / 1.5;
 
-/// Fewer calls are no chance when that has a probability below this. With 3 points after and 20 before it is
-/// reached when all three lie below all twenty.
-const CHANCE: f64 = 1e-3;
+/// Fewer calls are no chance when that has a probability below this, at each of two times that are tried. With 3
+/// points after and 22 before it is reached when all three lie below all of these.
+const CHANCE: f64 = 0.5e-3;
 
 /// How often a callee is called for each request, before and after trouble began.
 struct Fewer {
@@ -59,8 +59,12 @@ impl Attribution<'_> {
     /// By measured traffic: that between the two, else all of a callee that nobody else calls.
     fn by_traffic(&self, entity: &EntityId) -> Vec<Fewer> {
         let begun = self.asked.kinds.iter().flat_map(|kind| self.begun(*kind));
-        let since = begun.map(|(at, _)| at).min();
-        let Some((since, number)) = since.zip(self.ways.number(entity)) else { return Vec::new() };
+        let Some((begun, number)) = begun.min().zip(self.ways.number(entity)) else {
+            return Vec::new();
+        };
+        // An alert may come a step late.
+        let (at, step) = begun;
+        let since = [at, at.checked_sub(step).unwrap_or(at)];
         let Some(measured) = (self.measured)(entity) else { return Vec::new() };
         let is_traffic = |series: &&&Series| series.signal == Signal::Traffic;
         let own = measured.series.iter().filter(is_traffic);
@@ -82,7 +86,8 @@ impl Attribution<'_> {
                     longest(taken.clone().filter(|one| about(one, entity, PeerRole::Caller)))
                 })
                 .or_else(|| longest(taken.filter(|one| alone && one.peer.is_none())))?;
-            let (usual, now, time) = self.calls_for_each_request(own, calls, since)?;
+            let fewer = since.map(|since| self.calls_for_each_request(own, calls, since));
+            let (usual, now, time) = fewer.into_iter().flatten().next()?;
             Some(Fewer { callee: callee.clone(), usual, now, time })
         });
         fewer.collect()
@@ -133,7 +138,7 @@ mod tests {
 
     #[test]
     fn less_is_judged_by_the_places_of_values() {
-        let usual: Vec<f64> = (0..20).map(f64::from).collect();
+        let usual: Vec<f64> = (0..22).map(f64::from).collect();
         assert!(chance_of_less(&usual, &[-1.0, -2.0, -1.0]) < CHANCE);
         assert!(chance_of_less(&usual, &[-1.0, -2.0]) > CHANCE, "two points are too few");
         assert!(chance_of_less(&usual, &[-1.0, 2.0, -1.0]) > CHANCE);
