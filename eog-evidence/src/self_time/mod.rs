@@ -18,6 +18,8 @@ mod ends;
 mod excess;
 mod side_by_side;
 mod split;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use book::{Book, Books, Counted};
 pub(crate) use calls::Calls;

@@ -1,7 +1,7 @@
 //! The rule *first in trouble*.
 
 use eog_core::evidence::{PeerRole, Signal};
-use eog_core::{Decision, EvidenceKind, Finding, Label};
+use eog_core::{Decision, EntityId, EvidenceKind, Finding, Label};
 
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::books::own_part;
@@ -51,9 +51,11 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
 }
 
 /// Trouble that shows on the entity itself, other than by an alert. A busy resource alone harms
-/// nobody until it is nearly full, and who rests on others may be full of what waits for them.
+/// nobody until it is nearly full, and who rests on others may be full of what waits for them: unless all of
+/// them found themselves healthy.
 fn is_seen_here(harm: &Finding, facts: &Facts<'_>) -> bool {
-    let is_full = || is_nearly_full(harm) && facts.upstream().is_empty();
+    let is_well = |other: &&EntityId| facts.label_of(other) == Some(Label::Healthy);
+    let is_full = || is_nearly_full(harm) && facts.upstream().iter().all(is_well);
     // An event that tells of a full resource is raised where it matters.
     let resource = harm.signal == Signal::Saturation && harm.kind != EvidenceKind::Event;
     let kind = harm.kind != EvidenceKind::Alert && (!resource || is_full());

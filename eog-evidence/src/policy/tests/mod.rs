@@ -9,6 +9,7 @@ use eog_core::{
     Message, Timestamp, Window,
 };
 
+mod calls;
 mod fit;
 mod retries;
 mod rivals;

@@ -1,0 +1,133 @@
+//! What the calls of an entity say: slow ones against its books, those that it leaves out, and where to look.
+
+use super::*;
+
+/// Calls to a callee that take ten times as long.
+fn slow(callee: &str) -> FindingContent {
+    let mut content = finding(EvidenceKind::Span, Signal::Latency, Trend::Rising, 9);
+    content.quantity = Some(Quantity { observed: 100.0, baseline: Some(10.0), unit: "ms".into() });
+    with_peer(content, callee, PeerRole::Callee)
+}
+
+/// A callee that is called less often for each request.
+fn left_out(callee: &str) -> FindingContent {
+    let content = finding(EvidenceKind::Note, Signal::Traffic, Trend::Falling, 5);
+    with_peer(content, callee, PeerRole::Callee)
+}
+
+/// Somebody upstream that is hit hard.
+fn hit(name: &str) -> FindingContent {
+    let content = finding(EvidenceKind::Note, Signal::Latency, Trend::Rising, 5);
+    with_peer(content, name, PeerRole::NextUpstream)
+}
+
+fn late() -> FindingContent {
+    finding(EvidenceKind::Alert, Signal::Latency, Trend::Rising, 9)
+}
+
+#[test]
+fn what_a_callee_accounts_for_says_more_than_that_it_is_slow() {
+    let share = |callee, percent| accounts(Signal::Latency, callee, percent);
+    check(vec![
+        (
+            "a slow callee, nothing on the books",
+            vec![late(), slow("callee")],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "the rest is its own: a starved caller sees all its calls late",
+            vec![late(), slow("callee"), share("callee", 5), rest(Signal::Latency, 95)],
+            vec![],
+            "Origin, accounted for by nobody ?callee",
+        ),
+        (
+            "another accounts for it",
+            vec![late(), slow("callee"), share("other", 90), share("callee", 5)],
+            vec![],
+            "Symptom, accounted for upstream other>me",
+        ),
+        (
+            "calls that fail stay",
+            vec![alert(9), calling("callee", 9), share("other", 90), share("callee", 5)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "books on which nothing is say nothing",
+            vec![late(), slow("callee"), share("callee", 0)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+    ]);
+}
+
+#[test]
+fn who_leaves_calls_out_stops_short() {
+    let healthy = || steady(Signal::Latency);
+    check(vec![
+        ("calls are left out", vec![healthy(), left_out("b")], vec![], "Origin, stops short"),
+        (
+            "calls that it makes fail",
+            vec![healthy(), left_out("b"), calling("a", 9)],
+            vec![],
+            "Symptom, failing callee a>me",
+        ),
+        (
+            "a change upstream may explain it",
+            vec![healthy(), left_out("b"), errors(9), route(5, "callee")],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "called more often is no such thing",
+            vec![healthy(), sent_more("b")],
+            vec![],
+            "Healthy, nothing unusual",
+        ),
+    ]);
+}
+
+#[test]
+fn whoever_is_hit_hardest_is_proposed_first() {
+    let unheard = || vec![says("callee", Label::Defer, &[], &[])];
+    check(vec![
+        ("nothing known", vec![late()], unheard(), "Symptom, cause not found ?callee"),
+        (
+            "hit hardest, and on the way",
+            vec![late(), hit("far"), hit("near")],
+            unheard(),
+            "Symptom, cause not found ?far ?near",
+        ),
+        (
+            "found itself healthy",
+            vec![late(), hit("callee"), hit("far")],
+            vec![says("callee", Healthy, &[], &[])],
+            "Symptom, cause not found ?far",
+        ),
+    ]);
+}
+
+#[test]
+fn a_full_resource_is_to_blame_where_nothing_else_is() {
+    let full = |used: f64| {
+        let mut content = finding(EvidenceKind::Metric, Signal::Saturation, Trend::Rising, 5);
+        let (observed, baseline) = (used, Some(0.05));
+        content.quantity = Some(Quantity { observed, baseline, unit: "ratio".into() });
+        content.onset = Some(eog_core::incident::Onset::at(at(5)));
+        content
+    };
+    let accused = |upstream: Label| {
+        vec![says("caller", Symptom, &["me > caller"], &[Log]), says("callee", upstream, &[], &[])]
+    };
+    check(vec![
+        ("all upstream are well", vec![full(0.9)], accused(Healthy), "Origin, first in trouble"),
+        ("not nearly full", vec![full(0.7)], accused(Healthy), "Symptom, cause not found"),
+        (
+            "who rests on others may be full of what waits for them",
+            vec![full(0.9)],
+            accused(Symptom),
+            "Symptom, degraded upstream callee>me",
+        ),
+    ]);
+}
