@@ -83,6 +83,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let kind = match system {
                 GeneratedSystem::Services => generated::Kind::Services,
                 GeneratedSystem::Pipeline => generated::Kind::Pipeline,
+                GeneratedSystem::Machine => generated::Kind::Machine,
             };
             let seeds = *first_seed..=first_seed.saturating_add(seeds - 1);
             if let Some(dir) = bundles {

@@ -28,6 +28,7 @@ mod investigation;
 pub mod itbench;
 mod knockout;
 pub mod logs;
+mod machines;
 mod near;
 pub mod petshop;
 mod plain;

@@ -50,7 +50,7 @@ fn at(minute: i64) -> Result<Timestamp, jiff::Error> {
 
 fn manifest() -> Result<Manifest, Box<dyn Error>> {
     let mut manifest = Manifest::new("flash sale");
-    manifest.baseline = Some(Window::new(at(0)?, at(30)?)?);
+    manifest.baseline = Window::new(at(0)?, at(30)?)?.into();
     manifest.changes_recorded = Some(Window::new(at(LAST_MINUTE - 180)?, at(LAST_MINUTE)?)?);
     manifest.ignore_alerts = vec!["Heartbeat".into()];
     for (source, target) in [

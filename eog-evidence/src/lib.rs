@@ -17,6 +17,7 @@ mod effect_map;
 mod events;
 mod harm;
 mod incident;
+mod intervals;
 mod logs;
 mod mask;
 mod names;
@@ -27,6 +28,7 @@ mod patterns;
 mod policy;
 mod record;
 mod recorded;
+mod responses;
 mod seeds;
 mod self_time;
 mod series;
@@ -46,13 +48,15 @@ mod worlds;
 pub use alerts::alert_findings;
 pub use bundle::{
     BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleWriteError,
-    BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_CSV_BYTES, MAX_FAILURES, MAX_FIELD_BYTES,
-    MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge, ManifestTopology, bundle_schemas,
+    BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES, MAX_FAILURES,
+    MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge,
+    ManifestTopology, SiblingName, bundle_schemas,
 };
 pub use effect_map::{EffectMap, harm_of_alert};
 pub use events::{EventRecord, event_findings};
 pub use harm::upstream_of;
 pub use incident::Incident;
+pub use intervals::Intervals;
 pub use logs::{LogLine, LogPatterns, MAX_LOG_PATTERNS};
 pub use mask::{MASK, is_secret_field, mask_named, mask_text};
 pub use near::near_entities;

@@ -201,19 +201,19 @@ impl LogPatterns {
         source: &str,
     ) -> Option<Finding> {
         let baseline = periods.counting_baseline();
-        let normal = |at: Timestamp| baseline.is_some_and(|baseline| baseline.contains(at));
+        let normal = |at: Timestamp| baseline.contains(at);
         let times_of_all = || parts.iter().flat_map(|part| &part.times);
         let seen: Vec<Timestamp> = times_of_all()
             .copied()
             .filter(|at| periods.window.contains(*at) && !normal(*at))
             .collect();
         let (first, last) = (seen.iter().min()?, seen.iter().max()?);
-        let expected = baseline.map(|baseline| {
-            let before = times_of_all().filter(|at| baseline.contains(**at)).count();
-            let after = periods.window.start().max(baseline.end());
-            let looked_at = Window::new(after, periods.window.end())
-                .map_or(0.0, |window| recorded_seconds(window, holes));
-            before as f64 * looked_at / recorded_seconds(baseline, holes)
+        let expected = (!baseline.is_empty()).then(|| {
+            let before = times_of_all().filter(|at| normal(**at)).count();
+            let looked_at = periods.looked_at(&baseline);
+            let looked_at = looked_at.map_or(0.0, |window| recorded_seconds(window, holes));
+            let of_all = baseline.iter().map(|one| recorded_seconds(one, holes)).sum::<f64>();
+            before as f64 * looked_at / of_all
         });
         let rising = expected.is_none_or(|expected| seen.len() as f64 > RATE_FACTOR * expected);
         let onset = || {

@@ -3,6 +3,8 @@
 use eog_core::evidence::{Peer, Signal};
 use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
 
+use crate::intervals::Intervals;
+
 /// A measured series of one entity.
 ///
 /// ```
@@ -41,13 +43,13 @@ pub struct Series {
 
 /// What is compared with what.
 ///
-/// The *baseline* of a series is the given baseline period; without one, the points before the
+/// The *baseline* of a series is the given baseline periods; without one, the points before the
 /// window; when those are too few, the points before the first onset of the incident. The
 /// *incident part* is every point of the window that is not part of the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Periods {
-    /// A period known to be normal, if the input names one.
-    pub baseline: Option<Window>,
+    /// Periods known to be normal, if the input names any: they may be of other runs.
+    pub baseline: Intervals,
     /// The window under investigation.
     pub window: Window,
     /// When the first anomaly began, if there is one.
@@ -59,7 +61,7 @@ pub struct Periods {
 impl Periods {
     /// Compares the window with what lies before it.
     pub fn new(window: Window) -> Self {
-        Self { baseline: None, window, first_onset: None, observed: None }
+        Self { baseline: Intervals::NONE, window, first_onset: None, observed: None }
     }
 }
 
@@ -88,18 +90,18 @@ impl Periods {
 
     /// The baseline of things that are counted, not measured: the given one, else from the
     /// beginning of the telemetry to the first onset, or to the window when there is no onset.
-    pub(crate) fn counting_baseline(&self) -> Option<Window> {
+    pub(crate) fn counting_baseline(&self) -> Intervals {
         let derived = || {
             let end = self.first_onset.unwrap_or(self.window.start());
             Window::new(self.observed?.start(), end).ok()
         };
-        self.baseline.or_else(derived)
+        self.baseline.or_else(|| derived().into())
     }
 
     /// The time whose states and events are usual: the given baseline; else what was recorded before
     /// the window; else, in a recording that begins with the window, the earlier half of what lies
     /// before the first onset, since causes lie in the later.
-    pub(crate) fn usual_time(&self) -> Option<Window> {
+    pub(crate) fn usual_time(&self) -> Intervals {
         let recorded = || {
             let begin = self.observed?.start();
             let before_window = Window::new(begin, self.window.start()).ok();
@@ -109,30 +111,34 @@ impl Periods {
                 Window::new(begin, begin.checked_add(half).ok()?).ok()
             })
         };
-        self.baseline.or_else(recorded)
+        self.baseline.or_else(|| recorded().into())
     }
 
-    fn baselines(&self) -> [Option<Baseline>; 2] {
-        match self.baseline {
-            Some(given) => [Some(Baseline::Given(given)), None],
-            None => [
-                Some(Baseline::Before(self.window.start())),
-                self.first_onset.map(Baseline::Before),
-            ],
+    /// The time of the window after the last normal one in it.
+    pub(crate) fn looked_at(&self, usual: &Intervals) -> Option<Window> {
+        let inside = usual.iter().map(|one| one.end()).filter(|end| self.window.contains(*end));
+        let start = inside.max().unwrap_or(self.window.start());
+        Window::new(start, self.window.end()).ok()
+    }
+
+    fn baselines(&self) -> [Option<Baseline<'_>>; 2] {
+        if !self.baseline.is_empty() {
+            return [Some(Baseline::Given(&self.baseline)), None];
         }
+        [Some(Baseline::Before(self.window.start())), self.first_onset.map(Baseline::Before)]
     }
 }
 
 #[derive(Clone, Copy)]
-enum Baseline {
-    Given(Window),
+enum Baseline<'a> {
+    Given(&'a Intervals),
     Before(Timestamp),
 }
 
-impl Baseline {
+impl Baseline<'_> {
     fn holds(&self, at: Timestamp) -> bool {
         match self {
-            Self::Given(window) => window.contains(at),
+            Self::Given(given) => given.contains(at),
             Self::Before(end) => at < *end,
         }
     }

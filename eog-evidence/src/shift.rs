@@ -329,9 +329,9 @@ mod tests {
         let plain = Periods::new(window);
         let values = after(10, 100.0, &[200.0, 200.0, 200.0]);
         assert_eq!(shift("ms", &values, &plain), "nothing");
-        let onset = Periods { first_onset: Some(at(11)), ..plain };
+        let onset = Periods { first_onset: Some(at(11)), ..plain.clone() };
         assert_eq!(shift("ms", &values, &onset), "Rising from 11: m from 100 to 200 ms (+100 %)");
-        let given = Periods { baseline: Window::new(at(0), at(8)).ok(), ..plain };
+        let given = Periods { baseline: Window::new(at(0), at(8)).ok().into(), ..plain.clone() };
         assert_eq!(shift("ms", &values, &given), "Rising from 10: m from 100 to 200 ms (+100 %)");
     }
 }

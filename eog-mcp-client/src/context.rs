@@ -202,7 +202,7 @@ impl McpContext {
     fn periods(&self, request: &ContextRequest) -> Periods {
         let onsets = self.known.alerts.iter().flat_map(Anomaly::onsets);
         Periods {
-            baseline: self.config.baseline,
+            baseline: self.config.baseline.into(),
             first_onset: onsets.filter(|onset| request.window.contains(*onset)).min(),
             ..Periods::new(request.window)
         }

@@ -123,6 +123,8 @@ pub(crate) enum GeneratedSystem {
     Services,
     /// Web, API, queue, workers and database: mostly a bad migration.
     Pipeline,
+    /// A machine with its controller: variables recorded when they change.
+    Machine,
 }
 
 /// What is simulated from ground truths.

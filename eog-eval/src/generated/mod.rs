@@ -19,6 +19,7 @@ use eog_evidence::BundleWriter;
 use eog_simulate::RandomSeed;
 
 use crate::error::EvalError;
+use crate::machines;
 use crate::suite::{Options, SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, evaluate_cases};
 
 /// What kind of system, and what happens to it.
@@ -29,6 +30,8 @@ pub enum Kind {
     Services,
     /// Web, API, queue, workers and database: mostly a bad migration of the database.
     Pipeline,
+    /// A machine with its controller: variables recorded when they change, a fault at one of them.
+    Machine,
 }
 
 /// One incident, with its causes apart.
@@ -51,12 +54,14 @@ pub fn incident(kind: Kind, seed: u64) -> Result<Generated, EvalError> {
     let seed = RandomSeed::from(seed).child(match kind {
         Kind::Services => "services",
         Kind::Pipeline => "pipeline",
+        Kind::Machine => "machine",
     });
     let drawn = (0..ATTEMPTS).find_map(|attempt| {
         let seed = seed.child(&format!("attempt {attempt}"));
         let system = match kind {
             Kind::Services => system::services(seed),
             Kind::Pipeline => system::pipeline(seed),
+            Kind::Machine => return machines::incident(seed),
         };
         let trouble = trouble::draw(kind, &system, seed);
         let course = flow::run(&system, &trouble, seed);

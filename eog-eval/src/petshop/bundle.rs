@@ -35,7 +35,7 @@ pub fn issue_bundle(
 
     let mut manifest = Manifest::new(name);
     manifest.window = Some(window);
-    manifest.baseline = Some(baseline);
+    manifest.baseline = baseline.into();
     manifest.topology.entities.clone_from(&shop.services);
     manifest.topology.edges = shop
         .calls

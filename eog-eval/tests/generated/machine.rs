@@ -53,7 +53,7 @@ pub(crate) fn incident(seed: u64) -> (BundleWriter, Truth) {
     let struck = spread(&causes, &influences, &kinds, &mut random);
 
     let mut manifest = Manifest::new(format!("machine {seed}"));
-    manifest.baseline = Window::new(at(0), at(BASELINE)).ok();
+    manifest.baseline = Window::new(at(0), at(BASELINE)).ok().into();
     manifest.window = Window::new(at(BASELINE), at(BASELINE + WINDOW)).ok();
     manifest.topology.entities = (0..count).map(id).collect();
     manifest.topology.edges = influences

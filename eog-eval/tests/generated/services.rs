@@ -76,7 +76,7 @@ fn generate(seed: u64, faulty: bool) -> (BundleWriter, Truth) {
     }
 
     let mut manifest = Manifest::new(format!("services {seed}"));
-    manifest.baseline = Window::new(at(0), at(BASELINE)).ok();
+    manifest.baseline = Window::new(at(0), at(BASELINE)).ok().into();
     manifest.window = Window::new(at(BASELINE), at(steps)).ok();
     manifest.topology.entities = (0..count).map(id).collect();
     manifest.topology.edges = calls

@@ -78,7 +78,7 @@ impl Attribution<'_> {
     fn calls_as_seen(&self, kind: Kind) -> std::sync::Arc<CallsAsSeen> {
         let find = |kept: &super::Kept| kept.seen.get(&kind).cloned();
         self.books.or_else(
-            self.periods,
+            &self.periods,
             find,
             || std::sync::Arc::new(self.draw_up_calls(kind)),
             |kept, seen| {

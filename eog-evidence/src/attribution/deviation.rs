@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use super::Measured;
 use crate::events::EventRecord;
+use crate::intervals::Intervals;
 use crate::logs::times;
 use crate::series::{MIN_BASELINE, Periods, Series};
 use crate::shift::{MIN_RELATIVE, MIN_SIGMAS, find_shift};
@@ -136,11 +137,28 @@ fn held(series: &Series, periods: &Periods) -> Vec<(Timestamp, f64)> {
     else {
         return points;
     };
-    let uneven = deviation(gaps.iter().copied(), step).unwrap_or(0.0) > UNEVEN * step;
+    let uneven = gaps.len() > 1 && is_uneven(&series.points);
     if end > last.0 && (uneven || gap(last.0, end) > 2.0 * step) {
         points.push((end, last.1));
     }
     points
+}
+
+/// Whether points come when something changes, and not at even steps.
+pub(super) fn is_uneven(points: &[(Timestamp, f64)]) -> bool {
+    let pairs = points.windows(2);
+    let gaps: Vec<f64> = pairs
+        .filter_map(|pair| match pair {
+            [a, b] => Some(b.0.duration_since(a.0).as_secs_f64()),
+            _ => None,
+        })
+        .collect();
+    match median(gaps.iter().copied()) {
+        Some(step) if gaps.len() > 1 => {
+            deviation(gaps.iter().copied(), step).unwrap_or(0.0) > UNEVEN * step
+        }
+        _ => true,
+    }
 }
 
 /// A series of few different values, each held until the next point.
@@ -166,7 +184,7 @@ impl States {
             .chunk_by(|a, b| bits(a.1) == bits(b.1))
             .filter_map(|stay| stay.first().copied())
             .collect();
-        let baseline = periods.usual_time()?;
+        let baseline = periods.usual_time();
         let normal = |at: Timestamp| baseline.contains(at);
         // Broken numbers are measurements: that a new one turns up means nothing.
         let whole = series.points.iter().all(|(_, value)| value.fract() == 0.0);
@@ -222,7 +240,10 @@ fn bits(value: f64) -> u64 {
 
 /// Events that the baseline does not have, or that come more often than chance allows.
 fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
-    let Some(baseline) = periods.usual_time() else { return Vec::new() };
+    let baseline = periods.usual_time();
+    if baseline.is_empty() {
+        return Vec::new();
+    }
     let mut by_reason: BTreeMap<&str, (usize, Vec<Timestamp>)> = BTreeMap::new();
     for event in events.iter().filter(|event| is_unspecific(event.signal)) {
         let (usual, seen) = by_reason.entry(&event.reason).or_default();
@@ -232,9 +253,8 @@ fn of_events(events: &[EventRecord], periods: &Periods) -> Vec<Deviation> {
             seen.push(event.time);
         }
     }
-    let seconds = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64().max(0.0);
-    let looked_at = seconds(periods.window.start().max(baseline.end()), periods.window.end());
-    let length = seconds(baseline.start(), baseline.end());
+    let looked_at = Intervals::from(periods.looked_at(&baseline)).seconds();
+    let length = baseline.seconds();
     let judge = |(reason, (usual, seen)): (&str, (usize, Vec<Timestamp>))| {
         let onset = seen.iter().min().copied()?;
         // The number of independent events varies by its square root (Poisson).

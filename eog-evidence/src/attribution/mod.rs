@@ -14,6 +14,7 @@
 mod asked;
 mod burden;
 mod deviation;
+mod given;
 mod left_out;
 mod notes;
 mod part;
@@ -33,6 +34,7 @@ use jiff::SignedDuration;
 
 use crate::events::EventRecord;
 use crate::paths::{MAX_PATH_HOPS, Travel};
+use crate::responses::{Judged, Track};
 use crate::self_time::{self, Calls};
 use crate::series::{Periods, Series};
 use crate::ways::{Number, Ways};
@@ -91,6 +93,8 @@ pub(crate) struct Measured<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     kinds: BTreeSet<Kind>,
+    /// Whether most of what is measured is recorded when it changes.
+    by_change: bool,
 }
 
 impl Asked {
@@ -104,10 +108,11 @@ impl Asked {
             anomalies.iter().filter_map(|alert| Kind::of(alert.signal)).collect();
         let alerting: BTreeSet<&EntityId> = anomalies.iter().map(|alert| &alert.entity).collect();
         let (mut kinds, mut of_others) = (BTreeSet::new(), BTreeSet::new());
-        let (mut all, mut unspecific) = (0_usize, 0_usize);
+        let (mut all, mut unspecific, mut uneven) = (0_usize, 0_usize, 0_usize);
         for series in series {
             all += 1;
             unspecific += usize::from(deviation::is_unspecific(series.signal));
+            uneven += usize::from(deviation::is_uneven(&series.points));
             if let Some(kind) = burden::kind_of(series).filter(|kind| wanted.contains(kind)) {
                 kinds.insert(kind);
                 if !alerting.contains(&series.entity) {
@@ -115,7 +120,14 @@ impl Asked {
                 }
             }
         }
-        Self { kinds: if 2 * unspecific > all { of_others } else { kinds } }
+        // What is recorded when it changes is a state, whatever it speaks of: nothing adds up.
+        let by_change = 2 * uneven > all;
+        let kinds = match (by_change, 2 * unspecific > all) {
+            (true, _) => BTreeSet::new(),
+            (false, true) => of_others,
+            (false, false) => kinds,
+        };
+        Self { kinds, by_change }
     }
 
     /// Also the accounts of these alerts that are kept of traced requests.
@@ -140,20 +152,25 @@ struct Kept {
     traced: BTreeMap<Kind, Option<Arc<self_time::Books>>>,
     seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
+    tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
+    goes_on: BTreeMap<Timestamp, bool>,
+    alarms_of: Option<Arc<BTreeMap<Number, usize>>>,
+    judged: BTreeMap<(Number, Timestamp), Arc<Judged>>,
+    has_laws: Option<bool>,
 }
 
 impl Books {
     /// What is kept, or what is worked out now and kept. Working out does not look into the books.
     fn or_else<T: Clone>(
         &self,
-        periods: Periods,
+        periods: &Periods,
         find: impl Fn(&Kept) -> Option<T>,
         work_out: impl FnOnce() -> T,
         keep: impl FnOnce(&mut Kept, T),
     ) -> T {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.periods != Some(periods) {
-            *kept = Kept { periods: Some(periods), ..Kept::default() };
+        if kept.periods.as_ref() != Some(periods) {
+            *kept = Kept { periods: Some(periods.clone()), ..Kept::default() };
         }
         if let Some(found) = find(&kept) {
             return found;
@@ -161,7 +178,7 @@ impl Books {
         drop(kept);
         let made = work_out();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.periods == Some(periods) {
+        if kept.periods.as_ref() == Some(periods) {
             keep(&mut kept, made.clone());
         }
         made
@@ -195,7 +212,8 @@ impl Attribution<'_> {
             return Vec::new();
         }
         if self.asked.kinds.is_empty() {
-            return self.by_order(entity);
+            let given = if self.asked.by_change { self.by_departure(entity) } else { None };
+            return given.unwrap_or_else(|| self.by_order(entity));
         }
         let kinds = self.asked.kinds.iter();
         let mut findings: Vec<Finding> =
@@ -298,7 +316,7 @@ impl Attribution<'_> {
             burden::account(&measured, kind, weight, &self.periods, control)
         };
         let find = |kept: &Kept| kept.accounts.get(&key()).cloned();
-        self.books.or_else(self.periods, find, draw, |kept, account| {
+        self.books.or_else(&self.periods, find, draw, |kept, account| {
             kept.accounts.insert(key(), account);
         })
     }
@@ -309,7 +327,7 @@ impl Attribution<'_> {
     fn control_end(&self, kind: Kind) -> Option<Timestamp> {
         let find = |kept: &Kept| kept.controls.get(&kind).copied();
         self.books.or_else(
-            self.periods,
+            &self.periods,
             find,
             || self.find_control_end(kind),
             |kept, end| {
@@ -380,7 +398,7 @@ impl Attribution<'_> {
             deviation::earliest(&measured, &self.periods, last)
         };
         let find = |kept: &Kept| kept.deviations.get(entity).cloned();
-        self.books.or_else(self.periods, find, work_out, |kept, deviation| {
+        self.books.or_else(&self.periods, find, work_out, |kept, deviation| {
             kept.deviations.insert(entity.clone(), deviation);
         })
     }

@@ -7,9 +7,10 @@ use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use super::Kind;
 use super::burden::{Burden, Weight};
 use super::deviation::Deviation;
+use crate::responses::MIN_CASES;
 use crate::self_time::Book;
 use crate::shift::during;
-use crate::text::{arrows, rounded, shorten};
+use crate::text::{arrows, counted, rounded, shorten};
 
 /// The unit of a share, 1 being the whole.
 const SHARE: &str = "share";
@@ -366,6 +367,18 @@ pub(super) fn of_order(
         findings.push(note(entity, Signal::Other, at, None, query, excerpt));
     }
     findings
+}
+
+/// That an entity moved too seldom in normal times to be judged.
+pub(super) fn of_too_few(entity: &EntityId, changes: usize, at: Timestamp) -> Finding {
+    let excerpt = format!(
+        "cannot be judged: too few points, {} in normal times, at least {MIN_CASES} are needed",
+        counted(changes, "change")
+    );
+    let at = EvidenceTime::At(at);
+    let told = note(entity, Signal::Other, at, None, format!("entity={entity} changes"), excerpt);
+    let told = told.content().clone();
+    Finding::new(FindingContent { trend: Trend::Steady, quantity: None, ..told })
 }
 
 fn note(

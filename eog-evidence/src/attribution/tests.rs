@@ -143,7 +143,7 @@ impl World {
             })
         };
         let mut periods = Periods::new(Window::new(at(10), at(20)).unwrap());
-        periods.baseline = Window::new(at(0), at(10)).ok();
+        periods.baseline = Window::new(at(0), at(10)).ok().into();
         let calls = Calls::of(self.spans.iter());
         let asked = Asked::new(&self.alerts, self.series.values().flatten())
             .with_traced(&self.alerts, &calls);

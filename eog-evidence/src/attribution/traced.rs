@@ -81,7 +81,7 @@ impl Attribution<'_> {
             (is_judged && self.traces_both_ends(calls)).then(|| Arc::new(books))
         };
         let find = |kept: &super::Kept| kept.traced.get(&kind).cloned();
-        self.books.or_else(self.periods, find, draw_up, |kept, books| {
+        self.books.or_else(&self.periods, find, draw_up, |kept, books| {
             kept.traced.insert(kind, books);
         })
     }

@@ -84,7 +84,7 @@ impl Attribution<'_> {
             let spots = asked.filter_map(|name| Some((name.clone(), self.spot(name)?)));
             Arc::new(spots.collect())
         };
-        self.books.or_else(self.periods, find, draw_up, |kept, spots| kept.spots = Some(spots))
+        self.books.or_else(&self.periods, find, draw_up, |kept, spots| kept.spots = Some(spots))
     }
 
     /// What an entity shows that is most times its usual: its own time or failures, or a resource of which

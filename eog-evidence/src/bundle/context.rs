@@ -212,12 +212,14 @@ impl BundleContext {
         let onsets = self.bundle.anomalies.iter().flat_map(Anomaly::onsets);
         let first_alert = onsets.filter(|onset| window.contains(*onset)).min();
         let alerts = Periods {
-            baseline: self.bundle.baseline,
+            baseline: self.bundle.baseline.clone(),
             window,
             first_onset: first_alert,
             observed: self.bundle.observed,
         };
-        let (Some(first_alert), None) = (first_alert, self.bundle.baseline) else { return alerts };
+        let Some(first_alert) = first_alert.filter(|_| self.bundle.baseline.is_empty()) else {
+            return alerts;
+        };
         let harm = self.first_harm.get_or_init(|| {
             let anomalies = &self.bundle.anomalies;
             let series =

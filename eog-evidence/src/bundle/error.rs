@@ -67,6 +67,16 @@ pub enum BundleError {
         /// The version it names.
         version: u64,
     },
+    /// A bundle that the manifest names as a baseline cannot be one.
+    #[error("{}, baseline_from: {name}: {reason}", file.display())]
+    Baseline {
+        /// The manifest that names it.
+        file: PathBuf,
+        /// The name.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
     /// The header of a CSV file lacks a column or names it twice.
     #[error("{}, line 1: {reason}; expected columns: {expected}", file.display())]
     Columns {

@@ -7,6 +7,7 @@ use eog_core::{EntityId, EvidenceKind, Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::events::EventRecord;
+use crate::intervals::Intervals;
 use crate::logs::{LogLine, LogPatterns};
 use crate::series::Series;
 use crate::spans::SpanRecord;
@@ -28,11 +29,41 @@ pub(super) struct Telemetry {
 pub(super) struct Intake {
     by_entity: BTreeMap<EntityId, Telemetry>,
     extent: Option<(Timestamp, Timestamp)>,
+    /// What counts of the bundle that is read at present; everything where it is empty.
+    only: Intervals,
 }
 
 impl Intake {
+    /// Takes in the telemetry of another bundle, as far as it lies in some periods; where there are
+    /// none, all of it. Gives these periods. The extent stays that of the bundle's own telemetry.
+    pub(super) fn borrow<E>(
+        &mut self,
+        periods: Intervals,
+        read: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<Intervals, E> {
+        let own = self.extent.take();
+        self.only = periods;
+        read(self)?;
+        let periods = std::mem::take(&mut self.only).or_else(|| self.extent().into());
+        self.extent = own;
+        Ok(periods)
+    }
+
+    /// From the first to the last record.
+    pub(super) fn extent(&self) -> Option<Window> {
+        let (first, last) = self.extent?;
+        Window::new(first, last.checked_add(SignedDuration::from_secs(1)).ok()?).ok()
+    }
+
+    fn counts(&self, at: Timestamp) -> bool {
+        self.only.is_empty() || self.only.contains(at)
+    }
+
     /// Adds the points of a series to those that are already there.
     pub(super) fn points(&mut self, part: &Series) {
+        if !part.points.iter().all(|(at, _)| self.counts(*at)) {
+            return;
+        }
         for (at, _) in &part.points {
             self.saw(*at);
         }
@@ -47,16 +78,25 @@ impl Intake {
     }
 
     pub(super) fn event(&mut self, event: EventRecord) {
+        if !self.counts(event.time) {
+            return;
+        }
         self.saw(event.time);
         self.of(&event.entity).events.push(event);
     }
 
     pub(super) fn log(&mut self, entity: &EntityId, line: &LogLine) {
+        if !self.counts(line.time) {
+            return;
+        }
         self.saw(line.time);
         self.of(entity).logs.add(line);
     }
 
     pub(super) fn span(&mut self, span: SpanRecord) {
+        if !self.counts(span.time) {
+            return;
+        }
         self.saw(span.time);
         self.of(&span.entity).spans.push(span);
     }
@@ -72,10 +112,7 @@ impl Intake {
                 (a.time, &a.reason, &a.message).cmp(&(b.time, &b.reason, &b.message))
             });
         }
-        let extent = self.extent.and_then(|(first, last)| {
-            let end = last.checked_add(SignedDuration::from_secs(1)).ok()?;
-            Window::new(first, end).ok()
-        });
+        let extent = self.extent();
         (self.by_entity, extent)
     }
 

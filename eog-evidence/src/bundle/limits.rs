@@ -17,3 +17,6 @@ pub const MAX_FAILURES: usize = 1_000;
 
 /// How many skipped rows of a file are listed with their line and reason; all are counted.
 pub const MAX_LISTED: usize = 5;
+
+/// How many other bundles a manifest may name as a baseline.
+pub const MAX_BORROWED: usize = 16;

@@ -6,6 +6,8 @@ use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Topology, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::sibling::SiblingName;
+use crate::intervals::Intervals;
 use crate::text::{change_in_words, shorten};
 
 /// What the field `format` of a manifest says.
@@ -43,9 +45,14 @@ pub struct Manifest {
     /// The window to investigate. Without it, it is chosen from the alerts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// A period known to be normal. Without it, what lies before the incident is the baseline.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<Window>,
+    /// A period known to be normal, or several, such as other runs. Without it, what lies before the
+    /// incident is the baseline.
+    #[serde(default, skip_serializing_if = "Intervals::is_empty")]
+    pub baseline: Intervals,
+    /// Other bundles beside this one whose telemetry is normal, each as `../NAME`. What they call
+    /// their baseline, else all of it, is added to the baseline of this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baseline_from: Vec<SiblingName>,
     /// The time over which every change was recorded, harmless ones too. It tells how rare changes
     /// are. Without it, the extent of the telemetry and the window stands for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +73,8 @@ impl Manifest {
             version: BUNDLE_VERSION,
             name: name.into(),
             window: None,
-            baseline: None,
+            baseline: Intervals::NONE,
+            baseline_from: Vec::new(),
             changes_recorded: None,
             ignore_alerts: Vec::new(),
             topology: ManifestTopology::default(),

@@ -9,6 +9,7 @@ mod limits;
 mod manifest;
 mod reader;
 mod schema;
+mod sibling;
 mod strangers;
 mod table;
 #[cfg(test)]
@@ -25,16 +26,19 @@ use eog_core::{Anomaly, EntityId, Finding, Topology, Window};
 pub use context::{BundleContext, FINDINGS_PER_PAGE};
 pub use error::{BundleError, BundleWriteError};
 pub use limits::{
-    MAX_CSV_BYTES, MAX_FAILURES, MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS,
+    MAX_BORROWED, MAX_CSV_BYTES, MAX_FAILURES, MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED,
+    MAX_ROWS,
 };
 pub use manifest::{
     BUNDLE_FORMAT, BUNDLE_VERSION, ChangeRecord, Manifest, ManifestEdge, ManifestTopology,
 };
 pub use schema::bundle_schemas;
+pub use sibling::SiblingName;
 pub use writer::BundleWriter;
 
 use crate::events::{event_findings, is_failure};
 use crate::incident::Incident;
+use crate::intervals::Intervals;
 use crate::series::MIN_BASELINE;
 use crate::shift::MIN_RUN;
 use crate::spans::span_series;
@@ -55,7 +59,7 @@ use table::Complaints;
 pub struct Bundle {
     name: String,
     window: Option<Window>,
-    baseline: Option<Window>,
+    baseline: Intervals,
     topology: Topology,
     anomalies: Vec<Anomaly>,
     ignored: Vec<String>,

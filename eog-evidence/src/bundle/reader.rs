@@ -1,9 +1,11 @@
-//! Reads a bundle from a directory. Only files of fixed names in it are opened, links never.
+//! Reads a bundle from a directory. Only files of fixed names in it, and in bundles beside it that it
+//! names, are opened, links never.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use eog_core::Window;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -11,34 +13,88 @@ use super::Bundle;
 use super::error::BundleError;
 use super::files::DATA_FILES;
 use super::intake::Intake;
-use super::limits::{MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS};
+use super::limits::{MAX_BORROWED, MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS};
 use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, Manifest};
 use super::table::{Complaints, Row, Tally, read_rows};
 use super::time::NO_ZONE;
 use crate::text::shorten;
 
 impl Bundle {
-    /// Reads the bundle in a directory. Data files may be missing; rows and entries of no use are
+    /// Reads the bundle in a directory, and the normal times of those that it names as a baseline.
+    /// Data files may be missing; rows and entries of no use are
     /// skipped and counted in [`Incident::unusable`](crate::Incident::unusable).
     ///
     /// # Errors
     /// [`BundleError`] when the manifest is missing or malformed, a file is not readable or not a
     /// regular file, a header lacks a column, or a bound is passed.
     pub fn read(dir: &Path) -> Result<Self, BundleError> {
-        let manifest = read_manifest(dir)?;
+        let mut manifest = read_manifest(dir)?;
         let mut complaints = Complaints::default();
         let alerts = read_list(&dir.join("alerts.json"), &mut complaints)?;
         let changes = read_list(&dir.join("changes.json"), &mut complaints)?;
         let mut intake = Intake::default();
-        for data in DATA_FILES {
-            let path = dir.join(data.name);
-            if let Some(file) = open(&path, MAX_CSV_BYTES)? {
-                let take = |row: &Row<'_>| (data.take)(row, &mut intake);
-                read_rows(&path, file, data.columns, &mut complaints, take)?;
-            }
-        }
+        read_telemetry(dir, &mut intake, &mut complaints)?;
+        borrow_baselines(dir, &mut manifest, &mut intake, &mut complaints)?;
         Ok(Self::assemble(manifest, alerts, &changes, intake, complaints))
     }
+}
+
+fn read_telemetry(
+    dir: &Path,
+    intake: &mut Intake,
+    complaints: &mut Complaints,
+) -> Result<(), BundleError> {
+    for data in DATA_FILES {
+        let path = dir.join(data.name);
+        if let Some(file) = open(&path, MAX_CSV_BYTES)? {
+            let take = |row: &Row<'_>| (data.take)(row, intake);
+            read_rows(&path, file, data.columns, complaints, take)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds what other bundles say is normal. What those borrow themselves is not followed.
+fn borrow_baselines(
+    dir: &Path,
+    manifest: &mut Manifest,
+    intake: &mut Intake,
+    complaints: &mut Complaints,
+) -> Result<(), BundleError> {
+    let file = || dir.join("bundle.json");
+    let named = std::mem::take(&mut manifest.baseline_from);
+    if named.len() > MAX_BORROWED {
+        let (name, file) = (String::from("the list"), file());
+        let reason = format!("it has {} names, at most {MAX_BORROWED} are read", named.len());
+        return Err(BundleError::Baseline { file, name, reason });
+    }
+    let own = manifest.window.or(intake.extent());
+    let mut all: Vec<Window> = manifest.baseline.iter().collect();
+    for sibling in &named {
+        let unfit = |reason: &str| BundleError::Baseline {
+            file: file(),
+            name: String::from(sibling.clone()),
+            reason: reason.to_owned(),
+        };
+        let other = sibling.beside(dir);
+        let other = other.ok_or_else(|| unfit("there is no such directory beside this one"))?;
+        let normal = read_manifest(&other)?.baseline;
+        let read = |intake: &mut Intake| read_telemetry(&other, intake, complaints);
+        let periods = intake.borrow(normal, read)?;
+        let overlaps = |one: &Window| {
+            own.is_some_and(|own| one.start() < own.end() && own.start() < one.end())
+        };
+        if periods.iter().any(|one| overlaps(&one)) {
+            return Err(unfit("its normal time overlaps the window of this bundle"));
+        }
+        if periods.is_empty() {
+            return Err(unfit("it has no telemetry"));
+        }
+        all.extend(periods.iter());
+    }
+    manifest.baseline = all.into_iter().collect();
+    manifest.baseline_from = named;
+    Ok(())
 }
 
 fn read_manifest(dir: &Path) -> Result<Manifest, BundleError> {

@@ -335,7 +335,7 @@ fn series(entity: &str, metric: &str, peer: Option<&str>, values: &[f64]) -> Ser
 fn full() -> BundleWriter {
     let mut manifest = Manifest::new("everything, \"quoted\"");
     manifest.window = Window::new(at(10), at(20)).ok();
-    manifest.baseline = Window::new(at(0), at(10)).ok();
+    manifest.baseline = Window::new(at(0), at(10)).ok().into();
     manifest.changes_recorded = Window::new(at(-300), at(20)).ok();
     manifest.ignore_alerts = vec!["Noise".into()];
     manifest.topology.entities = vec![id("alone")];
@@ -514,4 +514,43 @@ fn a_context_comes_in_pages() {
     assert!(context(&writer, "mail", 1, 3).findings.is_empty());
     assert!(context(&writer, "mail", 1, u32::MAX).findings.is_empty());
     assert_eq!(context(&writer, "mail", 1, 0), one);
+}
+
+#[test]
+fn a_baseline_is_several_periods_and_those_of_other_bundles() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = BundleWriter::new(Manifest::new("run"));
+    run.metrics = vec![series("pump", "level", None, &[1.0; 10])];
+    run.manifest.baseline = Window::new(at(2), at(8)).ok().into();
+    run.write(&folder.path().join("run-07")).unwrap();
+    let mut incident = BundleWriter::new(Manifest::new("incident"));
+    incident.manifest.window = Window::new(at(100), at(120)).ok();
+    let two = [Window::new(at(60), at(70)), Window::new(at(40), at(50))];
+    incident.manifest.baseline = two.into_iter().filter_map(Result::ok).collect();
+    let named = |path: &str| vec![SiblingName::new(path).unwrap()];
+    incident.manifest.baseline_from = named("../run-07");
+    let at_incident = folder.path().join("incident");
+    incident.write(&at_incident).unwrap();
+    let read = Bundle::read(&at_incident).unwrap();
+    let periods: Vec<Timestamp> = read.baseline.iter().map(|one| one.start()).collect();
+    assert_eq!(periods, [at(2), at(40), at(60)]);
+    let points = |bundle: &Bundle| -> usize {
+        let all = bundle.telemetry.values().flat_map(|one| one.series.values());
+        all.map(|series| series.points.len()).sum()
+    };
+    assert_eq!((points(&read), read.observed), (6, None), "the rest of that run is not normal");
+
+    let refused = |incident: &BundleWriter| {
+        incident.write(&at_incident).unwrap();
+        Bundle::read(&at_incident).unwrap_err().to_string()
+    };
+    incident.manifest.baseline_from = named("../run-08");
+    assert!(refused(&incident).contains("baseline_from: ../run-08: there is no such directory"));
+    incident.manifest.baseline_from = named("../run-07");
+    incident.manifest.window = Window::new(at(5), at(9)).ok();
+    assert!(refused(&incident).contains("overlaps the window"));
+    let text = fs::read_to_string(at_incident.join("bundle.json")).unwrap();
+    fs::write(at_incident.join("bundle.json"), text.replace("../run-07", "../../etc")).unwrap();
+    let error = Bundle::read(&at_incident).unwrap_err().to_string();
+    assert!(error.contains("does not name a bundle beside this one"), "{error}");
 }

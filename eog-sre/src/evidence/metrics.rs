@@ -185,7 +185,7 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
         peer: None,
         points: measured(series),
     };
-    let periods = Periods { baseline: Some(compare.before), ..Periods::new(compare.after) };
+    let periods = Periods { baseline: compare.before.into(), ..Periods::new(compare.after) };
     let labels: Vec<String> = series
         .labels
         .iter()

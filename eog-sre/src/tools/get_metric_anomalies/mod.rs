@@ -172,7 +172,8 @@ first.";
                 continue;
             };
             compared += 1;
-            let periods = Periods { baseline: Some(compare.before), ..Periods::new(compare.after) };
+            let periods =
+                Periods { baseline: compare.before.into(), ..Periods::new(compare.after) };
             if let Some(shift) = find_shift(&measure.points, measure.unit, &periods) {
                 let factor = factor(shift.observed, shift.baseline, measure.unit);
                 rows.push((factor, cells(&measure, &shift, factor)));
