@@ -81,7 +81,7 @@ pub(crate) fn snapshot(
     if path.join("bundle.json").is_file() {
         return Err(CliError::Input {
             path: path.to_owned(),
-            reason: "this is a bundle; the tools ask Kubernetes snapshots (docs/sre.md)".to_owned(),
+            reason: "this is a bundle; of the tools only get_context_contract reads bundles, the others read Kubernetes snapshots (docs/tools.md)".to_owned(),
         });
     }
     let snapshot = OfSnapshot::open(path, &read_options(architecture, reading, progress))?;

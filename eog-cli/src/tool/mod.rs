@@ -1,5 +1,6 @@
 //! `eog tool`: one question to a snapshot.
 
+mod bundle;
 mod ordered;
 mod table;
 
@@ -34,13 +35,21 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     let groups = groups(&arguments);
     let progress = Progress::start(call.quiet);
     let architecture = call.architecture.as_deref();
-    let source = source::snapshot(&progress, &call.snapshot, architecture, &call.reading)?;
-    let toolbox = source.tools();
-    let answer = toolbox.call_text(call.tool.name, Value::Object(arguments))?;
+    let answer = if call.tool.name == bundle::TOOL && bundle::is_bundle(&call.snapshot) {
+        let opened = source::open(&progress, &call.snapshot, architecture, &call.reading)?;
+        let context = bundle::context(&opened, &arguments)?;
+        serde_json::to_string_pretty(&context)
+            .map_err(|error| CliError::Usage(error.to_string()))?
+    } else {
+        let source = source::snapshot(&progress, &call.snapshot, architecture, &call.reading)?;
+        let toolbox = source.tools();
+        let answer = toolbox.call_text(call.tool.name, Value::Object(arguments))?;
+        if !call.quiet {
+            progress.bar().suspend(|| note(toolbox));
+        }
+        answer
+    };
     drop(progress);
-    if !call.quiet {
-        note(toolbox);
-    }
     let text = match call.format {
         ToolFormat::Json => escape_json(&answer) + "\n",
         ToolFormat::Table => table::table(&ordered::parse(&answer), &groups, files::full_width()),

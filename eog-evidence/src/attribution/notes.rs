@@ -191,22 +191,22 @@ fn traced_amount(kind: Kind, part: f64) -> String {
 
 pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
     let amount = |part: f64| traced_amount(kind, part);
-    let mut text = format!(
-        "{} {} more than usual over {} requests: {} each, usually {}",
-        rounded(book.total()),
-        traced_unit(kind),
-        book.requests,
-        amount(book.now),
-        amount(book.usual)
-    );
-    if let Some((usual, now)) = book.own_work {
+    let mut text = match kind {
+        Kind::Time => {
+            format!("{} ms more for each of {} requests", rounded(book.each), book.requests)
+        }
+        Kind::Failures => format!("{} more of {} requests fail", percent(book.each), book.requests),
+    };
+    // What is under way to an entity is no part of what the entity itself records.
+    let parts =
+        [(book.way_here, "on the way to it"), (book.ways_on, "on the way to those whom it calls")];
+    for (part, place) in parts.into_iter().filter(|(part, _)| *part > 0.0) {
+        text += &format!(", {} of that {place}", amount(part));
+    }
+    text += &format!(": {}, usually {}", amount(book.now), amount(book.usual));
+    // Calls that overlap take longer together than the request: then its own work is not known.
+    if let Some((usual, now)) = book.own_work.filter(|(usual, now)| *usual >= 0.0 && *now >= 0.0) {
         text += &format!("; its own work {}, usually {}", amount(now), amount(usual));
-    }
-    if book.way_here > 0.0 {
-        text += &format!("; calls to it {} more on the way", amount(book.way_here));
-    }
-    if book.ways_on > 0.0 {
-        text += &format!("; its calls {} more on the way", amount(book.ways_on));
     }
     text
 }
