@@ -145,14 +145,22 @@ pub(super) fn of_traced(
     findings.extend((shown || remainder).then_some(own_finding));
     let amount = |part: f64| traced_amount(kind, part);
     findings.extend(shares.iter().map(|(callee, share, part)| {
-        let excerpt = format!(
-            "{callee} accounts for {} of what {entity} has too much of: {} of {} for each of {} \
-             requests",
-            percent(*share),
-            amount(*part),
-            amount(book.each),
-            book.requests
-        );
+        let excerpt = match kind {
+            Kind::Time => format!(
+                "for each of {} requests {callee} takes {} longer, {entity} {}: it accounts for {}",
+                book.requests,
+                amount(*part),
+                amount(book.each),
+                percent(*share)
+            ),
+            Kind::Failures => format!(
+                "of {} requests {} more fail at {callee}, {} more at {entity}: it accounts for {}",
+                book.requests,
+                amount(*part),
+                amount(book.each),
+                percent(*share)
+            ),
+        };
         let from = Some((callee, *share));
         note(entity, signal, time, from, query(&format!(" upstream={callee}")), excerpt)
     }));
@@ -181,11 +189,11 @@ fn traced_unit(kind: Kind) -> &'static str {
     }
 }
 
-/// An amount for each request.
+/// An amount for each request: time, or the share of requests that fail.
 fn traced_amount(kind: Kind, part: f64) -> String {
     match kind {
         Kind::Time => format!("{} ms", rounded(part)),
-        Kind::Failures => format!("{} failed", percent(part)),
+        Kind::Failures => percent(part),
     }
 }
 
@@ -198,15 +206,15 @@ pub(super) fn traced_excerpt(kind: Kind, book: &Book) -> String {
         Kind::Failures => format!("{} more of {} requests fail", percent(book.each), book.requests),
     };
     // What is under way to an entity is no part of what the entity itself records.
-    let parts =
-        [(book.way_here, "on the way to it"), (book.ways_on, "on the way to those whom it calls")];
+    let parts = [(book.way_here, "on the way here"), (book.ways_on, "on the way from here")];
     for (part, place) in parts.into_iter().filter(|(part, _)| *part > 0.0) {
         text += &format!(", {} of that {place}", amount(part));
     }
     text += &format!(": {}, usually {}", amount(book.now), amount(book.usual));
     // Calls that overlap take longer together than the request: then its own work is not known.
     if let Some((usual, now)) = book.own_work.filter(|(usual, now)| *usual >= 0.0 && *now >= 0.0) {
-        text += &format!("; its own work {}, usually {}", amount(now), amount(usual));
+        let own = if kind == Kind::Time { "its own work" } else { "by itself" };
+        text += &format!("; {own} {}, usually {}", amount(now), amount(usual));
     }
     text
 }
