@@ -79,18 +79,31 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             drop(progress);
             tell(arguments, &report, &report.to_csv())
         }
-        Evaluated::Generated { system, seeds, first_seed, knock_out, bundles, out } => {
+        Evaluated::Generated {
+            system,
+            seeds,
+            first_seed,
+            knock_out,
+            without_changes,
+            bundles,
+            out,
+        } => {
             let kind = match system {
                 GeneratedSystem::Services => generated::Kind::Services,
                 GeneratedSystem::Pipeline => generated::Kind::Pipeline,
                 GeneratedSystem::Machine => generated::Kind::Machine,
+                GeneratedSystem::Chains => generated::Kind::Chains,
+                GeneratedSystem::Events => generated::Kind::Events,
+                GeneratedSystem::Batch => generated::Kind::Batch,
+                GeneratedSystem::Monolith => generated::Kind::Monolith,
             };
+            let world = generated::World { kind, without_changes: *without_changes };
             let seeds = *first_seed..=first_seed.saturating_add(seeds - 1);
             if let Some(dir) = bundles {
-                generated::write(kind, seeds.clone(), dir)?;
+                generated::write(world, seeds.clone(), dir)?;
             }
             let options = suite::Options { runs: 1, knock_out: *knock_out, out: out.clone() };
-            let report = generated::evaluate(kind, seeds, &options, &mut told)?;
+            let report = generated::evaluate(world, seeds, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
         }

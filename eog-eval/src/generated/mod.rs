@@ -7,6 +7,8 @@
 //! from what was recorded, by fixed rules. Nothing here knows the rules of any policy.
 
 mod flow;
+mod incident;
+mod kinds;
 mod names;
 mod record;
 mod system;
@@ -18,11 +20,12 @@ use std::path::Path;
 use eog_evidence::BundleWriter;
 use eog_simulate::RandomSeed;
 
+use self::flow::Timing;
+use self::system::System;
 use crate::error::EvalError;
-use crate::machines;
 use crate::suite::{Options, SuiteCase, SuiteReport, TRUTH_SUFFIX, Told, Truth, evaluate_cases};
 
-/// What kind of system, and what happens to it.
+/// What kind of system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Services on nodes, with stores and outside services: deploys, flag flips and edits of
@@ -32,6 +35,29 @@ pub enum Kind {
     Pipeline,
     /// A machine with its controller: variables recorded when they change, a fault at one of them.
     Machine,
+    /// Deep chains of calls, 6 to 12 hops, some of them over a queue.
+    Chains,
+    /// Event-driven: producers, topics, consumers that emit further events, dead letters.
+    Events,
+    /// A scheduler, and jobs that run in steps over stores.
+    Batch,
+    /// One large application: a proxy, instances, one database, a cache.
+    Monolith,
+}
+
+/// Which incidents are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct World {
+    /// The kind of system.
+    pub kind: Kind,
+    /// No change causes anything; the harmless ones stay. Machines are the same either way.
+    pub without_changes: bool,
+}
+
+impl From<Kind> for World {
+    fn from(kind: Kind) -> Self {
+        Self { kind, without_changes: false }
+    }
 }
 
 /// One incident, with its causes apart.
@@ -39,34 +65,56 @@ pub enum Kind {
 pub struct Generated {
     /// The incident.
     pub bundle: BundleWriter,
-    /// Its cause; the group is the kind of cause.
+    /// Its causes; the group is the kind of cause.
     pub truth: Truth,
 }
 
-/// How many draws are made until an incident raises an alert.
-const ATTEMPTS: u64 = 40;
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Services => "services",
+            Self::Pipeline => "pipeline",
+            Self::Machine => "machine",
+            Self::Chains => "chains",
+            Self::Events => "events",
+            Self::Batch => "batch",
+            Self::Monolith => "monolith",
+        }
+    }
+
+    /// A system of parts; a machine is none.
+    fn system(self, seed: RandomSeed) -> Option<System> {
+        Some(match self {
+            Self::Machine => return None,
+            Self::Services => kinds::services::system(seed),
+            Self::Pipeline => kinds::pipeline::system(seed),
+            Self::Chains => kinds::chains::system(seed),
+            Self::Events => kinds::events::system(seed),
+            Self::Batch => kinds::batch::system(seed),
+            Self::Monolith => kinds::monolith::system(seed),
+        })
+    }
+
+    fn timing(self) -> Timing {
+        if self == Self::Batch { Timing::JOBS } else { Timing::REQUESTS }
+    }
+}
 
 /// The incident of a seed. Equal seeds give equal bytes.
 ///
 /// # Errors
 /// [`EvalError::Case`] when no draw of this seed leads to an alert.
-pub fn incident(kind: Kind, seed: u64) -> Result<Generated, EvalError> {
-    let seed = RandomSeed::from(seed).child(match kind {
-        Kind::Services => "services",
-        Kind::Pipeline => "pipeline",
-        Kind::Machine => "machine",
-    });
-    let drawn = (0..ATTEMPTS).find_map(|attempt| {
-        let seed = seed.child(&format!("attempt {attempt}"));
-        let system = match kind {
-            Kind::Services => system::services(seed),
-            Kind::Pipeline => system::pipeline(seed),
-            Kind::Machine => return machines::incident(seed),
-        };
-        let trouble = trouble::draw(kind, &system, seed);
-        let course = flow::run(&system, &trouble, seed);
-        record::record(kind, &system, &trouble, &course, seed)
-    });
+pub fn incident(world: impl Into<World>, seed: u64) -> Result<Generated, EvalError> {
+    let World { kind, without_changes } = world.into();
+    let seed = RandomSeed::from(seed).child(kind.name());
+    let is_classic = matches!(kind, Kind::Services | Kind::Pipeline) && !without_changes;
+    let drawn = if kind == Kind::Machine {
+        incident::machine(seed)
+    } else if is_classic {
+        incident::classic(kind, seed)
+    } else {
+        incident::whole(kind, without_changes, seed)
+    };
     let case = seed.to_string();
     drawn.ok_or_else(|| EvalError::Case { case, reason: "no draw leads to an alert".into() })
 }
@@ -76,13 +124,18 @@ pub fn incident(kind: Kind, seed: u64) -> Result<Generated, EvalError> {
 ///
 /// # Errors
 /// [`EvalError`] when one cannot be made or written.
-pub fn write(kind: Kind, seeds: RangeInclusive<u64>, dir: &Path) -> Result<(), EvalError> {
-    seeds.into_iter().try_for_each(|seed| write_one(kind, seed, dir).map(drop))
+pub fn write(
+    world: impl Into<World>,
+    seeds: RangeInclusive<u64>,
+    dir: &Path,
+) -> Result<(), EvalError> {
+    let world = world.into();
+    seeds.into_iter().try_for_each(|seed| write_one(world, seed, dir).map(drop))
 }
 
-fn write_one(kind: Kind, seed: u64, dir: &Path) -> Result<String, EvalError> {
+fn write_one(world: World, seed: u64, dir: &Path) -> Result<String, EvalError> {
     let name = format!("case-{seed:05}");
-    let Generated { bundle, truth } = incident(kind, seed)?;
+    let Generated { bundle, truth } = incident(world, seed)?;
     let folder = dir.join(&name);
     std::fs::create_dir_all(&folder).map_err(|error| EvalError::file(&folder, error))?;
     bundle.write(&folder).map_err(|error| EvalError::file(&folder, error))?;
@@ -96,16 +149,16 @@ fn write_one(kind: Kind, seed: u64, dir: &Path) -> Result<String, EvalError> {
 /// # Errors
 /// [`EvalError`] when no incident can be made or investigated.
 pub fn evaluate(
-    kind: Kind,
+    world: impl Into<World>,
     seeds: RangeInclusive<u64>,
     options: &Options,
     told: &mut Told<'_>,
 ) -> Result<SuiteReport, EvalError> {
-    let all = seeds.clone().count();
+    let (world, all) = (world.into(), seeds.clone().count());
     let cases = seeds.map(|seed| {
         let folder =
             tempfile::tempdir().map_err(|error| EvalError::file(&std::env::temp_dir(), error))?;
-        let name = write_one(kind, seed, folder.path())?;
+        let name = write_one(world, seed, folder.path())?;
         SuiteCase::read(folder.path(), &name, options.knock_out)
     });
     evaluate_cases(cases, all, options, told)

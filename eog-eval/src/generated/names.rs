@@ -54,6 +54,7 @@ impl Names {
 }
 
 /// What was changed, from what to what, and what its author wrote.
+#[derive(Clone, Debug)]
 pub(super) struct Words {
     pub(super) path: String,
     pub(super) old: String,

@@ -1,61 +1,17 @@
-//! What goes wrong: one cause, its course, and whether it is a change.
+//! Causes of services and pipelines as they were from the beginning.
 
 use eog_simulate::{RandomSeed, Stream};
 
-use super::Kind;
-use super::names::{self, Words};
-use super::system::{Role, System};
-
-/// What a cause does to a part, from nothing at first to all of it at full strength.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Effect {
-    /// This share of its requests fails.
-    Errors(f64),
-    /// Its own work takes so many times as long.
-    Slower(f64),
-    /// Its pool has so many times fewer places.
-    SmallerPool(f64),
-    /// It calls stores so many times as often.
-    MoreCalls(f64),
-    /// Its memory fills; when it is full it is slow, and is killed again and again.
-    Leak,
-    /// It sends so many times the load.
-    Load(f64),
-    /// All that runs on it takes so many times as long.
-    SickNode(f64),
-    /// Nobody can connect to it any more.
-    Certificate,
-}
-
-/// The cause of an incident.
-pub(super) struct Trouble {
-    pub(super) part: usize,
-    /// When it begins: when the change is made, in seconds.
-    pub(super) at: f64,
-    /// Seconds until it shows at all.
-    pub(super) delay: f64,
-    /// Seconds from then on until it has its full strength.
-    pub(super) ramp: f64,
-    pub(super) effect: Effect,
-    /// The change, if it is one.
-    pub(super) change: Option<Words>,
-    /// What kind of cause it is, for reports.
-    pub(super) group: &'static str,
-}
-
-impl Trouble {
-    /// How much of its effect there is at a time, from 0 to 1.
-    pub(super) fn strength(&self, at: f64) -> f64 {
-        let since = at - self.at - self.delay;
-        if since < 0.0 { 0.0 } else { ((since + 1.0) / self.ramp.max(1.0)).min(1.0) }
-    }
-}
+use super::{Effect, Trouble};
+use crate::generated::Kind;
+use crate::generated::names;
+use crate::generated::system::{LinkKind, Role, System};
 
 /// The share of incidents of services that no change caused.
 const WITHOUT_CHANGE: f64 = 0.3;
 
 /// Draws the cause of an incident.
-pub(super) fn draw(kind: Kind, system: &System, seed: RandomSeed) -> Trouble {
+pub(in crate::generated) fn draw(kind: Kind, system: &System, seed: RandomSeed) -> Trouble {
     let mut draw = seed.stream("trouble");
     let at = 2_100.0 + (900.0 * draw.share()).floor();
     let one = |roles: &[Role], draw: &mut Stream| {
@@ -64,7 +20,16 @@ pub(super) fn draw(kind: Kind, system: &System, seed: RandomSeed) -> Trouble {
     };
     let quick = |draw: &mut Stream| (5.0 + 40.0 * draw.share(), 1.0 + 20.0 * draw.share());
     let (delay, ramp) = quick(&mut draw);
-    let base = Trouble { part: 0, at, delay, ramp, effect: Effect::Leak, change: None, group: "" };
+    let base = Trouble {
+        part: 0,
+        at,
+        delay,
+        ramp,
+        effect: Effect::Leak,
+        change: None,
+        group: "",
+        says: "internal error",
+    };
     let many = |draw: &mut Stream| 4.0 + 10.0 * draw.share();
     if kind == Kind::Pipeline {
         return match draw.below(10) {
@@ -72,7 +37,9 @@ pub(super) fn draw(kind: Kind, system: &System, seed: RandomSeed) -> Trouble {
                 part: system
                     .links
                     .iter()
-                    .find(|link| system.parts[link.from].role == Role::Worker && !link.takes)
+                    .find(|link| {
+                        system.parts[link.from].role == Role::Worker && link.kind == LinkKind::Calls
+                    })
                     .map_or(0, |link| link.to),
                 ramp: 1.0 + 400.0 * draw.share(),
                 effect: Effect::Slower(8.0 + 40.0 * draw.share()),

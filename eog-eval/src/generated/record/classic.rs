@@ -1,31 +1,20 @@
-//! What is recorded of a course: scrapes, samples, log lines, changes, and the alerts that follow.
+//! What is recorded of services and pipelines as they were from the beginning.
 
-use std::collections::BTreeMap;
-
-use eog::evidence::{Peer, PeerRole, Signal};
-use eog::incident::EffectDirection;
-use eog::{Anomaly, EntityId, EvidenceKind, Timestamp};
-use eog_evidence::{
-    BundleWriter, ChangeRecord, EventRecord, LogLine, Manifest, ManifestEdge, Series, SpanRecord,
-};
+use eog::Timestamp;
+use eog::evidence::{PeerRole, Signal};
+use eog_evidence::{EventRecord, SpanRecord};
 use eog_simulate::{RandomSeed, Stream};
-use jiff::SignedDuration;
 
-use super::flow::{Course, LENGTH, STEP, State};
-use super::names::{self, Words};
-use super::system::{Link, Role, System};
-use super::trouble::{Effect, Trouble};
-use super::{Generated, Kind};
+use super::{Measure, Recorder, counted, normal};
+use crate::generated::flow::{Course, STEP};
+use crate::generated::names::{self, Words};
+use crate::generated::system::{Link, LinkKind, Role, System};
+use crate::generated::trouble::{Effect, Trouble};
+use crate::generated::{Generated, Kind};
 use crate::suite::Truth;
 
-/// An alert looks at so many scrapes in a row.
-const HELD: usize = 3;
-
-/// Seconds at the beginning that say what is usual.
-const USUAL: f64 = 1_500.0;
-
 /// Records a course; nothing when it raises no alert after the trouble began, or one before.
-pub(super) fn record(
+pub(in crate::generated) fn record(
     kind: Kind,
     system: &System,
     trouble: &Trouble,
@@ -34,14 +23,9 @@ pub(super) fn record(
 ) -> Option<Generated> {
     let mut draw = seed.stream("clock");
     let start = 1_767_225_600 + 60 * draw.between(0, 40_000) as i64;
-    let mut recorder = Recorder {
-        system,
-        course,
-        start: Timestamp::from_second(start).ok()?,
-        interval: [15.0, 30.0, 60.0][draw.position(3)],
-        bundle: BundleWriter::new(manifest(system)),
-        series: BTreeMap::new(),
-    };
+    let start = Timestamp::from_second(start).ok()?;
+    let interval = [15.0, 30.0, 60.0][draw.position(3)];
+    let mut recorder = Recorder::new(system, course, start, interval);
     recorder.scrape(&mut seed.stream("scrape"));
     recorder.alert();
     let first = recorder.bundle.alerts.iter().map(|alert| alert.onset).min()?;
@@ -68,106 +52,17 @@ pub(super) fn record(
     Some(Generated { bundle, truth })
 }
 
-fn manifest(system: &System) -> Manifest {
-    let mut manifest = Manifest::new("an incident");
-    manifest.topology.entities = system.parts.iter().map(|part| part.name.clone()).collect();
-    let name = |at: usize| system.parts[at].name.clone();
-    let edge = |source: usize, target: usize, relation: &str, effects| ManifestEdge {
-        source: name(source),
-        target: name(target),
-        relation: relation.into(),
-        effects,
-    };
-    let edges = system.links.iter().map(|link| {
-        let roles = (system.parts[link.from].role, system.parts[link.to].role);
-        let (relation, effects) = match roles {
-            (Role::Clients, _) => ("sends_load", EffectDirection::SourceToTarget),
-            // Producers fill what workers do not empty.
-            (Role::Worker, Role::Queue) => ("consumes", EffectDirection::Both),
-            (_, Role::Queue) => ("sends_load", EffectDirection::Both),
-            _ => ("calls", EffectDirection::TargetToSource),
-        };
-        edge(link.from, link.to, relation, effects)
-    });
-    let hosts = system.parts.iter().enumerate().filter_map(|(at, part)| {
-        Some(edge(part.node?, at, "hosts", EffectDirection::SourceToTarget))
-    });
-    manifest.topology.edges = edges.chain(hosts).collect();
-    manifest
-}
-
-struct Recorder<'a> {
-    system: &'a System,
-    course: &'a Course,
-    start: Timestamp,
-    interval: f64,
-    bundle: BundleWriter,
-    series: BTreeMap<(EntityId, String, Option<EntityId>), Series>,
-}
-
-/// What a scrape measures.
-struct Measure<'a> {
-    metric: &'a str,
-    signal: Signal,
-    unit: &'a str,
-    peer: Option<Peer>,
-}
-
 impl Recorder<'_> {
-    fn at(&self, seconds: f64) -> Timestamp {
-        let offset = SignedDuration::from_millis((seconds * 1_000.0) as i64);
-        self.start.checked_add(offset).unwrap_or(self.start)
-    }
-
-    fn name(&self, part: usize) -> &EntityId {
-        &self.system.parts[part].name
-    }
-
-    fn peer(&self, part: usize, role: PeerRole) -> Option<Peer> {
-        Some(Peer { entity: self.name(part).clone(), role })
-    }
-
-    fn state(&self, part: usize, seconds: f64) -> State {
-        let step = (seconds / STEP) as usize;
-        let steps = &self.course.steps;
-        steps.get(step.min(steps.len() - 1)).map_or(State::default(), |states| states[part])
-    }
-
-    /// The mean of something over the interval that ends at a scrape.
-    fn mean(&self, part: usize, until: f64, of: impl Fn(&State) -> f64) -> f64 {
-        let count = (self.interval / STEP) as usize;
-        let states = (0..count).map(|back| self.state(part, until - STEP * (back + 1) as f64));
-        states.map(|state| of(&state)).sum::<f64>() / count as f64
-    }
-
-    fn put(&mut self, part: usize, at: f64, measure: &Measure<'_>, value: f64) {
-        let entity = self.name(part).clone();
-        let peer = measure.peer.as_ref().map(|peer| peer.entity.clone());
-        let at = self.at(at);
-        let key = (entity.clone(), measure.metric.to_owned(), peer);
-        let series = self.series.entry(key).or_insert_with(|| Series {
-            entity,
-            kind: EvidenceKind::Metric,
-            metric: measure.metric.to_owned(),
-            signal: measure.signal,
-            unit: measure.unit.to_owned(),
-            peer: measure.peer.clone(),
-            points: Vec::new(),
-        });
-        // Three digits are enough for any scrape.
-        series.points.push((at, (value * 1_000.0).round() / 1_000.0));
-    }
-
     fn scrape(&mut self, draw: &mut Stream) {
         let measure = |metric, signal, unit| Measure { metric, signal, unit, peer: None };
         let system = self.system;
-        let scrapes = (LENGTH / self.interval) as usize;
+        let scrapes = (self.course.timing.length / self.interval) as usize;
         for (number, part) in system.parts.iter().enumerate() {
             // Each part is scraped at its own second, and few scrapes are lost.
             let offset = (self.interval * draw.share()).floor();
             for scrape in 1..scrapes {
                 let at = scrape as f64 * self.interval + offset;
-                if at >= LENGTH || draw.chance(0.01) {
+                if at >= self.course.timing.length || draw.chance(0.01) {
                     continue;
                 }
                 let count = self.mean(number, at, |state| state.arrivals) * self.interval;
@@ -250,58 +145,11 @@ impl Recorder<'_> {
         }
     }
 
-    /// Fires where errors, time or waiting messages are far above the usual for several scrapes.
-    fn alert(&mut self) {
-        let mut alerts = Vec::new();
-        let system = self.system;
-        for part in system.parts.iter().filter(|part| part.watched) {
-            let points = |metric: &str| -> Vec<(Timestamp, f64)> {
-                let key = (part.name.clone(), metric.to_owned(), None);
-                self.series.get(&key).map(|series| series.points.clone()).unwrap_or_default()
-            };
-            let requests: BTreeMap<Timestamp, f64> = points("requests").into_iter().collect();
-            let share = |(at, failed): &(Timestamp, f64)| {
-                (*at, failed / requests.get(at).copied().unwrap_or(0.0).max(1.0))
-            };
-            let errors: Vec<_> = points("failed requests").iter().map(share).collect();
-            let usual = |points: &[(Timestamp, f64)]| {
-                let until = self.at(USUAL);
-                let mut values: Vec<f64> =
-                    points.iter().filter(|(at, _)| *at < until).map(|(_, value)| *value).collect();
-                values.sort_by(f64::total_cmp);
-                values.get(values.len() / 2).copied().unwrap_or(0.0)
-            };
-            let (times, waiting) = (points("latency mean"), points("messages waiting"));
-            let rules = [
-                ("ErrorRateHigh", Signal::Errors, &errors, 0.05),
-                ("LatencyHigh", Signal::Latency, &times, 2.5 * usual(&times) + 20.0),
-                ("QueueGrows", Signal::Saturation, &waiting, 8.0 * usual(&waiting) + 100.0),
-            ];
-            for (name, signal, points, limit) in rules {
-                let above = |held: &&[(Timestamp, f64)]| held.iter().all(|(_, v)| *v > limit);
-                let Some(held) = points.windows(HELD).find(above) else { continue };
-                let Some((onset, _)) = held.last() else { continue };
-                alerts.push(Anomaly {
-                    name: name.into(),
-                    entity: part.name.clone(),
-                    signal,
-                    onset: *onset,
-                    renewed: Vec::new(),
-                    last_seen: None,
-                    severity: "critical".into(),
-                    description: format!("{name} on {}", part.name),
-                });
-            }
-        }
-        alerts.sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));
-        self.bundle.alerts = alerts;
-    }
-
     /// Log lines: some failures of its own and of calls, and warnings that mean nothing.
     fn log(&mut self, trouble: &Trouble, draw: &mut Stream) {
         let system = self.system;
         let mut at = 0.0;
-        while at < LENGTH {
+        while at < self.course.timing.length {
             for (number, part) in system.parts.iter().enumerate() {
                 if !matches!(part.role, Role::Serving | Role::Worker | Role::Store) {
                     continue;
@@ -317,7 +165,11 @@ impl Recorder<'_> {
                     let said = "slow garbage collection, 212 ms".to_owned();
                     self.say(number, at + STEP * draw.share(), "warning", said, None);
                 }
-                for link in system.links.iter().filter(|link| link.from == number && !link.takes) {
+                for link in system
+                    .links
+                    .iter()
+                    .filter(|link| link.from == number && link.kind == LinkKind::Calls)
+                {
                     self.log_call(link, trouble, at, draw);
                 }
             }
@@ -346,21 +198,16 @@ impl Recorder<'_> {
         self.say(link.from, at + STEP * draw.share(), "error", said, peer);
     }
 
-    fn say(&mut self, part: usize, at: f64, level: &str, message: String, peer: Option<Peer>) {
-        let line = LogLine { time: self.at(at), level: level.into(), message, signal: None, peer };
-        self.bundle.logs.push((self.name(part).clone(), line));
-    }
-
     /// A sample of requests, told by those who were called; of outside services by the caller.
     fn trace(&mut self, draw: &mut Stream) {
         let system = self.system;
-        for link in system.links.iter().filter(|link| !link.takes) {
+        for link in system.links.iter().filter(|link| link.kind == LinkKind::Calls) {
             let role = system.parts[link.to].role;
             if role == Role::Queue {
                 continue;
             }
             let mut at = 20.0 * draw.share();
-            while at < LENGTH {
+            while at < self.course.timing.length {
                 let state = self.state(link.to, at);
                 let duration = state.latency * (0.6 + 0.8 * draw.share());
                 let duration_ms = (duration.min(link.timeout) * 100.0).round() / 100.0;
@@ -410,7 +257,8 @@ impl Recorder<'_> {
         }
         let parts = self.system.having(&[Role::Serving, Role::Store, Role::Worker]);
         for _ in 0..draw.between(2, 6) {
-            let (part, at) = (parts[draw.position(parts.len())], LENGTH * draw.share());
+            let (part, at) =
+                (parts[draw.position(parts.len())], self.course.timing.length * draw.share());
             let said = "readiness probe took too long";
             events.push((at, part, "ProbeFailed", Signal::Other, said));
         }
@@ -432,7 +280,7 @@ impl Recorder<'_> {
         let per_hour = 5.0 + 7.0 * draw.share();
         let mut second = 0.0;
         // A Poisson process over the recording and over the parts.
-        while second < LENGTH {
+        while second < self.course.timing.length {
             if draw.chance(per_hour / 3_600.0) {
                 let (part, words) = (one(draw), names::any(draw));
                 self.put_change(part, second + draw.share(), words);
@@ -472,34 +320,5 @@ impl Recorder<'_> {
             self.put_change(trouble.part, trouble.at, words);
         }
         self.bundle.changes.sort_by(|a, b| (a.time, &a.entity).cmp(&(b.time, &b.entity)));
-    }
-
-    fn put_change(&mut self, part: usize, at: f64, words: Words) {
-        let Words { path, old, new, description } = words;
-        let (time, entity) = (self.at(at), self.name(part).clone());
-        let (signal, old, new) = (Signal::Configuration, Some(old), Some(new));
-        self.bundle.changes.push(ChangeRecord {
-            time,
-            entity,
-            signal,
-            path,
-            old,
-            new,
-            description,
-        });
-    }
-}
-
-/// A draw of about a standard normal distribution: the sum of twelve shares.
-fn normal(draw: &mut Stream) -> f64 {
-    (0..12).map(|_| draw.share()).sum::<f64>() - 6.0
-}
-
-/// A count whose mean is given: as a Poisson variable where that is large, else a draw by share.
-fn counted(mean: f64, draw: &mut Stream) -> f64 {
-    if mean < 4.0 {
-        draw.around(mean) as f64
-    } else {
-        (mean + mean.sqrt() * normal(draw)).max(0.0).round()
     }
 }

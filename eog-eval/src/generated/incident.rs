@@ -1,0 +1,69 @@
+//! From a seed to an incident: draws until one raises an alert.
+
+use eog_simulate::RandomSeed;
+
+use super::flow::{self, Timing};
+use super::record;
+use super::system::LinkKind;
+use super::trouble::{self, Trouble, drawn::Plan};
+use super::{Generated, Kind, kinds};
+use crate::machines;
+
+/// How many draws are made of services, pipelines and machines until an incident raises an alert.
+const CLASSIC_ATTEMPTS: u64 = 40;
+
+/// How many draws are made of any other incident.
+const ATTEMPTS: u64 = 150;
+
+/// Services and pipelines as they were from the beginning.
+pub(super) fn classic(kind: Kind, seed: RandomSeed) -> Option<Generated> {
+    (0..CLASSIC_ATTEMPTS).find_map(|attempt| {
+        let seed = seed.child(&format!("attempt {attempt}"));
+        let system = kind.system(seed)?;
+        let trouble = trouble::classic::draw(kind, &system, seed);
+        let course = flow::run(&system, std::slice::from_ref(&trouble), Timing::REQUESTS, seed);
+        record::classic::record(kind, &system, &trouble, &course, seed)
+    })
+}
+
+/// A machine with its controller.
+pub(super) fn machine(seed: RandomSeed) -> Option<Generated> {
+    let attempts = 0..CLASSIC_ATTEMPTS;
+    attempts
+        .into_iter()
+        .find_map(|attempt| machines::incident(seed.child(&format!("attempt {attempt}"))))
+}
+
+/// Any kind of system, with everything that can happen to it.
+pub(super) fn whole(kind: Kind, without_changes: bool, seed: RandomSeed) -> Option<Generated> {
+    let seed = if without_changes { seed.child("without changes") } else { seed };
+    let plan = Plan::draw(without_changes, seed);
+    (0..ATTEMPTS).find_map(|attempt| {
+        let seed = seed.child(&format!("attempt {attempt}"));
+        let (mut system, timing) = (kind.system(seed)?, kind.timing());
+        let mut draw = seed.stream("network");
+        for link in &mut system.links {
+            if link.kind == LinkKind::Calls && link.network == 0.0 {
+                link.network = 0.2 + 1.5 * draw.share();
+            }
+        }
+        let operations = kinds::assign(&mut system, seed);
+        let troubles = plan.troubles(&system, timing, attempt, seed)?;
+        let first_alert = |troubles: &[Trouble]| {
+            let course = flow::run(&system, troubles, timing, seed);
+            record::whole::first_alert(&system, &course, seed)
+        };
+        // Each cause raises an alert, alone, and only after it began; nothing else does.
+        for trouble in &troubles {
+            let alert = first_alert(std::slice::from_ref(trouble))?;
+            if alert <= trouble.shows() {
+                return None;
+            }
+        }
+        if first_alert(&[]).is_some() {
+            return None;
+        }
+        let course = flow::run(&system, &troubles, timing, seed);
+        record::whole::record(&system, &operations, &troubles, &course, seed)
+    })
+}

@@ -1,0 +1,111 @@
+//! Incidents of every kind of made-up system: what must hold of each, whatever the seed.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eog::Timestamp;
+use eog::evidence::PeerRole;
+use eog_eval::generated::{Generated, Kind, World, incident};
+use eog_evidence::SpanRecord;
+
+const NEW: [Kind; 4] = [Kind::Chains, Kind::Events, Kind::Batch, Kind::Monolith];
+
+fn worlds() -> impl Iterator<Item = World> {
+    let mixed = NEW.map(World::from).into_iter();
+    let all = NEW.into_iter().chain([Kind::Services, Kind::Pipeline]);
+    mixed.chain(all.map(|kind| World { kind, without_changes: true }))
+}
+
+fn made(seeds: std::ops::RangeInclusive<u64>) -> impl Iterator<Item = (World, u64, Generated)> {
+    worlds().flat_map(move |world| {
+        seeds.clone().map(move |seed| (world, seed, incident(world, seed).unwrap()))
+    })
+}
+
+#[test]
+fn equal_seeds_give_equal_bytes() {
+    for world in worlds() {
+        let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        for dir in &dirs {
+            eog_eval::generated::write(world, 2..=2, dir.path()).unwrap();
+        }
+        let case = dirs.each_ref().map(|dir| dir.path().join("case-00002"));
+        for entry in std::fs::read_dir(&case[0]).unwrap() {
+            let name = entry.unwrap().file_name();
+            let [one, again] = case.each_ref().map(|case| std::fs::read(case.join(&name)).unwrap());
+            assert!(one == again, "{world:?}: {}", name.display());
+        }
+    }
+}
+
+#[test]
+fn causes_are_parts_of_the_system_and_alerts_follow_them() {
+    for (world, seed, made) in made(1..=2) {
+        let said = format!("{world:?} {seed}");
+        let Generated { bundle, truth } = made;
+        let entities: BTreeSet<_> = bundle.manifest.topology.entities.iter().collect();
+        assert!((5..=85).contains(&entities.len()), "{said}: {}", entities.len());
+        assert!(!truth.causes.is_empty() && !truth.group.is_empty(), "{said}");
+        assert!(truth.causes.iter().all(|cause| entities.contains(cause)), "{said}");
+        let since = truth.since.unwrap();
+        assert!(!bundle.alerts.is_empty(), "{said}");
+        assert!(bundle.alerts.iter().all(|alert| alert.onset > since), "{said}");
+        // Changes of causes at the time at which causes begin are the causes.
+        let changes = &bundle.changes;
+        let of_cause = |time: Timestamp, entity| time == since && truth.causes.contains(entity);
+        let guilty = changes.iter().filter(|one| of_cause(one.time, &one.entity)).count();
+        if truth.without_change {
+            assert_eq!(guilty, 0, "{said}");
+        } else if truth.causes.len() == 1 {
+            assert_eq!(guilty, 1, "{said}");
+        }
+        assert!(truth.without_change || !world.without_changes, "{said}");
+        assert!(!changes.is_empty(), "{said}: harmless changes stay");
+    }
+}
+
+#[test]
+fn spans_nest_and_errors_are_passed_on() {
+    let (mut traces, mut failed, mut passed) = (0, 0, 0);
+    for (world, seed, made) in made(5..=5) {
+        let said = format!("{world:?} {seed}");
+        let mut spans: BTreeMap<(&str, &str), &SpanRecord> = BTreeMap::new();
+        for span in &made.bundle.spans {
+            let ids = span.ids.as_ref().unwrap();
+            assert!(spans.insert((&ids.trace, &ids.span), span).is_none(), "{said}");
+        }
+        for span in &made.bundle.spans {
+            let ids = span.ids.as_ref().unwrap();
+            let Some(parent) = &ids.parent else {
+                traces += 1;
+                continue;
+            };
+            let parent = spans[&(ids.trace.as_str(), parent.as_str())];
+            let by_message = matches!(&span.peer, Some(peer) if peer.role == PeerRole::Mentioned);
+            assert!(span.time >= parent.time, "{said}");
+            // Messages are worked on when their turn comes, not while they are sent.
+            if !by_message {
+                assert!(end(span) <= end(parent) + 0.02, "{said}: {span:?} in {parent:?}");
+            }
+            if span.failed == Some(true) {
+                failed += 1;
+                passed += u32::from(parent.failed == Some(true));
+            }
+        }
+    }
+    assert!(traces > 500, "{traces}");
+    assert!(failed > 0 && passed > 0 && passed < failed, "{passed} of {failed}");
+}
+
+/// The end of a span, in milliseconds.
+fn end(span: &SpanRecord) -> f64 {
+    span.time.as_microsecond() as f64 / 1_000.0 + span.duration_ms
+}
+
+#[test]
+fn lines_tell_of_what_goes_well_too() {
+    let logs = incident(Kind::Chains, 3).unwrap().bundle.logs;
+    let info = logs.iter().filter(|(_, line)| line.level == "info").count();
+    assert!(info > 500, "{info} of {}", logs.len());
+}
