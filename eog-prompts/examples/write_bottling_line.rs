@@ -49,7 +49,7 @@ fn at(minute: i64) -> Result<Timestamp, jiff::Error> {
 
 fn manifest() -> Result<Manifest, Box<dyn Error>> {
     let mut manifest = Manifest::new("bottling line");
-    manifest.baseline = Some(Window::new(at(0)?, at(60)?)?);
+    manifest.baseline = Window::new(at(0)?, at(60)?)?.into();
     manifest.ignore_alerts = vec!["ShiftReminder".into()];
     for (source, relation, target) in [
         ("line-3/filler", "feeds", "line-3/capper"),
