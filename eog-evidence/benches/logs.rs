@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use eog_evidence::{Miner, template};
+use eog_core::evidence::Trend;
+use eog_core::{EntityId, Timestamp, Window};
+use eog_evidence::{LogLine, LogPatterns, Miner, Periods, template};
 
 const LINES: usize = 100_000;
 
@@ -71,5 +73,50 @@ fn mine(bencher: Bencher, ids: bool) {
             black_box(miner.add(line));
         }
         miner.mine()
+    });
+}
+
+/// Lines of one entity, one after the other, nearly all of them information.
+fn log_lines(ids: bool) -> Vec<LogLine> {
+    let level = |index: usize| if index.is_multiple_of(17) { "ERROR" } else { "info" };
+    let one = |(index, message): (usize, String)| LogLine {
+        time: Timestamp::from_millisecond(36 * index as i64).expect("it is a time"),
+        level: level(index).to_owned(),
+        message,
+        signal: None,
+        peer: None,
+        trace: None,
+    };
+    lines(ids).into_iter().enumerate().map(one).collect()
+}
+
+/// `LogPatterns`: the whole way of a line into a bundle, after it was read.
+#[divan::bench(args = [false, true], sample_count = 21, sample_size = 1)]
+fn groups(bencher: Bencher, ids: bool) {
+    let lines = log_lines(ids);
+    let entity = EntityId::new("cart").expect("it is a name");
+    let bencher = bencher.counter(ItemsCount::new(LINES));
+    bencher.bench_local(|| {
+        let mut patterns = LogPatterns::new(entity.clone());
+        for line in &lines {
+            patterns.add(black_box(line));
+        }
+        patterns
+    });
+}
+
+/// `LogPatterns::findings`: all lines compared with the usual ones.
+#[divan::bench(sample_count = 21, sample_size = 1)]
+fn compares(bencher: Bencher) {
+    let mut patterns = LogPatterns::new(EntityId::new("cart").expect("it is a name"));
+    log_lines(false).iter().for_each(|line| patterns.add(line));
+    let at = |second: i64| Timestamp::from_second(second).expect("it is a time");
+    let window = |from, to| Window::new(at(from), at(to)).expect("it is no empty window");
+    let periods = Periods { observed: Some(window(0, 3600)), ..Periods::new(window(1800, 3600)) };
+    let bencher = bencher.counter(ItemsCount::new(LINES));
+    bencher.bench_local(|| {
+        let findings = patterns.findings(black_box(&periods), "logs.csv");
+        assert!(findings.iter().all(|finding| finding.trend == Trend::Steady));
+        findings
     });
 }

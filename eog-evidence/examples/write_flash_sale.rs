@@ -207,6 +207,7 @@ fn line(
         message: message.into(),
         signal: callee.is_some().then_some(Signal::Errors),
         peer: callee.map(|entity| Peer { entity, role: PeerRole::Callee }),
+        trace: None,
     };
     Ok((EntityId::new(entity)?, line))
 }

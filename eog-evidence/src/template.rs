@@ -38,13 +38,6 @@ pub fn template(text: &str) -> String {
     shorten(&masked, MAX_TEMPLATE)
 }
 
-/// A line without its values, cut as a line and not as a template, to be compared with others.
-pub(crate) fn masked(text: &str) -> String {
-    let mut masked = String::new();
-    mask_values(text, &mut masked);
-    masked
-}
-
 /// Writes a line without its values into an empty text.
 pub(crate) fn mask_values(text: &str, out: &mut String) {
     let end = (0..=MAX_LINE.min(text.len())).rev().find(|at| text.is_char_boundary(*at));

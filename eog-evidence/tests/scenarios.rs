@@ -88,6 +88,7 @@ fn failing_calls(writer: &mut BundleWriter, caller: &str, callee: &str) {
             message: format!("call {minute} failed"),
             signal: None,
             peer: Some(Peer { entity: id(callee), role: PeerRole::Callee }),
+            trace: None,
         };
         writer.logs.push((id(caller), line));
     }
@@ -181,4 +182,48 @@ fn a_mitigation_after_the_alert_is_no_origin() {
     failing_calls(&mut writer, "web", "cart");
     failing_calls(&mut writer, "cart", "db");
     ends_with(&writer, &["cart"], Confidence::Confirmed);
+}
+
+/// A line of level info each minute of some.
+fn usual_line(writer: &mut BundleWriter, entity: &str, minutes: std::ops::Range<i64>, text: &str) {
+    for minute in minutes {
+        let line = LogLine {
+            time: at(minute),
+            level: "info".into(),
+            message: format!("{text} {minute}"),
+            signal: None,
+            peer: None,
+            trace: None,
+        };
+        writer.logs.push((id(entity), line));
+    }
+}
+
+#[test]
+fn ordinary_lines_that_stay_away_make_no_origin() {
+    let mut writer = shop();
+    change(&mut writer, 35, "cart", "image");
+    measure(&mut writer, "cart", 0.01, 0.4);
+    failing_calls(&mut writer, "web", "cart");
+    usual_line(&mut writer, "cart", 0..60, "served");
+    usual_line(&mut writer, "web", 0..37, "rendered");
+    usual_line(&mut writer, "db", 0..36, "checkpoint");
+    usual_line(&mut writer, "pay", 36..60, "cache is cold");
+    ends_with(&writer, &["cart"], Confidence::Confirmed);
+}
+
+#[test]
+fn ordinary_lines_alone_make_no_origin() {
+    let mut writer = shop();
+    failing_calls(&mut writer, "web", "cart");
+    usual_line(&mut writer, "web", 0..60, "served");
+    usual_line(&mut writer, "cart", 0..36, "heartbeat");
+    usual_line(&mut writer, "db", 0..36, "checkpoint");
+    let ended = investigate(&writer, Config::default());
+    let is_origin = |entity: &str| {
+        ended.controller.belief(&id(entity)).is_some_and(|belief| belief.label == Label::Origin)
+    };
+    assert!(!is_origin("cart") && !is_origin("db"), "{:#?}", ended.frontier());
+    let cart = ended.controller.belief(&id("cart"));
+    assert_eq!(cart.map(|belief| belief.label), Some(Label::Defer));
 }

@@ -18,6 +18,8 @@ use crate::attribution::{Asked, Attribution, Books, Measured};
 use crate::effect_map::EffectMap;
 use crate::events::event_findings;
 use crate::harm::first_harm;
+use crate::log_joins::{Depths, RequestError, joined_errors};
+use crate::logs::LinesRecorded;
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
@@ -76,6 +78,10 @@ pub struct BundleContext {
     books: Arc<Books>,
     /// When nothing was recorded.
     holes: Arc<[Window]>,
+    /// From the first log line to the last, errors and warnings left out.
+    lines: Option<Window>,
+    /// Where the errors in logs begin, request by request.
+    joined: Arc<OnceLock<BTreeMap<EntityId, Vec<Finding>>>>,
     told: Arc<Told>,
     heard: Arc<Heard>,
     /// When harm upstream of the alerts began first, by its own observations.
@@ -97,12 +103,28 @@ impl BundleContext {
         let calls = Arc::new(Calls::of(spans));
         let asked = Asked::new(&bundle.anomalies, series).with_traced(&bundle.anomalies, &calls);
         let holes = holes_of(&bundle).into();
+        let lines = lines_of(&bundle);
         let books = Arc::default();
         let told = Arc::new(Told::of(&bundle.telemetry));
         let heard = Arc::new(Heard::of(&told, &bundle.telemetry));
         let first_harm = Arc::default();
+        let joined = Arc::default();
         let changes = places;
-        Self { bundle, ways, effects, changes, asked, calls, books, holes, told, heard, first_harm }
+        Self {
+            bundle,
+            ways,
+            effects,
+            changes,
+            asked,
+            calls,
+            books,
+            holes,
+            lines,
+            joined,
+            told,
+            heard,
+            first_harm,
+        }
     }
 
     /// The bundle.
@@ -117,8 +139,11 @@ impl BundleContext {
         findings.extend(self.alerts(request));
         if let Some(telemetry) = self.bundle.telemetry.get(&request.entity) {
             let periods = self.periods(request.window);
-            let (holes, visit) = (&self.holes, request.visit);
-            findings.extend(telemetry_findings(telemetry, holes, &periods, visit, &mut omitted));
+            let lines = LinesRecorded { ordinary: self.lines, holes: &self.holes };
+            let visit = request.visit;
+            findings.extend(telemetry_findings(telemetry, lines, &periods, visit, &mut omitted));
+            let joined = self.joined.get_or_init(|| joined(&self.bundle, lines, &periods));
+            findings.extend(joined.get(&request.entity).into_iter().flatten().cloned());
         }
         findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
@@ -259,9 +284,40 @@ fn holes_of(bundle: &Bundle) -> Vec<Window> {
     holes(times)
 }
 
+/// Where the errors in logs begin, by the requests that they name.
+fn joined(
+    bundle: &Bundle,
+    recorded: LinesRecorded<'_>,
+    periods: &Periods,
+) -> BTreeMap<EntityId, Vec<Finding>> {
+    let lines = || {
+        let all = bundle.telemetry.iter();
+        all.flat_map(|(entity, one)| one.failed_requests.iter().map(move |line| (entity, line)))
+    };
+    let spans = bundle.telemetry.values().flat_map(|one| &one.spans);
+    let depths = Depths::of(spans, lines().map(|(_, line)| line.request.as_str()));
+    let errors = lines().map(|(entity, line)| RequestError {
+        request: &line.request,
+        time: line.time,
+        entity,
+        message: &line.message,
+    });
+    let compared = recorded.compared(periods, false);
+    joined_errors(errors, &depths, compared.as_ref(), "logs.csv")
+}
+
+/// From the first log line of anything to the last, errors and warnings left out.
+fn lines_of(bundle: &Bundle) -> Option<Window> {
+    let each = bundle.telemetry.values().filter_map(|one| one.logs.ordinary_extent());
+    let both = |a: Window, b: Window| {
+        Window::new(a.start().min(b.start()), a.end().max(b.end())).unwrap_or(a)
+    };
+    each.reduce(both)
+}
+
 fn telemetry_findings(
     telemetry: &Telemetry,
-    holes: &[Window],
+    lines: LinesRecorded<'_>,
     periods: &Periods,
     visit: u32,
     omitted: &mut Vec<String>,
@@ -283,7 +339,7 @@ fn telemetry_findings(
     let all: Vec<_> = metrics.chain(traced.iter().map(|series| (series, "spans.csv"))).collect();
 
     let mut findings = event_findings(&telemetry.events, Some(periods.window), "events.csv");
-    findings.extend(telemetry.logs.findings_without(holes, periods, "logs.csv"));
+    findings.extend(telemetry.logs.findings_within(lines, periods, "logs.csv", omitted));
     let judge = |how: &dyn Fn(&Series, &Periods, &str, &str) -> Option<Finding>| {
         let judged =
             all.iter().filter_map(|(series, source)| how(series, periods, source, &query(series)));
@@ -358,7 +414,11 @@ fn strongest_first(a: &Finding, b: &Finding) -> Ordering {
     };
     let size = |finding: &Finding| match class(finding) {
         Class::GoldenShift | Class::OtherShift => magnitude(finding),
-        Class::Log => finding.quantity.as_ref().map_or(0.0, |quantity| quantity.observed),
+        // More and fewer lines than usual count alike.
+        Class::Log => finding
+            .quantity
+            .as_ref()
+            .map_or(0.0, |quantity| (quantity.observed - quantity.baseline.unwrap_or(0.0)).abs()),
         _ => 0.0,
     };
     class(a)

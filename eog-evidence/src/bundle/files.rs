@@ -43,7 +43,7 @@ pub(super) const LOGS: DataFile = DataFile {
     columns: Columns {
         required: &["time", "entity", "level", "message"],
         optional: &["signal", "peer", "peer_role"],
-        rare: &[],
+        rare: &["trace"],
     },
     take: log,
 };
@@ -96,6 +96,7 @@ fn log(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
         message: row.text("message")?.to_owned(),
         signal: row.signal()?,
         peer: row.peer()?,
+        trace: filled(row.text("trace")?),
     };
     intake.log(&row.entity("entity")?, &line);
     Ok(())

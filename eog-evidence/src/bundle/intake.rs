@@ -11,6 +11,14 @@ use crate::intervals::Intervals;
 use crate::logs::{LogLine, LogPatterns};
 use crate::series::Series;
 use crate::spans::SpanRecord;
+use crate::text::shorten;
+
+/// Most errors in logs of which the request is kept. At most some 30 MB.
+const MAX_FAILED_REQUESTS: usize = 100_000;
+
+/// Longest id of a request, and longest message kept with it, in characters.
+const MAX_ID: usize = 64;
+const MAX_SAID: usize = 100;
 
 /// What tells two series of one entity apart.
 pub(super) type SeriesKey = (String, Signal, String, Option<(EntityId, PeerRole)>);
@@ -21,7 +29,17 @@ pub(super) struct Telemetry {
     pub(super) series: BTreeMap<SeriesKey, Series>,
     pub(super) events: Vec<EventRecord>,
     pub(super) logs: LogPatterns,
+    /// The errors in logs that name a request.
+    pub(super) failed_requests: Vec<FailedRequest>,
     pub(super) spans: Vec<SpanRecord>,
+}
+
+/// A log line of level error that names a request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FailedRequest {
+    pub(super) time: Timestamp,
+    pub(super) request: String,
+    pub(super) message: String,
 }
 
 /// Collects telemetry; the order of arrival does not matter to the result.
@@ -31,6 +49,7 @@ pub(super) struct Intake {
     extent: Option<(Timestamp, Timestamp)>,
     /// What counts of the bundle that is read at present; everything where it is empty.
     only: Intervals,
+    failed_requests: usize,
 }
 
 impl Intake {
@@ -90,6 +109,15 @@ impl Intake {
             return;
         }
         self.saw(line.time);
+        if let Some(request) = line.failed_request()
+            && self.failed_requests < MAX_FAILED_REQUESTS
+        {
+            self.failed_requests += 1;
+            let request = shorten(request, MAX_ID);
+            let message = shorten(&line.message, MAX_SAID);
+            let failed = FailedRequest { time: line.time, request, message };
+            self.of(entity).failed_requests.push(failed);
+        }
         self.of(entity).logs.add(line);
     }
 
@@ -104,6 +132,8 @@ impl Intake {
     /// The telemetry by entity, points and events by time, and its extent.
     pub(super) fn finish(mut self) -> (BTreeMap<EntityId, Telemetry>, Option<Window>) {
         for telemetry in self.by_entity.values_mut() {
+            telemetry.logs.settle();
+            telemetry.failed_requests.sort_unstable();
             for series in telemetry.series.values_mut() {
                 series.points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
                 series.points.dedup();
@@ -121,6 +151,7 @@ impl Intake {
             series: BTreeMap::new(),
             events: Vec::new(),
             logs: LogPatterns::new(entity.clone()),
+            failed_requests: Vec::new(),
             spans: Vec::new(),
         })
     }

@@ -370,6 +370,7 @@ fn full() -> BundleWriter {
         message: "a \"quoted\",\nbroken line".into(),
         signal: None,
         peer: None,
+        trace: Some("t1".into()),
     };
     let caller = Peer { entity: id("web"), role: PeerRole::Caller };
     let event = EventRecord {
@@ -472,7 +473,7 @@ fn a_context_is_ordered_and_brings_relations_from_the_second_visit_on() {
     assert_eq!(
         kinds(&first),
         "Change:Configuration Note:Impact/web Event:Exhaustion/web Span:Errors/web \
-         Metric:Traffic Log:Errors Span:Latency/web"
+         Metric:Traffic Span:Latency/web Log:Errors"
     );
     assert_eq!(
         first.omitted,
@@ -553,4 +554,35 @@ fn a_baseline_is_several_periods_and_those_of_other_bundles() {
     fs::write(at_incident.join("bundle.json"), text.replace("../run-07", "../../etc")).unwrap();
     let error = Bundle::read(&at_incident).unwrap_err().to_string();
     assert!(error.contains("does not name a bundle beside this one"), "{error}");
+}
+
+#[test]
+fn errors_in_logs_are_joined_by_the_request_that_they_name() {
+    let mut writer = full();
+    for minute in 11..20 {
+        let line = |message: &str, trace: Option<String>, millisecond: i64| LogLine {
+            time: at(minute).checked_add(jiff::SignedDuration::from_millis(millisecond)).unwrap(),
+            level: "error".into(),
+            message: message.into(),
+            signal: None,
+            peer: None,
+            trace,
+        };
+        let request = format!("4bf92f3577b34da6a3ce929d0e0e47{minute}");
+        let said = format!("call failed trace_id={request}");
+        writer.logs.push((id("web"), line(&said, None, 40)));
+        writer.logs.push((id("cart"), line("deadlock", Some(request), 5)));
+    }
+    let joined = |entity: &str| -> Vec<String> {
+        let context = context(&writer, entity, 1, 1);
+        let joined = context.findings.iter().filter(|one| one.query.contains("joined"));
+        joined.map(|finding| finding.excerpt.clone()).collect()
+    };
+    assert_eq!(
+        joined("cart"),
+        [
+            "of 9 requests with error lines here and elsewhere, 9 have the first one here (0 usual): deadlock"
+        ]
+    );
+    assert_eq!(joined("web").len(), 1);
 }

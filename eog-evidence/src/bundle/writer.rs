@@ -133,6 +133,7 @@ impl BundleWriter {
                 line.signal.as_ref().map_or_else(String::new, word),
                 peer,
                 role,
+                line.trace.clone().unwrap_or_default(),
             ]
         };
         self.logs.iter().map(row).collect()

@@ -1,11 +1,14 @@
-//! Findings from logs: patterns that are new or surge.
+//! Findings from logs: patterns that are new, come more or less often, or stay away.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
-use eog_evidence::{holes, rate_onset, rates_differ, recorded_seconds, words};
+use eog_evidence::{
+    ComparedTimes, LineRate, RateChange, Reordered, have_common_volume, holes, line_rates,
+    rate_onset, recorded_seconds, reordered, shorten, words,
+};
 use jiff::SignedDuration;
 
 use super::{Compare, Draft, rounded, selector, since};
@@ -17,14 +20,17 @@ use crate::store::{LogRef, Logs, number};
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 6;
 
+/// Most findings of one entity on lines in another order.
+const MAX_REORDERED: usize = 2;
+
 /// Severity number from which a line counts as an error.
 const ERROR: u8 = 17;
 
-/// Fewest lines of a pattern, unless they are errors.
-const MIN_LINES: usize = 3;
+/// Severity number from which a line tells of trouble.
+const WARNING: u8 = 13;
 
-/// How many times more frequent a pattern must become.
-const MIN_SURGE: f64 = 3.0;
+/// Longest quoted message where there are two, in characters.
+const MAX_MESSAGE: usize = 150;
 
 /// The lines of a snapshot by entity: by service, else by pod.
 #[derive(Debug, Default)]
@@ -68,7 +74,7 @@ impl LogIndex {
         self.by_entity.get(entity).map_or(0, |lines| lines.rows.len())
     }
 
-    /// Patterns of an entity that are new or surge in the second period, worst first.
+    /// Patterns of an entity whose rate in the second period differs by more than chance, worst first.
     pub(crate) fn findings(
         &self,
         logs: &Logs,
@@ -76,43 +82,26 @@ impl LogIndex {
         compare: &Compare,
     ) -> Vec<Finding> {
         let Some(lines) = self.by_entity.get(entity) else { return Vec::new() };
+        let Some(compared) = self.compared(logs, compare) else { return Vec::new() };
+        let writer = Writer { entity, compared: &compared, extent: logs.at.extent() };
         let patterns = lines.patterns(logs, compare);
-        let seconds = [compare.before, compare.after]
-            .map(|window| recorded_seconds(window, &self.holes).max(1.0));
-        let mut worst: Vec<(&str, Pattern, f64)> = patterns
-            .into_iter()
-            .filter_map(|(text, pattern)| {
-                let surge = pattern.surge(seconds)?;
-                Some((text, pattern, surge))
-            })
-            .collect();
-        worst.sort_by(|(text_a, a, surge_a), (text_b, b, surge_b)| {
-            let severe = |pattern: &Pattern| pattern.is_error();
-            severe(b).cmp(&severe(a)).then(surge_b.total_cmp(surge_a)).then(text_a.cmp(text_b))
-        });
-        // Errors of one trouble come in many words, most of them rarely: a rare pattern alone is not
-        // dated, and the first of many rare ones is likely before its time. So all of them together
-        // say when errors began; a few that may be there by chance say nothing of it.
-        let errors = worst.iter().filter(|(_, pattern, _)| pattern.is_error());
-        let count = |of: fn(&Pattern<'_>) -> usize| -> f64 {
-            errors.clone().map(|(_, pattern, _)| of(pattern) as f64).sum()
-        };
-        let counted = [count(|pattern| pattern.before), count(|pattern| pattern.after)];
-        let by_more_than_chance = rates_differ((counted[0], seconds[0]), (counted[1], seconds[1]));
-        let errors: Vec<LogRef<'_>> =
-            errors.filter_map(|(_, pattern, _)| pattern.example).collect();
-        let errors_began = lines.onset(logs, &errors, compare).filter(|_| by_more_than_chance);
-        worst.truncate(MAX_FINDINGS);
-        let found = worst.into_iter();
+        let (severe, ordinary): (Vec<Pattern<'_>>, Vec<Pattern<'_>>) =
+            patterns.into_iter().partition(Pattern::is_severe);
+        let mut found = writer.severe(&severe);
+        found.extend(writer.ordinary(&ordinary));
+        found.truncate(MAX_FINDINGS);
+        found.extend(writer.orders(&ordinary));
         found
-            .filter_map(|(text, pattern, _)| {
-                let onset = match pattern.is_error() {
-                    true => errors_began,
-                    false => lines.onset(logs, &[pattern.example?], compare),
-                };
-                pattern.finding(entity, text, onset, seconds, compare)
-            })
-            .collect()
+    }
+
+    /// What is compared: within the time from which there are lines at all.
+    fn compared(&self, logs: &Logs, compare: &Compare) -> Option<ComparedTimes<'_>> {
+        let (first, last) = logs.at.extent()?;
+        let start = compare.before.start().max(first);
+        // Where there is none before, everything is new.
+        let before = Window::new(start, compare.before.end()).unwrap_or(compare.before).into();
+        let until = last.min(compare.after.end());
+        Some(ComparedTimes { before, after: compare.after, until, holes: &self.holes })
     }
 }
 
@@ -137,56 +126,41 @@ impl Lines {
         self.rows.push(log.row());
     }
 
-    /// When lines like some began to come, or to come more often.
-    fn onset(&self, logs: &Logs, like: &[LogRef<'_>], compare: &Compare) -> Option<Onset> {
-        let known = like.iter().filter_map(|line| self.known.get(&line.pattern_number()));
-        let wanted: BTreeSet<u32> = known.copied().collect();
-        let rows = self.rows.iter().zip(&self.pattern);
-        let rows = rows.filter(|(_, pattern)| wanted.contains(pattern));
-        let times = rows.map(|(row, _)| logs.get(*row).at());
-        let times: Vec<Timestamp> = times.take_while(|at| *at < compare.after.end()).collect();
-        let (first, _) = logs.at.extent()?;
-        rate_onset(&times, Window::new(first, compare.after.end()).ok()?, Trend::Rising)
-    }
-
-    /// The patterns that occur in either period, by their text.
-    fn patterns<'a>(&self, logs: &'a Logs, compare: &Compare) -> BTreeMap<&'a str, Pattern<'a>> {
-        let mut counted: Vec<Option<Pattern<'a>>> = Vec::new();
-        counted.resize_with(self.patterns.len(), || None);
-        for (window, is_after) in [(compare.before, false), (compare.after, true)] {
-            let places = logs.at.places(&self.rows, window);
-            let rows = self.rows.get(places.clone()).unwrap_or_default();
-            let patterns = self.pattern.get(places).unwrap_or_default();
-            for (row, pattern) in rows.iter().zip(patterns) {
-                if let Some(slot) = counted.get_mut(*pattern as usize) {
-                    slot.get_or_insert_default().add(logs.get(*row), is_after);
-                }
-            }
+    /// The patterns of the lines up to the end of the second period, in order of their texts.
+    fn patterns<'a>(&self, logs: &'a Logs, compare: &Compare) -> Vec<Pattern<'a>> {
+        let mut patterns: Vec<Option<Pattern<'a>>> = Vec::new();
+        patterns.resize_with(self.patterns.len(), || None);
+        let end = compare.after.end();
+        let rows = self.rows.iter().map(|row| logs.get(*row)).take_while(|log| log.at() < end);
+        for (log, place) in rows.zip(&self.pattern) {
+            let Some(slot) = patterns.get_mut(*place as usize) else { continue };
+            slot.get_or_insert_with(|| Pattern::of(log)).add(log, compare);
         }
-        let texts = self.patterns.iter().map(|number| logs.texts.get(*number));
-        texts.zip(counted).filter_map(|(text, pattern)| Some((text, pattern?))).collect()
+        let mut patterns: Vec<Pattern<'a>> = patterns.into_iter().flatten().collect();
+        patterns.sort_by_key(|pattern| pattern.text);
+        patterns
     }
 }
 
-#[derive(Default)]
+/// The lines of one pattern.
 struct Pattern<'a> {
-    before: usize,
-    after: usize,
+    text: &'a str,
+    times: Vec<Timestamp>,
     severity: u8,
-    /// The first line in the second period.
-    example: Option<LogRef<'a>>,
+    /// The first line in the second period, else the last one before it.
+    example: LogRef<'a>,
 }
 
 impl<'a> Pattern<'a> {
-    fn add(&mut self, log: LogRef<'a>, is_after: bool) {
+    fn of(log: LogRef<'a>) -> Self {
+        Self { text: log.pattern(), times: Vec::new(), severity: 0, example: log }
+    }
+
+    fn add(&mut self, log: LogRef<'a>, compare: &Compare) {
         self.severity = self.severity.max(log.severity());
-        if !is_after {
-            self.before += 1;
-            return;
-        }
-        self.after += 1;
-        if self.example.is_none_or(|example| log.at() < example.at()) {
-            self.example = Some(log);
+        self.times.push(log.at());
+        if self.example.at() < compare.after.start() {
+            self.example = log;
         }
     }
 
@@ -203,65 +177,271 @@ impl<'a> Pattern<'a> {
             "timeout",
             "unavailable",
         ];
-        let says_error = || {
-            let text = self.example.map(|log| words(log.text())).unwrap_or_default();
-            text.iter().any(|word| WORDS.contains(&word.as_str()))
-        };
+        let says_error =
+            || words(self.example.text()).iter().any(|word| WORDS.contains(&word.as_str()));
         // Information lines speak of errors as a topic; severity is trusted when it is given.
         self.severity >= ERROR || (!(1..=12).contains(&self.severity) && says_error())
     }
 
-    /// How many times more frequent the pattern became, when that is worth telling.
-    fn surge(&self, seconds: [f64; 2]) -> Option<f64> {
-        let (before, after) = self.rates(seconds);
-        let enough = self.after >= MIN_LINES || (self.is_error() && self.after > 0);
-        let surge = if self.before == 0 { f64::INFINITY } else { after / before };
-        (enough && surge >= MIN_SURGE).then_some(surge)
+    /// Whether it tells of trouble, and so counts by itself, whatever other lines do.
+    fn is_severe(&self) -> bool {
+        self.severity >= WARNING || self.is_error()
     }
 
-    /// Lines a minute in both periods, of which so many seconds were recorded.
-    fn rates(&self, [before, after]: [f64; 2]) -> (f64, f64) {
-        let rate = |count: usize, seconds: f64| count as f64 * 60.0 / seconds;
-        (rate(self.before, before), rate(self.after, after))
+    fn signal(&self) -> Signal {
+        if self.is_error() { Signal::Errors } else { Signal::Other }
+    }
+}
+
+/// Writes the findings of one entity.
+struct Writer<'a> {
+    entity: &'a EntityId,
+    compared: &'a ComparedTimes<'a>,
+    extent: Option<(Timestamp, Timestamp)>,
+}
+
+/// A pattern that changed, and when it began.
+struct Changed<'a, 'p> {
+    pattern: &'a Pattern<'p>,
+    rate: LineRate,
+    change: RateChange,
+    onset: Option<Onset>,
+}
+
+impl Writer<'_> {
+    /// Errors and warnings, errors first.
+    fn severe(&self, patterns: &[Pattern<'_>]) -> Vec<Finding> {
+        // Errors of one trouble come in many words, most of them rarely: a rare pattern alone is not
+        // dated, and the first of many rare ones is likely before its time. So all of them together
+        // say when errors began, if they do by more than chance.
+        let mut together: Vec<Timestamp> = patterns
+            .iter()
+            .filter(|one| one.is_error())
+            .flat_map(|one| &one.times)
+            .copied()
+            .collect();
+        together.sort();
+        let rate = line_rates(&[&together], self.compared, false);
+        let risen = rate.first().is_some_and(|rate| rate.change.is_some_and(RateChange::is_more));
+        let onset = if risen { self.onset(&together, Trend::Rising) } else { None };
+        let mut changed = Vec::new();
+        for (pattern, rate) in
+            patterns.iter().zip(line_rates(&times(patterns), self.compared, false))
+        {
+            let more_like_all = (risen && pattern.is_error() && rate.is_more())
+                .then_some(if rate.expected == 0.0 { RateChange::New } else { RateChange::Risen });
+            let Some(change) = rate.change.or(more_like_all) else { continue };
+            let onset = match change.is_more() && pattern.is_error() {
+                true => onset,
+                false => self.onset(&pattern.times, trend(change)),
+            };
+            changed.push(Changed { pattern, rate, change, onset });
+        }
+        self.strongest(changed)
+    }
+
+    /// Other lines, and that all of them come more or less often.
+    fn ordinary(&self, patterns: &[Pattern<'_>]) -> Vec<Finding> {
+        let times = times(patterns);
+        let rates = line_rates(&times, self.compared, true);
+        let changed = patterns.iter().zip(rates).filter_map(|(pattern, rate)| {
+            let change = rate.change?;
+            let onset = self.onset(&pattern.times, trend(change));
+            Some(Changed { pattern, rate, change, onset })
+        });
+        let mut found: Vec<Finding> = Vec::new();
+        if have_common_volume(&times, self.compared) {
+            found.extend(self.all_lines(patterns, &times));
+        }
+        found.extend(self.strongest(changed.collect()));
+        found
+    }
+
+    fn strongest(&self, mut changed: Vec<Changed<'_, '_>>) -> Vec<Finding> {
+        changed.sort_by(|a, b| {
+            let key = |one: &Changed<'_, '_>| (!one.pattern.is_error(), !one.change.is_more());
+            let size = |one: &Changed<'_, '_>| one.rate.surplus();
+            key(a)
+                .cmp(&key(b))
+                .then(size(b).total_cmp(&size(a)))
+                .then(a.pattern.text.cmp(b.pattern.text))
+        });
+        changed.truncate(MAX_FINDINGS);
+        changed.iter().filter_map(|one| self.changed(one)).collect()
+    }
+
+    fn changed(&self, one: &Changed<'_, '_>) -> Option<Finding> {
+        let Changed { pattern, rate, change, onset } = one;
+        let news = match change {
+            RateChange::New => "new log pattern",
+            RateChange::Risen => "surging log pattern",
+            RateChange::Fallen => "rarer log pattern",
+            RateChange::Vanished(_) => "vanished log pattern",
+        };
+        let counts = self.counts(rate, *change, *onset);
+        let excerpt = format!("{news}, {counts}: {}", pattern.example.text());
+        let query = self.query(pattern);
+        self.finding(
+            pattern,
+            pattern.signal(),
+            (&pattern.times, rate, *change, *onset),
+            query,
+            excerpt,
+        )
+    }
+
+    fn all_lines(&self, patterns: &[Pattern<'_>], times: &[&[Timestamp]]) -> Option<Finding> {
+        let mut all: Vec<Timestamp> = times.iter().copied().flatten().copied().collect();
+        all.sort();
+        let rate = *line_rates(&[&all], self.compared, false).first()?;
+        let change = rate.change?;
+        let onset = self.onset(&all, trend(change));
+        let counts = self.counts(&rate, change, onset);
+        let excerpt = format!("all log lines but errors and warnings, {counts}");
+        let first = patterns.first()?;
+        let query = format!("{} {}", first.example.file(), selector(self.entity));
+        self.finding(first, Signal::Other, (&all, &rate, change, onset), query, excerpt)
+    }
+
+    /// Lines that are no longer followed by what usually follows them, unless that comes more rarely.
+    fn orders(&self, patterns: &[Pattern<'_>]) -> Vec<Finding> {
+        let times = times(patterns);
+        let rates = line_rates(&times, self.compared, true);
+        let falls = |place: usize| {
+            let change = rates.get(place).and_then(|rate| rate.change);
+            change.is_some_and(|change| !change.is_more())
+        };
+        let found = reordered(&times, self.compared).into_iter().filter_map(|order| {
+            let (line, next) = (patterns.get(order.line)?, patterns.get(order.usual_next)?);
+            (!falls(order.usual_next)).then(|| self.order(&order, line, next))?
+        });
+        found.take(MAX_REORDERED).collect()
+    }
+
+    fn order(&self, order: &Reordered, line: &Pattern<'_>, next: &Pattern<'_>) -> Option<Finding> {
+        let ((now, all), (before, all_before)) = (order.now, order.before);
+        let usual = all as f64 * before as f64 / all_before as f64;
+        let excerpt = format!(
+            "log pattern followed as usual {now} of {all} times, {}, where {} are usual ({} times it \
+             comes before): {}; then: {}",
+            since(order.onset),
+            rounded(usual),
+            order.swapped,
+            shorten(line.example.text(), MAX_MESSAGE),
+            shorten(next.example.text(), MAX_MESSAGE),
+        );
+        let draft = Draft {
+            entity: self.entity,
+            kind: EvidenceKind::Log,
+            signal: Signal::Other,
+            trend: Trend::Falling,
+            time: self.time(&line.times, RateChange::Fallen, order.onset)?,
+            quantity: Some(Quantity {
+                observed: now as f64,
+                baseline: Some(usual),
+                unit: "lines".into(),
+            }),
+            peer: None,
+            source: line.example.file(),
+            query: format!("{} next={:?}", self.query(line), next.text),
+            excerpt,
+            onset: order.onset,
+        };
+        Some(draft.finding())
+    }
+
+    fn query(&self, pattern: &Pattern<'_>) -> String {
+        format!("{} {} pattern={:?}", pattern.example.file(), selector(self.entity), pattern.text)
+    }
+
+    /// When lines began to come more often, or less.
+    fn onset(&self, times: &[Timestamp], trend: Trend) -> Option<Onset> {
+        let (first, _) = self.extent?;
+        let end = match trend {
+            Trend::Falling => self.compared.until,
+            _ => self.compared.after.end(),
+        };
+        let before_end = times.get(..times.partition_point(|at| *at < end))?;
+        rate_onset(before_end, Window::new(first, end).ok()?, trend)
+    }
+
+    /// Lines a minute in both periods.
+    fn rates(&self, rate: &LineRate, change: RateChange) -> (f64, f64) {
+        let &ComparedTimes { after, until, holes, .. } = self.compared;
+        let window = match change {
+            RateChange::New | RateChange::Risen => Ok(after),
+            RateChange::Fallen => Window::new(after.start(), until),
+            RateChange::Vanished(last) => Window::new(last.max(after.start()), until),
+        };
+        let seconds = window.map_or(1.0, |window| recorded_seconds(window, holes).max(1.0));
+        (rate.observed as f64 * 60.0 / seconds, rate.expected * 60.0 / seconds)
+    }
+
+    fn counts(&self, rate: &LineRate, change: RateChange, onset: Option<Onset>) -> String {
+        let (after, before) = self.rates(rate, change);
+        let since = match change {
+            RateChange::Vanished(last) => format!("since {last}"),
+            _ => since(onset),
+        };
+        format!(
+            "{} lines where {} are usual, {since} ({} a minute, {} before)",
+            rate.observed,
+            rounded(rate.expected),
+            rounded(after),
+            rounded(before),
+        )
+    }
+
+    fn time(
+        &self,
+        times: &[Timestamp],
+        change: RateChange,
+        onset: Option<Onset>,
+    ) -> Option<EvidenceTime> {
+        let after = self.compared.after;
+        let (from, end) = match change.is_more() {
+            true => {
+                let first = *times.get(times.partition_point(|at| *at < after.start()))?;
+                (first, after.end().max(first.checked_add(SignedDuration::from_secs(1)).ok()?))
+            }
+            false => {
+                let from = onset.map_or(after.start(), |onset| onset.latest().max(after.start()));
+                (from, self.compared.until)
+            }
+        };
+        Some(EvidenceTime::During(Window::new(from, end).unwrap_or(after)))
     }
 
     fn finding(
         &self,
-        entity: &EntityId,
-        text: &str,
-        onset: Option<Onset>,
-        seconds: [f64; 2],
-        compare: &Compare,
+        pattern: &Pattern<'_>,
+        signal: Signal,
+        (times, rate, change, onset): (&[Timestamp], &LineRate, RateChange, Option<Onset>),
+        query: String,
+        excerpt: String,
     ) -> Option<Finding> {
-        let example = self.example?;
-        let (before, after) = self.rates(seconds);
-        let news = if self.before == 0 { "new" } else { "surging" };
-        let end = example.at().checked_add(SignedDuration::from_secs(1)).ok()?;
-        let window = Window::new(example.at(), compare.after.end().max(end)).ok()?;
+        let (observed, before) = self.rates(rate, change);
         let draft = Draft {
-            entity,
+            entity: self.entity,
             kind: EvidenceKind::Log,
-            signal: if self.is_error() { Signal::Errors } else { Signal::Other },
-            trend: Trend::Rising,
-            time: EvidenceTime::During(window),
-            quantity: Some(Quantity {
-                observed: after,
-                baseline: Some(before),
-                unit: "lines/min".into(),
-            }),
+            signal,
+            trend: trend(change),
+            time: self.time(times, change, onset)?,
+            quantity: Some(Quantity { observed, baseline: Some(before), unit: "lines/min".into() }),
             peer: None,
-            source: example.file(),
-            query: format!("{} {} pattern={text:?}", example.file(), selector(entity)),
-            excerpt: format!(
-                "{news} log pattern, {} lines, {} ({} a minute, {} before): {}",
-                self.after,
-                since(onset),
-                rounded(after),
-                rounded(before),
-                example.text()
-            ),
+            source: pattern.example.file(),
+            query,
+            excerpt,
             onset,
         };
         Some(draft.finding())
     }
+}
+
+fn times<'a>(patterns: &'a [Pattern<'_>]) -> Vec<&'a [Timestamp]> {
+    patterns.iter().map(|pattern| pattern.times.as_slice()).collect()
+}
+
+fn trend(change: RateChange) -> Trend {
+    if change.is_more() { Trend::Rising } else { Trend::Falling }
 }

@@ -184,3 +184,39 @@ fn log_patterns_that_are_new_or_surge_are_told() {
     assert_eq!(new.signal, Signal::Errors);
     assert!(new.query.contains("pattern=\"order <*> failed: <*>\""), "{}", new.query);
 }
+
+#[test]
+fn log_patterns_that_stay_away_are_told_and_more_of_all_lines_are_one_finding() {
+    let mut recording = recording();
+    for half_minute in 0..40 {
+        let (minute, second) = (half_minute / 2, half_minute % 2 * 30);
+        let mut say = |seconds: i32, service: &str, text: &str| {
+            recording.log(&format!("10:{minute:02}:{:02}", second + seconds), service, "9", text);
+        };
+        say(1, "web", &format!("served request {half_minute}"));
+        if minute < 10 {
+            say(2, "web", "cache refreshed");
+        }
+        let times = if minute < 10 { 1 } else { 4 };
+        for (place, step) in ["begun", "looked up", "priced", "sent"].into_iter().enumerate() {
+            for time in 0..times {
+                let at = i32::try_from(place).unwrap() + 6 * time;
+                say(at, "cart", &format!("order {half_minute} {step}"));
+            }
+        }
+    }
+    let window = window("10:00:00", "10:20:00");
+    let context = recording.context();
+    let told = |entity: &str| -> Vec<String> {
+        let page = context.page(&id(entity), window, 1);
+        let logs = page.findings.iter().filter(|finding| finding.kind == EvidenceKind::Log);
+        logs.map(|finding| finding.excerpt.clone()).collect()
+    };
+    let [vanished] = &told("shop/Service/web")[..] else {
+        panic!("{:#?}", told("shop/Service/web"))
+    };
+    let expected = "vanished log pattern, 0 lines where 19.7 are usual, since ";
+    assert!(vanished.starts_with(expected), "{vanished}");
+    let [all] = &told("shop/Service/cart")[..] else { panic!("{:#?}", told("shop/Service/cart")) };
+    assert!(all.starts_with("all log lines but errors and warnings, "), "{all}");
+}

@@ -98,7 +98,14 @@ impl Recorder<'_> {
     }
 
     fn say(&mut self, part: usize, at: f64, level: &str, message: String, peer: Option<Peer>) {
-        let line = LogLine { time: self.at(at), level: level.into(), message, signal: None, peer };
+        let line = LogLine {
+            time: self.at(at),
+            level: level.into(),
+            message,
+            signal: None,
+            peer,
+            trace: None,
+        };
         self.bundle.logs.push((self.name(part).clone(), line));
     }
 

@@ -1,0 +1,129 @@
+use eog_core::Window;
+
+use super::*;
+
+fn id(name: &str) -> EntityId {
+    EntityId::new(name).unwrap()
+}
+
+fn at(milliseconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(milliseconds).unwrap()
+}
+
+/// So many requests, a minute apart, with error lines so many milliseconds after the beginning.
+fn told(requests: i64, lines: &[(&str, i64)], depths: &Depths) -> Vec<String> {
+    let names: Vec<(EntityId, i64)> = lines.iter().map(|(name, ms)| (id(name), *ms)).collect();
+    let ids: Vec<String> = (0..requests).map(|n| format!("{n:08}")).collect();
+    let lines = (0..requests).zip(&ids).flat_map(|(n, request)| {
+        names.iter().map(move |(entity, ms)| RequestError {
+            request,
+            time: at(60_000 * n + ms),
+            entity,
+            message: "failed",
+        })
+    });
+    let found = joined_errors(lines, depths, None, "logs.csv");
+    let one = |finding: &Finding| format!("{}: {}", finding.entity, finding.excerpt);
+    found.values().flatten().map(one).collect()
+}
+
+#[test]
+fn errors_begin_where_the_first_line_is() {
+    type Lines<'a> = &'a [(&'a str, i64)];
+    let cases: [(i64, Lines<'_>, &[&str]); 6] = [
+        (
+            9,
+            &[("web", 30), ("db", 5), ("cart", 12)],
+            &[
+                "cart: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in db: failed",
+                "db: of 9 requests with error lines here and elsewhere, 9 have the first one here: failed",
+                "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in db: failed",
+            ],
+        ),
+        // The same line twice, and an error of nobody else.
+        (9, &[("db", 5), ("db", 9)], &[]),
+        (5, &[("web", 30), ("db", 5)], &[]),
+        (9, &[("web", 6), ("db", 5)], &[]),
+        (
+            9,
+            &[("web", 7), ("db", 5)],
+            &[
+                "db: of 9 requests with error lines here and elsewhere, 9 have the first one here: failed",
+                "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in db: failed",
+            ],
+        ),
+        // Whole seconds tell no order within one.
+        (9, &[("web", 1000), ("db", 0)], &[]),
+    ];
+    for (requests, lines, expected) in cases {
+        assert_eq!(told(requests, lines, &Depths::default()), expected, "{lines:?}");
+    }
+}
+
+fn span(trace: &str, span: &str, parent: Option<&str>, entity: &str, failed: bool) -> SpanRecord {
+    SpanRecord {
+        time: at(0),
+        entity: id(entity),
+        duration_ms: 1.0,
+        failed: Some(failed),
+        peer: None,
+        operation: None,
+        ids: Some(SpanIds {
+            trace: trace.into(),
+            span: span.into(),
+            parent: parent.map(str::to_owned),
+        }),
+    }
+}
+
+#[test]
+fn the_deepest_is_first_where_times_do_not_tell() {
+    let spans: Vec<SpanRecord> = (0..9)
+        .flat_map(|n| {
+            let trace = format!("{n:08}");
+            [
+                span(&trace, "a", None, "web", true),
+                span(&trace, "b", Some("a"), "db", true),
+                span(&trace, "c", Some("b"), "web", false),
+            ]
+        })
+        .collect();
+    let wanted: Vec<&str> =
+        spans.iter().map(|span| span.ids.as_ref().unwrap().trace.as_str()).collect();
+    let depths = Depths::of(&spans, wanted);
+    assert_eq!(
+        told(9, &[("web", 5), ("db", 5)], &depths),
+        [
+            "db: of 9 requests with error lines here and elsewhere, 9 have the first one here: failed",
+            "web: of 9 requests with error lines here and elsewhere, 9 have an earlier one elsewhere, 9 of 9 in db: failed",
+        ]
+    );
+    // A trace that goes round has an end all the same.
+    let round = [span("1", "a", Some("b"), "web", true), span("1", "b", Some("a"), "web", true)];
+    assert_eq!(Depths::of(&round, ["1"]).of_entity("1", &id("web")), Some(MAX_DEPTH));
+}
+
+#[test]
+fn what_is_usual_is_steady() {
+    let (web, db) = (id("web"), id("db"));
+    let window = |from: i64, to: i64| Window::new(at(60_000 * from), at(60_000 * to)).unwrap();
+    let (before, after) = (window(0, 60), window(60, 120));
+    let compared = ComparedTimes { before: before.into(), after, until: after.end(), holes: &[] };
+    for (from, expected, baseline) in [(0, Trend::Steady, 60.0), (60, Trend::Rising, 0.0)] {
+        let ids: Vec<String> = (from..120).map(|n| format!("{n:08}")).collect();
+        let lines = (from..120).zip(&ids).flat_map(|(n, request)| {
+            [(&web, 60_000 * n + 50), (&db, 60_000 * n)].map(|(entity, ms)| RequestError {
+                request,
+                time: at(ms),
+                entity,
+                message: "failed",
+            })
+        });
+        let found = joined_errors(lines, &Depths::default(), Some(&compared), "logs.csv");
+        let [finding] = &found[&db][..] else { panic!("{found:?}") };
+        assert_eq!(finding.trend, expected);
+        let quantity = finding.quantity.as_ref().unwrap();
+        assert_eq!((quantity.observed, quantity.baseline), (60.0, Some(baseline)));
+        assert_eq!(found[&web][0].peer.as_ref().unwrap().entity, db);
+    }
+}

@@ -1,0 +1,178 @@
+//! The lines of one entity, by their patterns.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use eog_core::evidence::{PeerRole, Signal};
+use eog_core::{EntityId, Timestamp};
+
+use super::level::Level;
+use super::{LogLine, MAX_LOG_PATTERNS, MAX_MESSAGE};
+use crate::patterns::patterns_of;
+use crate::template::mask_values;
+use crate::text::shorten;
+
+/// What tells two patterns of an entity apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) level: Level,
+    pub(super) signal: Signal,
+    pub(super) peer: Option<(EntityId, PeerRole)>,
+    pub(super) pattern: String,
+}
+
+/// What was collected of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pattern {
+    /// The earliest line's message stands for all.
+    pub(super) sample: (Timestamp, String),
+    /// When its lines came; in a mined pattern in order.
+    pub(super) times: Vec<Timestamp>,
+}
+
+/// Lines by their masked messages, of which some are already patterns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Book {
+    kept: Vec<(Key, Pattern)>,
+    /// The places in `kept` of a masked message: one for each level, signal and peer. Look-ups alone.
+    places: HashMap<String, Vec<usize>>,
+    /// The patterns, once all lines were added; nothing is kept beside them.
+    settled: Option<BTreeMap<Key, Pattern>>,
+    /// Whether the patterns found so far fill the places.
+    full: bool,
+    beyond: usize,
+    buffer: String,
+}
+
+impl Book {
+    pub(super) fn add(&mut self, line: &LogLine, level: Level) {
+        for (key, pattern) in self.settled.take().unwrap_or_default() {
+            self.keep(key, pattern);
+        }
+        let mut masked = std::mem::take(&mut self.buffer);
+        masked.clear();
+        mask_values(&line.message, &mut masked);
+        self.add_masked(line, level, &masked);
+        self.buffer = masked;
+    }
+
+    fn add_masked(&mut self, line: &LogLine, level: Level, masked: &str) {
+        let signal = line.signal.unwrap_or(level.signal());
+        let is_same = |key: &Key| {
+            let peer = key.peer.as_ref().map(|(entity, role)| (entity, *role));
+            key.level == level
+                && key.signal == signal
+                && peer == line.peer.as_ref().map(|peer| (&peer.entity, peer.role))
+        };
+        let kept = &mut self.kept;
+        let mut places = self.places.get(masked).into_iter().flatten().copied();
+        let known = places.find(|place| kept.get(*place).is_some_and(|(key, _)| is_same(key)));
+        if let Some((_, pattern)) = known.and_then(|place| kept.get_mut(place)) {
+            return pattern.add(line);
+        }
+        if self.kept.len() >= MAX_LOG_PATTERNS && !self.full {
+            self.merge();
+            // Its pattern may be known by now.
+            return self.add_masked(line, level, masked);
+        }
+        if self.kept.len() >= MAX_LOG_PATTERNS {
+            self.beyond += 1;
+            return;
+        }
+        let peer = line.peer.clone().map(|peer| (peer.entity, peer.role));
+        let key = Key { level, signal, peer, pattern: masked.to_owned() };
+        let sample = (line.time, shorten(&line.message, MAX_MESSAGE));
+        self.keep(key, Pattern { sample, times: vec![line.time] });
+    }
+
+    fn keep(&mut self, key: Key, pattern: Pattern) {
+        self.places.entry(key.pattern.clone()).or_default().push(self.kept.len());
+        self.kept.push((key, pattern));
+    }
+
+    /// Replaces masked messages by their patterns, to make room.
+    fn merge(&mut self) {
+        let mined = self.mined().into_owned();
+        self.full = mined.len() > MAX_LOG_PATTERNS / 2;
+        self.kept.clear();
+        self.places.clear();
+        for (key, pattern) in mined {
+            self.keep(key, pattern);
+        }
+    }
+
+    /// Finds the patterns once, after the last line.
+    pub(super) fn settle(&mut self) {
+        if self.settled.is_none() {
+            self.settled = Some(self.mined().into_owned());
+            (self.kept, self.places) = Default::default();
+        }
+    }
+
+    /// The patterns among all messages, each with what was collected of it.
+    pub(super) fn mined(&self) -> Cow<'_, BTreeMap<Key, Pattern>> {
+        match &self.settled {
+            Some(settled) => Cow::Borrowed(settled),
+            None => Cow::Owned(self.mine()),
+        }
+    }
+
+    fn mine(&self) -> BTreeMap<Key, Pattern> {
+        let messages: BTreeSet<&str> =
+            self.kept.iter().map(|(key, _)| key.pattern.as_str()).collect();
+        let patterns = patterns_of(&messages);
+        let mut mined: BTreeMap<Key, Pattern> = BTreeMap::new();
+        for (key, part) in &self.kept {
+            let text = patterns.get(key.pattern.as_str()).unwrap_or(&key.pattern);
+            let key = Key { pattern: text.clone(), ..key.clone() };
+            match mined.get_mut(&key) {
+                Some(pattern) => pattern.join(part),
+                None => drop(mined.insert(key, part.clone())),
+            }
+        }
+        for pattern in mined.values_mut() {
+            // Runs that are in order, which this sort makes use of.
+            pattern.times.sort();
+        }
+        mined
+    }
+
+    /// The times of all lines, in no order.
+    pub(super) fn times(&self) -> impl Iterator<Item = Timestamp> {
+        let settled = self.settled.iter().flatten();
+        let kept = self.kept.iter().map(|(key, pattern)| (key, pattern));
+        settled.chain(kept).flat_map(|(_, pattern)| pattern.times.iter().copied())
+    }
+
+    /// How many lines were not kept.
+    pub(super) fn beyond(&self) -> usize {
+        self.beyond
+    }
+}
+
+/// By what was collected, in whatever order it came.
+impl PartialEq for Book {
+    fn eq(&self, other: &Self) -> bool {
+        self.beyond == other.beyond && self.mined() == other.mined()
+    }
+}
+
+impl Pattern {
+    fn add(&mut self, line: &LogLine) {
+        self.times.push(line.time);
+        if line.time > self.sample.0 {
+            return;
+        }
+        let sample = (line.time, shorten(&line.message, MAX_MESSAGE));
+        if sample < self.sample {
+            self.sample = sample;
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.times.extend_from_slice(&other.times);
+        if other.sample < self.sample {
+            self.sample = other.sample.clone();
+        }
+    }
+}
