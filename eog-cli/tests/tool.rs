@@ -162,10 +162,32 @@ fn what_rows_are_grouped_by_is_shown_even_without_values() {
 }
 
 #[test]
-fn a_bundle_is_no_snapshot() {
+fn of_a_bundle_evidence_alone_can_be_asked() {
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
-    let output = tool(&bundle, "event_analysis", &[]);
-    assert_eq!(output.status.code(), Some(4));
-    let errors = text(&output.stderr);
-    assert!(errors.contains("this is a bundle; the tools ask Kubernetes snapshots"), "{errors}");
+    let other = tool(&bundle, "event_analysis", &[]);
+    assert_eq!(other.status.code(), Some(4));
+    let errors = text(&other.stderr);
+    assert!(errors.contains("only get_context_contract reads bundles"), "{errors}");
+
+    let asked = tool(&bundle, "get_context_contract", &["--entity", "database"]);
+    assert_eq!(asked.status.code(), Some(0), "{}", text(&asked.stderr));
+    let context: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
+    let findings = context["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|finding| finding["content"]["entity"] == "database"));
+    assert!(!findings.is_empty());
+
+    let wrong = [
+        (
+            &["--entity", "databse"][..],
+            "there is no entity \"databse\" in the topology; near: database",
+        ),
+        (&[][..], "entity is missing"),
+        (&["--entity", "database", "--page", "0"][..], "page is not a number from 1 on"),
+        (&["--entity", "database", "--max-tokens", "9"][..], "max_tokens goes with a snapshot"),
+    ];
+    for (flags, expected) in wrong {
+        let output = tool(&bundle, "get_context_contract", flags);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
 }
