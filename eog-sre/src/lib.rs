@@ -30,6 +30,7 @@ mod incident;
 mod masker;
 mod names;
 mod pydict;
+mod quantity;
 mod read;
 mod snapshot;
 mod store;

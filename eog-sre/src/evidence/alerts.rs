@@ -19,13 +19,16 @@ const NOISE: [&str; 3] = ["Watchdog", "InfoInhibitor", "KubeClientCertificateExp
 
 /// Labels that name the subject of an alert, with its kind. Those before `service` come first
 /// because `service` often names who scraped the value.
-const SUBJECTS: [(&str, &str); 10] = [
+const SUBJECTS: [(&str, &str); 13] = [
     ("service_name", "Service"),
     ("deployment", "Deployment"),
     ("statefulset", "StatefulSet"),
     ("daemonset", "DaemonSet"),
     ("job_name", "Job"),
+    ("cronjob", "CronJob"),
     ("horizontalpodautoscaler", "HorizontalPodAutoscaler"),
+    ("poddisruptionbudget", "PodDisruptionBudget"),
+    ("resourcequota", "ResourceQuota"),
     ("persistentvolumeclaim", "PersistentVolumeClaim"),
     ("pod", "Pod"),
     ("service", "Service"),

@@ -6,6 +6,7 @@ mod demand;
 mod diff;
 mod events;
 mod latency;
+mod levels;
 mod logs;
 mod metrics;
 mod parts;
@@ -28,6 +29,7 @@ pub(crate) use demand::mark_demand;
 pub(crate) use diff::ITEM_KEYS;
 pub(crate) use events::event_findings;
 pub(crate) use latency::{Buckets, growth};
+pub(crate) use levels::used_up;
 pub(crate) use logs::LogIndex;
 pub(crate) use metrics::{
     MetricIndex, is_counter, is_failure, is_request_counter, measured, unit_of,

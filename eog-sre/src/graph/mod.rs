@@ -6,6 +6,7 @@ mod experiments;
 mod hosts;
 mod index;
 mod labels;
+mod namespaces;
 mod objects;
 pub mod relation;
 mod selectable;
@@ -29,7 +30,8 @@ use builder::Builder;
 ///
 /// Every edge is backed by something in the recording: an owner reference, a selector, a mount, an
 /// environment value that names a host, a traced call, a declared dependency. Sharing a namespace
-/// creates no edge.
+/// creates no edge. A namespace is joined with what it holds only where something acts on the whole of
+/// it, or where an alert speaks of it.
 ///
 /// ```
 /// # use eog_sre::{ReadOptions, Snapshot};
@@ -119,10 +121,12 @@ impl Snapshot {
         builder.add_telemetry(self);
         builder.add_alerted(self);
         builder.add_pods_by_name(self);
-        builder.add_quotas(self);
+        builder.add_namespaces(self);
         builder.back_services();
         builder.add_sources_of_load(self);
         let Builder { topology, warnings, index, .. } = builder;
-        OperationalGraph { topology, warnings, index }
+        let mut graph = OperationalGraph { topology, warnings, index };
+        graph.add_effects_on_alerted(self);
+        graph
     }
 }

@@ -17,9 +17,12 @@ pub const RUNS_ON: &str = "runs_on";
 pub const SCALES: &str = "scales";
 /// An ingress routes to a service: failures travel from the service to the ingress.
 pub const ROUTES: &str = "routes";
-/// A policy restricts the traffic of pods, or a quota limits their number: effects travel to the
-/// workload.
+/// A policy restricts the traffic of pods, or a quota or limit range what may run: effects travel to
+/// the workload or the namespace.
 pub const RESTRICTS: &str = "restricts";
+/// A namespace holds a workload, where something acts on the whole namespace (effects travel to the
+/// workload) or where an alert speaks of it (effects travel to the namespace).
+pub const CONTAINS: &str = "contains";
 /// A fault experiment targets a workload: effects travel to the workload.
 pub const INJECTS: &str = "injects";
 /// A producer sends messages to a consumer, or a workload generates the load of a service that
@@ -27,5 +30,7 @@ pub const INJECTS: &str = "injects";
 pub const SENDS_LOAD: &str = "sends_load";
 
 /// All relations.
-pub const ALL: [&str; 11] =
-    [CALLS, USES, BACKS, OWNS, MOUNTS, RUNS_ON, SCALES, ROUTES, RESTRICTS, INJECTS, SENDS_LOAD];
+pub const ALL: [&str; 12] = [
+    CALLS, USES, BACKS, OWNS, MOUNTS, RUNS_ON, SCALES, ROUTES, RESTRICTS, CONTAINS, INJECTS,
+    SENDS_LOAD,
+];

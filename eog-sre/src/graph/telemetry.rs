@@ -65,21 +65,8 @@ impl Builder {
         }
     }
 
-    /// Quotas that events name as the reason why no pod could be made.
-    pub(super) fn add_quotas(&mut self, snapshot: &Snapshot) {
-        for event in &snapshot.events {
-            let Some((_, rest)) = event.message.split_once("exceeded quota: ") else { continue };
-            let name = rest.split([',', ' ', ';']).next().unwrap_or_default();
-            let namespace = names::namespace_of(&event.entity).unwrap_or_default();
-            let quota = names::entity(namespace, "ResourceQuota", name);
-            let quota = quota.filter(|quota| self.topology.contains(quota));
-            let stopped = self.top_owner(&event.entity);
-            self.connect(quota, relation::RESTRICTS, Some(stopped), SourceToTarget);
-        }
-    }
-
     /// The owner that nobody owns.
-    fn top_owner(&self, entity: &EntityId) -> EntityId {
+    pub(super) fn top_owner(&self, entity: &EntityId) -> EntityId {
         let mut seen = BTreeSet::from([entity.clone()]);
         let mut top = entity.clone();
         loop {

@@ -308,11 +308,15 @@ impl Way {
             relation::BACKS => (down && self != Self::User).then_some(Self::Down),
             relation::MOUNTS | relation::RUNS_ON if leaves => Some(Self::Down),
             relation::MOUNTS | relation::RUNS_ON => starts.then_some(Self::User),
-            relation::SCALES | relation::RESTRICTS | relation::INJECTS if leaves => {
+            relation::SCALES | relation::RESTRICTS | relation::CONTAINS | relation::INJECTS
+                if leaves =>
+            {
                 // A schedule owns the experiment that acts.
                 (starts || self == Self::Down).then_some(Self::User)
             }
-            relation::SCALES | relation::RESTRICTS | relation::INJECTS => Some(Self::End),
+            relation::SCALES | relation::RESTRICTS | relation::CONTAINS | relation::INJECTS => {
+                Some(Self::End)
+            }
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ mod fuzz;
 mod graph;
 mod hostile;
 mod load;
+mod namespaces;
 mod reading;
 mod secrets;
 mod support;
