@@ -8,15 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::incident::Edge;
 use eog_core::incident::EffectDirection::{Both, SourceToTarget, TargetToSource};
-use eog_core::{EntityId, Topology};
+use eog_core::{EntityId, Timestamp, Topology};
+use serde_json::Value;
 
 use super::OperationalGraph;
 use super::builder::Builder;
 use super::relation;
 use crate::evidence::{entity_of, reason_to_ignore, used_up};
 use crate::names::{self, WORKLOAD_KINDS};
-use crate::read::{EventRecord, ObjectHistory};
+use crate::read::ObjectHistory;
 use crate::snapshot::Snapshot;
+use crate::time;
 
 /// Kinds of objects that limit what may run in their namespace.
 const LIMITS: [&str; 2] = ["ResourceQuota", "LimitRange"];
@@ -36,64 +38,114 @@ const GOVERNORS: [&str; 6] = [
 const RUNS_PODS: [&str; 4] = ["ReplicaSet", "Job", "CronJob", "Pod"];
 
 impl Builder {
-    /// Joins each namespace on which something acts with what limits it and with what it holds.
+    /// Joins each namespace on which something acts with what limits it, and with what in it this can
+    /// have reached. Kubernetes applies quotas, limit ranges and labels of a namespace when a pod is
+    /// made, and never to pods that run: so those workloads that were refused a pod, have made one
+    /// since, or lack one.
     pub(super) fn add_namespaces(&mut self, snapshot: &Snapshot) {
-        let refused = snapshot.events.iter().filter_map(Refused::of);
-        let refused: BTreeSet<Refused<'_>> = refused.collect();
-        let mut acting: BTreeSet<EntityId> = BTreeSet::new();
-        let mut ranges: BTreeMap<String, Vec<EntityId>> = BTreeMap::new();
-        for entity in snapshot.objects.histories.keys() {
-            let home = names::namespace_of(entity).filter(|_| names::kind_of(entity) == LIMITS[1]);
-            if let Some(home) = home {
-                ranges.entry(home.to_owned()).or_default().push(entity.clone());
-            }
-        }
-        for Refused { namespace, by, of } in refused {
-            let limits: Vec<EntityId> = match by {
-                By::Quota(name) => names::entity(namespace, LIMITS[0], name).into_iter().collect(),
-                By::Range => ranges.get(namespace).cloned().unwrap_or_default(),
-                By::Namespace => names::entity("", "Namespace", namespace).into_iter().collect(),
-            };
-            let stopped = self.top_owner(of);
-            for limit in limits {
-                let to = Some(stopped.clone());
-                self.connect(Some(limit.clone()), relation::RESTRICTS, to, SourceToTarget);
-                acting.insert(limit);
-            }
-        }
+        let (mut acting, refused) = self.refusals(snapshot);
         let began = snapshot.objects.recorded().map(|recorded| recorded.start());
         for (entity, history) in &snapshot.objects.histories {
-            let is_new = || {
-                let created = history.latest()?.pointer("/metadata/creationTimestamp")?.as_str()?;
-                Some(crate::time::parse(created)? > began?)
-            };
-            let acts = match names::kind_of(entity) {
-                "Namespace" => differs(history, &["metadata/labels", "metadata/annotations"]),
-                kind if LIMITS.contains(&kind) => {
-                    history.deleted.is_some()
-                        || is_new() == Some(true)
-                        || differs(history, &["spec"])
-                        || history.states.iter().any(|state| used_up(&state.object).is_some())
-                }
-                _ => false,
-            };
-            if acts {
-                acting.insert(entity.clone());
+            if let Some(at) = acts_since(entity, history, began) {
+                let since = acting.entry(entity.clone()).or_insert(at);
+                *since = at.min(*since);
             }
         }
-        let mut whole = BTreeSet::new();
-        for entity in acting {
+        // Since when something acts on each namespace.
+        let mut since: BTreeMap<String, Timestamp> = BTreeMap::new();
+        for (entity, at) in acting {
             let home = names::namespace_of(&entity).unwrap_or_else(|| names::bare(&entity));
+            since.entry(home.to_owned()).and_modify(|old| *old = at.min(*old)).or_insert(at);
             let namespace = names::entity("", "Namespace", home);
-            whole.extend(Some(home.to_owned()));
-            // A namespace itself is no limit of its own.
+            // A namespace is no limit of its own.
             let limit = Some(entity).filter(|entity| names::namespace_of(entity).is_some());
             self.connect(limit, relation::RESTRICTS, namespace, SourceToTarget);
         }
-        for (namespace, held) in contents(&self.topology, &whole) {
-            self.connect(Some(namespace), relation::CONTAINS, Some(held), SourceToTarget);
+        let mut reached = refused;
+        for (entity, history) in &snapshot.objects.histories {
+            let home = names::namespace_of(entity).and_then(|home| since.get(home));
+            let Some((since, object)) = home.zip(history.latest()) else { continue };
+            let count = |pointer: &str| object.pointer(pointer).and_then(Value::as_f64);
+            let is_reached = match names::kind_of(entity) {
+                "Pod" => created(object).is_some_and(|at| at > *since),
+                kind if WORKLOAD_KINDS.contains(&kind) || kind == "ReplicaSet" => {
+                    let has = count("/status/replicas").unwrap_or(0.0);
+                    object.get("status").is_some() && count("/spec/replicas") > Some(has)
+                }
+                _ => false,
+            };
+            if is_reached {
+                reached.insert(self.top_owner(entity));
+            }
+        }
+        for entity in reached {
+            let home = names::namespace_of(&entity).unwrap_or_default();
+            let namespace = names::entity("", "Namespace", home);
+            self.connect(namespace, relation::CONTAINS, Some(entity), SourceToTarget);
         }
     }
+
+    /// Who refused pods, since when, and to whom.
+    fn refusals(&self, snapshot: &Snapshot) -> (BTreeMap<EntityId, Timestamp>, BTreeSet<EntityId>) {
+        let mut ranges: BTreeMap<&str, Vec<EntityId>> = BTreeMap::new();
+        for entity in snapshot.objects.histories.keys() {
+            let home = names::namespace_of(entity).filter(|_| names::kind_of(entity) == LIMITS[1]);
+            if let Some(home) = home {
+                ranges.entry(home).or_default().push(entity.clone());
+            }
+        }
+        let mut acting: BTreeMap<EntityId, Timestamp> = BTreeMap::new();
+        let mut refused = BTreeSet::new();
+        for event in &snapshot.events {
+            let Some(namespace) = names::namespace_of(&event.entity) else { continue };
+            let limits: Vec<EntityId> = match refused_by(&event.message) {
+                None => continue,
+                Some(By::Quota(name)) => {
+                    names::entity(namespace, LIMITS[0], name).into_iter().collect()
+                }
+                Some(By::Range) => ranges.get(namespace).cloned().unwrap_or_default(),
+                Some(By::Namespace) => {
+                    names::entity("", "Namespace", namespace).into_iter().collect()
+                }
+            };
+            for limit in limits {
+                let since = acting.entry(limit).or_insert(event.first_at);
+                *since = event.first_at.min(*since);
+            }
+            refused.insert(self.top_owner(&event.entity));
+        }
+        (acting, refused)
+    }
+}
+
+/// Since when a limit or a namespace acts otherwise than before the recording, if it does: it was
+/// made or changed, or all of a resource is used.
+fn acts_since(
+    entity: &EntityId,
+    history: &ObjectHistory,
+    began: Option<Timestamp>,
+) -> Option<Timestamp> {
+    let parts: &[&str] = match names::kind_of(entity) {
+        "Namespace" => &["/metadata/labels", "/metadata/annotations"],
+        kind if LIMITS.contains(&kind) => &["/spec"],
+        _ => return None,
+    };
+    let made = history.latest().and_then(created).filter(|at| Some(*at) > began);
+    let made = made.filter(|_| names::kind_of(entity) != "Namespace");
+    let changed = history.states.windows(2).find_map(|pair| match pair {
+        [old, new] => {
+            let differs = |part: &&str| old.object.pointer(part) != new.object.pointer(part);
+            // It was changed at some time after the dump before.
+            parts.iter().any(|part| differs(&part)).then_some(old.last_seen)
+        }
+        _ => None,
+    });
+    let full = history.states.iter().find(|state| used_up(&state.object).is_some());
+    [made, changed, full.map(|state| state.first_seen)].into_iter().flatten().min()
+}
+
+fn created(object: &Value) -> Option<Timestamp> {
+    time::parse(object.pointer("/metadata/creationTimestamp")?.as_str()?)
 }
 
 impl OperationalGraph {
@@ -166,25 +218,7 @@ fn contents(topology: &Topology, namespaces: &BTreeSet<String>) -> Vec<(EntityId
     placed.collect()
 }
 
-/// Whether one of the given parts of an object differs between two of its states.
-fn differs(history: &ObjectHistory, parts: &[&str]) -> bool {
-    history.states.windows(2).any(|pair| match pair {
-        [old, new] => parts.iter().any(|part| {
-            let pointer = format!("/{part}");
-            old.object.pointer(&pointer) != new.object.pointer(&pointer)
-        }),
-        _ => false,
-    })
-}
-
-/// What an event says was refused to an object because of its namespace.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Refused<'a> {
-    namespace: &'a str,
-    by: By<'a>,
-    of: &'a EntityId,
-}
-
+/// Who refused a pod.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum By<'a> {
     /// The quota of this name.
@@ -193,13 +227,6 @@ enum By<'a> {
     Range,
     /// The namespace itself: its labels, or that it is being deleted.
     Namespace,
-}
-
-impl<'a> Refused<'a> {
-    fn of(event: &'a EventRecord) -> Option<Self> {
-        let namespace = names::namespace_of(&event.entity)?;
-        Some(Self { namespace, by: refused_by(&event.message)?, of: &event.entity })
-    }
 }
 
 /// Who refused, by the messages of Kubernetes' admission plugins `ResourceQuota`, `LimitRanger`,
