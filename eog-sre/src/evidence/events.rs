@@ -6,6 +6,7 @@ use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
+use super::levels::blames_node;
 use super::reasons::{meaning, meaning_for_experiment};
 use super::{Draft, selector};
 use crate::names;
@@ -31,7 +32,10 @@ pub(crate) fn event_findings(events: &[EventRecord]) -> Vec<Finding> {
         let step = group.len().div_ceil(MAX_REPEATS).max(1);
         let last = group.len().saturating_sub(1);
         let kept = group.iter().enumerate().filter(|(at, _)| at % step == 0 || *at == last);
-        findings.extend(kept.map(|(_, event)| finding(event, signal)));
+        for (_, event) in kept {
+            findings.push(finding(event, signal));
+            findings.extend(of_node(event));
+        }
     }
     findings.sort_by_key(|finding| finding.time.start());
     findings
@@ -58,6 +62,26 @@ fn finding(event: &EventRecord, signal: Signal) -> Finding {
         onset: onset(event),
     }
     .finding()
+}
+
+/// What an eviction says of the node that lacked something.
+fn of_node(event: &EventRecord) -> Option<Finding> {
+    let is_blamed = event.reason == "Evicted" && blames_node(&event.message);
+    let node = names::entity("", "Node", &event.host).filter(|_| is_blamed)?;
+    let draft = Draft {
+        entity: &node,
+        kind: EvidenceKind::Event,
+        signal: Signal::Exhaustion,
+        trend: Trend::Rising,
+        time: EvidenceTime::At(event.at),
+        quantity: None,
+        peer: Some(Peer { entity: event.entity.clone(), role: PeerRole::Mentioned }),
+        source: &event.file,
+        query: query(event, event.at),
+        excerpt: format!("{} was Evicted: {}", event.entity, event.message),
+        onset: onset(event),
+    };
+    Some(draft.finding())
 }
 
 /// When it happened first. What happened several times, and is given one time alone, leaves that open.

@@ -1,4 +1,5 @@
-//! Findings from the status of objects: conditions that turned bad, lost replicas, restarts.
+//! Findings from the status of objects: conditions that turned bad, lost replicas, restarts, limits
+//! that were reached.
 
 use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
@@ -6,8 +7,10 @@ use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::shorten;
 use serde_json::Value;
 
+use super::levels::{blames_node, levels, node_of};
 use super::{Draft, selector};
 use crate::graph::is_experiment;
+use crate::names;
 use crate::read::{Objects, Observation};
 use crate::time;
 
@@ -24,16 +27,22 @@ const BAD: [&str; 6] = [
     "Failed",
 ];
 
+/// Conditions of autoscalers that should be true: whether they can read their metrics and scale.
+/// Where it never was so, as in clusters without a metrics server, it explains nothing new.
+const SCALING: [&str; 2] = ["ScalingActive", "AbleToScale"];
+
 /// Reports of status transitions between dumps, for every object.
 pub(crate) fn status_findings(objects: &Objects) -> Vec<Finding> {
     let mut findings = Vec::new();
     let source = if objects.file.is_empty() { "k8s_objects" } else { &objects.file };
+    let began = objects.recorded().map(|recorded| recorded.start());
     for (entity, history) in &objects.histories {
         let mut report = Report { source, entity, findings: &mut findings };
         for (at, state) in history.states.iter().enumerate() {
             let before = at.checked_sub(1).and_then(|at| history.states.get(at));
             report.conditions(before, state);
             report.containers(before, state);
+            report.levels(before, state, began);
             if let Some(before) = before {
                 report.replicas(before, state);
             }
@@ -84,6 +93,13 @@ impl Report<'_> {
                     self.push(signal, Trend::Rising, when, kind, said, None);
                 }
                 continue;
+            }
+            // A workload at zero replicas switches its autoscaler off.
+            let turned = old.is_some_and(|old| text(old, "status") == "True");
+            if SCALING.contains(&kind) && status == "False" && turned && reason != "ScalingDisabled"
+            {
+                let said = format!("{kind} is {status} since {at}: {reason} {message}");
+                self.push(Signal::Availability, Trend::Rising, when, kind, said, None);
             }
             // True in both dumps, but with a younger date: it was not true in between.
             let flipped = old.filter(|old| text(old, "status") == status).is_some_and(|old| {
@@ -168,6 +184,34 @@ impl Report<'_> {
             };
             self.push(signal, Trend::Rising, when, name, said, Some(quantity));
         }
+    }
+
+    /// What the object is at the limit of. What was so when the recording began is told as steady.
+    fn levels(
+        &mut self,
+        before: Option<&Observation>,
+        state: &Observation,
+        began: Option<Timestamp>,
+    ) {
+        let kind = names::kind_of(self.entity);
+        // An equal state is stored once: what only time brings shows at the end of it.
+        let Some(level) = levels(kind, &state.object, state.last_seen) else { return };
+        let old = before.and_then(|old| levels(kind, &old.object, old.last_seen));
+        if old.is_some_and(|old| old.field == level.field) {
+            return;
+        }
+        let told = level.since.filter(|at| Some(*at) >= began);
+        let came = before.is_some() || Some(state.first_seen) > began || told.is_some();
+        let trend = if came { Trend::Rising } else { Trend::Steady };
+        let signal = if came { level.signal } else { Signal::Other };
+        let when = level.since.map_or(appeared(before, state), |at| (at, Some(Onset::at(at))));
+        if let Some(node) = node_of(&state.object).filter(|_| came && blames_node(&level.said)) {
+            let said = format!("{} was {}", self.entity, level.said);
+            let mut of_node =
+                Report { entity: &node, source: self.source, findings: self.findings };
+            of_node.push(signal, trend, when, level.field, said, None);
+        }
+        self.push(signal, trend, when, level.field, level.said, level.quantity);
     }
 
     fn push(

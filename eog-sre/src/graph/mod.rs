@@ -2,6 +2,7 @@
 
 mod architecture;
 mod builder;
+mod events;
 mod experiments;
 mod hosts;
 mod index;
@@ -122,6 +123,8 @@ impl Snapshot {
         builder.add_alerted(self);
         builder.add_pods_by_name(self);
         builder.add_namespaces(self);
+        builder.add_evictions(self);
+        builder.add_resolvers(self);
         builder.back_services();
         builder.add_sources_of_load(self);
         let Builder { topology, warnings, index, .. } = builder;

@@ -40,8 +40,8 @@ const RUNS_PODS: [&str; 4] = ["ReplicaSet", "Job", "CronJob", "Pod"];
 impl Builder {
     /// Joins each namespace on which something acts with what limits it, and with what in it this can
     /// have reached. Kubernetes applies quotas, limit ranges and labels of a namespace when a pod is
-    /// made, and never to pods that run: so those workloads that were refused a pod, have made one
-    /// since, or lack one.
+    /// made, and never to pods that run: so those workloads that were refused a pod, lack one, or have
+    /// made one since that a limit range or a label can have shaped.
     pub(super) fn add_namespaces(&mut self, snapshot: &Snapshot) {
         let (mut acting, refused) = self.refusals(snapshot);
         let began = snapshot.objects.recorded().map(|recorded| recorded.start());
@@ -51,11 +51,14 @@ impl Builder {
                 *since = at.min(*since);
             }
         }
-        // Since when something acts on each namespace.
-        let mut since: BTreeMap<String, Timestamp> = BTreeMap::new();
+        // The namespaces on which something acts, and since when it shapes the pods that are made: a
+        // quota does not, it refuses them.
+        let mut since: BTreeMap<String, Option<Timestamp>> = BTreeMap::new();
         for (entity, at) in acting {
             let home = names::namespace_of(&entity).unwrap_or_else(|| names::bare(&entity));
-            since.entry(home.to_owned()).and_modify(|old| *old = at.min(*old)).or_insert(at);
+            let shapes = Some(at).filter(|_| names::kind_of(&entity) != LIMITS[0]);
+            let known = since.entry(home.to_owned()).or_default();
+            *known = known.take().into_iter().chain(shapes).min();
             let namespace = names::entity("", "Namespace", home);
             // A namespace is no limit of its own.
             let limit = Some(entity).filter(|entity| names::namespace_of(entity).is_some());
@@ -67,7 +70,7 @@ impl Builder {
             let Some((since, object)) = home.zip(history.latest()) else { continue };
             let count = |pointer: &str| object.pointer(pointer).and_then(Value::as_f64);
             let is_reached = match names::kind_of(entity) {
-                "Pod" => created(object).is_some_and(|at| at > *since),
+                "Pod" => since.is_some_and(|since| created(object).is_some_and(|at| at > since)),
                 kind if WORKLOAD_KINDS.contains(&kind) || kind == "ReplicaSet" => {
                     let has = count("/status/replicas").unwrap_or(0.0);
                     object.get("status").is_some() && count("/spec/replicas") > Some(has)

@@ -93,6 +93,13 @@ impl Builder {
                 self.connect(Some(entity.clone()), relation::SCALES, target, SourceToTarget);
             }
             "Ingress" | "HTTPRoute" | "Route" | "VirtualService" => {
+                let tls = object.pointer("/spec/tls").and_then(Value::as_array);
+                for one in tls.into_iter().flatten() {
+                    let secret = one.get("secretName").and_then(Value::as_str);
+                    let secret =
+                        secret.and_then(|name| EntityName::new(namespace, "Secret", name).id());
+                    self.connect(Some(entity.clone()), relation::MOUNTS, secret, TargetToSource);
+                }
                 for service in route_targets(object) {
                     let target = names::entity(namespace.unwrap_or_default(), "Service", &service);
                     let target = target.filter(|target| {
@@ -110,9 +117,33 @@ impl Builder {
                     self.connect(from, relation::RESTRICTS, to, SourceToTarget);
                 }
             }
+            "PodDisruptionBudget" => {
+                let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
+                // Most select by a plain map, which is found without a look at all pods.
+                let map = selector.get("matchLabels").unwrap_or(&Value::Null);
+                for target in pods.by_map(namespace, map) {
+                    let guards = pods.labels_of(target).is_some_and(|all| selects(selector, all));
+                    let to = Some(target.clone()).filter(|_| guards);
+                    self.connect(Some(entity.clone()), relation::RESTRICTS, to, SourceToTarget);
+                }
+            }
+            "Certificate" => self.add_certificate(entity, object, namespace),
             _ if is_experiment(object) => self.add_experiment(entity, object, namespace, pods),
             _ => {}
         }
+    }
+
+    /// A certificate of cert-manager fills a Secret, and an issuer signs it.
+    fn add_certificate(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {
+        let secret = object.pointer("/spec/secretName").and_then(Value::as_str);
+        let secret = secret.and_then(|name| EntityName::new(namespace, "Secret", name).id());
+        self.connect(Some(entity.clone()), relation::ISSUES, secret, SourceToTarget);
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let kind = text("/spec/issuerRef/kind").unwrap_or("Issuer");
+        let home = namespace.filter(|_| !kind.starts_with("Cluster"));
+        let issuer = text("/spec/issuerRef/name");
+        let issuer = issuer.and_then(|name| EntityName::new(home, kind, name).id());
+        self.connect(issuer, relation::ISSUES, Some(entity.clone()), SourceToTarget);
     }
 
     fn add_owners(&mut self, entity: &EntityId, object: &Value, namespace: Option<&str>) {

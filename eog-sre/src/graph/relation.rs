@@ -29,8 +29,13 @@ pub const INJECTS: &str = "injects";
 /// serves no requests: load and effects travel to the target.
 pub const SENDS_LOAD: &str = "sends_load";
 
+/// A workload takes the place of pods of lower priority: effects travel to whose pods are removed.
+pub const PREEMPTS: &str = "preempts";
+/// An issuer signs a certificate, which fills a Secret: effects travel from issuer to Secret.
+pub const ISSUES: &str = "issues";
+
 /// All relations.
-pub const ALL: [&str; 12] = [
+pub const ALL: [&str; 14] = [
     CALLS, USES, BACKS, OWNS, MOUNTS, RUNS_ON, SCALES, ROUTES, RESTRICTS, CONTAINS, INJECTS,
-    SENDS_LOAD,
+    SENDS_LOAD, PREEMPTS, ISSUES,
 ];

@@ -21,7 +21,7 @@ pub(super) struct Selectable<'a> {
 type Labelled<'a> = (&'a EntityId, Option<&'a Value>);
 
 impl<'a> Selectable<'a> {
-    /// Of objects as they were last dumped.
+    /// Of objects as they were last dumped, in the order of their names.
     pub(super) fn new(objects: impl Iterator<Item = (&'a EntityId, &'a Value)>) -> Self {
         let all: Vec<Labelled<'a>> =
             objects.map(|(entity, object)| (entity, pod_labels(object))).collect();
@@ -49,6 +49,12 @@ impl<'a> Selectable<'a> {
     ) -> impl Iterator<Item = Labelled<'s>> {
         let places = self.by_namespace.get(&namespace).into_iter().flatten();
         places.filter_map(|place| self.all.get(*place).copied())
+    }
+
+    /// The labels of the pods of one of them.
+    pub(super) fn labels_of(&self, entity: &EntityId) -> Option<Option<&'a Value>> {
+        let place = self.all.binary_search_by(|(one, _)| (*one).cmp(entity)).ok()?;
+        self.all.get(place).map(|(_, labels)| *labels)
     }
 
     /// Those in a namespace that a plain map of labels selects.

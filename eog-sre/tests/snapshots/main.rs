@@ -11,6 +11,7 @@ mod findings;
 mod fuzz;
 mod graph;
 mod hostile;
+mod limits;
 mod load;
 mod namespaces;
 mod reading;

@@ -16,15 +16,17 @@ fn quota(created: &str, used: &str) -> Value {
 fn shop() -> Recording {
     let mut recording = Recording::new();
     for clock in ["10:00:00", "10:05:00"] {
-        let web = workload("Deployment", "web", json!({"name": "c"}), json!([]));
+        let mut web = workload("Deployment", "web", json!({"name": "c"}), json!([]));
+        web["spec"]["replicas"] = json!(2);
+        web["status"] = json!({"replicas": 1});
         recording.object(clock, web);
         recording.object(clock, config("flags", "k", "v", "09:00:00"));
         let calm = workload("Deployment", "calm", json!({"name": "c"}), json!([]));
         recording.object(clock, calm);
     }
-    let pod = json!({"kind": "Pod", "metadata": {"name": "web-1", "namespace": "shop",
+    let pod = json!({"kind": "Pod", "metadata": {"name": "new-1", "namespace": "shop",
         "creationTimestamp": "2026-01-01T10:04:00Z",
-        "ownerReferences": [{"kind": "Deployment", "name": "web"}]}});
+        "ownerReferences": [{"kind": "Deployment", "name": "new"}]}});
     recording.object("10:05:00", pod);
     recording.object("10:00:00", json!({"kind": "Namespace", "metadata": {"name": "shop"}}));
     recording
@@ -40,7 +42,7 @@ const CONTAINS: &str = "Namespace/shop contains shop/Deployment/web SourceToTarg
 const RESTRICTS: &str = "shop/ResourceQuota/few restricts Namespace/shop SourceToTarget";
 
 #[test]
-fn a_namespace_is_joined_with_whose_pods_were_made_since_something_acts_on_it() {
+fn a_namespace_is_joined_with_what_a_limit_or_a_label_can_have_reached() {
     let mut as_always = shop();
     as_always.object("10:00:00", quota("08:00:00", "1Gi"));
     assert!(at_namespace(&as_always.open().graph()).is_empty());
@@ -57,7 +59,8 @@ fn a_namespace_is_joined_with_whose_pods_were_made_since_something_acts_on_it() 
     let labels = json!({"pod-security.kubernetes.io/enforce": "restricted"});
     let namespace = json!({"kind": "Namespace", "metadata": {"name": "shop", "labels": labels}});
     labelled.object("10:05:00", namespace);
-    assert_eq!(at_namespace(&labelled.open().graph()), [CONTAINS]);
+    let made_since = "Namespace/shop contains shop/Deployment/new SourceToTarget";
+    assert_eq!(at_namespace(&labelled.open().graph()), [made_since, CONTAINS]);
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn an_alert_about_a_namespace_or_its_quota_is_about_what_it_holds() {
     costs.alert("10:10:00", labels, "2026-01-01T10:10:00Z");
     let told = at_namespace(&costs.open().graph());
     let of = |name: &str| format!("Namespace/shop contains shop/Deployment/{name} TargetToSource");
-    assert_eq!(told, [of("calm"), of("web")]);
+    assert_eq!(told, [of("calm"), of("new"), of("web")]);
 
     let mut full = shop();
     full.object("10:00:00", quota("08:00:00", "1Gi"));
