@@ -139,7 +139,7 @@ fn acts_since(
         [old, new] => {
             let differs = |part: &&str| old.object.pointer(part) != new.object.pointer(part);
             // It was changed at some time after the dump before.
-            parts.iter().any(|part| differs(&part)).then_some(old.last_seen)
+            parts.iter().any(differs).then_some(old.last_seen)
         }
         _ => None,
     });
