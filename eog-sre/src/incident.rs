@@ -59,7 +59,7 @@ fn facts(snapshot: &Snapshot, graph: &OperationalGraph) -> Facts {
     let mut events = event_findings(&snapshot.events);
     events.extend(status_findings(&snapshot.objects));
     events.sort_by(|a, b| (a.time.start(), a.id()).cmp(&(b.time.start(), b.id())));
-    Facts { alerts: alert_findings(&snapshot.alerts, graph), changes, events }
+    Facts { alerts: alert_findings(&snapshot.alerts, graph, &snapshot.objects), changes, events }
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use eog_core::evidence::{EvidenceTime, Quantity};
 use eog_core::{Anomaly, EntityId, EvidenceKind, Window};
 use jiff::SignedDuration;
 
+use super::at_rest::as_wanted;
 use super::passing::Watch;
 use super::spoken::{praises, signal_of, trend_of};
 use super::{Draft, selector};
 use crate::facts::Alerts;
 use crate::graph::{Match, OperationalGraph};
 use crate::names;
-use crate::read::AlertRecord;
+use crate::read::{AlertRecord, Objects};
 
 /// Alerts about the alerting itself and about the platform's certificates.
 const NOISE: [&str; 3] = ["Watchdog", "InfoInhibitor", "KubeClientCertificateExpiration"];
@@ -41,7 +42,11 @@ const SUBJECTS: [(&str, &str); 13] = [
 /// renewed at every later one, and was last seen in the latest dump in which it fired.
 /// One that came and went, while others last that began in the recording, is no anomaly; neither is
 /// one that has just begun long after those: it may pass by itself as well.
-pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) -> Alerts {
+pub(crate) fn alert_findings(
+    records: &[AlertRecord],
+    graph: &OperationalGraph,
+    objects: &Objects,
+) -> Alerts {
     let mut groups: BTreeMap<(EntityId, String), Vec<&AlertRecord>> = BTreeMap::new();
     let mut ignored = BTreeSet::new();
     let mut pending: BTreeSet<(EntityId, String)> = BTreeSet::new();
@@ -51,7 +56,8 @@ pub(crate) fn alert_findings(records: &[AlertRecord], graph: &OperationalGraph) 
             ignored.insert(format!("{}: {reason}", record.name));
             continue;
         };
-        if let Some(reason) = reason_to_ignore(record) {
+        let as_wanted = || as_wanted(&entity, signal_of(&record.name), graph, objects);
+        if let Some(reason) = reason_to_ignore(record).or_else(as_wanted) {
             ignored.insert(format!("{} on {entity}: {reason}", record.name));
         } else if record.state != "firing" {
             pending.insert((entity, record.name.clone()));

@@ -1,6 +1,7 @@
 //! Typed findings from the records of a snapshot, one module for each kind.
 
 mod alerts;
+mod at_rest;
 mod changes;
 mod demand;
 mod diff;

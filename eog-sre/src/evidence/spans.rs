@@ -11,7 +11,7 @@ use eog_evidence::{
 
 use super::parts::part_finding;
 use super::{Compare, Draft, rounded, selector, since, trend};
-use crate::graph::{NameIndex, span_callee};
+use crate::graph::{NameIndex, outside_entity, span_callee};
 use crate::names;
 use crate::read::Resource;
 use crate::store::{SpanKind, SpanRef, Spans};
@@ -291,10 +291,13 @@ impl<'a> Parties<'a> {
 
 /// The service that a span names as the one it talks to.
 fn addressed(span: SpanRef<'_>, names: &NameIndex) -> Option<EntityId> {
-    let ((space, name), by_host) = span_callee(span)?;
-    let space = if space.is_empty() { &span.sender().namespace } else { &space };
-    let known = !by_host || names.is_host(space, &name);
-    known.then(|| find_service(names, space, &name)).flatten()
+    let known = span_callee(span).and_then(|((space, name), by_host)| {
+        let space = if space.is_empty() { &span.sender().namespace } else { &space };
+        let known = !by_host || names.is_host(space, &name);
+        known.then(|| find_service(names, space, &name)).flatten()
+    });
+    // Whoever is outside of the cluster has the account that its callers keep of it.
+    known.or_else(|| span.peer_host().and_then(|host| outside_entity(host, names)))
 }
 
 fn find_service(names: &NameIndex, namespace: &str, name: &str) -> Option<EntityId> {

@@ -140,6 +140,34 @@ pub(crate) fn hosts(value: &str) -> Vec<Host> {
     value.split([',', ' ', ';']).filter_map(|piece| host(piece.trim())).collect()
 }
 
+/// The name of a host outside of the cluster: a full domain name that is none of the cluster's own.
+pub(crate) fn outside(address: &str) -> Option<String> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = authority.rsplit('@').next().unwrap_or_default();
+    let name = name.split(':').next().unwrap_or_default().trim_end_matches('.');
+    let labels: Vec<&str> = name.split('.').collect();
+    let is_label = |label: &&str| {
+        !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let top = labels.last().filter(|top| top.bytes().all(|b| b.is_ascii_alphabetic()))?;
+    // `.local` and `.internal` are reserved for networks of one's own, `svc` for the cluster's.
+    let is_own =
+        ["local", "internal", "localdomain", "svc"].contains(top) || labels.contains(&"svc");
+    let is_full = labels.len() >= 2 && name.len() <= 253 && labels.iter().all(|one| is_label(&one));
+    (is_full && !is_own).then(|| name.to_ascii_lowercase())
+}
+
+/// The entity of a host outside of the cluster. `cart.shop` is inside where there is a namespace `shop`.
+pub(crate) fn outside_entity(address: &str, index: &NameIndex) -> Option<EntityId> {
+    let name = outside(address)?;
+    let is_inside = name.rsplit('.').next().is_some_and(|last| index.has_namespace(last));
+    names::entity("", OUTSIDE, &name).filter(|_| !is_inside)
+}
+
+/// The kind of what lies outside of the cluster.
+const OUTSIDE: &str = "ExternalHost";
+
 /// The hosts of a command: URLs, `host:port`, and words that stand alone.
 fn hosts_in_command(text: &str) -> Vec<Host> {
     let pieces = text.split(|c: char| c.is_whitespace() || "\"';|&()=,".contains(c));
@@ -193,6 +221,22 @@ fn host(piece: &str) -> Option<Host> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_full_domain_names_lie_outside() {
+        for (address, expected) in [
+            ("https://api.Example.com:443/v1", Some("api.example.com")),
+            ("pay.example.org.", Some("pay.example.org")),
+            ("cart", None),
+            ("cart.shop.svc.cluster.local", None),
+            ("cart.shop.svc", None),
+            ("10.0.0.1", None),
+            ("*.example.com", None),
+            ("", None),
+        ] {
+            assert_eq!(outside(address).as_deref(), expected, "{address}");
+        }
+    }
 
     #[test]
     fn hosts_are_found_by_form() {

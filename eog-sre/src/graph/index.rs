@@ -95,6 +95,11 @@ impl NameIndex {
         self.spaces.entry(namespace.to_owned()).or_default()
     }
 
+    /// Whether anything has a name in this namespace.
+    pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
+        self.spaces.contains_key(namespace)
+    }
+
     /// What a name stands for in a namespace.
     pub(crate) fn find(&self, namespace: &str, name: &str) -> Match {
         let Some(space) = self.spaces.get(namespace) else { return Match::Unknown };

@@ -21,6 +21,7 @@ use eog_core::{EntityId, Topology};
 use crate::names::{self, WORKLOAD_KINDS};
 use crate::snapshot::Snapshot;
 
+pub(crate) use hosts::outside_entity;
 pub(crate) use index::{DEFAULT_NAMESPACE, Match, NameIndex};
 pub(crate) use objects::is_experiment;
 pub(crate) use telemetry::{egress_cluster, span_callee};

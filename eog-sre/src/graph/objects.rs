@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::builder::Builder;
 use super::experiments::aims;
+use super::hosts::outside_entity;
 use super::labels::selects;
 use super::relation;
 use super::selectable::Selectable;
@@ -69,6 +70,9 @@ impl Builder {
         self.add_mounts(entity, object, namespace);
         match names::kind_of(entity) {
             "Service" => {
+                let outside = object.pointer("/spec/externalName").and_then(Value::as_str);
+                let outside = outside.and_then(|host| outside_entity(host, &self.index));
+                self.connect(Some(entity.clone()), relation::CALLS, outside, TargetToSource);
                 let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
                 for backend in pods.by_map(namespace, selector) {
                     let (from, to) = (Some(backend.clone()), Some(entity.clone()));
@@ -125,6 +129,13 @@ impl Builder {
                     let guards = pods.labels_of(target).is_some_and(|all| selects(selector, all));
                     let to = Some(target.clone()).filter(|_| guards);
                     self.connect(Some(entity.clone()), relation::RESTRICTS, to, SourceToTarget);
+                }
+            }
+            "ServiceEntry" => {
+                let hosts = object.pointer("/spec/hosts").and_then(Value::as_array);
+                for host in hosts.into_iter().flatten().filter_map(Value::as_str) {
+                    let (from, to) = (Some(entity.clone()), outside_entity(host, &self.index));
+                    self.connect(from, relation::RESTRICTS, to, SourceToTarget);
                 }
             }
             "Certificate" => self.add_certificate(entity, object, namespace),

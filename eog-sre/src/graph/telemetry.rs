@@ -1,6 +1,6 @@
 //! Edges that telemetry shows: traced calls, proxies, and who sent what from where.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use eog_core::EntityId;
@@ -8,12 +8,15 @@ use eog_core::incident::Edge;
 use eog_core::incident::EffectDirection::{SourceToTarget, TargetToSource};
 
 use super::builder::Builder;
-use super::hosts::hosts;
+use super::hosts::{hosts, outside_entity};
 use super::relation;
 use crate::names::{self, WORKLOAD_KINDS};
 use crate::read::{Resource, Subject};
 use crate::snapshot::Snapshot;
 use crate::store::{SpanKind, SpanRef};
+
+/// Most hosts outside of the cluster that a service can depend on.
+const MAX_OUTSIDE: usize = 20;
 
 impl Builder {
     /// Notes the service names that telemetry uses, with how often it does.
@@ -62,6 +65,39 @@ impl Builder {
         }
         for series in snapshot.metrics.iter().filter(|one| one.subject == Subject::Service) {
             self.service(&series.namespace, &series.name);
+        }
+        self.add_outside(snapshot);
+    }
+
+    /// Hosts outside of the cluster that client spans name: nobody there records spans.
+    fn add_outside(&mut self, snapshot: &Snapshot) {
+        let mut seen = BTreeSet::new();
+        let mut called: BTreeMap<EntityId, BTreeSet<EntityId>> = BTreeMap::new();
+        for span in snapshot.spans.iter().filter(|span| span.kind() == SpanKind::Client) {
+            let sender = span.sender();
+            if sender.service.is_empty()
+                || span.callee_number().is_some()
+                || !seen.insert(span.address())
+            {
+                continue;
+            }
+            let known = span_callee(span).is_some_and(|((space, name), by_host)| {
+                let space = if space.is_empty() { &sender.namespace } else { &space };
+                !by_host || self.index.is_host(space, &name)
+            });
+            let host = span.peer_host().filter(|_| !known);
+            let host = host.and_then(|host| outside_entity(host, &self.index));
+            let caller = host.is_some().then(|| self.service(&sender.namespace, &sender.service));
+            if let (Some(host), Some(Some(caller))) = (host, caller) {
+                called.entry(caller).or_default().insert(host);
+            }
+        }
+        // Who talks to any number of hosts, such as a crawler, depends on none of them.
+        called.retain(|_, hosts| hosts.len() <= MAX_OUTSIDE);
+        for (caller, hosts) in called {
+            for host in hosts {
+                self.connect(Some(caller.clone()), relation::CALLS, Some(host), TargetToSource);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use eog_core::evidence::{Signal, Trend};
 use eog_core::{Finding, Timestamp};
 use serde_json::{Value, json};
 
-use crate::support::{Recording, at, id, service, window, workload};
+use crate::support::{Recording, Span, at, id, service, window, workload};
 
 fn page(recording: &Recording, entity: &str) -> Vec<Finding> {
     recording.context().page(&id(entity), window("10:00:00", "11:00:00"), 1).findings
@@ -174,4 +174,41 @@ fn only_who_cannot_resolve_names_depends_on_the_name_service() {
         edges_at(&recording, "shop/Service/names"),
         ["shop/Service/cart uses shop/Service/names TargetToSource"]
     );
+}
+
+#[test]
+fn hosts_outside_of_the_cluster_are_dependencies_with_the_account_of_their_callers() {
+    let mut recording = Recording::new();
+    recording.object(
+        "10:00:00",
+        json!({"kind": "Service", "metadata": {"name": "bank", "namespace": "shop"},
+            "spec": {"type": "ExternalName", "externalName": "api.bank.example"}}),
+    );
+    for number in 0..60_u32 {
+        let trace = if number < 30 { "t1" } else { "t2" };
+        recording.span(Span {
+            at: format!("10:{number:02}:00"),
+            ids: (trace, format!("s{number}"), String::new()),
+            name: "POST",
+            kind: "Client",
+            service: "web",
+            ms: 5,
+            failed: number >= 30,
+            attributes: "{'server.address': 'pay.example.com'}",
+        });
+    }
+    assert_eq!(
+        edges_at(&recording, "shop/Service/bank"),
+        ["shop/Service/bank calls ExternalHost/api.bank.example TargetToSource"]
+    );
+    assert_eq!(
+        edges_at(&recording, "ExternalHost/pay.example.com"),
+        ["shop/Service/web calls ExternalHost/pay.example.com TargetToSource"]
+    );
+    let index = recording.context();
+    let request = window("10:00:00", "11:00:00");
+    let findings = index.page(&id("shop/Service/web"), request, 1).findings;
+    let host = id("ExternalHost/pay.example.com");
+    let peers = findings.iter().filter_map(|finding| finding.peer.as_ref());
+    assert!(peers.into_iter().any(|peer| peer.entity == host), "{findings:#?}");
 }

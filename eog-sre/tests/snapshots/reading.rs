@@ -66,6 +66,43 @@ fn alerts_that_do_not_count_are_listed_with_their_reason() {
 }
 
 #[test]
+fn alerts_about_what_is_as_it_should_be_need_no_cause() {
+    let workload = |name: &str, replicas: u32| {
+        json!({"kind": "Deployment", "metadata": {"name": name, "namespace": "shop"},
+            "spec": {"replicas": replicas}})
+    };
+    let mut recording = Recording::new();
+    for (clock, before) in [("10:00:00", 1), ("10:05:00", 0)] {
+        recording.object(clock, workload("old", 0));
+        recording.object(clock, workload("stopped", before));
+    }
+    let done = json!({"kind": "Job", "metadata": {"name": "report", "namespace": "shop"},
+        "status": {"conditions": [{"type": "Complete", "status": "True"}]}});
+    recording.object("10:00:00", done);
+    let planned = json!({"kind": "CronJob", "metadata": {"name": "nightly", "namespace": "shop"},
+        "status": {"lastScheduleTime": "2026-01-01T03:00:00Z",
+            "lastSuccessfulTime": "2026-01-01T03:04:00Z"}});
+    recording.object("10:00:00", planned);
+    for (label, name) in [
+        ("deployment", "old"),
+        ("deployment", "stopped"),
+        ("job_name", "report"),
+        ("cronjob", "nightly"),
+    ] {
+        let labels = json!({"alertname": "WorkloadDown", "namespace": "shop", label: name});
+        recording.alert("10:06:00", labels, "2026-01-01T10:05:30Z");
+    }
+    let snapshot = recording.open();
+    let incident = snapshot.incident(&snapshot.graph());
+    let left: Vec<&str> = incident.anomalies.iter().map(|one| one.entity.as_str()).collect();
+    assert_eq!(left, ["shop/Deployment/stopped"], "it was switched off meanwhile");
+    let ignored = incident.ignored.join("\n");
+    for reason in ["it is scaled to 0", "its job is complete", "it ran as planned"] {
+        assert!(ignored.contains(reason), "{reason}: {ignored}");
+    }
+}
+
+#[test]
 fn events_that_arrive_twice_count_once() {
     let mut recording = Recording::new();
     let about = json!({"kind": "Pod", "name": "web-1", "namespace": "shop"});
