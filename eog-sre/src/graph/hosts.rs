@@ -154,7 +154,7 @@ pub(crate) fn outside(address: &str) -> Option<String> {
     // `.local` and `.internal` are reserved for networks of one's own, `svc` for the cluster's.
     let is_own =
         ["local", "internal", "localdomain", "svc"].contains(top) || labels.contains(&"svc");
-    let is_full = labels.len() >= 2 && name.len() <= 253 && labels.iter().all(|one| is_label(&one));
+    let is_full = labels.len() >= 2 && name.len() <= 253 && labels.iter().all(is_label);
     (is_full && !is_own).then(|| name.to_ascii_lowercase())
 }
 
