@@ -65,7 +65,7 @@ pub struct Reordered {
 /// let found = reordered(&[&begun, &done], &compared);
 /// assert_eq!((found[0].line, found[0].usual_next), (0, 1));
 /// assert_eq!(found[0].now, (0, 60));
-/// # Ok::<(), eog_core::InvalidWindow>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn reordered(kinds: &[&[Timestamp]], compared: &ComparedTimes<'_>) -> Vec<Reordered> {
     let usual = usual_follow_ups(kinds, &compared.before);

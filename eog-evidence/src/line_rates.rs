@@ -128,7 +128,7 @@ impl LineRate {
 /// let rates = line_rates(&[&heartbeat], &compared, false);
 /// assert_eq!(rates[0].change, Some(RateChange::Vanished(second(2070))));
 /// assert_eq!((rates[0].observed, rates[0].expected), (0, 51.0));
-/// # Ok::<(), eog_core::InvalidWindow>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn line_rates(
     kinds: &[&[Timestamp]],
