@@ -1,22 +1,36 @@
 //! Evidence for a delay between a change and the harm it does.
 
+use eog_core::Finding;
 use eog_core::evidence::Signal;
+use eog_core::incident::Onset;
 
 use super::facts::Facts;
-use super::times::surely_before;
+use super::times::{Delay, surely_before};
 
 /// Why a change long before the harm is doubted.
 pub(super) const LONG_BEFORE: &str =
     "the change lies long before the harm, and nothing shows what took so long";
 
-/// Whether something filled up or ran out: a leak, a queue, a quota or an expiry takes its time. It
-/// counts when it does not begin after the harm it would lead to.
-pub(super) fn shows_a_delay(facts: &Facts<'_>) -> bool {
+/// Whether something filled up or ran out between a change and the harm: a leak, a queue, a quota or
+/// an expiry takes its time.
+///
+/// What was measured decides: it begins to fill soon after the change, since otherwise nothing shows
+/// what took so long until then, and not after the harm that it would lead to. Where no beginning was
+/// measured, that something ran out is all that can be asked for.
+pub(super) fn shows_a_delay(made: &Onset, facts: &Facts<'_>) -> bool {
     let since = facts.harm_since();
-    facts.harms.iter().any(|harm| {
-        let fills = matches!(harm.signal, Signal::Saturation | Signal::Exhaustion);
-        let late = matches!((since, harm.onset),
-            (Some(since), Some(onset)) if surely_before(&since, &onset));
-        fills && !late
-    })
+    let in_time = |harm: &&Finding| {
+        harm.onset.is_none_or(|onset| !since.is_some_and(|since| surely_before(&since, &onset)))
+    };
+    let soon = |began: &Onset| !Delay::to(made, Some(*began), began.earliest()).is_long();
+    let filling = || {
+        let fills = |harm: &&&Finding| {
+            matches!(harm.signal, Signal::Saturation | Signal::Exhaustion)
+        };
+        facts.harms.iter().filter(fills).copied()
+    };
+    if filling().any(|harm| harm.onset.is_some()) {
+        return filling().filter(in_time).any(|harm| harm.onset.is_some_and(|began| soon(&began)));
+    }
+    filling().any(|_| true)
 }

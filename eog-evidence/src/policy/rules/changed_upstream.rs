@@ -1,5 +1,6 @@
 //! The rule *changed upstream*.
 
+use eog_core::incident::Onset;
 use eog_core::{Decision, Finding, Label};
 
 use crate::policy::answer::{claim, decide, quote, rate};
@@ -25,9 +26,9 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// only falls into harm that was there already; of the latter the claim says that the earlier onset
 /// is not explained. A change of demand acts by load alone and is left to the rule on traffic.
 fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
-    let Some((decision, delay)) = explain(facts) else { return Vec::new() };
+    let Some((decision, made, delay)) = explain(facts) else { return Vec::new() };
     let mut explanations = Explanation::possible(Some(decision));
-    if delay.is_long() && !shows_a_delay(facts) {
+    if delay.is_long() && !shows_a_delay(&made, facts) {
         for explanation in &mut explanations {
             explanation.lower(Standing::Doubtful, LONG_BEFORE);
         }
@@ -35,7 +36,8 @@ fn propose(facts: &Facts<'_>) -> Vec<Explanation> {
     explanations
 }
 
-fn explain(facts: &Facts<'_>) -> Option<(Decision, Delay)> {
+/// The decision, when the change was made, and how long before the harm that was.
+fn explain(facts: &Facts<'_>) -> Option<(Decision, Onset, Delay)> {
     let followed = |route: &&Finding| {
         facts.harms.iter().find(|harm| begun_by(harm) >= route.time.start()).copied()
     };
@@ -65,6 +67,7 @@ fn explain(facts: &Facts<'_>) -> Option<(Decision, Delay)> {
     ));
     rate(&mut decision, hop, 600);
     rate(&mut decision, facts.entity, 100);
-    let delay = Delay::to(&made(route), facts.harm_since(), harm.time.start());
-    Some((claim_exhausted_callees(decision, facts), delay))
+    let made = made(route);
+    let delay = Delay::to(&made, facts.harm_since(), harm.time.start());
+    Some((claim_exhausted_callees(decision, facts), made, delay))
 }

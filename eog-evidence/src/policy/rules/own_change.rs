@@ -150,7 +150,7 @@ impl<'a> Backed<'a> {
             (Standing::Doubtful, doubt)
         } else if self.delay.is_long()
             && self.change.signal != Signal::Demand
-            && !shows_a_delay(facts)
+            && !shows_a_delay(&self.made, facts)
         {
             (Standing::Doubtful, LONG_BEFORE.to_owned())
         } else {

@@ -166,11 +166,16 @@ fn a_change_long_before_needs_evidence_for_the_delay() {
         let doubted = &decision.alternatives[0];
         assert_eq!(doubted.rule.as_deref(), Some("own change"));
 
-        // Something that fills up takes its time.
-        let mut leaking = findings;
-        let filling = finding(Metric, Signal::Saturation, Trend::Rising, 0);
-        leaking.push(dated(filling, tuned + 60, 30));
-        assert_eq!(rule(&judged(leaking, heard(), |_| {})), "Origin, own change");
+        // Something that fills up from the change on takes its time; what begins to fill when the
+        // harm begins does not show what took so long until then.
+        let filling = |began| {
+            let filling = finding(Metric, Signal::Saturation, Trend::Rising, 0);
+            let leaking = findings.iter().cloned().chain([dated(filling, began, 30)]).collect();
+            rule(&judged(leaking, heard(), |_| {}))
+        };
+        assert_eq!(filling(tuned + 60), "Origin, own change");
+        assert_eq!(filling(tuned + 9 * 60), "Origin, own change");
+        assert_eq!(filling(harm - 60), "Origin, first in trouble");
     }
 }
 
