@@ -31,6 +31,7 @@ impl Attribution<'_> {
     pub(super) fn left_out(&self, entity: &EntityId) -> Vec<Finding> {
         let traced = self.traced_books(Kind::Time);
         let book = traced.as_ref().and_then(|books| books.get(entity));
+        let book = book.filter(|_| !self.loses_calls(entity));
         let fewer = match book {
             Some(book) => {
                 let told = book.fewer.iter().map(|(callee, usual, now)| Fewer {

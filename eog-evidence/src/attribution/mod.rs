@@ -16,6 +16,7 @@ mod burden;
 mod deviation;
 mod given;
 mod left_out;
+mod lost_spans;
 mod notes;
 mod part;
 mod sent;
@@ -151,6 +152,7 @@ struct Kept {
     deviations: BTreeMap<EntityId, Option<Deviation>>,
     traced: BTreeMap<Kind, Option<Arc<self_time::Books>>>,
     seen: BTreeMap<Kind, Arc<CallsAsSeen>>,
+    loses_spans: BTreeMap<EntityId, bool>,
     spots: Option<Arc<BTreeMap<EntityId, Spot>>>,
     tracks: BTreeMap<(Number, Timestamp), Arc<Vec<Track>>>,
     goes_on: BTreeMap<Timestamp, bool>,

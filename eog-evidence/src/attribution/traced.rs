@@ -19,7 +19,8 @@ impl Attribution<'_> {
     /// What an entity has too much of by its traced requests; nothing where these do not tell.
     pub(super) fn by_traced(&self, entity: &EntityId, kind: Kind) -> Option<Vec<Finding>> {
         let books = self.traced_books(kind)?;
-        let book = books.get(entity).filter(|_| self.traces_its_calls(entity))?;
+        let tells = self.traces_its_calls(entity) && !self.loses_calls(entity);
+        let book = books.get(entity).filter(|_| tells && !self.loses_spans(entity))?;
         let is_told = book.callees.iter().any(|(_, part)| *part > 0.0);
         let shown = book.total() > 0.0 && (book.stands_out || is_told);
         let share = |part: f64| if shown { book.share(part) } else { 0.0 };
@@ -44,7 +45,7 @@ impl Attribution<'_> {
     ) -> Option<Option<f64>> {
         let books = self.traced_books(kind)?;
         let theirs = books.get(alerting).filter(|_| self.traces_its_calls(alerting))?;
-        let own = books.get(entity)?;
+        let own = books.get(entity).filter(|_| !self.loses_spans(entity))?;
         if !theirs.stands_out {
             return Some(None);
         }
@@ -123,7 +124,7 @@ impl Attribution<'_> {
         })
     }
 
-    fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
+    pub(super) fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {
         let number = self.ways.number(entity);
         let callees =
             number.into_iter().flat_map(|number| self.ways.lanes(Travel::Demand).onward.of(number));

@@ -24,9 +24,8 @@ pub(super) fn shows_a_delay(made: &Onset, facts: &Facts<'_>) -> bool {
     };
     let soon = |began: &Onset| !Delay::to(made, Some(*began), began.earliest()).is_long();
     let filling = || {
-        let fills = |harm: &&&Finding| {
-            matches!(harm.signal, Signal::Saturation | Signal::Exhaustion)
-        };
+        let fills =
+            |harm: &&&Finding| matches!(harm.signal, Signal::Saturation | Signal::Exhaustion);
         facts.harms.iter().filter(fills).copied()
     };
     if filling().any(|harm| harm.onset.is_some()) {

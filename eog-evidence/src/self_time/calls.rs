@@ -77,6 +77,13 @@ impl Calls {
         self.served.get(entity).map_or(&[], Vec::as_slice)
     }
 
+    /// How many requests of an entity began after one time and no later than another.
+    pub(crate) fn count_served(&self, entity: &EntityId, from: Timestamp, to: Timestamp) -> usize {
+        let served = self.served(entity);
+        let until = |at| served.partition_point(|call| call.time <= at);
+        until(to).saturating_sub(until(from))
+    }
+
     /// All calls between two entities that their callers recorded: caller, callee, calls.
     pub(super) fn ways(&self) -> impl Iterator<Item = (&EntityId, &EntityId, &[Call])> {
         self.made.iter().flat_map(|(caller, made)| {
