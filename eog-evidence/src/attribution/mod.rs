@@ -94,6 +94,8 @@ pub(crate) struct Measured<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     kinds: BTreeSet<Kind>,
+    /// Whether no alert speaks of an account, and those that are kept are drawn up nevertheless.
+    is_implied: bool,
     /// Whether most of what is measured is recorded when it changes.
     by_change: bool,
 }
@@ -103,10 +105,12 @@ impl Asked {
     /// is measured on them. None: order is asked for.
     ///
     /// Where little but signal `other` is recorded, a record of the alarms alone makes no account;
-    /// elsewhere it does, and order is not asked for.
+    /// elsewhere it does, and order is not asked for. Where alerts speak of other things alone, such as a queue
+    /// that grows, time and failures of whoever is measured may still have led to it.
     pub(crate) fn new<'a>(anomalies: &[Anomaly], series: impl Iterator<Item = &'a Series>) -> Self {
         let wanted: BTreeSet<Kind> =
             anomalies.iter().filter_map(|alert| Kind::of(alert.signal)).collect();
+        let is_implied = wanted.is_empty();
         let alerting: BTreeSet<&EntityId> = anomalies.iter().map(|alert| &alert.entity).collect();
         let (mut kinds, mut of_others) = (BTreeSet::new(), BTreeSet::new());
         let (mut all, mut unspecific, mut uneven) = (0_usize, 0_usize, 0_usize);
@@ -114,7 +118,8 @@ impl Asked {
             all += 1;
             unspecific += usize::from(deviation::is_unspecific(series.signal));
             uneven += usize::from(deviation::is_uneven(&series.points));
-            if let Some(kind) = burden::kind_of(series).filter(|kind| wanted.contains(kind)) {
+            let is_wanted = |kind: &Kind| is_implied || wanted.contains(kind);
+            if let Some(kind) = burden::kind_of(series).filter(is_wanted) {
                 kinds.insert(kind);
                 if !alerting.contains(&series.entity) {
                     of_others.insert(kind);
@@ -128,7 +133,7 @@ impl Asked {
             (false, true) => of_others,
             (false, false) => kinds,
         };
-        Self { kinds, by_change }
+        Self { kinds, is_implied, by_change }
     }
 
     /// Also the accounts of these alerts that are kept of traced requests.
@@ -339,6 +344,10 @@ impl Attribution<'_> {
     }
 
     fn find_control_end(&self, kind: Kind) -> Option<Timestamp> {
+        // What an alert of another kind tells comes any time after the trouble began.
+        if self.asked.is_implied {
+            return None;
+        }
         let begun = self.begun(kind).into_iter();
         begun.map(|(at, step)| at.checked_sub(step).unwrap_or(Timestamp::MIN)).min()
     }
@@ -346,7 +355,10 @@ impl Attribution<'_> {
     /// When trouble began at each alerting entity: with its own burden or, where that does not stand out, with
     /// the alert. With the step in which that is known.
     fn begun(&self, kind: Kind) -> Vec<(Timestamp, SignedDuration)> {
-        let alerts = self.anomalies.iter().filter(|alert| Kind::of(alert.signal) == Some(kind));
+        let is_of_kind = |alert: &&Anomaly| {
+            self.asked.is_implied || Kind::of(alert.signal) == Some(kind)
+        };
+        let alerts = self.anomalies.iter().filter(is_of_kind);
         let begun = alerts.map(|alert| {
             let measured = (self.measured)(&alert.entity);
             let account = measured.map_or(Account::Unknown, |measured| {
