@@ -355,9 +355,8 @@ impl Attribution<'_> {
     /// When trouble began at each alerting entity: with its own burden or, where that does not stand out, with
     /// the alert. With the step in which that is known.
     fn begun(&self, kind: Kind) -> Vec<(Timestamp, SignedDuration)> {
-        let is_of_kind = |alert: &&Anomaly| {
-            self.asked.is_implied || Kind::of(alert.signal) == Some(kind)
-        };
+        let is_of_kind =
+            |alert: &&Anomaly| self.asked.is_implied || Kind::of(alert.signal) == Some(kind);
         let alerts = self.anomalies.iter().filter(is_of_kind);
         let begun = alerts.map(|alert| {
             let measured = (self.measured)(&alert.entity);

@@ -424,6 +424,17 @@ impl<'a> Facts<'a> {
         is_seen && self.early_surges().is_empty() && !explained_by_change && !explained_by_neighbour
     }
 
+    /// What is measured of the requests that the entity serves is all as usual.
+    pub(super) fn serves_as_usual(&self) -> bool {
+        let of_requests = |finding: &&Finding| {
+            let served =
+                matches!(finding.signal, Signal::Latency | Signal::Errors | Signal::Traffic);
+            finding.kind == EvidenceKind::Metric && finding.peer.is_none() && served
+        };
+        let mut served = self.findings().iter().filter(of_requests).peekable();
+        served.peek().is_some() && served.all(|finding| finding.trend == Trend::Steady)
+    }
+
     /// Less is asked of the entity.
     pub(super) fn drop_of_traffic(&self) -> Option<&'a Finding> {
         self.findings().iter().find(|finding| is_drop_of_traffic(finding))

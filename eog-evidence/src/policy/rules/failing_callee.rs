@@ -112,6 +112,22 @@ fn leave_those_that_account_for_it(callees: &mut Vec<Callee<'_>>, facts: &Facts<
     let most = callees.iter().filter_map(&ratio_of).fold(0.0, f64::max);
     let least = if changed { most.max(own) } else { most };
     callees.retain(|callee| ratio_of(callee).is_none_or(|ratio| ratio >= ERROR_SHARE * least));
+    // Where failures are only counted on both sides, a few calls do not explain many requests.
+    let own = facts.harms.iter().filter(|harm| harm.peer.is_none());
+    let own = own.filter_map(|harm| more_failures(harm)).fold(0.0, f64::max);
+    let counted = |(_, findings): &Callee<'_>| {
+        let counts = findings.iter().map(|finding| more_failures(finding));
+        counts.collect::<Option<Vec<f64>>>().map(|all| all.into_iter().fold(0.0, f64::max))
+    };
+    callees.retain(|callee| counted(callee).is_none_or(|count| count >= ERROR_SHARE * own));
+}
+
+/// How many more failures than usual a metric counts in a step.
+fn more_failures(finding: &Finding) -> Option<f64> {
+    let counts = finding.kind == EvidenceKind::Metric && finding.signal == Signal::Errors;
+    let quantity =
+        finding.quantity.as_ref().filter(|quantity| counts && quantity.unit != "ratio")?;
+    Some(quantity.observed - quantity.baseline?)
 }
 
 /// The share of failed requests that a finding measures.

@@ -153,6 +153,13 @@ impl<'a> Backed<'a> {
             && !shows_a_delay(&self.made, facts)
         {
             (Standing::Doubtful, LONG_BEFORE.to_owned())
+        } else if self.harm.is_none()
+            && self.change.signal != Signal::Demand
+            && !facts.is_injected()
+            && facts.harms.is_empty()
+            && facts.serves_as_usual()
+        {
+            (Standing::Doubtful, "what it measures of its own work is as usual".to_owned())
         } else {
             return;
         };

@@ -63,6 +63,63 @@ fn own_changes_give_way_to_what_fits_better() {
             vec![],
             "Origin, own change me>caller",
         ),
+        (
+            "blamed, and nothing of its own is measured",
+            vec![change(Configuration, 5), impact(5, 9, "caller"), route(3, "callee")],
+            blamed(),
+            "Origin, own change me>caller",
+        ),
+        (
+            "blamed, and what it serves is as usual",
+            vec![
+                change(Configuration, 5),
+                impact(5, 9, "caller"),
+                route(3, "callee"),
+                steady(Signal::Errors),
+            ],
+            blamed(),
+            "Defer, on the path callee>me",
+        ),
+        (
+            "an alert follows, what it serves is as usual, and nothing else explains it",
+            vec![change(Configuration, 5), impact(5, 9, "caller"), steady(Signal::Errors)],
+            vec![],
+            "Origin, own change me>caller",
+        ),
+    ]);
+}
+
+/// A count of failures in a step.
+fn counted(mut content: FindingContent, observed: f64) -> FindingContent {
+    content.kind = EvidenceKind::Metric;
+    let unit = "requests".to_owned();
+    content.quantity = Some(Quantity { observed, baseline: Some(0.0), unit });
+    content
+}
+
+#[test]
+fn few_failed_calls_do_not_explain_many_failed_requests() {
+    let calls = |callee, number| counted(failing(callee, 0.0), number);
+    let log = with_peer(errors(9), "callee", PeerRole::Callee);
+    check(vec![
+        (
+            "half as many",
+            vec![calls("callee", 10.0), counted(errors(9), 20.0)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "far fewer",
+            vec![calls("callee", 1.0), calls("other", 15.0), counted(errors(9), 20.0)],
+            vec![],
+            "Symptom, failing callee other>me",
+        ),
+        (
+            "far fewer, and lines tell of them, whose number is not known",
+            vec![calls("callee", 1.0), log, counted(errors(9), 20.0)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
     ]);
 }
 
