@@ -114,9 +114,18 @@ impl Attribution<'_> {
     }
 
     fn part_of_account(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
-        if let Some(part) = self.part_of_traced(entity, alerting, kind) {
-            return part;
+        // What was traced and what was measured each bound it: the greater bound is the safe one.
+        match self.part_of_traced(entity, alerting, kind) {
+            Some(None) => None,
+            Some(Some(traced)) => {
+                let measured = self.part_of_measured(entity, alerting, kind);
+                Some(measured.map_or(traced, |measured| measured.max(traced)))
+            }
+            None => self.part_of_measured(entity, alerting, kind),
         }
+    }
+
+    fn part_of_measured(&self, entity: &EntityId, alerting: &EntityId, kind: Kind) -> Option<f64> {
         let Account::Burden(theirs) = self.account(alerting, kind, Weight::Calls) else {
             return None;
         };
