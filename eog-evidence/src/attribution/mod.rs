@@ -19,6 +19,7 @@ mod left_out;
 mod lost_spans;
 mod notes;
 mod part;
+mod replicas;
 mod sent;
 #[cfg(test)]
 mod tests;
@@ -247,6 +248,10 @@ impl Attribution<'_> {
         let mut seen = BTreeSet::from_iter(start);
         let mut queue: VecDeque<(Number, usize)> =
             start.into_iter().flat_map(|start| self.upstream(start)).map(|one| (one, 1)).collect();
+        // What all replicas wait for may account for more than any of them.
+        let replicas = start.into_iter().flat_map(|start| self.replicas(start));
+        let behind: Vec<Number> = replicas.flat_map(|one| self.callees_of(one)).collect();
+        queue.extend(behind.into_iter().map(|one| (one, 2)));
         while let Some((number, hops)) = queue.pop_front() {
             let Some(neighbour) = self.ways.name(number).filter(|_| seen.insert(number)) else {
                 continue;
@@ -455,6 +460,10 @@ impl Attribution<'_> {
             }
         }
         (found, is_whole)
+    }
+
+    fn callees_of(&self, entity: Number) -> impl Iterator<Item = Number> {
+        self.ways.lanes(Travel::Demand).onward.of(entity)
     }
 
     /// Neighbours that effects come from, by name, each once.

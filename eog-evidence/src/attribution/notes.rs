@@ -226,21 +226,26 @@ pub(super) fn of_part(
     signal: Signal,
     alerting: &EntityId,
     share: f64,
+    together: Option<f64>,
     time: EvidenceTime,
 ) -> Finding {
     let what = if signal == Signal::Latency { "time lost" } else { "failed requests" };
-    let excerpt = format!(
+    let mut excerpt = format!(
         "{entity} can account for at most {} of the {what} of {alerting}, and for no more of any other \
          alert that it reaches",
         percent(share)
     );
+    if let Some(together) = together {
+        excerpt.push_str(&format!("; with its replicas for {}", percent(together)));
+    }
     Finding::new(FindingContent {
         entity: entity.clone(),
         kind: EvidenceKind::Note,
         signal,
         trend: Trend::Steady,
         time,
-        quantity: Some(Quantity { observed: share, baseline: None, unit: SHARE.into() }),
+        // The number to compare it with is that of all replicas.
+        quantity: Some(Quantity { observed: share, baseline: together, unit: SHARE.into() }),
         change: None,
         peer: None,
         source: "attribution".into(),

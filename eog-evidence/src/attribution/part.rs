@@ -14,9 +14,12 @@ use super::{Attribution, Kind, notes};
 use crate::paths::{MAX_PATH_HOPS, Travel};
 
 /// The most of what one alerting entity has that an entity can account for.
+#[derive(Clone, Copy, Debug)]
 struct Part<'a> {
     alerting: &'a EntityId,
     share: f64,
+    /// The same of the entity and all who share the same work, where there are such.
+    together: Option<f64>,
 }
 
 impl Attribution<'_> {
@@ -30,14 +33,19 @@ impl Attribution<'_> {
         let mut greatest: BTreeMap<Signal, Option<Part<'_>>> = BTreeMap::new();
         let Some(alerting) = self.alerting_downstream(entity) else { return Vec::new() };
         for (alerting, kind) in alerting {
-            let part = self.part(entity, alerting, kind).map(|share| Part { alerting, share });
+            let part = self.part(entity, alerting, kind).map(|share| {
+                let together = self.together(entity, alerting, kind, share);
+                Part { alerting, share, together }
+            });
             let known = greatest.entry(kind.signal());
             known
                 .and_modify(|known| {
                     *known = match (known.take(), part.as_ref()) {
-                        (Some(known), Some(part)) if part.share <= known.share => Some(known),
-                        (Some(_), Some(part)) => {
-                            Some(Part { alerting: part.alerting, share: part.share })
+                        (Some(known), Some(part)) => {
+                            let both = [known.together, part.together].into_iter().flatten();
+                            let together = both.reduce(f64::max);
+                            let most = if part.share <= known.share { known } else { *part };
+                            Some(Part { together, ..most })
                         }
                         _ => None,
                     };
@@ -48,7 +56,9 @@ impl Attribution<'_> {
         let time = EvidenceTime::During(window);
         let known = greatest.into_iter().filter_map(|(signal, part)| Some((signal, part?)));
         known
-            .map(|(signal, part)| notes::of_part(entity, signal, part.alerting, part.share, time))
+            .map(|(signal, part)| {
+                notes::of_part(entity, signal, part.alerting, part.share, part.together, time)
+            })
             .collect()
     }
 
@@ -72,6 +82,24 @@ impl Attribution<'_> {
             Some((&alert.entity, kind))
         });
         asked.collect()
+    }
+
+    /// The same together with those who share the same work and have some of it as well: each of many replicas
+    /// has little. Whoever has none of it is not in trouble with the others.
+    fn together(
+        &self,
+        entity: &EntityId,
+        alerting: &EntityId,
+        kind: Kind,
+        own: f64,
+    ) -> Option<f64> {
+        let mut others = self.siblings(entity);
+        others.retain(|other| *other != entity && *other != alerting);
+        if own <= 0.0 || others.is_empty() {
+            return None;
+        }
+        let others = others.into_iter().filter_map(|other| self.part(other, alerting, kind));
+        Some(others.fold(own, |sum, part| sum + part).min(1.0))
     }
 
     /// The part of what an alerting entity has that another can account for; nothing where that is

@@ -110,7 +110,12 @@ impl Attribution<'_> {
             all += 1;
             known += usize::from(traced.contains(callee));
         }
-        2 * known >= all
+        // Calls that its replicas serve and make are theirs.
+        let by_replicas = || {
+            let number = self.ways.number(entity);
+            number.is_some_and(|number| !self.replicas(number).is_empty())
+        };
+        2 * known >= all && (all > 0 || !by_replicas())
     }
 
     /// Whether nobody whom the entity calls can hold what is left: calls to them were recorded, or they are recorded

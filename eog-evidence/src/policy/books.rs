@@ -74,9 +74,13 @@ pub(super) fn is_minor(facts: &Facts<'_>) -> bool {
 /// Whether next to nothing of what alerts show can have passed through the entity: it has none of it
 /// itself.
 pub(super) fn has_no_part<'a>(facts: &Facts<'a>) -> Option<&'a Finding> {
-    let greatest =
-        facts.parts.iter().copied().max_by(|a, b| share_of(a).total_cmp(&share_of(b)))?;
-    (share_of(greatest) < MINOR).then_some(greatest)
+    // What passes through one of many replicas is little: all of them count.
+    let passed = |note: &Finding| {
+        let together = note.quantity.as_ref().and_then(|quantity| quantity.baseline);
+        share_of(note).max(together.unwrap_or_default())
+    };
+    let greatest = facts.parts.iter().copied().max_by(|a, b| passed(a).total_cmp(&passed(b)))?;
+    (passed(greatest) < MINOR).then_some(greatest)
 }
 
 /// What nobody upstream accounts for on an account.

@@ -11,6 +11,7 @@ use jiff::SignedDuration;
 use super::retries::may_be_tried_again;
 use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
 use super::times::{first_of, made, surely_before};
+use crate::effect_map::ABOUT_AS_NEAR;
 use crate::paths::DEMAND_RELATIONS;
 use crate::signs::{
     Verdict, is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role, verdict,
@@ -118,6 +119,14 @@ impl<'a> Facts<'a> {
                 |route: &&Finding| route.onset.is_some_and(|made| surely_before(&since, &made));
             facts.routes.retain(|route| !late(route));
         }
+        // What leads here through a neighbour that is well does not get here.
+        let is_well = |route: &&Finding| {
+            let hop = route.peer.as_ref();
+            hop.is_some_and(|hop| facts.label_of(&hop.entity) == Some(Label::Healthy))
+        };
+        let barred: Vec<&Finding> =
+            facts.routes.iter().copied().filter(|one| is_well(one)).collect();
+        facts.routes.retain(|route| !barred.contains(route));
         let mut routes = std::mem::take(&mut facts.routes);
         routes.sort_by_key(|route| facts.comes_by_usual_load(route));
         facts.routes = routes;
@@ -133,14 +142,26 @@ impl<'a> Facts<'a> {
         let asked = |harm: &Finding| alerted.contains(&harm.signal);
         let noticed = |harm: &Finding| harm.signal != Signal::Saturation;
         let own = |harm: &Finding| role(harm) != Some(PeerRole::Callee);
-        let first = |wanted: &dyn Fn(&Finding) -> bool| {
-            first_of(self.harms.iter().filter(|harm| wanted(harm)).filter_map(|harm| harm.onset))
+        let of = |wanted: &dyn Fn(&Finding) -> bool| -> Vec<&Finding> {
+            let dated = self.harms.iter().filter(|harm| wanted(harm) && harm.onset.is_some());
+            dated.copied().collect()
         };
-        first(&|harm| asked(harm) && own(harm))
-            .or_else(|| first(&asked))
-            .or_else(|| first(&|harm| noticed(harm) && own(harm)))
-            .or_else(|| first(&noticed))
-            .or_else(|| first(&|_| true))
+        let some = |dated: Vec<&'a Finding>| Some(dated).filter(|dated| !dated.is_empty());
+        let dated = some(of(&|harm| asked(harm) && own(harm)))
+            .or_else(|| some(of(&asked)))
+            .or_else(|| some(of(&|harm| noticed(harm) && own(harm))))
+            .or_else(|| some(of(&noticed)))
+            .or_else(|| some(of(&|_| true)))?;
+        let since = first_of(dated.iter().filter_map(|harm| harm.onset));
+        // An event is recorded when somebody notices: less may have been served before that.
+        let noticed_by_event = dated.iter().all(|harm| harm.kind == EvidenceKind::Event);
+        let drop = self.drop_of_traffic().filter(|_| noticed_by_event).and_then(|drop| drop.onset);
+        let near = |drop: &Onset| {
+            since.is_some_and(|since| {
+                since.earliest().duration_since(drop.earliest()) <= ABOUT_AS_NEAR
+            })
+        };
+        first_of(since.into_iter().chain(drop.filter(near)))
     }
 
     /// The harm that is dated to have begun first, for each kind that alerts here speak of; without an
