@@ -80,6 +80,14 @@ impl World {
         self
     }
 
+    /// Effects without demand.
+    fn influences(mut self, edge: &str) -> Self {
+        let (cause, effect) = edge.split_once('>').unwrap();
+        let to_target = EffectDirection::SourceToTarget;
+        self.topology.connect(&id(cause), "influences", &id(effect), to_target);
+        self
+    }
+
     fn alert(mut self, entity: &str, signal: Signal, minute: i64) -> Self {
         self.alerts.push(alert(entity, signal, minute));
         self
@@ -131,9 +139,20 @@ impl World {
         self
     }
 
-    /// The findings of an entity in short: `own`, `name 80` for a share in percent, `rest 20`, `part 10`
-    /// of what alerts show, `name x5` for a callee that is called five times as often.
-    fn of(&self, entity: &str) -> String {
+    /// What an entity can account for of what alerts show, in percent: itself, and with its replicas.
+    fn part_of(&self, entity: &str) -> Option<(i64, Option<i64>)> {
+        let findings = self.findings(entity);
+        let is_part = |finding: &&Finding| {
+            finding.kind == EvidenceKind::Note
+                && finding.trend == Trend::Steady
+                && finding.peer.is_none()
+        };
+        let part = findings.iter().find(is_part)?.quantity.as_ref()?;
+        let percent = |share: f64| (share * 100.0).round() as i64;
+        Some((percent(part.observed), part.baseline.map(percent)))
+    }
+
+    fn findings(&self, entity: &str) -> Vec<Finding> {
         let measured = |entity: &EntityId| {
             let series = self.series.get(entity);
             let events = self.events.get(entity);
@@ -156,7 +175,13 @@ impl World {
             books: &Books::default(),
             calls: Some(&calls),
         };
-        let mut findings = attribution.findings(&id(entity));
+        attribution.findings(&id(entity))
+    }
+
+    /// The findings of an entity in short: `own`, `name 80` for a share in percent, `rest 20`, `part 10`
+    /// of what alerts show, `name x5` for a callee that is called five times as often.
+    fn of(&self, entity: &str) -> String {
+        let mut findings = self.findings(entity);
         // Where to look gives no share; it has tests of its own.
         let is_hint =
             |finding: &Finding| finding.kind == EvidenceKind::Note && finding.quantity.is_none();
@@ -525,4 +550,69 @@ fn what_hangs_or_repeats_deviates_too() {
     assert_eq!(few.of("alarm"), "");
     let often = few.event("relay", "click", &minutes);
     assert_eq!(often.of("alarm"), "relay 100");
+}
+
+#[test]
+fn alerts_of_other_kinds_ask_for_all_that_adds_up() {
+    let world = World::default()
+        .calls("worker>db")
+        .influences("worker>queue")
+        .alert("queue", Signal::Saturation, 18)
+        .measured("queue", Signal::Saturation, 5.0, shifted(5.0, 900.0))
+        .latency("worker", 50.0, 250.0)
+        .requests("worker", 40.0)
+        .latency("db", 5.0, 205.0)
+        .requests("db", 40.0);
+    assert_eq!(world.of("worker"), "own, db 100, rest 0");
+    assert_eq!(world.of("db"), "own, rest 100");
+    assert_eq!(world.of("queue"), "", "it is on no account");
+    let hint = world.hints.borrow()[0].clone();
+    assert!(hint.starts_with("db: latency 205 ms, usually 5"), "{hint}");
+}
+
+#[test]
+fn spans_that_are_missing_tell_nothing() {
+    // The callee hangs: it measures as many requests as before, and leaves no span of them.
+    let world = |after: f64| {
+        let mut world = World::default()
+            .calls("web>db")
+            .alert("web", Signal::Latency, 15)
+            .traced("web", None, 50.0, 150.0)
+            .traced("web", Some("db"), 10.0, 10.0)
+            .traced("db", None, 8.0, 8.0)
+            .latency("web", 50.0, 150.0)
+            .requests("web", 20.0)
+            .latency("db", 8.0, 108.0)
+            .measured("db", Signal::Traffic, 20.0, shifted(20.0, after));
+        let begun = at(14);
+        world.spans.retain(|span| span.entity != id("db") || span.time < begun);
+        world
+    };
+    assert_eq!(world(20.0).of("web"), "own, db 100, rest 0", "by what was measured");
+    assert_eq!(world(1.0).of("web"), "own, db 0, rest 100", "it is hardly asked any more");
+}
+
+#[test]
+fn replicas_count_together() {
+    // Twelve instances, each of which fails a twelfth of what the service fails, since one store does.
+    let mut world = World::default()
+        .alert("shop", Signal::Errors, 15)
+        .measured("shop", Signal::Errors, 0.0, shifted(0.0, 120.0))
+        .latency("shop", 100.0, 100.0)
+        .requests("shop", 600.0)
+        .measured("store", Signal::Errors, 0.0, shifted(0.0, 120.0))
+        .requests("store", 600.0);
+    for number in 0..12 {
+        let name = format!("shop-{number}");
+        world = world
+            .influences(&format!("{name}>shop"))
+            .calls(&format!("{name}>store"))
+            .measured(&name, Signal::Errors, 0.0, shifted(0.0, 10.0))
+            .requests(&name, 50.0);
+    }
+    let shop = world.of("shop");
+    assert!(shop.starts_with("own, store 100, shop-0 8, "), "{shop}");
+    let part = world.part_of("shop-3");
+    assert_eq!(part, Some((8, Some(100))), "its own, and that of all");
+    assert_eq!(world.part_of("store"), Some((100, None)));
 }

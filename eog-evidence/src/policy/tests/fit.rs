@@ -1,5 +1,7 @@
 //! Which of several explanations fits: by time, by how much, by where it is seen.
 
+use eog_core::incident::Onset;
+
 use super::*;
 
 fn measured(mut content: FindingContent, baseline: f64, observed: f64) -> FindingContent {
@@ -175,6 +177,48 @@ fn callees_count_when_they_account_for_it() {
             "Symptom, failing callee other>me",
         ),
     ]);
+}
+
+#[test]
+fn nothing_comes_through_a_neighbour_that_is_well() {
+    let heard = |label| vec![says("callee", label, &[], &[])];
+    check(vec![
+        (
+            "not heard yet",
+            vec![route(5, "callee"), errors(9)],
+            vec![],
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "it does not know",
+            vec![route(5, "callee"), errors(9)],
+            heard(Label::Defer),
+            "Symptom, changed upstream callee>me",
+        ),
+        (
+            "it is well",
+            vec![route(5, "callee"), errors(9)],
+            heard(Healthy),
+            "Symptom, cause not found",
+        ),
+    ]);
+}
+
+#[test]
+fn a_failure_is_recorded_after_less_was_served() {
+    let dated = |content: FindingContent, second: i64| {
+        let onset = Onset::at(Timestamp::from_second(second).unwrap());
+        FindingContent { onset: Some(onset), ..content }
+    };
+    let expired = FindingContent { kind: EvidenceKind::Event, ..crash(20) };
+    let since = |drop: i64| {
+        let drop = dated(traffic(Trend::Falling, 20, 5.0), drop);
+        let (_, decision) = decide(vec![dated(expired.clone(), 1_200), drop], vec![]);
+        decision.since.map(|since| since.earliest().as_second())
+    };
+    assert_eq!(since(1_100), Some(1_100));
+    assert_eq!(since(1_300), Some(1_200), "afterwards less is asked");
+    assert_eq!(since(600), Some(1_200), "long before, for some other reason");
 }
 
 #[test]
