@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use eog_evidence::MASK;
+
 /// A key. It is never shown: its `Debug` form is `[masked]`.
 ///
 /// ```
@@ -29,8 +31,6 @@ impl fmt::Debug for Secret {
         f.write_str(MASK)
     }
 }
-
-const MASK: &str = "[masked]";
 
 /// Shorter texts are not keys: masking them would damage unrelated text.
 const SHORTEST_KEY: usize = 6;

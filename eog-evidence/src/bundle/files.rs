@@ -98,7 +98,7 @@ fn log(row: &Row<'_>, intake: &mut Intake) -> Result<(), Fault> {
         peer: row.peer()?,
         trace: filled(row.text("trace")?),
     };
-    intake.log(&row.entity("entity")?, &line);
+    intake.log(&row.entity("entity")?, line);
     Ok(())
 }
 

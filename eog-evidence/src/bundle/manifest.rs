@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sibling::SiblingName;
 use crate::intervals::Intervals;
+use crate::mask::{MASK, is_secret_field, mask_named, mask_text};
 use crate::text::{change_in_words, shorten};
 
 /// What the field `format` of a manifest says.
@@ -158,19 +159,23 @@ fn configuration() -> Signal {
 }
 
 impl ChangeRecord {
-    /// The change as a finding. Values of fields whose path speaks of a secret are masked.
+    /// The change as a finding. Secrets are masked: values of fields whose path names one, and what looks like
+    /// one in any text.
     pub fn to_finding(&self) -> Finding {
-        let secret = speaks_of_secret(&self.path);
         let value = |value: &Option<String>| {
-            let shown = |text: &String| {
-                if secret { "(masked)".to_owned() } else { shorten(text, MAX_VALUE) }
-            };
-            value.as_ref().map(shown)
+            value.as_ref().map(|text| shorten(&mask_named(&self.path, text), MAX_VALUE))
         };
-        let path = shorten(&self.path, MAX_DESCRIPTION);
+        let path = shorten(&mask_text(&self.path), MAX_DESCRIPTION);
         let detail = ChangeDetail { path, old: value(&self.old), new: value(&self.new) };
         let words = change_in_words(&detail);
-        let excerpt = match shorten(&self.description, MAX_DESCRIPTION) {
+        let mut description = mask_text(&self.description);
+        // A description may quote what the path makes a secret.
+        for secret in [&self.old, &self.new].into_iter().flatten() {
+            if !secret.is_empty() && is_secret_field(&self.path, secret) {
+                description = description.replace(secret.as_str(), MASK);
+            }
+        }
+        let excerpt = match shorten(&description, MAX_DESCRIPTION) {
             none if none.is_empty() => words,
             description => format!("{description} ({words})"),
         };
@@ -189,22 +194,6 @@ impl ChangeRecord {
             onset: Some(Onset::at(self.time)),
         })
     }
-}
-
-fn speaks_of_secret(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    const WORDS: [&str; 9] = [
-        "password",
-        "passwd",
-        "secret",
-        "token",
-        "apikey",
-        "api_key",
-        "api-key",
-        "credential",
-        "privatekey",
-    ];
-    WORDS.iter().any(|word| path.contains(word))
 }
 
 #[cfg(test)]

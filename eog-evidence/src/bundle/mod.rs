@@ -39,6 +39,7 @@ pub use writer::BundleWriter;
 use crate::events::{event_findings, is_failure};
 use crate::incident::Incident;
 use crate::intervals::Intervals;
+use crate::mask::mask_in_place;
 use crate::series::MIN_BASELINE;
 use crate::shift::MIN_RUN;
 use crate::spans::span_series;
@@ -129,12 +130,17 @@ impl Bundle {
     }
 
     fn assemble(
-        manifest: Manifest,
-        alerts: Vec<Anomaly>,
+        mut manifest: Manifest,
+        mut alerts: Vec<Anomaly>,
         changes: &[ChangeRecord],
         intake: Intake,
         complaints: Complaints,
     ) -> Self {
+        mask_in_place(&mut manifest.name);
+        for alert in &mut alerts {
+            mask_in_place(&mut alert.name);
+            mask_in_place(&mut alert.description);
+        }
         let Complaints { mut warnings, unusable } = complaints;
         let topology = manifest.topology.to_topology();
         let named = alerts.iter().map(|alert| ("alerts.json: alert", &*alert.name, &alert.entity));

@@ -15,6 +15,7 @@ use super::breaks::Breaks;
 use super::error::BundleError;
 use super::limits::{MAX_FIELD_BYTES, MAX_LISTED, MAX_ROWS};
 use super::time::no_time;
+use crate::mask::mask_text;
 use crate::text::{counted, shorten};
 
 /// The columns of a file: those that must be there and those that may be.
@@ -99,7 +100,8 @@ impl Tally {
         self.records += 1;
         self.unusable += 1;
         if self.listed.len() < MAX_LISTED {
-            self.listed.push(why.to_owned());
+            // It quotes what stands there.
+            self.listed.push(mask_text(why));
         }
     }
 

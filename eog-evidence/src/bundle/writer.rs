@@ -80,7 +80,7 @@ impl BundleWriter {
         let mut intake = Intake::default();
         self.metrics.iter().for_each(|series| intake.points(series));
         self.events.iter().for_each(|event| intake.event(event.clone()));
-        self.logs.iter().for_each(|(entity, line)| intake.log(entity, line));
+        self.logs.iter().for_each(|(entity, line)| intake.log(entity, line.clone()));
         self.spans.iter().for_each(|span| intake.span(span.clone()));
         let (manifest, alerts) = (self.manifest.clone(), self.alerts.clone());
         Bundle::assemble(manifest, alerts, &self.changes, intake, Complaints::default())

@@ -50,7 +50,8 @@ pub(super) fn version() -> &'static [u8; 32] {
     static VERSION: OnceLock<[u8; 32]> = OnceLock::new();
     VERSION.get_or_init(|| {
         let mut digest = blake3::Hasher::new();
-        for source in SOURCES.iter().chain(&eog_evidence::TEXT_SOURCES) {
+        let texts = eog_evidence::TEXT_SOURCES.iter().chain(&eog_secrets::SOURCES);
+        for source in SOURCES.iter().chain(texts) {
             digest.update(&(source.len() as u64).to_le_bytes());
             digest.update(source.as_bytes());
         }
