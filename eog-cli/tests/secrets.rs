@@ -1,6 +1,8 @@
 //! A secret of every kind, planted in every text of a bundle, and searched for in everything that is
 //! written: ledger, journal, reports, graphs, answers of tools, the terminal.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 #[path = "../../eog-secrets/tests/table/mod.rs"]
 #[allow(dead_code)]
 mod kinds;
