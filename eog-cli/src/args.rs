@@ -74,6 +74,11 @@ pub(crate) enum Command {
     ///
     /// Every entry is derived again by the rules and compared with the recorded one.
     Replay(Replay),
+    /// Write the report of a ledger as one HTML page that needs no network.
+    ///
+    /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
+    /// With PATH, the page has charts of the measured series that findings cite.
+    Report(HtmlReport),
     /// Explain why an entity got its label: its evaluations, its messages, what the label depends on.
     ///
     /// --policy judges the last packet again: whole, then without each finding and message in turn. It
@@ -237,8 +242,8 @@ pub(crate) struct Running {
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
 
-    /// Folder for agent_output.json, ledger.jsonl, graph.dot and report.md. Created if missing; files
-    /// with these names are replaced.
+    /// Folder for agent_output.json, ledger.jsonl, graph.dot, report.md and report.html. Created if
+    /// missing; files with these names are replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -482,6 +487,39 @@ pub(crate) struct Replay {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+}
+
+const REPORT_HELP: &str = "\
+Exit codes:
+  0    written
+  1    the file could not be written
+  2    wrong command line
+  4    the ledger or PATH cannot be used; the message names file, place and reason
+
+Examples:
+  eog report result --html report.html
+  eog report result examples/flash-sale --html report.html";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_HELP)]
+pub(crate) struct HtmlReport {
+    /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
+    pub(crate) ledger: PathBuf,
+
+    /// Folder with the incident: the bundle or snapshot that the ledger started from. Without it the
+    /// page has no charts, and says so.
+    pub(crate) path: Option<PathBuf>,
+
+    /// The file to write. A file with this name is replaced.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) html: PathBuf,
+
+    /// Application architecture (JSON) that belongs to a snapshot.
+    #[arg(long, value_name = "FILE", requires = "path")]
+    pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use crate::interrupt::interrupted;
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::{dry_run, files, memory, rules, source, told};
+use crate::{dry_run, files, html, memory, rules, source, told};
 
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
@@ -189,7 +189,7 @@ impl<'a> Work<'a> {
         let ended = ended.map_err(|error| CliError::run(error, source, ledger, resume))?;
         drop(progress);
         memory::tell(ended.memory.as_ref(), running.quiet);
-        tell(running, &chosen, ended, onward)
+        tell(running, &chosen, ended, onward, source)
     }
 }
 
@@ -215,6 +215,7 @@ fn tell(
     chosen: &Chosen,
     mut ended: Ended,
     onward: Onward<'_>,
+    source: &Opened,
 ) -> Result<Exit, CliError> {
     let report = told::report_of_run(&mut ended);
     let journal_error = ended.finished.take_journal_error();
@@ -234,6 +235,8 @@ fn tell(
         outputs.push(files::write(folder, "agent_output.json", &eog_report::agent_output(&report)));
         outputs.push(files::write(folder, "graph.dot", &eog_report::dot(&report)));
         outputs.push(files::write(folder, "report.md", &eog_report::markdown(&report)));
+        let page = html::page(&report, &finished.steps(), Some(source));
+        outputs.push(files::write(folder, "report.html", &page));
     }
     let outputs = files::all(outputs);
     if let Some(error) = finished.side_error() {

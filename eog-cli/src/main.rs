@@ -7,6 +7,7 @@ mod error;
 mod eval;
 mod files;
 mod fork;
+mod html;
 mod interrupt;
 mod investigate;
 mod mcp;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Resume(arguments) => investigate::resume(&arguments),
         Command::Fork(arguments) => fork::run(&arguments),
         Command::Replay(arguments) => travel::replay(&arguments),
+        Command::Report(arguments) => html::run(&arguments),
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),

@@ -111,7 +111,7 @@ pub(crate) fn read(path: &Path) -> Result<Read, CliError> {
 }
 
 /// The investigation that wrote a ledger, as it stood at the end.
-fn restore(read: &Read) -> Result<AnyFinished, CliError> {
+pub(crate) fn restore(read: &Read) -> Result<AnyFinished, CliError> {
     read.restore(unknown_stop)
         .map_err(|error| CliError::Input { path: read.path.clone(), reason: error.to_string() })
 }

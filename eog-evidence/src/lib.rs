@@ -13,6 +13,7 @@ mod alarms;
 mod alerts;
 mod attribution;
 mod bundle;
+mod chart;
 mod effect_map;
 mod events;
 mod harm;
@@ -55,6 +56,7 @@ pub use bundle::{
     MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge,
     ManifestTopology, SiblingName, bundle_schemas,
 };
+pub use chart::{Band, Chart, MAX_CHART_POINTS};
 pub use effect_map::{EffectMap, harm_of_alert};
 pub use events::{EventRecord, event_findings};
 pub use harm::upstream_of;

@@ -129,10 +129,7 @@ impl Shift {
 /// ```
 pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) -> Option<Shift> {
     let Parts { baseline, incident } = periods.cut(points)?;
-    let normal = || baseline.iter().map(|(_, value)| *value);
-    let centre = median(normal())?;
-    let spread = MAD_TO_SIGMA * deviation(normal(), centre)?;
-    let limit = (MIN_SIGMAS * spread).max(MIN_RELATIVE * centre.abs()).max(step(unit));
+    let Usual { centre, spread, limit } = Usual::of(&baseline, unit)?;
     let side = |value: f64| {
         let distance = value - centre;
         if distance.abs() <= limit {
@@ -157,6 +154,23 @@ pub fn find_shift(points: &[(Timestamp, f64)], unit: &str, periods: &Periods) ->
         deviating: incident.iter().filter(|(_, value)| side(*value) != 0).count(),
         run,
     })
+}
+
+/// What counts as usual by a baseline.
+pub(crate) struct Usual {
+    pub(crate) centre: f64,
+    spread: f64,
+    pub(crate) limit: f64,
+}
+
+impl Usual {
+    pub(crate) fn of(baseline: &[(Timestamp, f64)], unit: &str) -> Option<Self> {
+        let normal = || baseline.iter().map(|(_, value)| *value);
+        let centre = median(normal())?;
+        let spread = MAD_TO_SIGMA * deviation(normal(), centre)?;
+        let limit = (MIN_SIGMAS * spread).max(MIN_RELATIVE * centre.abs()).max(step(unit));
+        Some(Self { centre, spread, limit })
+    }
 }
 
 /// The level of a series that did *not* shift, or nothing when it did or has too few points.

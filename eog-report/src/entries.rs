@@ -10,6 +10,7 @@ use eog_core::{EntityId, Entry, Label, Ledger};
 pub use self::eog::why;
 use crate::clean::{clean, clean_to};
 use crate::page::{BOLD, PLAIN, Page, plain};
+use crate::steps::Trail;
 use crate::words;
 
 /// Entities named of a list that can be long.
@@ -23,6 +24,11 @@ pub trait Told: Body {
     /// What was recorded, in one line that may hold styles. Openings and forks, which are the same
     /// for every machine, are not asked for.
     fn told(&self) -> String;
+
+    /// How the entry came about, as far as this machine records it: for a replay.
+    fn trail(&self) -> Trail {
+        Trail::default()
+    }
 }
 
 /// Lists the entries of a ledger with their numbers.
@@ -57,7 +63,7 @@ pub fn brief<B: Told>(entry: &Entry<B>) -> String {
 }
 
 /// One entry in words.
-fn one<'f, B: Told>(entry: &Entry<B>, forks: &mut impl Iterator<Item = &'f ForkTaken>) -> String {
+pub(crate) fn one<'f, B: Told>(entry: &Entry<B>, forks: &mut impl Iterator<Item = &'f ForkTaken>) -> String {
     if let Some(opening) = entry.body.opening() {
         return opened(&opening);
     }

@@ -12,6 +12,7 @@
 //! | [`agent_output`] | the narrative in the output schema of the paper's appendix A.3 |
 //! | [`dot`], [`mermaid`] | the causal graph |
 //! | [`entries`] | the entries of a ledger, one a line |
+//! | [`steps`] | the same with all that a replay shows |
 //!
 //! What several forms show is gathered once: [`Report::alerts`], [`Report::notes`], the [`tree()`] of
 //! how it spread, the [`Graph`] of causes and effects. The same thing has the same [`words`]
@@ -128,6 +129,7 @@ mod narrative;
 pub mod page;
 mod report;
 pub mod rules;
+mod steps;
 mod text;
 mod tree;
 pub mod words;
@@ -145,5 +147,6 @@ pub use narrative::{
 };
 pub use report::{Alert, Report, RunFigures};
 pub use rules::narrate;
+pub use steps::{Answer, Believed, Step, StepKind, Trail, steps};
 pub use text::text;
 pub use tree::{Branch, tree};

@@ -14,7 +14,7 @@ use eog::{
     Case, Conclusion, Config, Controller, Diagnosis, Finished, Journal, Ledger, Linear,
     LinearConfig, Machine, SpeculationFigures, Spent, StopReason,
 };
-use eog_report::Told;
+use eog_report::{Step, Told};
 use serde::{Deserialize, Serialize};
 
 /// A machine that investigates incidents: it asks for contexts and decisions.
@@ -324,6 +324,11 @@ impl AnyLedger {
         each!(self, AnyLedger, ledger => eog_report::entries(ledger, width))
     }
 
+    /// Its entries one by one, for a replay.
+    pub fn steps(&self) -> Vec<Step> {
+        each!(self, AnyLedger, ledger => eog_report::steps(ledger))
+    }
+
     /// Whether one of its entries has this hash.
     pub fn holds(&self, hash: eog::Digest) -> bool {
         each!(self, AnyLedger, ledger => ledger.entries().iter().any(|entry| entry.hash == hash))
@@ -390,6 +395,11 @@ impl AnyFinished {
     /// How many entries its ledger has.
     pub fn entries(&self) -> u64 {
         each!(self, AnyFinished, finished => finished.ledger().next_seq())
+    }
+
+    /// The entries of its ledger one by one, for a replay.
+    pub fn steps(&self) -> Vec<Step> {
+        each!(self, AnyFinished, finished => eog_report::steps(finished.ledger()))
     }
 
     /// The bytes of `ledger.jsonl`.

@@ -15,8 +15,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eog::{BoxFuture, Case, ContextContract, ContextRequest, Failure, LocalContext, Window};
-use eog_evidence::{Incident, StartError, open_case};
+use eog::{
+    BoxFuture, Case, ContextContract, ContextRequest, Failure, Finding, LocalContext, Window,
+};
+use eog_evidence::{Chart, Incident, StartError, open_case};
 use eog_sre::tools::Toolbox;
 
 pub use bundle::OfBundle;
@@ -39,6 +41,12 @@ pub trait Source: Send + Sync {
         &'a self,
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>>;
+
+    /// The measured points behind a finding of such a context, if it is about a series that is at hand.
+    fn chart(&self, finding: &Finding, window: Window) -> Option<Chart> {
+        let _ = (finding, window);
+        None
+    }
 
     /// The tools over it, if it is a snapshot.
     fn toolbox(&self) -> Option<&Toolbox> {

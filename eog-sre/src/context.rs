@@ -11,7 +11,7 @@ use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Timestamp, Window,
 };
-use eog_evidence::{EffectMap, harm_of_alert, open_case, upstream_of};
+use eog_evidence::{Chart, EffectMap, harm_of_alert, open_case, upstream_of};
 
 use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
 use crate::facts::Facts;
@@ -185,6 +185,16 @@ impl SnapshotContext {
             context.findings.extend(self.notes(&query.entity, query.window));
         }
         context
+    }
+
+    /// The measured points behind a finding that such a context holds, if it is about one series.
+    pub fn chart(&self, finding: &Finding, window: Window) -> Option<Chart> {
+        let compare = self.compare(window)?;
+        match finding.kind {
+            EvidenceKind::Metric => self.metrics.chart(&self.snapshot.metrics, finding, &compare),
+            EvidenceKind::Span => self.spans.chart(&self.snapshot.spans, finding, &compare),
+            _ => None,
+        }
     }
 
     /// Which change can have caused what at an entity, by when the harm began.

@@ -15,6 +15,7 @@ use super::intake::Telemetry;
 use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
 use crate::attribution::{Asked, Attribution, Books, Measured};
+use crate::chart::Chart;
 use crate::effect_map::EffectMap;
 use crate::events::event_findings;
 use crate::harm::first_harm;
@@ -153,6 +154,21 @@ impl BundleContext {
         let changes = findings.iter().take_while(|finding| class(finding) == Class::Change).count();
         findings.splice(changes..changes, notes);
         page(findings, request.page, omitted)
+    }
+
+    /// The measured points behind a finding that such a context holds, if it is about a series.
+    pub fn chart(&self, finding: &Finding, window: Window) -> Option<Chart> {
+        if !matches!(finding.kind, EvidenceKind::Metric | EvidenceKind::Span) {
+            return None;
+        }
+        let own = self.bundle.telemetry.get(&finding.entity).into_iter();
+        let own = own.flat_map(|own| own.series.values().cloned().chain(span_series(&own.spans)));
+        // Of an entity without telemetry its callers and callees tell.
+        let told = self.told.series(&finding.entity, &self.bundle.telemetry);
+        let series = own.chain(told).find(|series| {
+            series.kind == finding.kind && query(series) == finding.query
+        })?;
+        Some(Chart::of(&series, &self.periods(window)))
     }
 
     fn own_changes(&self, request: &ContextRequest, omitted: &mut Vec<String>) -> Vec<Finding> {

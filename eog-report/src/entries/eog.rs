@@ -1,6 +1,6 @@
 //! What the entries of EoG's controller record, in words.
 
-use eog_core::BudgetKind;
+use eog_core::{BudgetKind, EntityId};
 use eog_core::controller::{
     ActivationRecord, ActivationRefusal, EntryBody, Evaluation, HaltCause, Reason,
 };
@@ -9,6 +9,7 @@ use eog_core::ledger::{Observation, RecordedAnswer};
 
 use super::{Told, answered, joined, named, some};
 use crate::clean::clean;
+use crate::steps::Trail;
 use crate::words;
 
 impl Told for EntryBody {
@@ -22,6 +23,25 @@ impl Told for EntryBody {
             Self::Halted(cause) => format!("stopped: {}", halt(*cause)),
             Self::Resumed => "resumed".to_owned(),
             _ => "an entry of an unknown kind".to_owned(),
+        }
+    }
+
+    fn trail(&self) -> Trail {
+        let queued = |records: &[ActivationRecord]| -> Vec<EntityId> {
+            let queued = records.iter().filter(|record| record.refused.is_none());
+            queued.map(|record| record.entity.clone()).collect()
+        };
+        match self {
+            Self::Evaluated(evaluation) => Trail {
+                why: why(evaluation.reason, evaluation.activated_by),
+                grew_from: Some(evaluation.activated_by),
+                queued: queued(&evaluation.activations),
+                changed: words::change(evaluation.outcome.change).to_owned(),
+            },
+            Self::Observed(observed) => {
+                Trail { queued: queued(&observed.activations), ..Trail::default() }
+            }
+            _ => Trail::default(),
         }
     }
 }

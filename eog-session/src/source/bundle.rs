@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, LocalContext};
-use eog_evidence::{Bundle, BundleContext, Incident};
+use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window};
+use eog_evidence::{Bundle, BundleContext, Chart, Incident};
 
 use super::{Kind, OpenError, ReadOptions, Source};
 
@@ -36,6 +36,10 @@ impl OfBundle {
 impl Source for OfBundle {
     fn incident(&self) -> &Incident {
         &self.incident
+    }
+
+    fn chart(&self, finding: &Finding, window: Window) -> Option<Chart> {
+        self.context.chart(finding, window)
     }
 
     fn context<'a>(

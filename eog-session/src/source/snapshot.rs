@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, LocalContext};
-use eog_evidence::Incident;
+use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window};
+use eog_evidence::{Chart, Incident};
 use eog_sre::tools::Toolbox;
 use eog_sre::{Snapshot, SnapshotError};
 
@@ -41,6 +41,10 @@ impl OfSnapshot {
 impl Source for OfSnapshot {
     fn incident(&self) -> &Incident {
         &self.incident
+    }
+
+    fn chart(&self, finding: &Finding, window: Window) -> Option<Chart> {
+        self.toolbox.context().chart(finding, window)
     }
 
     fn context<'a>(

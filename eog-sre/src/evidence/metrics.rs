@@ -6,7 +6,7 @@ use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::{
-    Periods, Series, counted_share_onset, rates_differ, shares_differ, shift_finding, shorten,
+    Chart, Periods, Series, counted_share_onset, rates_differ, shares_differ, shift_finding, shorten,
     words,
 };
 
@@ -81,6 +81,20 @@ impl MetricIndex {
         findings
     }
 
+    /// The measured points behind a finding that [`MetricIndex::findings`] gives, if it is about one
+    /// series.
+    pub(crate) fn chart(
+        &self,
+        series: &[MetricSeries],
+        finding: &Finding,
+        compare: &Compare,
+    ) -> Option<Chart> {
+        let entity = &finding.entity;
+        let levels = self.of(series, entity).filter(|one| is_level(one));
+        let mut cited = levels.filter(|one| level_query(one, entity) == finding.query);
+        Some(Chart::of(&level(cited.next()?, entity)?, &periods(compare)))
+    }
+
     /// Pods of a workload that stand out among their siblings.
     pub(crate) fn replicas(
         &self,
@@ -135,6 +149,19 @@ pub(crate) fn measured(series: &MetricSeries) -> Vec<(Timestamp, f64)> {
 }
 
 fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<Finding> {
+    let level = level(series, entity)?;
+    if level.signal == Signal::Traffic && !counts_differ(series, compare) {
+        return None;
+    }
+    shift_finding(&level, &periods(compare), &series.file, &level_query(series, entity))
+}
+
+fn periods(compare: &Compare) -> Periods {
+    Periods { baseline: compare.before.into(), ..Periods::new(compare.after) }
+}
+
+/// A series as it is compared point by point, unless it says nothing of health.
+fn level(series: &MetricSeries, entity: &EntityId) -> Option<Series> {
     let name = words(&series.metric);
     let has = |wanted: &[&str]| name.iter().any(|word| wanted.contains(&word.as_str()));
     let signal = match series.metric_type.as_ref() {
@@ -169,14 +196,11 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
     if signal == Signal::Other || has(&["limits", "limit", "requests"]) && has(&["resource"]) {
         return None;
     }
-    if signal == Signal::Traffic && !counts_differ(series, compare) {
-        return None;
-    }
     let unit = match signal {
         Signal::Errors if *series.metric_type == *"error_rate" => "ratio",
         _ => unit_of(&series.metric, &name),
     };
-    let shifted = Series {
+    Some(Series {
         entity: entity.clone(),
         kind: EvidenceKind::Metric,
         metric: series.metric.to_string(),
@@ -184,8 +208,11 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
         unit: unit.into(),
         peer: None,
         points: measured(series),
-    };
-    let periods = Periods { baseline: compare.before.into(), ..Periods::new(compare.after) };
+    })
+}
+
+/// The query that gives the rows of a series again.
+fn level_query(series: &MetricSeries, entity: &EntityId) -> String {
     let labels: Vec<String> = series
         .labels
         .iter()
@@ -196,8 +223,7 @@ fn shift(series: &MetricSeries, entity: &EntityId, compare: &Compare) -> Option<
     let (file, metric) = (&series.file, &series.metric);
     let labels = labels.join(" ");
     let query = format!("{file} metric_name={metric} {} {labels}", selector(entity));
-    let query = shorten(&query, MAX_EXCERPT);
-    shift_finding(&shifted, &periods, &series.file, query.trim())
+    shorten(&query, MAX_EXCERPT).trim().to_owned()
 }
 
 /// Whether what a counter counts in the two periods differs by more than the chance of counting;

@@ -1,5 +1,7 @@
 //! Findings from traces: errors, latency and traffic of an entity, and of each of its relations.
 
+mod chart;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend};

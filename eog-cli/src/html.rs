@@ -1,0 +1,48 @@
+//! `eog report`: the report of a ledger as one HTML page.
+
+use std::path::Path;
+
+use eog_page::Charts;
+use eog_report::{Report, Step};
+use eog_session::run::same_source;
+use eog_session::source::Opened;
+
+use crate::args::HtmlReport;
+use crate::error::{CliError, Exit};
+use crate::progress::Progress;
+use crate::{files, source, travel};
+
+/// `eog report`.
+pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
+    let file = arguments.html.as_path();
+    let Some(name) = file.file_name().filter(|_| !file.is_dir()) else {
+        let folder = format!("--html: {} is a folder; name a file", file.display());
+        return Err(CliError::Usage(folder));
+    };
+    let read = travel::read(&arguments.ledger)?;
+    let finished = travel::restore(&read)?;
+    let progress = Progress::start(false);
+    let open = |path: &Path| {
+        let architecture = arguments.architecture.as_deref();
+        let opened = source::open(&progress, path, architecture, &arguments.reading)?;
+        let failed = |error| CliError::run(error, &opened, Some(&read.path), || None);
+        same_source(&opened, &read.ledger).map_err(failed)?;
+        Ok::<_, CliError>(opened)
+    };
+    let opened = arguments.path.as_deref().map(open).transpose()?;
+    drop(progress);
+    let called = opened.as_ref().map_or_else(|| read.name(), |it| it.incident().name.clone());
+    let report = Report::new(called, finished.diagnosis());
+    let page = page(&report, &finished.steps(), opened.as_ref());
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    files::write(folder.unwrap_or(Path::new(".")), &name.to_string_lossy(), &page)?;
+    Ok(Exit::Diagnosed)
+}
+
+/// The page of a report, with charts where the source is at hand.
+pub(crate) fn page(report: &Report, steps: &[Step], source: Option<&Opened>) -> String {
+    let charts = source.map_or(Charts::NoSource, |source| {
+        Charts::of(report, |finding, window| source.chart(finding, window))
+    });
+    eog_page::html(report, steps, &charts)
+}

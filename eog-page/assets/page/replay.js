@@ -1,0 +1,101 @@
+// The ledger step by step: who was judged, what was seen and answered, who was told, what flipped.
+"use strict";
+
+eog.replay = (place) => {
+  const { steps, nodes } = eog.data;
+  const placeOf = new Map(nodes.map((node, number) => [node.name, number]));
+  let at = 0;
+  const last = Math.max(0, steps.length - 1);
+  const panel = eog.el("div", { class: "panel", "aria-live": "polite" });
+  const slider = eog.el("input", { type: "range", class: "slider", min: 0, max: last, value: 0, "aria-label": "Step of the replay", oninput: () => go(Number(slider.value)) });
+  const shown = eog.el("output", { "aria-hidden": "true" });
+  const first = eog.button("⏮", () => go(0), { "aria-label": "First step" });
+  const back = eog.button("◀", () => go(at - 1), { "aria-label": "Step back" });
+  const next = eog.button("▶", () => go(at + 1), { "aria-label": "Step forward" });
+  const end = eog.button("⏭", () => go(last), { "aria-label": "Last step" });
+  const flips = steps.map((step, number) => (step.before && step.before !== step.label ? number : -1)).filter((number) => number >= 0);
+  const flip = eog.button("Next flip", () => go(flips.find((number) => number > at) ?? at), { disabled: !flips.length });
+  place.append(eog.el("div", { class: "bar" }, first, back, next, end, slider, shown, flip),
+    eog.el("p", { class: "note" }, "Keys: left and right arrow step, Home and End go to the ends, F goes to the next flip."));
+  const canvas = eog.el("div", {});
+  const large = nodes.filter((node) => node.drawn || node.summary !== undefined).length > 150;
+  place.append(panel, canvas);
+  // A drawing for the replay costs time: it is made when the reader comes near.
+  let drawing = null;
+  const draw = () => {
+    if (drawing) return;
+    drawing = new eog.Drawing(canvas, { modes: ["judged", "topology"], label: "Graph at this step of the replay", short: !large, quiet: true });
+    go(at);
+  };
+  new IntersectionObserver((entries, watch) => {
+    if (entries.some((entry) => entry.isIntersecting)) { watch.disconnect(); draw(); }
+  }, { rootMargin: "300px" }).observe(place);
+
+  const labels = (until) => {
+    const labels = new Map();
+    for (const step of steps.slice(0, until + 1)) {
+      if (step.label) labels.set(placeOf.get(step.name), eog.ofLabel[step.label] ?? "unclear");
+    }
+    return labels;
+  };
+  const go = (to) => {
+    at = Math.min(last, Math.max(0, to));
+    const step = steps[at];
+    if (!step) { panel.replaceChildren("The ledger has no entries yet."); return; }
+    slider.value = at;
+    slider.setAttribute("aria-valuetext", `entry ${step.seq}${step.name === undefined ? "" : `, ${eog.text(step.name)}`}`);
+    shown.textContent = `${at + 1} of ${steps.length}`;
+    first.disabled = back.disabled = at === 0;
+    next.disabled = end.disabled = at === last;
+    panel.replaceChildren(...eog.stepWords(step, at, go));
+    drawing?.mark({ now: placeOf.get(step.name), labels: labels(at), messages: (step.told ?? []).map((name) => placeOf.get(name)), follow: true });
+  };
+  place.addEventListener("keydown", (event) => {
+    // The drawing and the slider have their own arrows.
+    if (event.target.closest(".drawing, select, a") || event.ctrlKey || event.altKey || event.metaKey) return;
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last, f: flips.find((number) => number > at) ?? at }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    go(to);
+  });
+  go(0);
+};
+
+// One step in words.
+eog.stepWords = (step, at, go) => {
+  const names = (list) => list.slice(0, 12).map(eog.text).join(", ") + (list.length > 12 ? ` and ${list.length - 12} more` : "");
+  const rows = [];
+  const row = (what, ...said) => rows.push(eog.el("dt", {}, what), eog.el("dd", {}, ...said));
+  const link = (seq) => {
+    const place = eog.data.steps.findIndex((one) => one.seq === seq);
+    return place < 0 ? `entry ${seq}` : eog.button(`entry ${seq}`, () => go(place));
+  };
+  const head = step.name === undefined ? `Entry ${step.seq}` : `Entry ${step.seq}: ${eog.text(step.name)}`;
+  if (eog.text(step.words)) row("Recorded", eog.text(step.words));
+  if (step.why !== undefined) row("Why now", eog.text(step.why), " ", step.from > 0 ? link(step.from) : "");
+  const inbox = step.label ? eog.inbox(step, at) : [];
+  if (inbox.length) row("Had heard", `${inbox.slice(0, 8).map((one) => `${eog.text(one.name)} is ${one.label} (entry ${one.seq})`).join("; ")}${inbox.length > 8 ? ` and ${inbox.length - 8} more` : ""}`);
+  const saw = step.saw ?? [];
+  const unshown = step.unshown ? ` (${step.unshown} more in the ledger)` : "";
+  if (step.label) row("Saw", saw.length ? eog.el("details", {}, eog.el("summary", {}, `${eog.count(saw.length + (step.unshown ?? 0), "piece", "pieces")} of evidence${unshown}`), eog.el("ul", { class: "plain" }, saw.map(eog.finding))) : `nothing on record${unshown}`);
+  if (step.answer !== undefined) row("Answer", eog.text(step.answer));
+  if (step.label) {
+    const flipped = step.before && step.before !== step.label;
+    row("Judged", flipped ? eog.el("span", { class: "flip" }, `${step.before} → ${step.label} (flipped)`) : step.label,
+      `: ${eog.text(step.summary)}`, step.changed === undefined ? "" : eog.el("span", { class: "dim" }, ` (${eog.text(step.changed)})`));
+  }
+  if ((step.cited ?? []).length) row("Cites", eog.el("details", {}, eog.el("summary", {}, eog.count(step.cited.length, "piece of evidence", "pieces of evidence")), eog.el("ul", { class: "plain" }, step.cited.map(eog.finding))));
+  if ((step.claims ?? []).length) row("Claims", eog.el("ul", { class: "plain" }, eog.some(step.claims, 12, ([cause, effect]) => eog.el("li", {}, `${eog.text(cause)} → ${eog.text(effect)}`))));
+  if ((step.told ?? []).length) row("Told", names(step.told));
+  if ((step.queued ?? []).length) row("To be judged next", names(step.queued));
+  return [eog.el("p", {}, eog.el("strong", { class: "name" }, head)), eog.el("dl", {}, rows)];
+};
+
+// The last that each neighbour had told the entity of a step.
+eog.inbox = (step, at) => {
+  const heard = new Map();
+  for (const earlier of eog.data.steps.slice(0, at)) {
+    if ((earlier.told ?? []).includes(step.name)) heard.set(earlier.name, earlier);
+  }
+  return [...heard.values()];
+};

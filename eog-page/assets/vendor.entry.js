@@ -1,0 +1,2 @@
+export { Graph, layout } from "@dagrejs/dagre";
+export { default as uPlot } from "uplot";

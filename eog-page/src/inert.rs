@@ -1,0 +1,36 @@
+//! Data as JSON inside of HTML: nothing in it can end the element that it stands in.
+
+use eog_report::clean::escape_json;
+use serde::Serialize;
+
+/// JSON without any character that HTML reads as markup, and without control characters or direction
+/// overrides: they stand as escapes, so that the meaning is the same.
+pub(crate) fn json(data: &impl Serialize) -> String {
+    // Numbers, texts and lists alone: this cannot fail.
+    let json = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
+    let mut inert = String::with_capacity(json.len());
+    for c in escape_json(&json).chars() {
+        match c {
+            '<' => inert.push_str("\\u003c"),
+            '>' => inert.push_str("\\u003e"),
+            '&' => inert.push_str("\\u0026"),
+            other => inert.push(other),
+        }
+    }
+    inert
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_escaped_and_the_meaning_stays() {
+        let hostile = "</script><script>alert(1)</script><!-- & \u{2028}\u{202e}\u{1b}[31m";
+        let inert = json(&hostile);
+        for c in ['<', '>', '&', '\u{2028}', '\u{202e}', '\u{1b}'] {
+            assert!(!inert.contains(c), "{inert}");
+        }
+        assert_eq!(serde_json::from_str::<String>(&inert).unwrap(), hostile);
+    }
+}
