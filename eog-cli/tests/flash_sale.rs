@@ -247,7 +247,10 @@ fn the_written_files_are_whole() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["agent_output.json", "graph.dot", "ledger.jsonl", "report.html", "report.md"]);
+    assert_eq!(
+        names,
+        ["agent_output.json", "graph.dot", "ledger.jsonl", "report.html", "report.md"]
+    );
 
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let ledger =

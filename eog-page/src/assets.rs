@@ -19,7 +19,8 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../assets/page/replay.js"),
     include_str!("../assets/page/page.js"),
 ];
-const STYLES: [&str; 2] = [include_str!("../assets/vendor.css"), include_str!("../assets/page.css")];
+const STYLES: [&str; 2] =
+    [include_str!("../assets/vendor.css"), include_str!("../assets/page.css")];
 const TEMPLATE: &str = include_str!("../assets/page.hbs");
 const LICENSES: &str = include_str!("../assets/vendor.LICENSES.txt");
 
@@ -38,7 +39,8 @@ struct Whole<'a> {
 pub(crate) fn page(sections: &Sections, data: &str) -> String {
     let style = STYLES.concat();
     let policy = policy(&style, "");
-    let whole = Whole { policy, style: &style, scripts: &SCRIPTS, licenses: LICENSES, data, sections };
+    let whole =
+        Whole { policy, style: &style, scripts: &SCRIPTS, licenses: LICENSES, data, sections };
     let mut templates = Handlebars::new();
     templates.set_strict_mode(true);
     // The template is a part of this crate, and a test renders it whole.
@@ -69,7 +71,7 @@ mod tests {
     fn no_part_ends_the_element_that_it_stands_in() {
         for script in SCRIPTS {
             let lower = script.to_lowercase();
-            assert!(!lower.contains("</script") && !lower.contains("<!--"), "{:.60}", script);
+            assert!(!lower.contains("</script") && !lower.contains("<!--"), "{script:.60}");
         }
         assert!(!STYLES.concat().to_lowercase().contains("</style"));
     }

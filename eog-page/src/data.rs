@@ -30,6 +30,8 @@ pub(crate) struct Data {
     arrows: Vec<Arrow>,
     relations: Vec<(u32, u32, u32)>,
     marks: Vec<Mark>,
+    /// Changes for which the time axis has no room.
+    unmarked: usize,
     charts: Vec<Drawn>,
     findings: Vec<Shown>,
     steps: Vec<Entry>,
@@ -156,7 +158,9 @@ impl Findings {
 /// What findings a report cites, in the order of time.
 pub(crate) fn cited(report: &Report) -> Vec<&Finding> {
     let mut cited = report.evidence();
-    cited.sort_by_key(|finding| (finding.time.start(), finding.entity.clone(), finding.id().clone()));
+    cited.sort_by(|a, b| {
+        (a.time.start(), &a.entity, a.id()).cmp(&(b.time.start(), &b.entity, b.id()))
+    });
     cited
 }
 
@@ -189,6 +193,7 @@ pub(crate) fn data(report: &Report, steps: &[Step], charts: &Charts) -> (Data, F
         relations: relations(diagnosis, &places, &mut texts),
         nodes,
         marks: marks(report, &findings, &mut texts),
+        unmarked: diagnosis.considered.len().saturating_sub(MAX_MARKS),
         charts: drawn(charts, &findings, &mut texts),
         findings: shown,
         steps: steps.iter().map(|step| entry(step, &findings, &mut texts)).collect(),
@@ -203,9 +208,9 @@ fn findings(report: &Report, steps: &[Step], texts: &mut Texts) -> (Findings, Ve
     let known: BTreeSet<&EvidenceId> = cited.iter().map(|finding| finding.id()).collect();
     let mut seen: Vec<&EvidenceId> = Vec::new();
     let mut met: BTreeSet<&EvidenceId> = BTreeSet::new();
-    let ids = steps.iter().flat_map(|step| {
-        step.belief.iter().flat_map(|belief| &belief.cited).chain(&step.saw)
-    });
+    let ids = steps
+        .iter()
+        .flat_map(|step| step.belief.iter().flat_map(|belief| &belief.cited).chain(&step.saw));
     for id in ids {
         if !known.contains(id) && met.insert(id) {
             seen.push(id);
@@ -304,7 +309,8 @@ fn marks(report: &Report, findings: &Findings, texts: &mut Texts) -> Vec<Mark> {
     for finding in changes.take(MAX_MARKS) {
         marks.push(of_finding("change", finding, findings, texts));
     }
-    for considered in diagnosis.considered.iter().take(MAX_MARKS) {
+    // Of too many those nearest to the alerts.
+    for considered in diagnosis.considered.iter().rev().take(MAX_MARKS) {
         let change = &considered.change;
         let known = change.finding.as_ref().and_then(|id| findings.place(id));
         if known.is_some() {

@@ -1,6 +1,6 @@
 //! Data as JSON inside of HTML: nothing in it can end the element that it stands in.
 
-use eog_report::clean::escape_json;
+use eog_report::clean::is_harmful;
 use serde::Serialize;
 
 /// JSON without any character that HTML reads as markup, and without control characters or direction
@@ -8,15 +8,20 @@ use serde::Serialize;
 pub(crate) fn json(data: &impl Serialize) -> String {
     // Numbers, texts and lists alone: this cannot fail.
     let json = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
+    let is_harmful = |c: char| matches!(c, '<' | '>' | '&') || is_harmful(c);
     let mut inert = String::with_capacity(json.len());
-    for c in escape_json(&json).chars() {
-        match c {
-            '<' => inert.push_str("\\u003c"),
-            '>' => inert.push_str("\\u003e"),
-            '&' => inert.push_str("\\u0026"),
-            other => inert.push(other),
+    let mut rest = json.as_str();
+    while let Some(c) = rest.chars().find(|c| !c.is_ascii_graphic() && *c != ' ' || is_harmful(*c))
+    {
+        let (before, after) = rest.split_once(c).unwrap_or((rest, ""));
+        inert.push_str(before);
+        match is_harmful(c) {
+            true => inert.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => inert.push(c),
         }
+        rest = after;
     }
+    inert.push_str(rest);
     inert
 }
 

@@ -52,7 +52,8 @@ impl Charts {
     pub fn of(report: &Report, chart: impl Fn(&Finding, Window) -> Option<Chart>) -> Self {
         let (mut charts, mut without) = (Vec::new(), 0);
         for finding in data::measured(report) {
-            let found = (charts.len() < MAX_CHARTS).then(|| chart(finding, report.diagnosis.window));
+            let found =
+                (charts.len() < MAX_CHARTS).then(|| chart(finding, report.diagnosis.window));
             match found.flatten().filter(|chart| !chart.points.is_empty()) {
                 Some(chart) => charts.push((finding.clone(), chart)),
                 None => without += 1,

@@ -40,6 +40,8 @@ pub(crate) struct Sections {
     notes: Vec<String>,
     evidence: Vec<Evidence>,
     evidence_more: usize,
+    /// Whether there is so much evidence that rows out of sight are not laid out.
+    many: bool,
     cost: Vec<String>,
     steps: usize,
 }
@@ -56,7 +58,6 @@ struct Cause {
     confidence: String,
     entities: String,
     why: Vec<String>,
-    doubts: Vec<String>,
     evidence: Vec<Link>,
 }
 
@@ -136,6 +137,7 @@ pub(crate) fn sections(
         unlooked: unlooked(report, steps),
         coverage: coverage(diagnosis),
         notes: report.notes().iter().take(MAX_ROWS).map(|note| shown(note)).collect(),
+        many: evidence.len() > 200,
         evidence,
         evidence_more,
         cost: cost(report),
@@ -166,7 +168,8 @@ fn about(report: &Report) -> String {
 fn verdict(report: &Report) -> String {
     let diagnosis = &report.diagnosis;
     let needed = |group: &&OriginGroup| is_needed(diagnosis, group);
-    let named: Vec<String> = diagnosis.causes().filter(needed).map(|it| named(report, it)).collect();
+    let named: Vec<String> =
+        diagnosis.causes().filter(needed).map(|it| named(report, it)).collect();
     if named.is_empty() {
         let first = diagnosis.conclusion.ranking.first();
         let suspect = first.map_or_else(String::new, |first| {
@@ -181,7 +184,12 @@ fn verdict(report: &Report) -> String {
         (some, many) if some == many => format!("all {all}"),
         (some, _) => format!("{some} of {all}"),
     };
-    shown(&format!("{}: this explains {explains}.", named.join("; and ")))
+    let confidence = diagnosis.conclusion.confidence;
+    let what = if named.len() == 1 { "root cause" } else { "root causes" };
+    let text = format!("{confidence} {what}: {}; this explains {explains}.", named.join("; and "));
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
+    shown(&(first.unwrap_or_default() + letters.as_str()))
 }
 
 fn is_needed(diagnosis: &Diagnosis, group: &OriginGroup) -> bool {
@@ -208,7 +216,8 @@ fn against(report: &Report) -> Vec<String> {
         let names = words::list(&group.origins);
         against.extend(group.doubts.iter().map(|doubt| format!("{names}: {doubt}")));
     }
-    let count = |number: usize, what: &str| format!("{} {what}", words::count(number, "alert", "alerts"));
+    let count =
+        |number: usize, what: &str| format!("{} {what}", words::count(number, "alert", "alerts"));
     let conclusion = &diagnosis.conclusion;
     if !conclusion.unexplained.is_empty() && diagnosis.is_diagnosed() {
         against.push(count(conclusion.unexplained.len(), "explained by no cause that was found"));
@@ -257,7 +266,6 @@ fn cause(report: &Report, group: &OriginGroup, findings: &Findings) -> Cause {
         confidence: group.confidence.to_string(),
         entities: shown(&words::list(&group.origins)),
         why: beliefs().map(|belief| shown(&belief.summary)).collect(),
-        doubts: group.doubts.iter().map(|doubt| shown(&doubt.to_string())).collect(),
         evidence: evidence.take(MAX_NAMES).collect(),
     }
 }
@@ -278,16 +286,19 @@ fn ranking(diagnosis: &Diagnosis) -> Vec<Suspect> {
 
 fn charts_note(charts: &Charts) -> String {
     match charts {
-        Charts::NoSource => "The bundle or snapshot was not beside the ledger when this page was made, \
+        Charts::NoSource => {
+            "The bundle or snapshot was not beside the ledger when this page was made, \
                              so there is nothing to draw. `eog report LEDGER PATH --html FILE`, \
                              where PATH is the bundle or snapshot, makes the page with charts."
-            .to_owned(),
+                .to_owned()
+        }
         Charts::Read { charts, without: 0 } if charts.is_empty() => {
             "No finding cites a measured series.".to_owned()
         }
         Charts::Read { without: 0, .. } => String::new(),
         Charts::Read { without, .. } => {
-            let measurements = words::count(*without, "cited measurement is", "cited measurements are");
+            let measurements =
+                words::count(*without, "cited measurement is", "cited measurements are");
             format!("{measurements} not drawn: there is no single series behind it, or no room.")
         }
     }
@@ -307,12 +318,7 @@ fn considered(diagnosis: &Diagnosis) -> (Vec<Lost>, usize) {
         let line = words::unnamed(it);
         let name = it.entity.as_str();
         let why = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&line);
-        Lost {
-            what: shown(name),
-            change: String::new(),
-            when: String::new(),
-            why: shown(why),
-        }
+        Lost { what: shown(name), change: String::new(), when: String::new(), why: shown(why) }
     });
     let mut all: Vec<Lost> = changes.chain(others).collect();
     let more = all.len().saturating_sub(MAX_ROWS);
@@ -368,7 +374,9 @@ fn unlooked(report: &Report, steps: &[Step]) -> Vec<String> {
     let omitted: BTreeSet<String> = steps
         .iter()
         .filter_map(|step| Some((step.entity.as_ref()?, &step.omitted)))
-        .flat_map(|(entity, omitted)| omitted.iter().map(move |it| shown(&format!("{entity}: {it}"))))
+        .flat_map(|(entity, omitted)| {
+            omitted.iter().map(move |it| shown(&format!("{entity}: {it}")))
+        })
         .collect();
     lines.extend(omitted.into_iter().take(MAX_NAMES));
     lines

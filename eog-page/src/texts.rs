@@ -19,13 +19,20 @@ pub(crate) struct Texts {
 impl Texts {
     /// The number of a text, made harmless and cut.
     pub(crate) fn number(&mut self, text: &str) -> u32 {
-        let text = clean_up_to(text, MAX_TEXT);
-        if let Some(place) = self.places.get(&text) {
+        if let Some(place) = self.places.get(text) {
             return *place;
         }
-        let place = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.all.push(text.clone());
-        self.places.insert(text, place);
+        let clean = clean_up_to(text, MAX_TEXT);
+        let known = self.places.get(clean.as_str()).copied();
+        let place = known.unwrap_or_else(|| u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        if known.is_none() {
+            self.places.insert(clean.clone(), place);
+            self.all.push(clean);
+        }
+        // Long texts are seldom the same, and a page is not to hold megabytes twice.
+        if text.len() <= 4 * MAX_TEXT {
+            self.places.insert(text.to_owned(), place);
+        }
         place
     }
 

@@ -63,7 +63,10 @@ pub fn brief<B: Told>(entry: &Entry<B>) -> String {
 }
 
 /// One entry in words.
-pub(crate) fn one<'f, B: Told>(entry: &Entry<B>, forks: &mut impl Iterator<Item = &'f ForkTaken>) -> String {
+pub(crate) fn one<'f, B: Told>(
+    entry: &Entry<B>,
+    forks: &mut impl Iterator<Item = &'f ForkTaken>,
+) -> String {
     if let Some(opening) = entry.body.opening() {
         return opened(&opening);
     }

@@ -165,9 +165,9 @@ impl BundleContext {
         let own = own.flat_map(|own| own.series.values().cloned().chain(span_series(&own.spans)));
         // Of an entity without telemetry its callers and callees tell.
         let told = self.told.series(&finding.entity, &self.bundle.telemetry);
-        let series = own.chain(told).find(|series| {
-            series.kind == finding.kind && query(series) == finding.query
-        })?;
+        let series = own
+            .chain(told)
+            .find(|series| series.kind == finding.kind && query(series) == finding.query)?;
         Some(Chart::of(&series, &self.periods(window)))
     }
 

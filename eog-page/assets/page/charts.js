@@ -15,24 +15,19 @@ eog.charts = (place) => {
     place.append(figure);
     return { chart, canvas };
   });
-  // A drawing is made when its place comes near, and again when its width or the colours change.
+  // One after the other, so that the page answers in between.
   const draw = (one) => {
     one.plot?.destroy();
     one.plot = eog.plot(one.chart, one.canvas);
   };
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      const one = drawn.find(({ canvas }) => canvas === entry.target);
-      if (entry.isIntersecting && !one.plot) draw(one);
-    }
-  }, { rootMargin: "600px" });
-  drawn.forEach(({ canvas }) => seen.observe(canvas));
+  const waiting = [...drawn];
+  const next = () => {
+    if (waiting.length) { draw(waiting.shift()); setTimeout(next); }
+  };
+  next();
   const again = () => drawn.filter((one) => one.plot).forEach(draw);
   eog.onResize(again);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  window.addEventListener("beforeprint", () => drawn.filter((one) => !one.plot).forEach(draw));
-  // Whoever prints without a window never sees the event before.
-  if (window.matchMedia("print").matches) drawn.forEach(draw);
 };
 
 eog.plot = (chart, canvas) => {

@@ -73,7 +73,7 @@ eog.Drawing = class {
       ? `${box.lines[0].slice(2)}: ${box.fold.slice(0, 12).map((place) => eog.text(eog.data.nodes[place].name)).join(", ")}. Press Enter to unfold.`
       : `${eog.text(data.name)}, ${eog.roleWords[data.role]}${(data.alerts ?? []).length ? `, alerts: ${data.alerts.map(eog.text).join(", ")}` : ""}`;
     return eog.svg("g", {
-      class: `node ${box.fold ? "fold" : data.role}`, role: "button", tabindex: -1, "aria-label": label,
+      class: `node ${box.fold ? "fold" : data.role}`, role: "button", tabindex: -1,
       onclick: () => this.choose(box), onfocus: () => this.rove(box.id), "data-id": box.id,
     }, eog.svg("title", {}, label), eog.svg("rect", {
       x: box.x - box.width / 2, y: box.y - box.height / 2, width: box.width, height: box.height, rx: 6,
@@ -103,6 +103,11 @@ eog.Drawing = class {
   }
 
   fit() {
+    // As high as the picture needs, within what the screen has room for.
+    const most = Math.min(window.innerHeight * 0.75, this.options.short ? 360 : 560);
+    const across = this.svg.getBoundingClientRect().width || 800;
+    const wanted = this.whole.height * Math.min(1.2, Math.max(0.55, across / this.whole.width)) + 16;
+    this.svg.style.height = `${Math.round(Math.min(most, Math.max(130, wanted)))}px`;
     const room = this.svg.getBoundingClientRect();
     const width = Math.max(this.whole.width, Math.min(room.width || 800, this.whole.height * 3));
     // Never larger than life, and never so small that nothing can be read.
@@ -155,7 +160,7 @@ eog.Drawing = class {
         element.setAttribute("class", `node ${role} ${place === marks.now ? "now" : ""}`);
         const line = element.querySelectorAll("text")[1];
         if (line) line.textContent = role;
-        element.setAttribute("aria-label", `${eog.text(eog.data.nodes[place].name)}, ${eog.roleWords[role]}`);
+        element.querySelector("title").textContent = `${eog.text(eog.data.nodes[place].name)}, ${eog.roleWords[role]}`;
       }
     }
     const now = byPlace.get(marks.now);

@@ -9,10 +9,10 @@ eog.replay = (place) => {
   const panel = eog.el("div", { class: "panel", "aria-live": "polite" });
   const slider = eog.el("input", { type: "range", class: "slider", min: 0, max: last, value: 0, "aria-label": "Step of the replay", oninput: () => go(Number(slider.value)) });
   const shown = eog.el("output", { "aria-hidden": "true" });
-  const first = eog.button("⏮", () => go(0), { "aria-label": "First step" });
+  const first = eog.button("|◀", () => go(0), { "aria-label": "First step" });
   const back = eog.button("◀", () => go(at - 1), { "aria-label": "Step back" });
   const next = eog.button("▶", () => go(at + 1), { "aria-label": "Step forward" });
-  const end = eog.button("⏭", () => go(last), { "aria-label": "Last step" });
+  const end = eog.button("▶|", () => go(last), { "aria-label": "Last step" });
   const flips = steps.map((step, number) => (step.before && step.before !== step.label ? number : -1)).filter((number) => number >= 0);
   const flip = eog.button("Next flip", () => go(flips.find((number) => number > at) ?? at), { disabled: !flips.length });
   place.append(eog.el("div", { class: "bar" }, first, back, next, end, slider, shown, flip),
@@ -20,14 +20,15 @@ eog.replay = (place) => {
   const canvas = eog.el("div", {});
   const large = nodes.filter((node) => node.drawn || node.summary !== undefined).length > 150;
   place.append(panel, canvas);
-  // A drawing for the replay costs time: it is made when the reader comes near.
+  // A large drawing costs time: it is made when the reader comes near.
   let drawing = null;
   const draw = () => {
     if (drawing) return;
     drawing = new eog.Drawing(canvas, { modes: ["judged", "topology"], label: "Graph at this step of the replay", short: !large, quiet: true });
     go(at);
   };
-  new IntersectionObserver((entries, watch) => {
+  if (!large) setTimeout(draw);
+  else new IntersectionObserver((entries, watch) => {
     if (entries.some((entry) => entry.isIntersecting)) { watch.disconnect(); draw(); }
   }, { rootMargin: "300px" }).observe(place);
 
@@ -45,8 +46,9 @@ eog.replay = (place) => {
     slider.value = at;
     slider.setAttribute("aria-valuetext", `entry ${step.seq}${step.name === undefined ? "" : `, ${eog.text(step.name)}`}`);
     shown.textContent = `${at + 1} of ${steps.length}`;
-    first.disabled = back.disabled = at === 0;
-    next.disabled = end.disabled = at === last;
+    // Not `disabled`: a button that has the focus would lose it, and the keys with it.
+    for (const one of [first, back]) one.setAttribute("aria-disabled", at === 0);
+    for (const one of [next, end]) one.setAttribute("aria-disabled", at === last);
     panel.replaceChildren(...eog.stepWords(step, at, go));
     drawing?.mark({ now: placeOf.get(step.name), labels: labels(at), messages: (step.told ?? []).map((name) => placeOf.get(name)), follow: true });
   };

@@ -18,6 +18,7 @@ eog.timeline = (place) => {
   const svg = eog.svg("svg", { role: "group", "aria-label": "Timeline" });
   const table = eog.timeTable(marks);
   place.append(svg, panel, table);
+  if (eog.data.unmarked) place.append(eog.el("p", { class: "note" }, `${eog.data.unmarked} earlier changes are not drawn; the table of hypotheses has them.`));
   let chosen = 0;
   const ordered = [...marks].sort((a, b) => a.from - b.from);
   let elements = [];

@@ -1,11 +1,11 @@
 //! What the entries of EoG's controller record, in words.
 
-use eog_core::{BudgetKind, EntityId};
 use eog_core::controller::{
     ActivationRecord, ActivationRefusal, EntryBody, Evaluation, HaltCause, Reason,
 };
 use eog_core::incident::Edge;
 use eog_core::ledger::{Observation, RecordedAnswer};
+use eog_core::{BudgetKind, EntityId};
 
 use super::{Told, answered, joined, named, some};
 use crate::clean::clean;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window};
+use eog::{
+    BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window,
+};
 use eog_evidence::{Bundle, BundleContext, Chart, Incident};
 
 use super::{Kind, OpenError, ReadOptions, Source};

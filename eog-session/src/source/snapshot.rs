@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use eog::{BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window};
+use eog::{
+    BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window,
+};
 use eog_evidence::{Chart, Incident};
 use eog_sre::tools::Toolbox;
 use eog_sre::{Snapshot, SnapshotError};

@@ -6,8 +6,8 @@ use eog_core::evidence::{EvidenceTime, Peer, PeerRole, Quantity, Signal};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 use eog_evidence::{
-    Chart, Periods, Series, counted_share_onset, rates_differ, shares_differ, shift_finding, shorten,
-    words,
+    Chart, Periods, Series, counted_share_onset, rates_differ, shares_differ, shift_finding,
+    shorten, words,
 };
 
 use super::latency::{Buckets, growth};

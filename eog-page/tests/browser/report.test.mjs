@@ -1,0 +1,178 @@
+// The report: every page loads quietly, passes axe, is pictured; the parts work by keyboard.
+import { existsSync, statSync } from "node:fs";
+import { axeViolations, browser, check, close, dark, desk, end, open, out, phone } from "./harness.mjs";
+
+const all = ["flash-sale", "bottling-line", "linear", "no-source", "scenario-2", "petshop", "many", "thousand", "hostile"];
+const pages = all.filter((name) => existsSync(`${out}/${name}.html`));
+const large = ["many", "thousand"];
+const url = (name) => `file://${out}/${name}.html`;
+
+// `only NAME` leaves out the slow round over all pages.
+const round = process.argv[2] === "only" ? [process.argv[3]].filter(Boolean) : pages;
+for (const name of round) {
+  for (const [look, options] of Object.entries({ light: desk, dark, phone })) {
+    const page = await open(url(name), options);
+    // Of pages with thousands of rows axe sees one look, and the rows of a search: each row takes it a
+    // while, and all are made by the same line of the template.
+    if (look === "light" || !large.includes(name)) {
+      if (large.includes(name)) await page.fill("#evidence-search", "99");
+      const violations = await axeViolations(page);
+      check(!violations.length, `${name} ${look}, axe: ${violations.join("; ")}`);
+    }
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    check(wide <= 0, `${name} ${look} is ${wide} px wider than the screen`);
+    await page.waitForTimeout(200);
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    await page.screenshot({ path: `${out}/${name}-${look}.png`, clip: { x: 0, y: 0, width: options.viewport.width, height: Math.min(height, 8000) }, fullPage: true });
+    if (look === "light") await page.pdf({ path: `${out}/${name}-print.pdf`, format: "A4" });
+    await close(page, `${name} ${look}`);
+  }
+}
+
+check(statSync(`${out}/flash-sale.html`).size <= 400_000, "flash sale is larger than 400 KB");
+check(statSync(`${out}/thousand.html`).size <= 5_000_000, "1,000 entities are larger than 5 MB");
+
+// 1,000 entities and 5,000 entries answer within a second.
+for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
+  const page = await open(url(name));
+  const timing = await page.evaluate(() => {
+    const [navigation] = performance.getEntriesByType("navigation");
+    const timed = (does) => { const from = performance.now(); does(); document.body.getBoundingClientRect(); return performance.now() - from; };
+    const [mode] = document.querySelectorAll("#graph-view select");
+    const show = (value) => timed(() => { mode.value = value; mode.dispatchEvent(new Event("change")); });
+    const slider = document.querySelector("#replay-view input[type=range]");
+    const to = (step) => timed(() => { slider.value = step; slider.dispatchEvent(new Event("input")); });
+    return {
+      interactive: navigation.domInteractive - navigation.responseEnd, loaded: navigation.loadEventEnd,
+      topology: show("topology"), judged: show("judged"), causal: show("causal"), last: to(Number(slider.max)), middle: to(Number(slider.max) / 2),
+    };
+  });
+  console.log(`  ${name}: ${Object.entries(timing).map(([what, ms]) => `${what} ${Math.round(ms)} ms`).join(", ")}`);
+  for (const [what, ms] of Object.entries(timing)) check(ms <= 1000, `${name}: ${what} took ${Math.round(ms)} ms`);
+  await close(page, `${name} timing`);
+}
+
+// Keyboard: the graph.
+{
+  const page = await open(url("bottling-line"));
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.querySelector("title")?.textContent ?? document.activeElement.textContent);
+  await page.keyboard.press("Tab");
+  check((await focused()) === "Skip to the verdict", "the first Tab skips to the verdict");
+  const reach = async (wanted, most = 60) => {
+    for (let i = 0; i < most; i += 1) {
+      if (await page.evaluate((selector) => document.activeElement.matches(selector), wanted)) return true;
+      await page.keyboard.press("Tab");
+    }
+    return false;
+  };
+  check(await reach("#graph-view .node"), "Tab reaches the graph");
+  check((await focused()).startsWith("utilities/compressor-2, cause"), "the graph begins at the cause");
+  await page.keyboard.press("Enter");
+  check((await page.textContent("#graph-view .panel")).includes("work order 4417"), "Enter tells of the entity");
+  await page.keyboard.press("ArrowRight");
+  check((await focused()).startsWith("3 carriers"), `an arrow leads to the carriers, not ${await focused()}`);
+  await page.keyboard.press("Enter");
+  check((await page.locator("#graph-view .node").count()) === 5, "Enter unfolds the carriers");
+  check((await focused()).includes(", "), "what was unfolded has the focus");
+  const view = () => page.getAttribute("#graph-view svg", "viewBox");
+  for (const key of ["+", "-", "Shift+ArrowRight", "0"]) {
+    const before = await view();
+    if (key === "0") await page.keyboard.press("+");
+    await page.keyboard.press(key);
+    check(key === "0" || (await view()) !== before, `${key} changes the view`);
+  }
+  await page.mouse.move(640, 500);
+  await page.selectOption("#graph-view select", "topology");
+  check((await page.locator("#graph-view .node").count()) === 9, "the whole topology is drawn");
+
+  // Timeline.
+  check(await reach("#timeline-view .mark"), "Tab reaches the timeline");
+  const first = await focused();
+  await page.keyboard.press("ArrowRight");
+  check((await focused()) !== first && (await page.textContent("#timeline-view .panel")).includes(await focused()), "an arrow leads to the next moment, and it is told");
+  await page.keyboard.press("End");
+  await page.keyboard.press("Home");
+  check((await focused()) === first, "Home leads back");
+
+  // Evidence: search, link, copy.
+  check(await reach("#evidence-search"), "Tab reaches the search");
+  await page.keyboard.type("torque");
+  check((await page.textContent("#evidence-count")).startsWith("2 of"), "the search filters");
+  await page.fill("#evidence-search", "");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => {});
+  await page.locator("#evidence-list button.copy").first().focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /Copied|Marked/.test(document.querySelector("#evidence-list button.copy").textContent));
+  await page.locator("#verdict a[href^='#f']").first().focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement.id === location.hash.slice(1));
+
+  // Replay: buttons, keys, slider.
+  const step = () => page.textContent("#replay-view output");
+  await page.locator("#replay-view button[aria-label='Step forward']").focus();
+  await page.keyboard.press("Enter");
+  check((await step()).startsWith("2 of 11"), "the button steps forward");
+  await page.keyboard.press("ArrowRight");
+  check((await step()).startsWith("3 of 11"), "the arrow steps forward");
+  await page.keyboard.press("End");
+  check((await step()).startsWith("11 of 11"), "End leads to the last step");
+  await page.keyboard.press("Home");
+  await page.locator("#replay-view input[type=range]").focus();
+  await page.keyboard.press("ArrowRight");
+  check((await step()).startsWith("2 of 11"), `the slider steps once, not to ${await step()}`);
+  const told = await page.textContent("#replay-view .panel");
+  check(/Judged/.test(told) && /Saw/.test(told), "a step tells what was seen and answered");
+  await page.keyboard.press("f");
+  check(/flipped/.test(await page.textContent("#replay-view .panel")), "F leads to a flip");
+  check((await page.locator("#replay-view .node.now").count()) === 1, "who is judged is marked in the drawing");
+  await close(page, "keyboard");
+}
+
+// Without scripts everything that is text is there.
+{
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(url("flash-sale"));
+  const text = await page.innerText("body");
+  for (const words of ["Confirmed root cause: frontend", "metrics.csv: entity=frontend metric=requests", "Not looked at", "9 evaluations", "prints the same graph"]) {
+    check(text.includes(words), `without scripts: ${words}`);
+  }
+  await context.close();
+}
+
+// The policy holds: what is put into the page afterwards does not run, and nothing is fetched.
+{
+  const page = await open(url("hostile"));
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.tripped.push('inline')";
+    document.body.append(script);
+    const image = document.createElement("img");
+    image.src = "https://example.org/leak.png";
+    document.body.append(image);
+    return fetch("https://example.org/leak").catch(() => {});
+  });
+  await page.waitForTimeout(200);
+  const refused = page.faults.filter((fault) => /Content Security Policy/.test(fault));
+  check(refused.length >= 3, `the policy refuses scripts, images and requests: ${page.faults}`);
+  check(!page.left.length, `nothing left the page: ${page.left}`);
+  page.faults.length = 0;
+  for (const box of await page.locator("#graph-view .node").all()) await box.dispatchEvent("click");
+  await page.locator("#replay-view input[type=range]").focus();
+  for (let i = 0; i < 30; i += 1) await page.keyboard.press("ArrowRight");
+  check(!/[\u202e\u2066\u001b]/.test(await page.content()), "no control character is in the document");
+  await close(page, "hostile");
+}
+
+// Drawn with and without a source.
+{
+  const page = await open(url("flash-sale"));
+  await page.waitForFunction(() => document.querySelectorAll("#charts-view canvas").length === 6);
+  await close(page, "charts");
+  const bare = await open(url("no-source"));
+  check((await bare.textContent("#charts")).includes("was not beside the ledger"), "the page says that charts are missing");
+  await close(bare, "no source");
+}
+
+console.log(`  ${pages.length} pages: ${pages.join(", ")}`);
+await end();
