@@ -22,8 +22,9 @@ eog.onResize = (draw) => eog.resized.push(draw);
   const list = at("evidence-list");
   if (list) {
     const search = at("evidence-search"), rows = [...list.children];
-    const words = rows.map((row) => row.textContent.toLowerCase());
+    let words = null;
     search.addEventListener("input", () => {
+      words ??= rows.map((row) => row.textContent.toLowerCase());
       const wanted = search.value.toLowerCase();
       let shown = 0;
       rows.forEach((row, number) => { row.hidden = !words[number].includes(wanted); shown += row.hidden ? 0 : 1; });

@@ -103,13 +103,14 @@ eog.tickWords = (tick, ticks) => {
   return step < 60000 && step ? eog.iso(tick).slice(11, 19) : eog.iso(tick).slice(11, 16);
 };
 
-// The same as a list, for those who read rather than look.
+// The same as a list, for those who read rather than look; made when it is opened.
 eog.timeTable = (marks) => {
-  const rows = [...marks].sort((a, b) => a.from - b.from).map((mark) =>
-    eog.el("tr", {}, eog.el("td", {}, eog.el("time", {}, eog.span(mark.from, mark.to))), eog.el("td", {}, mark.kind),
-      eog.el("td", { class: "name" }, eog.text(mark.name)), eog.el("td", {}, eog.text(mark.text))));
+  const row = (mark) => eog.el("tr", {}, eog.el("td", {}, eog.el("time", {}, eog.span(mark.from, mark.to))), eog.el("td", {}, mark.kind),
+    eog.el("td", { class: "name" }, eog.text(mark.name)), eog.el("td", {}, eog.text(mark.text)));
   const head = ["When (UTC)", "Kind", "Entity", "What"].map((words) => eog.el("th", { scope: "col" }, words));
-  return eog.el("details", {}, eog.el("summary", {}, `As a table (${eog.count(marks.length, "moment", "moments")})`),
+  const body = eog.el("tbody");
+  const open = () => { if (!body.firstChild) body.append(...[...marks].sort((a, b) => a.from - b.from).map(row)); };
+  return eog.el("details", { ontoggle: open }, eog.el("summary", {}, `As a table (${eog.count(marks.length, "moment", "moments")})`),
     eog.el("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Timeline as a table" },
-      eog.el("table", {}, eog.el("thead", {}, eog.el("tr", {}, head)), eog.el("tbody", {}, rows))));
+      eog.el("table", {}, eog.el("thead", {}, eog.el("tr", {}, head)), body)));
 };

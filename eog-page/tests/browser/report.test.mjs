@@ -94,6 +94,10 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   await page.keyboard.press("Home");
   check((await focused()) === first, "Home leads back");
 
+  await page.locator("#timeline-view summary").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll("#timeline-view tbody tr").length === 12);
+
   // Evidence: search, link, copy.
   check(await reach("#evidence-search"), "Tab reaches the search");
   await page.keyboard.type("torque");
@@ -172,6 +176,15 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   const bare = await open(url("no-source"));
   check((await bare.textContent("#charts")).includes("was not beside the ledger"), "the page says that charts are missing");
   await close(bare, "no source");
+}
+
+// The picture for README.
+{
+  const page = await open(url("flash-sale"));
+  await page.waitForFunction(() => document.querySelectorAll("#charts-view canvas").length === 6);
+  const bottom = await page.evaluate(() => document.getElementById("hypotheses").getBoundingClientRect().top + scrollY);
+  await page.screenshot({ path: `${out}/report.png`, fullPage: true, clip: { x: 0, y: 0, width: 1280, height: bottom } });
+  await close(page, "picture");
 }
 
 console.log(`  ${pages.length} pages: ${pages.join(", ")}`);
