@@ -172,9 +172,8 @@ fn verdict(report: &Report) -> String {
         diagnosis.causes().filter(needed).map(|it| named(report, it)).collect();
     if named.is_empty() {
         let first = diagnosis.conclusion.ranking.first();
-        let suspect = first.map_or_else(String::new, |first| {
-            format!("; the entity that most speaks for is {}", first.entity)
-        });
+        let suspect = first
+            .map_or_else(String::new, |first| format!("; the first candidate is {}", first.entity));
         return shown(&format!("No origin was found that explains an alert{suspect}."));
     }
     let explained = report.alerts().iter().filter(|alert| !alert.explained_by.is_empty()).count();
@@ -219,7 +218,7 @@ fn against(report: &Report) -> Vec<String> {
     let count =
         |number: usize, what: &str| format!("{} {what}", words::count(number, "alert", "alerts"));
     let conclusion = &diagnosis.conclusion;
-    if !conclusion.unexplained.is_empty() && diagnosis.is_diagnosed() {
+    if !conclusion.unexplained.is_empty() {
         against.push(count(conclusion.unexplained.len(), "explained by no cause that was found"));
     }
     if !conclusion.unexplained_onsets.is_empty() {
@@ -288,7 +287,7 @@ fn charts_note(charts: &Charts) -> String {
     match charts {
         Charts::NoSource => {
             "The bundle or snapshot was not beside the ledger when this page was made, \
-                             so there is nothing to draw. `eog report LEDGER PATH --html FILE`, \
+                             so there is nothing to draw. eog report LEDGER PATH --html FILE, \
                              where PATH is the bundle or snapshot, makes the page with charts."
                 .to_owned()
         }

@@ -32,7 +32,7 @@ else
 fi
 if [ -d "$shared/data/petshop/low_traffic" ]; then
     "$EOG" eval petshop "$shared/data/petshop/low_traffic" --out "$out/petshop" >/dev/null
-    first=$(find "$out/petshop" -name '*.jsonl' | sort | head -1)
+    first=$(find "$out/petshop" -name '*.jsonl' ! -name 'normal*' | sort | head -1)
     "$EOG" report "$first" --html "$out/petshop.html"
 else
     echo "browser: PetShop is left out, the data set is not here"
