@@ -3,11 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
-
-use common::eog;
+use std::process::Command;
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name)
@@ -15,7 +12,7 @@ fn example(name: &str) -> PathBuf {
 
 /// Exit code and standard error.
 fn run(arguments: &[&Path]) -> (i32, String) {
-    let output = eog().args(arguments).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_eog")).args(arguments).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
