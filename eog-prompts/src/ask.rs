@@ -164,7 +164,7 @@ impl Prompter {
                 }
             };
             *usage += response.usage;
-            let problems = match check::<P>(&schema, input, &response) {
+            let problems = match check::<P>(&schema, input, &response, corrected) {
                 Ok(answer) => return Ok((answer, response.model, corrected)),
                 Err(problems) => problems,
             };

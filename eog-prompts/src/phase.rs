@@ -52,4 +52,11 @@ pub trait Phase {
     /// Everything that is wrong with an answer of the right form, each with what to do about it; the
     /// model reads it. An answer without problems is used.
     fn problems(input: &Self::Input, answer: &Self::Answer) -> Vec<String>;
+
+    /// What is left of a corrected answer that still has problems: the same without the parts that
+    /// have them, in which it says what was refused. It is used only if it has no problems. Nothing
+    /// unless a phase has parts that can be refused alone.
+    fn without_refused(_input: &Self::Input, _answer: &Self::Answer) -> Option<Self::Answer> {
+        None
+    }
 }

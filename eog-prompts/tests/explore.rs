@@ -308,6 +308,38 @@ fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
     assert!(correction.contains(r#"unknown entity \"wbe\"; nearest: web"#), "{correction}");
 }
 
+/// A claim that stays wrong is refused alone, with its reason; the judgement stands unless it
+/// rested on that claim.
+#[test]
+fn a_claim_that_stays_wrong_does_not_cost_the_judgement() {
+    let reply = |causes: &[&str]| {
+        let claims = causes.iter().map(|cause| {
+            json!({ "cause": cause, "effect": "db", "condition": "more load",
+                    "observed": "it ran out", "evidence": [7] })
+        });
+        json!({
+            "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
+            "missing": "none", "claims": claims.collect::<Vec<_>>(), "direction": "upstream",
+            "proposals": [{ "entity": "zebra", "reason": "it may tell" }],
+        })
+    };
+    let asked = |causes: &[&str]| {
+        let model = Arc::new(MockModel::new("mock/a").then(reply(causes)).then(reply(causes)));
+        ask(&policy(Pack::sre(), &model), &situation())
+    };
+    let decision = asked(&["flagd", "web"]).unwrap().decision;
+    assert_eq!(decision.label, Label::Symptom);
+    assert_eq!(decision.claims.len(), 1);
+    assert_eq!(decision.claims[0].cause, entity("web"));
+    assert!(decision.proposals.is_empty());
+    let said = &decision.summary;
+    assert!(said.starts_with("Web sends more. [refused: claim 1, cause: unknown"), "{said}");
+    assert!(said.contains("proposal 1: unknown entity"), "{said}");
+
+    let failure = asked(&["flagd"]).unwrap_err();
+    assert!(failure.message.contains("still invalid after a correction"), "{}", failure.message);
+}
+
 /// Whatever a packet holds, its prompt fits, and says what it leaves out.
 #[test]
 fn a_packet_fits_any_model_that_has_room_for_the_instructions() {

@@ -17,21 +17,27 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 /// How much of its own answer a model is shown again, in characters.
 const MAX_QUOTED_CHARS: usize = 6_000;
 
-/// The answer, or all that is wrong with it.
+/// The answer, or all that is wrong with it. A last answer is used without the parts that can be
+/// refused alone.
 pub(super) fn check<P: Phase>(
     schema: &Value,
     input: &P::Input,
     response: &ChatResponse,
+    last: bool,
 ) -> Result<P::Answer, Vec<String>> {
     let value = read(response).map_err(|problem| vec![problem])?;
     let misfits = misfits(schema, &value);
     if !misfits.is_empty() {
         return Err(bounded(&misfits));
     }
-    let answer = serde_json::from_value(value)
+    let answer: P::Answer = serde_json::from_value(value)
         .map_err(|error| bounded(&[format!("the answer does not have the form: {error}")]))?;
     let problems = P::problems(input, &answer);
-    if problems.is_empty() { Ok(answer) } else { Err(bounded(&problems)) }
+    if problems.is_empty() {
+        return Ok(answer);
+    }
+    let rest = if last { P::without_refused(input, &answer) } else { None };
+    rest.ok_or_else(|| bounded(&problems))
 }
 
 /// The answer as JSON, whatever it says.

@@ -5,6 +5,7 @@ mod decision;
 mod input;
 mod lines;
 mod problems;
+mod refused;
 mod subject;
 
 pub use answer::{ExploreAnswer, ExploreClaim, ExploreProposal, Missing, Step};
@@ -22,5 +23,9 @@ impl Phase for Explore {
 
     fn problems(input: &ExploreInput, answer: &ExploreAnswer) -> Vec<String> {
         problems::problems(input.subject(), answer)
+    }
+
+    fn without_refused(input: &ExploreInput, answer: &ExploreAnswer) -> Option<ExploreAnswer> {
+        refused::without_refused(input.subject(), answer)
     }
 }

@@ -1,0 +1,57 @@
+//! Refuses single claims and proposals of an answer, so that a bad one does not cost the judgement.
+
+use eog_evidence::shorten;
+
+use super::problems::problems;
+use super::subject::Subject;
+use super::{ExploreAnswer, Step};
+
+/// Longest account of what was refused, in characters. It is sent to neighbours.
+const MAX_ACCOUNT_CHARS: usize = 240;
+
+/// Longest reason of one refusal, in characters: the start of a problem names the place.
+const MAX_REASON_CHARS: usize = 80;
+
+/// The answer without the claims and proposals that have problems of their own; `because` says
+/// which, and why. Nothing if none has.
+pub(super) fn without_refused(subject: &Subject, answer: &ExploreAnswer) -> Option<ExploreAnswer> {
+    let all = problems(subject, answer);
+    let refused: Vec<String> = all
+        .iter()
+        .filter(|problem| is_of_part(problem))
+        .map(|problem| shorten(problem, MAX_REASON_CHARS))
+        .collect();
+    if refused.is_empty() {
+        return None;
+    }
+    let is_sound = |part: &str, index: usize| {
+        let place = format!("{part} {}", index + 1);
+        !all.iter().any(|problem| at_place(problem, &place))
+    };
+    let mut kept = answer.clone();
+    let claims = answer.claims.iter().enumerate();
+    kept.claims =
+        claims.filter(|(at, _)| is_sound("claim", *at)).map(|(_, it)| it.clone()).collect();
+    let proposals = answer.proposals.iter().enumerate();
+    kept.proposals =
+        proposals.filter(|(at, _)| is_sound("proposal", *at)).map(|(_, it)| it.clone()).collect();
+    if kept.proposals.is_empty() {
+        kept.direction = Step::None;
+    }
+    if !problems(subject, &kept).is_empty() {
+        return None;
+    }
+    let account = shorten(&refused.join("; "), MAX_ACCOUNT_CHARS);
+    kept.because = format!("{} [refused: {account}]", kept.because.trim());
+    Some(kept)
+}
+
+fn is_of_part(problem: &str) -> bool {
+    ["claim ", "proposal "].iter().any(|part| problem.starts_with(part))
+}
+
+/// Whether a problem is one of this place: `claim 1` is not a place of `claim 12`.
+fn at_place(problem: &str, place: &str) -> bool {
+    let rest = problem.strip_prefix(place);
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+}
