@@ -87,6 +87,11 @@ impl Ways {
         path.iter().filter_map(|number| self.name(*number)).cloned().collect()
     }
 
+    /// Whether demand travels anywhere.
+    pub(crate) fn has_demand(&self) -> bool {
+        !self.demand.onward.listed.is_empty()
+    }
+
     pub(crate) fn lanes(&self, travel: Travel) -> &Lanes {
         match travel {
             Travel::Effects => &self.effects,

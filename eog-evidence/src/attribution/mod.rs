@@ -107,11 +107,16 @@ impl Asked {
     ///
     /// Where little but signal `other` is recorded, a record of the alarms alone makes no account;
     /// elsewhere it does, and order is not asked for. Where alerts speak of other things alone, such as a queue
-    /// that grows, time and failures of whoever is measured may still have led to it.
-    pub(crate) fn new<'a>(anomalies: &[Anomaly], series: impl Iterator<Item = &'a Series>) -> Self {
+    /// that grows, time and failures of whoever is measured may still have led to it, if there are calls
+    /// (`has_calls`) along which they add up.
+    pub(crate) fn new<'a>(
+        anomalies: &[Anomaly],
+        series: impl Iterator<Item = &'a Series>,
+        has_calls: bool,
+    ) -> Self {
         let wanted: BTreeSet<Kind> =
             anomalies.iter().filter_map(|alert| Kind::of(alert.signal)).collect();
-        let is_implied = wanted.is_empty();
+        let is_implied = wanted.is_empty() && has_calls;
         let alerting: BTreeSet<&EntityId> = anomalies.iter().map(|alert| &alert.entity).collect();
         let (mut kinds, mut of_others) = (BTreeSet::new(), BTreeSet::new());
         let (mut all, mut unspecific, mut uneven) = (0_usize, 0_usize, 0_usize);

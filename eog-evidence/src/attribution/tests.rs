@@ -164,10 +164,11 @@ impl World {
         let mut periods = Periods::new(Window::new(at(10), at(20)).unwrap());
         periods.baseline = Window::new(at(0), at(10)).ok().into();
         let calls = Calls::of(self.spans.iter());
-        let asked = Asked::new(&self.alerts, self.series.values().flatten())
+        let ways = Ways::new(&self.topology, std::iter::empty());
+        let asked = Asked::new(&self.alerts, self.series.values().flatten(), ways.has_demand())
             .with_traced(&self.alerts, &calls);
         let attribution = Attribution {
-            ways: &Ways::new(&self.topology, std::iter::empty()),
+            ways: &ways,
             anomalies: &self.alerts,
             periods,
             asked: &asked,
@@ -568,6 +569,15 @@ fn alerts_of_other_kinds_ask_for_all_that_adds_up() {
     assert_eq!(world.of("queue"), "", "it is on no account");
     let hint = world.hints.borrow()[0].clone();
     assert!(hint.starts_with("db: latency 205 ms, usually 5"), "{hint}");
+
+    // Where nobody calls anybody nothing adds up, whatever the series are called: order decides.
+    let plant = World::default()
+        .influences("press>belt")
+        .alert("belt", Signal::Saturation, 18)
+        .measured("belt", Signal::Other, 5.0, shifted(5.0, 900.0))
+        .measured("press", Signal::Other, 5.0, shifted(5.0, 900.0))
+        .latency("press", 50.0, 250.0);
+    assert_eq!(plant.of("belt"), "own, press 100, rest 100");
 }
 
 #[test]

@@ -102,7 +102,8 @@ impl BundleContext {
         let series = bundle.telemetry.values().flat_map(|telemetry| telemetry.series.values());
         let spans = bundle.telemetry.values().flat_map(|telemetry| telemetry.spans.iter());
         let calls = Arc::new(Calls::of(spans));
-        let asked = Asked::new(&bundle.anomalies, series).with_traced(&bundle.anomalies, &calls);
+        let asked = Asked::new(&bundle.anomalies, series, ways.has_demand())
+            .with_traced(&bundle.anomalies, &calls);
         let holes = holes_of(&bundle).into();
         let lines = lines_of(&bundle);
         let books = Arc::default();
