@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use eog::controller::EntryBody;
 use eog::ledger::{Body, ForkChanges, Observation};
 use eog::linear::{LeadOrder, LinearBody};
-use eog::machine::{Inquiry, OfMachine};
+use eog::machine::OfMachine;
 use eog::{
-    Budget, Case, Config, ContextAndPolicy, Controller, Decision, Engine, Event, Failure, Journal,
-    Label, Ledger, Linear, LinearConfig, Machine, Replay, StopReason,
+    Budget, Case, Config, Controller, Decision, Engine, Event, Failure, Journal, Label, Ledger,
+    Linear, LinearConfig, Machine, Replay, StopReason,
 };
+use eog_search::{Profile, SearchConfig};
 use eog_testkit::truth::{TruthGraph, TruthPolicy, TruthSpec};
 use eog_testkit::{
     Call, Faulty, MemoryContext, alert, case, entity, finding, healthy, origin, policy_fn, seeded,
@@ -52,10 +53,10 @@ fn linear_configs() -> Vec<LinearConfig> {
 async fn live<S>(settings: S) -> eog::Finished<S::Machine>
 where
     S: OfMachine,
-    S::Machine: Machine<Settings = S, Question = Inquiry>,
+    S::Machine: Machine<Settings = S>,
 {
     let (case, evidence) = incident();
-    let world = ContextAndPolicy { contract: evidence, policy: policy_fn(judge) };
+    let world = S::Machine::by_policy(evidence, policy_fn(judge));
     Engine::with_responder(world).investigate(settings, case).await
 }
 
@@ -63,7 +64,7 @@ where
 async fn keeps_the_promises<S>(settings: S)
 where
     S: OfMachine + Clone,
-    S::Machine: Machine<Settings = S, Question = Inquiry>,
+    S::Machine: Machine<Settings = S>,
     <S::Machine as Machine>::Body: OfMachine<Machine = S::Machine>,
 {
     let whole = live(settings.clone()).await;
@@ -115,7 +116,7 @@ where
             asked.fetch_add(1, Ordering::Relaxed);
             judge(packet)
         });
-        let world = ContextAndPolicy { contract: evidence, policy: &counting };
+        let world = S::Machine::by_policy(evidence, &counting);
         let engine = Engine::with_responder(world).with_journal(journal);
         let ended = engine.resume(&recovered.ledger).await.expect("it follows");
         assert_eq!(ended.ledger().to_json_lines(), lines, "resumed after {kept}");
@@ -131,7 +132,7 @@ where
     // A fork shares what stands before it, records itself, and goes its own way.
     for at in 0..ledger.next_seq() {
         let (_, evidence) = incident();
-        let world = ContextAndPolicy { contract: evidence, policy: policy_fn(healthy) };
+        let world = S::Machine::by_policy(evidence, policy_fn(healthy));
         let changes = ForkChanges { policy: Some("optimist".to_owned()), ..ForkChanges::default() };
         let fork =
             Engine::with_responder(world).fork(ledger, at, changes).await.expect("it is there");
@@ -152,6 +153,24 @@ async fn the_controller_keeps_the_promises_of_every_machine() {
 #[tokio::test]
 async fn the_linear_loop_keeps_the_promises_of_every_machine() {
     for config in linear_configs() {
+        keeps_the_promises(config).await;
+    }
+}
+
+/// Every profile of tree search in a few shapes.
+fn search_configs() -> Vec<SearchConfig> {
+    let wide = std::num::NonZeroU32::new(3).expect("not zero");
+    let usual = Profile::ALL.map(Profile::config);
+    let narrow = Profile::ALL.map(|profile| profile.config().with_depth(2).with_rounds(3));
+    let hard = Profile::ALL.map(|profile| profile.config().with_accept(1000).with_branch(1));
+    let short = Profile::ALL.map(|profile| profile.config().with_budget(Budget::hops(2)));
+    let parallel = Profile::ALL.map(|profile| profile.config().with_accept(1000).with_width(wide));
+    [usual, narrow, hard, short, parallel].concat()
+}
+
+#[tokio::test]
+async fn tree_searches_keep_the_promises_of_every_machine() {
+    for config in search_configs() {
         keeps_the_promises(config).await;
     }
 }
@@ -238,24 +257,27 @@ fn a_ledger_of_one_machine_is_no_ledger_of_another() {
     assert!(Ledger::<LinearBody>::from_json_lines(&lines).is_err());
 }
 
-/// Both machines over generated incidents, where contexts and answers are of every shape.
+/// Every machine over generated incidents, where contexts and answers are of every shape.
 #[tokio::test]
-async fn generated_incidents_are_replayed_by_both_machines() {
+async fn generated_incidents_are_replayed_by_every_machine() {
     for seed in 0..20 {
         let truth =
             TruthGraph::generate(&TruthSpec::default(), seed).expect("a sound specification");
         replays(&truth, LinearConfig { commits: seed % 2 == 0, ..LinearConfig::default() }).await;
         replays(&truth, Config::default()).await;
+        for config in search_configs() {
+            replays(&truth, config).await;
+        }
     }
 }
 
 async fn replays<S>(truth: &TruthGraph, settings: S)
 where
     S: OfMachine,
-    S::Machine: Machine<Settings = S, Question = Inquiry>,
+    S::Machine: Machine<Settings = S>,
     <S::Machine as Machine>::Body: OfMachine<Machine = S::Machine>,
 {
-    let world = ContextAndPolicy { contract: truth, policy: TruthPolicy };
+    let world = S::Machine::by_policy(truth, TruthPolicy);
     let ended = Engine::with_responder(world).investigate(settings, truth.case()).await;
     let restored = eog::ledger::restore(ended.ledger()).expect("it follows");
     assert_eq!(restored.conclusion(), ended.conclusion());

@@ -79,6 +79,11 @@ pub(crate) enum Command {
     /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
     /// With PATH, the page has charts of the measured series that findings cite.
     Report(HtmlReport),
+    /// Print the tree of a search by --controller lats, bfs or beam: every node with what was found there,
+    /// its score and visits, what was pruned and why, and why the search ended.
+    ///
+    /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
+    Tree(Tree),
     /// Explain why an entity got its label: its evaluations, its messages, what the label depends on.
     ///
     /// --policy judges the last packet again: whole, then without each finding and message in turn. It
@@ -194,8 +199,9 @@ pub(crate) struct Start {
     #[arg(long, value_name = "START/END", value_parser = parse_window)]
     pub(crate) window: Option<Window>,
 
-    /// Controller: `eog` (Explanations over Graphs) or `linear`, a baseline that follows the newest lead,
-    /// revises nothing and stops at the first origin.
+    /// Controller: `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search),
+    /// `bfs` (breadth-first) and `beam` (the best few of each level); or `linear`, a baseline that
+    /// follows the newest lead, revises nothing and stops at the first origin. See docs/search.md.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
 
@@ -211,7 +217,33 @@ pub(crate) struct Start {
     /// Turn off belief messages between neighbours (the paper's ablation).
     #[arg(long)]
     pub(crate) no_messages: bool,
+
+    #[command(flatten)]
+    pub(crate) search: Search,
 }
+
+/// What the tree searches leave to their user.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Search {
+    /// Number of rounds (lats) or plans (bfs, beam) at most. Default: 50 and 20.
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    pub(crate) rounds: Option<NonZeroU32>,
+
+    /// Depth of the tree at most; with lats, length of a trajectory. Default: 7 (lats), 10.
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    pub(crate) depth: Option<NonZeroU32>,
+
+    /// Children of a node (lats) or survivors of a level (beam) at most. Default: 5 and 3.
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    pub(crate) branch: Option<NonZeroU32>,
+
+    /// Score from which a result is accepted, from 0 to 1000. Default: 900 (lats), 850.
+    #[arg(long, value_name = "SCORE", value_parser = clap::value_parser!(u16).range(0..=1000),
+          help_heading = TREE_SEARCH)]
+    pub(crate) accept: Option<u16>,
+}
+
+const TREE_SEARCH: &str = "Tree search";
 
 /// What a run needs, new, resumed or forked.
 #[derive(Debug, Args)]
@@ -374,6 +406,13 @@ Examples:
   eog diff run.journal other.journal"
 );
 
+/// Whose tree is printed.
+#[derive(Debug, Args)]
+pub(crate) struct Tree {
+    /// A ledger (ledger.jsonl), a journal, or a folder written by `--out`.
+    pub(crate) ledger: PathBuf,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = FORK_HELP)]
 pub(crate) struct Fork {
@@ -411,6 +450,9 @@ pub(crate) struct Fork {
     /// the ledger records. To be faster without affecting the result, use --speculate.
     #[arg(long, value_name = "W", value_parser = parse_count)]
     pub(crate) width: Option<NonZeroU32>,
+
+    #[command(flatten)]
+    pub(crate) search: Search,
 
     /// File in which the fork is stored, including the shared entries, so that `eog resume` can continue
     /// after a crash. Must not exist yet. Duration and cost of calls go to FILE.side.jsonl.

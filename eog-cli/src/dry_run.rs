@@ -132,6 +132,8 @@ fn bound(
     let visits = u64::from(match &begin.settings {
         AnySettings::Eog(config) => config.max_visits.unwrap_or(u32::MAX),
         AnySettings::Linear(_) => 1,
+        // An entity may be looked at in each node.
+        AnySettings::Search(_) => u32::MAX,
     });
     let entities = begin.by_rule.topology.entities().count() as u64;
     let judged = match judge.settings.policy {

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Resume(arguments) => investigate::resume(&arguments),
         Command::Fork(arguments) => fork::run(&arguments),
         Command::Replay(arguments) => travel::replay(&arguments),
+        Command::Tree(arguments) => travel::tree(&arguments),
         Command::Report(arguments) => html::run(&arguments),
         Command::Explain(arguments) => travel::explain(&arguments),
         Command::Diff(arguments) => travel::diff(&arguments),

@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 
 use eog::controller::Concurrency;
 use eog::{Budget, Config, LinearConfig};
+use eog_search::SearchConfig;
 use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
 
-use crate::args::{Fork, Profile, Start};
+use crate::args::{Fork, Profile, Search, Start};
 use crate::error::CliError;
 
 /// The settings that an investigation begins with.
@@ -16,6 +17,15 @@ pub(crate) fn settings(
     policy: Option<String>,
 ) -> Result<AnySettings, CliError> {
     let budget = Budget::hops(start.budget);
+    if let Some(profile) = start.controller.profile() {
+        let other_profile = !matches!(start.profile, Profile::Default);
+        let mut idle = vec![("--profile", other_profile), ("--no-messages", start.no_messages)];
+        idle.extend(unused(&start.search, profile));
+        refuse(start.controller, &idle)?;
+        let config = profile.config().with_policy(policy).with_budget(budget).with_width(width);
+        return Ok(searching(config, &start.search).into());
+    }
+    refuse(start.controller, &given(&start.search))?;
     match start.controller {
         ControllerName::Linear => {
             let other_profile = !matches!(start.profile, Profile::Default);
@@ -48,8 +58,25 @@ pub(crate) fn changes(
     let settings = match AnySettings::at(ledger, arguments.at) {
         None => None,
         Some(AnySettings::Eog(before)) => {
+            refuse(ControllerName::Eog, &given(&arguments.search))?;
             let after = forked(arguments, policy.as_ref(), &before);
             (*before != after).then(|| Config { policy: named, ..after }.into())
+        }
+        Some(AnySettings::Search(before)) => {
+            let profile = before.profile();
+            let mut idle = vec![
+                ("--profile", arguments.profile.is_some()),
+                ("--no-messages", arguments.no_messages),
+                ("--messages", arguments.messages),
+            ];
+            idle.extend(unused(&arguments.search, profile));
+            refuse(profile.into(), &idle)?;
+            let mut budget = before.budget();
+            budget.hops = arguments.budget.or(budget.hops);
+            let width = arguments.width.unwrap_or(before.width());
+            let after = before.as_ref().clone().with_budget(budget).with_width(width);
+            let after = searching(after, &arguments.search);
+            (*before != after).then(|| after.with_policy(named).into())
         }
         Some(AnySettings::Linear(before)) => {
             refuse(
@@ -61,6 +88,7 @@ pub(crate) fn changes(
                     ("--width", arguments.width.is_some()),
                 ],
             )?;
+            refuse(ControllerName::Linear, &given(&arguments.search))?;
             let mut after = LinearConfig { policy: policy.clone(), ..(*before).clone() };
             after.policy = after.policy.or_else(|| before.policy.clone());
             after.budget.hops = arguments.budget.or(before.budget.hops);
@@ -68,6 +96,41 @@ pub(crate) fn changes(
         }
     };
     Ok(Changes { policy, settings })
+}
+
+/// A tree search with what the command line sets.
+fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
+    let Search { rounds, depth, branch, accept } = *search;
+    if let Some(rounds) = rounds {
+        config = config.with_rounds(rounds.get());
+    }
+    if let Some(depth) = depth {
+        config = config.with_depth(depth.get());
+    }
+    if let Some(branch) = branch {
+        config = config.with_branch(branch.get());
+    }
+    match accept {
+        Some(accept) => config.with_accept(accept),
+        None => config,
+    }
+}
+
+/// The options of tree searches, and whether each is given.
+fn given(search: &Search) -> [(&'static str, bool); 4] {
+    let Search { rounds, depth, branch, accept } = search;
+    [
+        ("--rounds", rounds.is_some()),
+        ("--depth", depth.is_some()),
+        ("--branch", branch.is_some()),
+        ("--accept", accept.is_some()),
+    ]
+}
+
+/// Those that this profile does not use.
+fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, bool)> {
+    let uses_branch = profile.config().branch().is_some();
+    given(search).into_iter().filter(|(name, _)| *name == "--branch" && !uses_branch).collect()
 }
 
 /// The rules of EoG after a fork.

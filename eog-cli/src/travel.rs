@@ -1,4 +1,4 @@
-//! `eog replay`, `eog explain`, `eog diff`: what a ledger tells.
+//! `eog replay`, `eog tree`, `eog explain`, `eog diff`: what a ledger tells.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use eog_session::run::RunError;
 use eog_session::told;
 use eog_session::travel::{self, ExplainError, Explained, Read};
 
-use crate::args::{Diff, Explain, Format, Replay};
+use crate::args::{Diff, Explain, Format, Replay, Tree};
 use crate::error::{CliError, Exit, NOTHING_YET};
 use crate::files;
 use crate::investigate::{choose, render, say_cut};
@@ -41,6 +41,22 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
     }
     files::print(&render(&report, arguments.format))?;
     Ok(exit)
+}
+
+/// Prints the tree that a search grew.
+pub(crate) fn tree(arguments: &Tree) -> Result<Exit, CliError> {
+    let read = read(&arguments.ledger)?;
+    let finished = restore(&read)?;
+    let Some(tree) = finished.tree(files::terminal_width()) else {
+        let controller = finished.controller();
+        let reason = format!(
+            "it is a ledger of the controller {controller}, which grows no tree; \
+             `eog replay --entries` lists its steps"
+        );
+        return Err(CliError::Input { path: read.path.clone(), reason });
+    };
+    files::print(&tree)?;
+    Ok(Exit::Diagnosed)
 }
 
 /// Says why an entity got its label.

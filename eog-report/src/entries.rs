@@ -2,6 +2,7 @@
 
 mod eog;
 mod linear;
+mod search;
 
 use eog_core::diagnosis::ForkTaken;
 use eog_core::ledger::{Body, Opening, RecordedAnswer};

@@ -129,6 +129,7 @@ mod narrative;
 pub mod page;
 mod report;
 pub mod rules;
+mod search_tree;
 mod steps;
 mod text;
 mod tree;
@@ -147,6 +148,7 @@ pub use narrative::{
 };
 pub use report::{Alert, Report, RunFigures};
 pub use rules::narrate;
+pub use search_tree::search_tree;
 pub use steps::{Answer, Believed, Step, StepKind, Trail, steps};
 pub use text::text;
 pub use tree::{Branch, tree};

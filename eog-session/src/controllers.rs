@@ -8,17 +8,21 @@ use eog::controller::EntryBody;
 use eog::journal::JournalError;
 use eog::ledger::{Body, ForkChanges, LedgerError, RestoreError};
 use eog::linear::LinearBody;
-use eog::machine::{Inquiry, OfMachine};
+use eog::machine::OfMachine;
 use eog::side::SideError;
 use eog::{
     Case, Conclusion, Config, Controller, Diagnosis, Finished, Journal, Ledger, Linear,
     LinearConfig, Machine, SpeculationFigures, Spent, StopReason,
 };
 use eog_report::{Step, Told};
+use eog_search::{Profile, SearchBody, SearchConfig, SearchController};
 use serde::{Deserialize, Serialize};
 
-/// A machine that investigates incidents: it asks for contexts and decisions.
-pub trait Investigator: Machine<Question = Inquiry, Body: Told> {
+/// A machine that investigates incidents.
+pub trait Investigator: Machine<Body: Told> {
+    /// What users call a machine with these settings.
+    fn name(settings: &Self::Settings) -> ControllerName;
+
     /// The settings that hold after an entry, with the name of whoever judges.
     fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings>;
 }
@@ -33,6 +37,10 @@ pub fn judge_at<B: Body>(ledger: &Ledger<B>, at: u64) -> Option<&str> {
 }
 
 impl Investigator for Controller {
+    fn name(_: &Config) -> ControllerName {
+        ControllerName::Eog
+    }
+
     fn settings_at(ledger: &Ledger, at: u64) -> Option<Config> {
         let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
         let config = until.fold(None, |before, entry| match &entry.body {
@@ -45,6 +53,10 @@ impl Investigator for Controller {
 }
 
 impl Investigator for Linear {
+    fn name(_: &LinearConfig) -> ControllerName {
+        ControllerName::Linear
+    }
+
     fn settings_at(ledger: &Ledger<LinearBody>, at: u64) -> Option<LinearConfig> {
         let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
         let config = until.fold(None, |before, entry| match &entry.body {
@@ -53,6 +65,71 @@ impl Investigator for Linear {
             _ => before,
         })?;
         Some(config.clone())
+    }
+}
+
+impl Investigator for SearchController {
+    fn name(settings: &SearchConfig) -> ControllerName {
+        settings.profile().into()
+    }
+
+    fn settings_at(ledger: &Ledger<SearchBody>, at: u64) -> Option<SearchConfig> {
+        let until = ledger.entries().iter().take_while(|entry| entry.seq <= at);
+        let config = until.fold(None, |before, entry| match &entry.body {
+            SearchBody::SearchOpened(opened) => Some(&opened.config),
+            SearchBody::Forked(forked) => forked.changes.config.as_ref().or(before),
+            _ => before,
+        })?;
+        Some(config.clone())
+    }
+}
+
+/// A controller by name. Several may be one machine with other settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ControllerName {
+    /// The controller of *Explanations over Graphs*.
+    Eog,
+    /// A loop that looks, notes and goes on.
+    Linear,
+    /// Language agent tree search.
+    Lats,
+    /// Breadth-first tree search.
+    Bfs,
+    /// Breadth-first, with the best few of each level.
+    Beam,
+}
+
+impl ControllerName {
+    /// All that there are.
+    pub const ALL: &'static [Self] = &[Self::Eog, Self::Linear, Self::Lats, Self::Bfs, Self::Beam];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Eog => Controller::NAME,
+            Self::Linear => Linear::NAME,
+            Self::Lats => Profile::Lats.name(),
+            Self::Bfs => Profile::Bfs.name(),
+            Self::Beam => Profile::Beam.name(),
+        }
+    }
+
+    /// The profile of tree search, if it is one.
+    pub fn profile(self) -> Option<Profile> {
+        match self {
+            Self::Eog | Self::Linear => None,
+            Self::Lats => Some(Profile::Lats),
+            Self::Bfs => Some(Profile::Bfs),
+            Self::Beam => Some(Profile::Beam),
+        }
+    }
+}
+
+impl From<Profile> for ControllerName {
+    fn from(profile: Profile) -> Self {
+        let of = |name: &&Self| name.profile() == Some(profile);
+        Self::ALL.iter().copied().find(|name| of(&name)).unwrap_or(Self::Bfs)
     }
 }
 
@@ -71,6 +148,7 @@ macro_rules! each {
         match $any {
             $crate::controllers::$all::Eog($one) => $body,
             $crate::controllers::$all::Linear($one) => $body,
+            $crate::controllers::$all::Search($one) => $body,
         }
     };
 }
@@ -78,11 +156,10 @@ pub(crate) use each;
 
 macro_rules! controllers {
     ($($variant:ident: $machine:ty, $settings:ty, $doc:literal;)+) => {
-        /// A controller by name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum ControllerName {
-            $(#[doc = $doc] $variant,)+
+        /// A machine. Which one wrote a ledger is told from its first entry.
+        #[derive(Clone, Copy)]
+        enum Family {
+            $($variant,)+
         }
 
         /// A ledger of whichever controller.
@@ -104,19 +181,9 @@ macro_rules! controllers {
             $(#[doc = $doc] $variant(Box<$settings>),)+
         }
 
-        impl ControllerName {
-            /// All that there are.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// What users call it.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => <$machine as Machine>::NAME,)+
-                }
-            }
-
+        impl Family {
             /// The one that writes entries of this tag first.
-            pub fn of_opening(tag: &str) -> Option<Self> {
+            fn of_opening(tag: &str) -> Option<Self> {
                 match tag {
                     $(<<$machine as Machine>::Body as Body>::OPENING => Some(Self::$variant),)+
                     _ => None,
@@ -152,11 +219,13 @@ macro_rules! controllers {
         }
 
         impl AnyLedger {
-            /// Whose ledger it is.
+            /// Whose ledger it is; that of EoG if it is empty.
             pub fn controller(&self) -> ControllerName {
-                match self {
-                    $(Self::$variant(_) => ControllerName::$variant,)+
-                }
+                let name = match self {
+                    $(Self::$variant(ledger) => <$machine as Investigator>::settings_at(ledger, 0)
+                        .map(|settings| <$machine as Investigator>::name(&settings)),)+
+                };
+                name.unwrap_or(ControllerName::Eog)
             }
         }
 
@@ -164,7 +233,7 @@ macro_rules! controllers {
             /// Whose investigation it is.
             pub fn controller(&self) -> ControllerName {
                 match self {
-                    $(Self::$variant(_) => ControllerName::$variant,)+
+                    $(Self::$variant(it) => <$machine as Investigator>::name(it.machine.settings()),)+
                 }
             }
         }
@@ -173,7 +242,7 @@ macro_rules! controllers {
             /// Whose settings they are.
             pub fn controller(&self) -> ControllerName {
                 match self {
-                    $(Self::$variant(_) => ControllerName::$variant,)+
+                    $(Self::$variant(settings) => <$machine as Investigator>::name(settings),)+
                 }
             }
 
@@ -209,7 +278,7 @@ macro_rules! controllers {
                         None => None,
                         Some(AnySettings::$variant(settings)) => Some(*settings),
                         Some(other) => return Err(OtherController {
-                            wanted: ControllerName::$variant,
+                            wanted: <$machine as Machine>::NAME,
                             given: other.controller(),
                         }),
                     };
@@ -223,6 +292,7 @@ macro_rules! controllers {
 controllers! {
     Eog: Controller, Config, "The controller of *Explanations over Graphs*.";
     Linear: Linear, LinearConfig, "A loop that looks, notes and goes on.";
+    Search: SearchController, SearchConfig, "A tree search.";
 }
 
 type Journaled<T> = (AnyLedger, T);
@@ -238,8 +308,8 @@ impl AnySettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is a ledger of the controller {wanted}, but the settings are for {given}")]
 pub struct OtherController {
-    /// The controller that it must be for.
-    pub wanted: ControllerName,
+    /// The machine that it must be for.
+    pub wanted: &'static str,
     /// The controller that it is for.
     pub given: ControllerName,
 }
@@ -352,8 +422,8 @@ impl AnyLedger {
     }
 }
 
-fn of_tag(tag: Option<String>) -> ControllerName {
-    tag.and_then(|tag| ControllerName::of_opening(&tag)).unwrap_or(ControllerName::Eog)
+fn of_tag(tag: Option<String>) -> Family {
+    tag.and_then(|tag| Family::of_opening(&tag)).unwrap_or(Family::Eog)
 }
 
 fn restored<B: Body + OfMachine>(
@@ -395,6 +465,14 @@ impl AnyFinished {
     /// How many entries its ledger has.
     pub fn entries(&self) -> u64 {
         each!(self, AnyFinished, finished => finished.ledger().next_seq())
+    }
+
+    /// The tree that it grew as text, if it is a tree search.
+    pub fn tree(&self, width: Option<usize>) -> Option<String> {
+        match self {
+            Self::Search(finished) => Some(eog_report::search_tree(&finished.machine, width)),
+            Self::Eog(_) | Self::Linear(_) => None,
+        }
     }
 
     /// The entries of its ledger one by one, for a replay.

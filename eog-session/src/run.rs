@@ -12,8 +12,8 @@ use eog::machine::OfMachine;
 use eog::memory::MemoryFigures;
 use eog::side::RecordError;
 use eog::{
-    AbductivePolicy, BudgetKind, Case, ContextAndPolicy, DecisionMemory, Engine, EntityId,
-    EventStream, Finished, Limits, Remembering, Speculation, StopReason, Usage, Window,
+    AbductivePolicy, BudgetKind, Case, DecisionMemory, Engine, EntityId, EventStream, Finished,
+    Limits, Machine, Remembering, Speculation, StopReason, Usage, Window,
 };
 use eog_evidence::StartError;
 use eog_report::Narrative;
@@ -311,7 +311,7 @@ impl<'a> Course<'a> {
         self,
         judge: &dyn Judge,
         case: &Case,
-        run: impl AsyncFnOnce(AnyEngine<M::Body>) -> Result<Finished<M>, RunError>,
+        run: impl AsyncFnOnce(AnyEngine<M>) -> Result<Finished<M>, RunError>,
     ) -> Result<Ended, RunError>
     where
         M::Body: Body + OfMachine<Machine = M>,
@@ -325,7 +325,7 @@ impl<'a> Course<'a> {
         let (events, stream) = eog::events();
         let recorder = records.recorder.clone();
         let (cancel, controls) = steering.into_parts();
-        let engine = Engine::with_responder(ContextAndPolicy { contract, policy })
+        let engine = Engine::with_responder(M::by_policy(contract, policy))
             .with_limits(Limits { deadline: left, ..judge.limits() })
             .with_events(events)
             .with_controls(controls);
@@ -391,9 +391,11 @@ enum Told {
     Interrupted,
 }
 
-type World = ContextAndPolicy<Supplemented<Opened>, Box<dyn AbductivePolicy>>;
 /// The engine of a session, for whichever controller.
-pub(crate) type AnyEngine<B> = Engine<World, B>;
+pub(crate) type AnyEngine<M> = Engine<
+    <M as Machine>::ByPolicy<Supplemented<Opened>, Box<dyn AbductivePolicy>>,
+    <M as Machine>::Body,
+>;
 
 /// Tells a listener what happens, until the engine has ended.
 async fn follow<M: Investigator>(mut stream: EventStream<M::Body>, listener: &dyn Listener) {

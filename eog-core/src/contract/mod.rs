@@ -212,7 +212,7 @@ impl Failure {
     }
 
     /// What belongs into the ledger: what failed and why, and nothing operational.
-    pub(crate) fn as_recorded(&self) -> Self {
+    pub fn as_recorded(&self) -> Self {
         Self::new(self.kind, self.message.clone())
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Checkpoint, Controller};
 use crate::belief::Message;
 use crate::budget::Spent;
+use crate::contract::{AbductivePolicy, ContextContract};
 use crate::controller::config::Config;
 use crate::controller::entry_body::EntryBody;
 use crate::diagnosis::Diagnosis;
@@ -17,7 +18,7 @@ use crate::ledger::restore_error::RestoreError;
 use crate::ledger::{Entry, Ledger};
 use crate::machine::emission::Emission;
 use crate::machine::exchange::{Input, InputError, Output};
-use crate::machine::inquiry::{Inquiry, Reply};
+use crate::machine::inquiry::{ContextAndPolicy, Inquiry, Reply};
 use crate::machine::{Machine, OfMachine};
 use crate::stop::StopReason;
 
@@ -33,8 +34,16 @@ impl Machine for Controller {
     type Body = EntryBody;
     type Question = Inquiry;
     type Settings = Config;
+    type ByPolicy<C: ContextContract, P: AbductivePolicy> = ContextAndPolicy<C, P>;
 
     const NAME: &'static str = "eog";
+
+    fn by_policy<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+    ) -> ContextAndPolicy<C, P> {
+        ContextAndPolicy { contract, policy }
+    }
 
     fn open(settings: Config, case: Case) -> Self {
         Self::new(settings, case)

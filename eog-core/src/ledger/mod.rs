@@ -135,8 +135,13 @@ impl<B: Body> Ledger<B> {
 
     /// The body of a context, which stands in the first entry that saw it.
     pub fn context(&self, digest: &Digest) -> Option<&LocalContext> {
-        let look = self.entry(*self.contexts.get(digest)?)?.body.look()?;
+        let look = self.entry_of_context(digest)?.body.look()?;
         look.context?.body.as_ref()
+    }
+
+    /// The entry that holds the body of a context: the first that saw it.
+    pub fn entry_of_context(&self, digest: &Digest) -> Option<&Arc<Entry<B>>> {
+        self.entry(*self.contexts.get(digest)?)
     }
 
     /// The number the next entry will have.

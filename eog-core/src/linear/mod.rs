@@ -13,7 +13,7 @@ pub use config::{LeadOrder, LinearConfig};
 use crate::belief::Belief;
 use crate::budget::{AnsweredBy, Spent, Usage};
 use crate::contract::packet::ContextPacket;
-use crate::contract::{ContextRequest, Failure};
+use crate::contract::{AbductivePolicy, ContextContract, ContextRequest, Failure};
 use crate::diagnosis::Diagnosis;
 use crate::diagnosis::conclude::Conclusion;
 use crate::digest::Digest;
@@ -26,7 +26,7 @@ use crate::ledger::restore_error::RestoreError;
 use crate::ledger::{Entry, Ledger};
 use crate::machine::emission::Emission;
 use crate::machine::exchange::{Input, InputError, Output, Ticket};
-use crate::machine::inquiry::{Inquiry, Reply};
+use crate::machine::inquiry::{ContextAndPolicy, Inquiry, Reply};
 use crate::machine::judgements::{Judged, Judgements};
 use crate::machine::question::Question;
 use crate::machine::{Machine, OfMachine};
@@ -292,8 +292,16 @@ impl Machine for Linear {
     type Body = LinearBody;
     type Question = Inquiry;
     type Settings = LinearConfig;
+    type ByPolicy<C: ContextContract, P: AbductivePolicy> = ContextAndPolicy<C, P>;
 
     const NAME: &'static str = "linear";
+
+    fn by_policy<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+    ) -> ContextAndPolicy<C, P> {
+        ContextAndPolicy { contract, policy }
+    }
 
     fn open(settings: LinearConfig, case: Case) -> Self {
         let mut linear = Self::empty(settings.clone(), &case);

@@ -7,7 +7,7 @@ use crate::belief::{Belief, Claim, Label, Message};
 use crate::budget::Spent;
 use crate::checks::check;
 use crate::contract::Failure;
-use crate::contract::packet::{Decision, LocalContext};
+use crate::contract::packet::{CandidateScore, Decision, LocalContext};
 use crate::controller::config::{Checks, Config};
 use crate::diagnosis::conclude::{Conclusion, conclude};
 use crate::diagnosis::{Diagnosis, Standing};
@@ -88,6 +88,14 @@ impl Judgements {
             explains: decision.explains.clone(),
             rule: decision.rule.clone(),
         };
+        self.adopt(entity, &belief, &decision.scores);
+        Judged { belief, refusals: checked.refusals, warnings: checked.warnings }
+    }
+
+    /// Takes over a belief that was [judged](Self::judge) before, with the scores of its decision: for
+    /// conclusions from some of the judgements that were made. The context of the entity was
+    /// [learnt](Self::learn).
+    pub fn adopt(&mut self, entity: &EntityId, belief: &Belief, scores: &[CandidateScore]) {
         for edge in belief.claims.iter().map(Claim::edge) {
             self.state.admitted.extend([edge.cause.clone(), edge.effect.clone()]);
             self.state.join(&edge);
@@ -96,9 +104,8 @@ impl Judgements {
         node.visited = true;
         node.settled = true;
         node.stale = false;
-        node.scores.clone_from(&decision.scores);
+        node.scores = scores.to_vec();
         self.believe(entity, Some(belief.clone()));
-        Judged { belief, refusals: checked.refusals, warnings: checked.warnings }
     }
 
     /// Takes note that no decision on an entity could be had: it is `Defer` unless something is

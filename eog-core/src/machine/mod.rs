@@ -28,6 +28,7 @@ use serde::Serialize;
 
 use crate::belief::Message;
 use crate::budget::Spent;
+use crate::contract::{AbductivePolicy, ContextContract};
 use crate::diagnosis::Diagnosis;
 use crate::diagnosis::conclude::Conclusion;
 use crate::ids::EntityId;
@@ -41,8 +42,9 @@ use crate::stop::StopReason;
 /// A deterministic controller: [`Controller`](crate::Controller) is the one of *Explanations over
 /// Graphs*, [`Linear`](crate::Linear) a loop that looks, notes and goes on.
 ///
-/// The methods come in four groups:
+/// The methods come in five groups:
 ///
+/// - **Ask:** [`by_policy`](Machine::by_policy).
 /// - **Drive:** [`open`](Machine::open), [`poll`](Machine::poll), [`handle`](Machine::handle).
 /// - **Look:** [`ledger`](Machine::ledger), [`spent`](Machine::spent), [`stop`](Machine::stop),
 ///   [`conclusion`](Machine::conclusion), [`diagnosis`](Machine::diagnosis); at any time.
@@ -93,9 +95,17 @@ pub trait Machine: Clone + fmt::Debug + Send + Sized + 'static {
     type Question: Question;
     /// Every choice that it leaves to its user.
     type Settings: Settings + Clone + PartialEq + Serialize + OfMachine<Machine = Self>;
+    /// What answers its questions by a contract and a policy alone.
+    type ByPolicy<C: ContextContract, P: AbductivePolicy>: Responder<Self::Question>;
 
     /// What users call it, such as `eog` or `linear`.
     const NAME: &'static str;
+
+    /// Lets a contract and a policy answer all that it asks.
+    fn by_policy<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+    ) -> Self::ByPolicy<C, P>;
 
     /// Opens an investigation: the case becomes entry 0.
     fn open(settings: Self::Settings, case: Case) -> Self;

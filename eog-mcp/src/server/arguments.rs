@@ -30,8 +30,9 @@ pub(super) struct Investigate {
     /// Most calls of whoever judges before the investigation stops: 200 unless given.
     #[schemars(range(min = 1, max = 100_000))]
     pub(super) budget: Option<u64>,
-    /// How to search: `eog`, Explanations over Graphs, unless given; `linear` follows the newest lead
-    /// and stops at the first origin, a baseline to compare with.
+    /// How to search: `eog`, Explanations over Graphs, unless given; `lats`, `bfs` and `beam` grow a tree
+    /// of looks; `linear` follows the newest lead and stops at the first origin, a baseline to compare
+    /// with.
     pub(super) controller: Option<Controller>,
     /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
     pub(super) profile: Option<Profile>,
@@ -104,6 +105,24 @@ pub(super) enum Controller {
     Eog,
     /// A loop that looks, notes and goes on.
     Linear,
+    /// Language agent tree search.
+    Lats,
+    /// Breadth-first tree search.
+    Bfs,
+    /// Breadth-first, with the best few of each level.
+    Beam,
+}
+
+impl Controller {
+    /// The profile of tree search, if it is one.
+    fn profile(self) -> Option<eog_search::Profile> {
+        match self {
+            Self::Eog | Self::Linear => None,
+            Self::Lats => Some(eog_search::Profile::Lats),
+            Self::Bfs => Some(eog_search::Profile::Bfs),
+            Self::Beam => Some(eog_search::Profile::Beam),
+        }
+    }
 }
 
 /// Rules of the controller.
@@ -228,17 +247,22 @@ impl Investigate {
     /// What the controller is given, with the name of whoever judges.
     pub(super) fn settings(&self, policy: String, budget: u64) -> Result<AnySettings, Problem> {
         let (policy, budget) = (Some(policy), Budget::hops(self.budget.unwrap_or(budget)));
+        let search = self.controller.and_then(Controller::profile);
+        if let (Some(search), None) = (search, self.profile) {
+            return Ok(search.config().with_policy(policy).with_budget(budget).into());
+        }
         let rules = match (self.controller, self.profile) {
-            (Some(Controller::Linear), None) => {
-                return Ok(LinearConfig { policy, budget, ..LinearConfig::default() }.into());
-            }
-            (Some(Controller::Linear), Some(_)) => {
+            (Some(controller), Some(_)) if !matches!(controller, Controller::Eog) => {
+                let name = search.map_or("linear", eog_search::Profile::name);
                 return Err(Problem::Arguments {
                     tool: "investigate".to_owned(),
-                    wrong: vec![
-                        "profile: has no effect with the controller linear; omit it".to_owned(),
-                    ],
+                    wrong: vec![format!(
+                        "profile: has no effect with the controller {name}; omit it"
+                    )],
                 });
+            }
+            (Some(Controller::Linear), _) => {
+                return Ok(LinearConfig { policy, budget, ..LinearConfig::default() }.into());
             }
             (_, Some(Profile::Paper)) => Config::paper(),
             (_, Some(Profile::Default) | None) => Config::default(),

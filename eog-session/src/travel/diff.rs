@@ -77,6 +77,9 @@ pub fn diff(first: &AnyLedger, second: &AnyLedger) -> Result<Compared, OtherCont
         (AnyLedger::Linear(first), AnyLedger::Linear(second)) => {
             Ok(compared::<eog::Linear>(first, second))
         }
+        (AnyLedger::Search(first), AnyLedger::Search(second)) => {
+            Ok(compared::<eog_search::SearchController>(first, second))
+        }
         (first, second) => {
             let (wanted, given) = (first.controller(), second.controller());
             Err(OtherControllers { first: wanted, second: given })

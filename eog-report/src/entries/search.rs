@@ -1,0 +1,143 @@
+//! What the entries of a tree search record, in words.
+
+use std::sync::Arc;
+
+use eog_core::contract::Failure;
+use eog_search::{
+    Acted, Action, Ended, Looked, PlanAction, PlanTry, Planned, Proposed, Purpose, Reflected,
+    Scored, SearchBody,
+};
+
+use super::{MAX_FAILURE, Told, answered, named, some};
+use crate::clean::{clean, clean_to};
+
+/// Characters shown of a reason.
+const MAX_REASON: usize = 120;
+
+impl Told for SearchBody {
+    fn told(&self) -> String {
+        match self {
+            Self::Proposed(proposed) => told_proposed(proposed),
+            Self::Acted(acted) => told_acted(acted),
+            Self::Looked(looked) => told_looked(looked),
+            Self::Scored(scored) => told_scored(scored),
+            Self::Planned(planned) => told_planned(planned),
+            Self::Reflected(reflected) => told_reflected(reflected),
+            Self::Ended(ended) => told_ended(ended),
+            _ => "an entry of an unknown kind".to_owned(),
+        }
+    }
+}
+
+fn entities<'a>(actions: impl Iterator<Item = &'a Arc<Action>>) -> String {
+    let names: Vec<&str> = actions.map(|action| action.entity().as_str()).collect();
+    some(&names)
+}
+
+fn failed(failure: Option<&Failure>) -> String {
+    let why = failure.map_or_else(|| "nothing came back".to_owned(), ToString::to_string);
+    format!("failed: {}", clean_to(&why, MAX_FAILURE))
+}
+
+fn told_proposed(proposed: &Proposed) -> String {
+    let Proposed { node, round, actions, failure, refused } = proposed;
+    let what = match actions {
+        None => failed(failure.as_ref()),
+        Some(actions) if actions.is_empty() => "nothing is left to propose".to_owned(),
+        Some(actions) => format!("proposed {}", entities(actions.iter())),
+    };
+    let refused = match refused.first() {
+        None => String::new(),
+        Some((_, reason)) => format!("; {} not taken: {reason}", refused.len()),
+    };
+    format!("round {round} at {node}: {what}{refused}")
+}
+
+fn told_acted(acted: &Acted) -> String {
+    let Acted { at, action, failure, refused } = acted;
+    let what = match (action, failure, refused) {
+        (_, Some(failure), _) => failed(Some(failure)),
+        (Some(action), _, None) => format!("goes on to {}", clean(action.entity().as_str())),
+        (Some(action), _, Some(reason)) => {
+            format!("{} is not taken: {reason}", clean(action.entity().as_str()))
+        }
+        (None, ..) => "the trajectory answers".to_owned(),
+    };
+    format!("{at}: {what}")
+}
+
+fn told_looked(looked: &Looked) -> String {
+    let Looked { at, entity, answer, belief, .. } = looked;
+    format!("{at}: {}{}", named(entity, belief.label), answered(answer))
+}
+
+fn told_scored(scored: &Scored) -> String {
+    let Scored { at, purpose, failures, verdict } = scored;
+    let what = match purpose {
+        Purpose::Value => "value",
+        Purpose::Reward => "reward",
+        Purpose::Judgement => "score",
+    };
+    match verdict {
+        Some(verdict) => {
+            let prune = if verdict.prune { ", pruned" } else { "" };
+            let why = clean_to(&verdict.reasoning, MAX_REASON);
+            format!("{at}: {what} {}{prune}: {why}", verdict.score)
+        }
+        None => format!("{at}: no {what}, {}", failed(failures.last())),
+    }
+}
+
+fn told_planned(planned: &Planned) -> String {
+    let Planned { iteration, cut, tries } = planned;
+    let mut parts = Vec::new();
+    if !cut.is_empty() {
+        let names: Vec<String> = cut.iter().map(ToString::to_string).collect();
+        parts.push(format!("cut {}", some(&names.iter().map(String::as_str).collect::<Vec<_>>())));
+    }
+    for tried in tries {
+        parts.push(match tried {
+            PlanTry::Applied(actions) => told_actions(actions),
+            PlanTry::Refused { reason, .. } => format!("refused: {}", clean_to(reason, MAX_REASON)),
+            PlanTry::Failed(failure) => failed(Some(failure)),
+        });
+    }
+    format!("plan {iteration}: {}", parts.join("; "))
+}
+
+fn told_actions(actions: &[PlanAction]) -> String {
+    let mut parts = Vec::new();
+    let expanded = actions.iter().filter_map(|action| match action {
+        PlanAction::Expand { action, .. } => Some(action),
+        _ => None,
+    });
+    let expanded: Vec<&Arc<Action>> = expanded.collect();
+    if !expanded.is_empty() {
+        parts.push(format!("look at {}", entities(expanded.into_iter())));
+    }
+    for action in actions {
+        match action {
+            PlanAction::Hold { node, .. } => parts.push(format!("hold {node}")),
+            PlanAction::Prune { node, .. } => parts.push(format!("prune {node}")),
+            PlanAction::Converge { node } => parts.push(format!("converge on {node}")),
+            _ => {}
+        }
+    }
+    parts.join(", ")
+}
+
+fn told_reflected(reflected: &Reflected) -> String {
+    let Reflected { at, text, failure } = reflected;
+    match text {
+        Some(text) => format!("reflected on {at}: {}", clean_to(text, MAX_REASON)),
+        None => format!("reflected on {at}: {}", failed(failure.as_ref())),
+    }
+}
+
+fn told_ended(ended: &Ended) -> String {
+    let Ended { reason, best, score } = ended;
+    match (best, score) {
+        (Some(best), Some(score)) => format!("ended, {reason}; best is {best} with {score}"),
+        _ => format!("ended, {reason}"),
+    }
+}

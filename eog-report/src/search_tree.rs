@@ -1,0 +1,98 @@
+//! A tree search as text: every node with what it did, its score and visits.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use eog_core::Machine as _;
+use eog_search::{NodeId, NodeView, Phase, PrunedBy, SearchBody, SearchController};
+
+use crate::clean::clean;
+use crate::page::{BOLD, PLAIN, Page};
+
+/// The tree of a search, one node a line, children below their parents; then why the search ended, and
+/// what the result is.
+pub fn search_tree(search: &SearchController, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    let nodes: BTreeMap<NodeId, NodeView<'_>> =
+        search.tree().nodes().map(|node| (node.id.clone(), node)).collect();
+    let mut below: BTreeMap<NodeId, Vec<&NodeId>> = BTreeMap::new();
+    for id in nodes.keys() {
+        if let Some(parent) = id.parent() {
+            below.entry(parent).or_default().push(id);
+        }
+    }
+    let root = NodeId::root();
+    let mut left: Vec<(&NodeId, String, String)> = vec![(&root, String::new(), String::new())];
+    while let Some((id, indent, further)) = left.pop() {
+        let Some(node) = nodes.get(id) else { continue };
+        page.line(&indent, PLAIN, &line(search, node));
+        let children = below.get(id).map_or(&[][..], Vec::as_slice);
+        for (from_end, child) in children.iter().rev().enumerate() {
+            let last = from_end == 0;
+            let branch = format!("{further}{}", if last { "└─ " } else { "├─ " });
+            let further = format!("{further}{}", if last { "   " } else { "│  " });
+            left.push((child, branch, further));
+        }
+    }
+    page.line("", PLAIN, "");
+    page.line("", PLAIN, &ended(search));
+    page.into_text()
+}
+
+fn line(search: &SearchController, node: &NodeView<'_>) -> String {
+    let Some(action) = node.action else {
+        return format!("{BOLD}{}{BOLD:#}", search.settings().profile().name());
+    };
+    let mut line = format!("{} {BOLD}{}{BOLD:#}", node.id, clean(action.entity().as_str()));
+    let body = node.entry.and_then(|entry| search.ledger().entry(entry)).map(|entry| &entry.body);
+    if let Some(SearchBody::Looked(looked)) = body
+        && node.phase != Phase::Failed
+    {
+        let _ = write!(line, " {}", looked.belief.label);
+    }
+    if let Some(score) = node.score {
+        let _ = write!(line, ", score {score}");
+    }
+    if node.visits > 0 {
+        let mean = node.total / u64::from(node.visits);
+        let times = if node.visits == 1 { "1 visit" } else { &format!("{} visits", node.visits) };
+        let _ = write!(line, ", {times}, mean reward {mean}");
+    }
+    let mut marks = Vec::new();
+    marks.extend(match node.phase {
+        Phase::Pending => Some("not looked at yet"),
+        Phase::Running => Some("under way"),
+        Phase::Failed => Some("failed"),
+        Phase::EvalFailed => Some("no score"),
+        Phase::Solution => Some("chosen"),
+        _ => None,
+    });
+    marks.extend(node.pruned_by.map(|by| match by {
+        PrunedBy::Planner => "pruned by the planner",
+        PrunedBy::Evaluator => "pruned by the evaluator",
+        PrunedBy::Beam => "cut by the beam",
+        _ => "set aside",
+    }));
+    marks.extend(node.held.then_some("held"));
+    marks.extend(node.terminal.then_some("answers"));
+    if !marks.is_empty() {
+        let _ = write!(line, " ({})", marks.join(", "));
+    }
+    line
+}
+
+fn ended(search: &SearchController) -> String {
+    let nodes = search.tree().len() - 1;
+    let unit = match search.settings().selection() {
+        eog_search::Selection::Level => "plans",
+        _ => "rounds",
+    };
+    let mut text = format!("{nodes} nodes, {} {unit}", search.begun());
+    if let Some(end) = search.end() {
+        let _ = write!(text, "; {end}");
+    }
+    if let Some((best, score)) = search.best() {
+        let _ = write!(text, "; best {best} with {score}");
+    }
+    text
+}

@@ -1,0 +1,266 @@
+//! What a tree search asks, and what it is answered with.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use eog_core::belief::{Belief, Label};
+use eog_core::contract::{ContextPacket, ContextRequest, Decision, LocalContext};
+use eog_core::evidence::EvidenceKind;
+use eog_core::incident::Anomaly;
+use eog_core::ledger::RecordedAnswer;
+use eog_core::machine::{Question, QuestionKind};
+use eog_core::{Digest, EntityId, Entry, Seed, Topology, Window};
+
+use crate::body::{Action, Looked, PlanAction, Purpose, SearchBody, Verdict};
+use crate::id::NodeId;
+use crate::tree::Phase;
+
+/// A question of a tree search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ask {
+    /// Where in the tree it arises.
+    pub(crate) key: EntityId,
+    /// How many entries the ledger had then.
+    pub(crate) after: u64,
+    /// What is asked.
+    pub role: Role,
+}
+
+/// Who is asked for what.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Role {
+    /// A [`ContextContract`](eog_core::ContextContract) for a local context.
+    Context(ContextRequest),
+    /// An [`AbductivePolicy`](eog_core::AbductivePolicy) for a decision.
+    Decide(Arc<ContextPacket>),
+    /// For distinct actions at a leaf.
+    Propose(Arc<ProposeAsk>),
+    /// For the next action of a simulation.
+    Act(Arc<ProposeAsk>),
+    /// For a score.
+    Evaluate(Arc<EvaluateAsk>),
+    /// For what to do with the tree.
+    Plan(Arc<PlanAsk>),
+    /// For what is to be learnt from a trajectory that was not accepted.
+    Reflect(Arc<EvaluateAsk>),
+}
+
+/// The answer to an [`Ask`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// A local context.
+    Context(LocalContext),
+    /// A decision.
+    Decision(Decision),
+    /// Actions, best first; none where there is nothing left to do.
+    Actions(Vec<Action>),
+    /// The next action; nothing where the trajectory answers.
+    Action(Option<Action>),
+    /// A score.
+    Verdict(Verdict),
+    /// What to do with the tree.
+    Plan(Vec<PlanAction>),
+    /// What is to be learnt.
+    Reflection(String),
+}
+
+impl Answer {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Context(_) => "context",
+            Self::Decision(_) => "decision",
+            Self::Actions(_) => "list of actions",
+            Self::Action(_) => "action",
+            Self::Verdict(_) => "score",
+            Self::Plan(_) => "plan",
+            Self::Reflection(_) => "reflection",
+        }
+    }
+}
+
+/// What every question is about: the case, as far as it decides where to look.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// The declared dependency graph.
+    pub topology: Topology,
+    /// The window under investigation.
+    pub window: Window,
+    /// What must be explained.
+    pub anomalies: Vec<Anomaly>,
+    /// Where to start.
+    pub seeds: Vec<Seed>,
+}
+
+/// One step on the way from the root: what was done, and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// What was done.
+    pub action: Arc<Action>,
+    /// The entry that records it.
+    pub(crate) entry: Option<Arc<Entry<SearchBody>>>,
+    /// The entry that holds the context, which is the first that saw it.
+    pub(crate) context: Option<Arc<Entry<SearchBody>>>,
+    /// The entry that holds the decision, if that is remembered.
+    pub(crate) decided: Option<Arc<Entry<SearchBody>>>,
+}
+
+impl Seen {
+    /// The look, if it was made.
+    pub fn look(&self) -> Option<&Looked> {
+        looked(self.entry.as_ref()?)
+    }
+
+    /// What is believed of the entity from this look, unless it failed.
+    pub fn belief(&self) -> Option<&Belief> {
+        let look = self.look()?;
+        (!matches!(look.answer, RecordedAnswer::Failed(_))).then_some(&look.belief)
+    }
+
+    /// What was decided on the entity, as it came.
+    pub fn decision(&self) -> Option<&Decision> {
+        let of = |entry| match &looked(entry)?.answer {
+            RecordedAnswer::Decided(decision) => Some(decision),
+            RecordedAnswer::Remembered { .. } | RecordedAnswer::Failed(_) => None,
+        };
+        self.entry.as_ref().and_then(of).or_else(|| self.decided.as_ref().and_then(of))
+    }
+
+    /// The local context of the entity, if it could be had.
+    pub fn context(&self) -> Option<&LocalContext> {
+        looked(self.context.as_ref()?)?.context.as_ref()?.body.as_ref()
+    }
+
+    /// Whether it found an origin.
+    pub fn is_origin(&self) -> bool {
+        self.belief().is_some_and(|belief| belief.label == Label::Origin)
+    }
+
+    /// Whether its label rests on a change.
+    pub fn cites_change(&self) -> bool {
+        let cited = self.belief().into_iter().flat_map(|belief| &belief.evidence);
+        cited.into_iter().any(|id| id.kind() == EvidenceKind::Change)
+    }
+}
+
+fn looked(entry: &Arc<Entry<SearchBody>>) -> Option<&Looked> {
+    match &entry.body {
+        SearchBody::Looked(looked) => Some(looked),
+        _ => None,
+    }
+}
+
+/// A question for actions at the end of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProposeAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// The path, from below the root.
+    pub path: Vec<Seen>,
+    /// How many actions at most.
+    pub at_most: u32,
+    /// What the last trajectories that were not accepted taught, oldest first.
+    pub reflections: Vec<String>,
+}
+
+/// A question for a score.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluateAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// What is to be scored: the path of a node, or a whole trajectory.
+    pub path: Vec<Seen>,
+    /// What for.
+    pub purpose: Purpose,
+    /// The score from which a result is accepted.
+    pub accept: u16,
+}
+
+/// A question for what to do with a tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// Every node but the root, parents first.
+    pub nodes: Vec<PlannedNode>,
+    /// Which nodes may be expanded or held, by path; the root may be among them.
+    pub expandable: Vec<NodeId>,
+    /// How many nodes may be added.
+    pub room: u32,
+    /// Whether each new node needs a score.
+    pub scores: bool,
+    /// The score from which a result is accepted.
+    pub accept: u16,
+    /// Why the answer before was refused.
+    pub refused: Option<String>,
+}
+
+/// A node as a planner sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedNode {
+    /// Its name.
+    pub id: NodeId,
+    /// How far it is.
+    pub phase: Phase,
+    /// Its score, if it has one.
+    pub score: Option<u16>,
+    /// Whether it is held.
+    pub held: bool,
+    /// What it did.
+    pub seen: Seen,
+}
+
+impl PlanAsk {
+    /// What was seen on the way to a node, itself included.
+    pub fn path(&self, node: &NodeId) -> Vec<Seen> {
+        let above = self.nodes.iter().filter(|other| other.id.holds(node));
+        above.map(|other| other.seen.clone()).collect()
+    }
+
+    /// A node by name; nothing for the root.
+    pub fn node(&self, id: &NodeId) -> Option<&PlannedNode> {
+        self.nodes.iter().find(|node| node.id == *id)
+    }
+
+    /// What the children of a node do, those that failed apart.
+    pub fn done_below(&self, node: &NodeId) -> BTreeSet<&EntityId> {
+        let children = self.nodes.iter().filter(|other| other.id.parent().as_ref() == Some(node));
+        children.map(|child| child.seen.action.entity()).collect()
+    }
+}
+
+impl Question for Ask {
+    type Answer = Answer;
+
+    fn key(&self) -> &EntityId {
+        &self.key
+    }
+
+    fn kind(&self) -> QuestionKind {
+        match self.role {
+            Role::Context(_) => QuestionKind::Context,
+            _ => QuestionKind::Policy,
+        }
+    }
+
+    /// Names the question within one run: where it arises, and after how many entries.
+    fn digest(&self) -> Digest {
+        Digest::of(&(&self.key, self.after, self.role.name()))
+    }
+}
+
+impl Role {
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Context(_) => "context",
+            Self::Decide(_) => "decide",
+            Self::Propose(_) => "propose",
+            Self::Act(_) => "act",
+            Self::Evaluate(_) => "evaluate",
+            Self::Plan(_) => "plan",
+            Self::Reflect(_) => "reflect",
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What the entries of a tree search record.
+
+use std::fmt;
+use std::sync::Arc;
+
+use eog_core::belief::Belief;
+use eog_core::contract::Failure;
+use eog_core::ledger::{
+    Body, ContextRecord, Departure, Forked, Look, Opened, Opening, RecordedAnswer, Refusal, Warning,
+};
+use eog_core::{Digest, EntityId};
+use serde::{Deserialize, Serialize};
+
+use crate::config::SearchConfig;
+use crate::id::{NodeId, Place};
+
+/// What an entry of a tree search records: each question with what came back, and nothing that follows
+/// from it by rule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SearchBody {
+    /// The whole input. Always entry 0, and only there.
+    SearchOpened(Box<Opened<SearchConfig>>),
+    /// Actions were proposed at a leaf.
+    Proposed(Box<Proposed>),
+    /// The next action of a simulation was chosen.
+    Acted(Box<Acted>),
+    /// An entity was looked at.
+    Looked(Box<Looked>),
+    /// A node or a trajectory was given a score.
+    Scored(Box<Scored>),
+    /// A planner expanded, pruned or converged.
+    Planned(Box<Planned>),
+    /// A trajectory that was not accepted was reflected on.
+    Reflected(Box<Reflected>),
+    /// The search ended by itself.
+    Ended(Ended),
+    /// From here on the search takes another course than the one it was copied from.
+    Forked(Box<Forked<SearchConfig>>),
+}
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Action {
+    /// Why. Untrusted text.
+    pub thought: String,
+    /// What.
+    pub call: Call,
+}
+
+/// What an action calls.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Call {
+    /// A look at an entity: its local context, and a decision on what that means.
+    Look(EntityId),
+}
+
+impl Action {
+    /// A look at an entity.
+    pub fn look(entity: EntityId, thought: impl Into<String>) -> Self {
+        Self { thought: thought.into(), call: Call::Look(entity) }
+    }
+
+    /// The entity that it looks at.
+    pub fn entity(&self) -> &EntityId {
+        let Call::Look(entity) = &self.call;
+        entity
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Look(entity) = self;
+        write!(f, "look at {entity}")
+    }
+}
+
+/// Actions that were proposed at a leaf.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proposed {
+    /// The leaf.
+    pub node: NodeId,
+    /// Which round, counted from 1.
+    pub round: u32,
+    /// What came back, unless nothing could be had.
+    pub actions: Option<Vec<Arc<Action>>>,
+    /// Why nothing could be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// Which of them became no children, by position, each with the reason.
+    pub refused: Vec<(u32, RefusedAction)>,
+}
+
+/// Why an action is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RefusedAction {
+    /// Its node's parent has such a child already.
+    EqualSibling,
+    /// It was done on the way there.
+    EqualAncestor,
+    /// Nobody named the entity.
+    UnknownEntity,
+    /// There are enough.
+    TooMany,
+}
+
+impl fmt::Display for RefusedAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EqualSibling => "a sibling does the same",
+            Self::EqualAncestor => "it was done on the way there",
+            Self::UnknownEntity => "nobody named the entity",
+            Self::TooMany => "there are enough",
+        })
+    }
+}
+
+/// The next action of a simulation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acted {
+    /// The step.
+    pub at: Place,
+    /// What came back; nothing where the trajectory answers.
+    pub action: Option<Arc<Action>>,
+    /// Why nothing could be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// Why the action is not taken; the trajectory ends then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedAction>,
+}
+
+/// A look at an entity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Looked {
+    /// Where in the tree.
+    pub at: Place,
+    /// The entity.
+    pub entity: EntityId,
+    /// The local context, unless it could not be had.
+    pub context: Option<ContextRecord>,
+    /// The digest of the packet, unless there was none.
+    pub packet: Option<Digest>,
+    /// What came back.
+    pub answer: RecordedAnswer,
+    /// What was taken out of the decision, and why.
+    pub refusals: Vec<Refusal>,
+    /// What was accepted with a doubt.
+    pub warnings: Vec<Warning>,
+    /// What is believed of the entity from this look.
+    pub belief: Belief,
+}
+
+/// A score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scored {
+    /// What was scored: a node, or the simulation from it up to a step.
+    pub at: Place,
+    /// What for.
+    pub purpose: Purpose,
+    /// What came back and could not be used, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failure>,
+    /// The score, unless none could be had.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a score is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The value of a node, before any simulation.
+    Value,
+    /// The reward of a whole trajectory.
+    Reward,
+    /// The judgement of a node that ran.
+    Judgement,
+}
+
+/// What an evaluator says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// From 0 to 1000.
+    pub score: u16,
+    /// Why. Untrusted text.
+    pub reasoning: String,
+    /// Whether the node is not to be followed any further.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prune: bool,
+}
+
+impl Verdict {
+    /// A score with its reason, that prunes nothing.
+    pub fn new(score: u16, reasoning: impl Into<String>) -> Self {
+        Self { score, reasoning: reasoning.into(), prune: false }
+    }
+}
+
+/// What a planner did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// Which plan, counted from 1.
+    pub iteration: u32,
+    /// Which nodes the beam cut before, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut: Vec<NodeId>,
+    /// What came back, oldest first. The last is applied if it was not refused.
+    pub tries: Vec<PlanTry>,
+}
+
+/// One answer of a planner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanTry {
+    /// It was applied, all of it.
+    Applied(Vec<PlanAction>),
+    /// None of it was applied.
+    Refused {
+        /// What came back.
+        actions: Vec<PlanAction>,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing could be had.
+    Failed(Failure),
+}
+
+/// One action of a planner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PlanAction {
+    /// A new node.
+    Expand {
+        /// Below which.
+        parent: NodeId,
+        /// What it does.
+        action: Arc<Action>,
+        /// What the planner expects of it, from 0 to 1000.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        score: Option<u16>,
+    },
+    /// A node that needs no children: it stays in the result, and its level is not kept open for it.
+    Hold {
+        /// Which.
+        node: NodeId,
+        /// Why. Untrusted text.
+        reason: String,
+    },
+    /// A node that is not followed any further, with all below it.
+    Prune {
+        /// Which.
+        node: NodeId,
+        /// Why. Untrusted text.
+        reason: String,
+    },
+    /// The result.
+    Converge {
+        /// Which node.
+        node: NodeId,
+    },
+}
+
+/// A reflection on a trajectory that was not accepted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reflected {
+    /// The end of the trajectory.
+    pub at: Place,
+    /// What came back. Untrusted text.
+    pub text: Option<String>,
+    /// Why nothing could be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// Why a search ended by itself, and what it found best.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ended {
+    /// Why.
+    pub reason: End,
+    /// The best node, or the end of the best trajectory.
+    pub best: Option<Place>,
+    /// Its score.
+    pub score: Option<u16>,
+}
+
+/// Why a search ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum End {
+    /// A score is high enough.
+    Accepted,
+    /// The planner chose a node.
+    Converged,
+    /// The last round or plan was made.
+    Rounds,
+    /// There is nothing left to expand.
+    Exhausted,
+    /// The tree is as large as it may get.
+    Settled,
+    /// No answer of the planner could be applied.
+    PlannerFailed,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Accepted => "accepted: a score is high enough",
+            Self::Converged => "converged: the planner chose a node",
+            Self::Rounds => "all rounds were made",
+            Self::Exhausted => "exhausted: nothing is left to expand",
+            Self::Settled => "settled: the tree is as large as it may get",
+            Self::PlannerFailed => "no answer of the planner could be applied",
+        })
+    }
+}
+
+impl Body for SearchBody {
+    const FORMAT: u32 = 1;
+    const OPENING: &'static str = "search_opened";
+
+    fn opening(&self) -> Option<Opening<'_>> {
+        let Self::SearchOpened(opened) = self else { return None };
+        Some(opened.opening())
+    }
+
+    fn look(&self) -> Option<Look<'_>> {
+        let Self::Looked(looked) = self else { return None };
+        let Looked { at, entity, context, packet, answer, refusals, belief, .. } = looked.as_ref();
+        let (key, context, packet) = (at.key(), context.as_ref(), *packet);
+        Some(Look { key, entity, context, packet, answer, refusals, belief, told: &[] })
+    }
+
+    fn fork(&self) -> Option<Departure<'_>> {
+        let Self::Forked(forked) = self else { return None };
+        Some(forked.departure())
+    }
+}

@@ -1,0 +1,510 @@
+//! Every choice of a tree search, as named strategies that profiles combine.
+
+use std::num::NonZeroU32;
+
+use eog_core::Budget;
+use eog_core::controller::Checks;
+use eog_core::ledger::Settings;
+use serde::{Deserialize, Serialize};
+
+use crate::arithmetic::SQRT_2;
+
+/// Every choice of a [`SearchController`](crate::SearchController).
+///
+/// Profiles are values of it; [`SearchConfig::new`] takes any strategies that fit each other.
+///
+/// ```
+/// use eog_search::{Profile, SearchConfig};
+/// let config = SearchConfig::beam().with_depth(4).with_branch(2);
+/// assert_eq!(config.profile(), Profile::Beam);
+/// assert_eq!((config.depth(), config.branch()), (4, Some(2)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
+pub struct SearchConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<String>,
+    selection: Selection,
+    expansion: Expansion,
+    evaluation: Evaluation,
+    backup: Backup,
+    pruning: Pruning,
+    stop: Stop,
+    width: NonZeroU32,
+    checks: Checks,
+    budget: Budget,
+}
+
+/// Where the tree grows next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Selection {
+    /// Descends from the root, at each node to the child with the highest upper confidence bound; unvisited
+    /// ones first, by value.
+    Ucb(Exploration),
+    /// A planner chooses among the nodes of one level.
+    Level,
+}
+
+/// How much a search by bounds explores: the factor C, in Q32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exploration {
+    /// The same in each round.
+    Fixed(u64),
+    /// From the first value in the first round towards the second in the last.
+    Linear(u64, u64),
+}
+
+impl Exploration {
+    /// From 2.0 to 0.5 over the rounds.
+    pub const ADAPTIVE: Self = Self::Linear(2 << 32, 1 << 31);
+
+    /// C in this round, counted from 0, of so many.
+    pub fn at(self, round: u32, rounds: u32) -> u64 {
+        match self {
+            Self::Fixed(c) => c,
+            Self::Linear(first, last) => {
+                let part = |from: u64, to: u64| {
+                    let share =
+                        u128::from(from - to) * u128::from(round) / u128::from(rounds.max(1));
+                    u64::try_from(share).unwrap_or(u64::MAX)
+                };
+                if first >= last { first - part(first, last) } else { first + part(last, first) }
+            }
+        }
+    }
+}
+
+/// What a node's children are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Expansion {
+    /// Distinct actions that a model, or whoever plays it, proposes at a leaf.
+    Actions {
+        /// How many at most.
+        count: NonZeroU32,
+        /// How many actions lead from the root to the end of a trajectory at most.
+        depth: NonZeroU32,
+    },
+    /// Tasks that a planner gives to nodes.
+    Planned {
+        /// How many nodes at most, with the root.
+        nodes: NonZeroU32,
+        /// How deep at most.
+        depth: NonZeroU32,
+        /// How often a planner whose answer is refused is asked again.
+        retries: u32,
+    },
+}
+
+/// Who says how good a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Evaluation {
+    /// An evaluator gives each child a value, and each trajectory a reward.
+    Reward {
+        /// How often it is asked again when it fails or its answer cannot be used.
+        retries: u32,
+    },
+    /// An evaluator judges each node once.
+    Judge {
+        /// How often it is asked again when it fails or its answer cannot be used.
+        retries: u32,
+    },
+    /// The planner gives each task a score; it counts once the node has run.
+    Planner,
+}
+
+/// What the result of a node means for those above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Backup {
+    /// Each adds up visits and rewards.
+    Mean,
+    /// Nothing.
+    None,
+}
+
+/// What is not followed any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Pruning {
+    /// Nothing.
+    None,
+    /// Leaves that no simulation went through and whose value is below this are set aside until there is
+    /// nothing else.
+    Unvisited {
+        /// The value.
+        below: u16,
+    },
+    /// What planner or evaluator say; with a beam, all but the best few of each level.
+    Flagged {
+        /// How many survive on each level; all of them if absent.
+        beam: Option<NonZeroU32>,
+    },
+}
+
+/// When the search ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// The score, from 0 to 1000, with which a result is accepted.
+    pub accept: u16,
+    /// How many rounds, or plans, at most.
+    pub rounds: NonZeroU32,
+}
+
+/// The named combinations of strategies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Profile {
+    /// Language agent tree search.
+    Lats,
+    /// Breadth-first.
+    Bfs,
+    /// Breadth-first, with the best few of each level.
+    Beam,
+}
+
+impl Profile {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::Lats, Self::Bfs, Self::Beam];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lats => "lats",
+            Self::Bfs => "bfs",
+            Self::Beam => "beam",
+        }
+    }
+
+    /// The profile with its default values.
+    pub fn config(self) -> SearchConfig {
+        match self {
+            Self::Lats => SearchConfig::lats(),
+            Self::Bfs => SearchConfig::bfs(),
+            Self::Beam => SearchConfig::beam(),
+        }
+    }
+}
+
+/// Strategies that do not fit each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Incoherent {
+    /// Selection by bounds needs rewards, and what yields them.
+    #[error(
+        "selection by upper confidence bounds needs the expansion `actions`, the evaluation `reward` and the \
+         backup `mean`"
+    )]
+    Bounds,
+    /// Levels need a planner.
+    #[error(
+        "selection by level needs the expansion `planned`, the evaluation `judge` or `planner` and no backup"
+    )]
+    Levels,
+    /// Only what was not visited can be set aside, and visits are counted by bounds alone.
+    #[error("this pruning does not fit the selection")]
+    Pruning,
+    /// A beam compares nodes by what an evaluator says.
+    #[error("a beam needs the evaluation `judge`")]
+    BeamWithoutEvaluator,
+    /// Scores go from 0 to 1000.
+    #[error("scores go from 0 to 1000, not to {0}")]
+    Score(u16),
+}
+
+impl SearchConfig {
+    /// Language agent tree search (Zhou et al. 2023): 50 rounds, 5 actions a node, 7 deep, C = √2; accepted
+    /// from 900 on.
+    pub fn lats() -> Self {
+        Self {
+            selection: Selection::Ucb(Exploration::Fixed(SQRT_2)),
+            expansion: Expansion::Actions { count: count(5), depth: count(7) },
+            evaluation: Evaluation::Reward { retries: 2 },
+            backup: Backup::Mean,
+            pruning: Pruning::Unvisited { below: 500 },
+            stop: Stop { accept: 900, rounds: count(50) },
+            ..Self::levels(None)
+        }
+    }
+
+    /// Breadth-first: 20 plans, 50 nodes, 10 deep, 3 at a time; accepted from 850 on.
+    pub fn bfs() -> Self {
+        Self::levels(None)
+    }
+
+    /// Breadth-first with the best 3 of each level.
+    pub fn beam() -> Self {
+        Self::levels(Some(count(3)))
+    }
+
+    fn levels(beam: Option<NonZeroU32>) -> Self {
+        Self {
+            policy: None,
+            selection: Selection::Level,
+            expansion: Expansion::Planned { nodes: count(50), depth: count(10), retries: 2 },
+            evaluation: Evaluation::Judge { retries: 2 },
+            backup: Backup::None,
+            pruning: Pruning::Flagged { beam },
+            stop: Stop { accept: 850, rounds: count(20) },
+            width: NonZeroU32::MIN,
+            checks: Checks::Full,
+            budget: Budget::default(),
+        }
+    }
+
+    /// Any strategies that fit each other.
+    ///
+    /// # Errors
+    /// [`Incoherent`] says which do not.
+    pub fn new(
+        selection: Selection,
+        expansion: Expansion,
+        evaluation: Evaluation,
+        backup: Backup,
+        pruning: Pruning,
+        stop: Stop,
+    ) -> Result<Self, Incoherent> {
+        let rest = Self::bfs();
+        Self { selection, expansion, evaluation, backup, pruning, stop, ..rest }.checked()
+    }
+
+    fn checked(self) -> Result<Self, Incoherent> {
+        let Self { selection, expansion, evaluation, backup, pruning, stop, .. } = &self;
+        let below = match pruning {
+            Pruning::Unvisited { below } => *below,
+            Pruning::None | Pruning::Flagged { .. } => 0,
+        };
+        if let Some(score) = [stop.accept, below].into_iter().find(|score| *score > 1000) {
+            return Err(Incoherent::Score(score));
+        }
+        match (selection, expansion, evaluation, backup) {
+            (
+                Selection::Ucb(_),
+                Expansion::Actions { .. },
+                Evaluation::Reward { .. },
+                Backup::Mean,
+            )
+            | (
+                Selection::Level,
+                Expansion::Planned { .. },
+                Evaluation::Judge { .. } | Evaluation::Planner,
+                Backup::None,
+            ) => {}
+            (Selection::Ucb(_), ..) => return Err(Incoherent::Bounds),
+            (Selection::Level, ..) => return Err(Incoherent::Levels),
+        }
+        match (selection, pruning, evaluation) {
+            (_, Pruning::None, _)
+            | (Selection::Ucb(_), Pruning::Unvisited { .. }, _)
+            | (Selection::Level, Pruning::Flagged { beam: None }, _)
+            | (Selection::Level, Pruning::Flagged { beam: Some(_) }, Evaluation::Judge { .. }) => {
+                Ok(self)
+            }
+            (Selection::Level, Pruning::Flagged { .. }, _) => Err(Incoherent::BeamWithoutEvaluator),
+            _ => Err(Incoherent::Pruning),
+        }
+    }
+
+    /// The profile that these strategies belong to.
+    pub fn profile(&self) -> Profile {
+        match (self.selection, self.survivors()) {
+            (Selection::Ucb(_), _) => Profile::Lats,
+            (Selection::Level, None) => Profile::Bfs,
+            (Selection::Level, Some(_)) => Profile::Beam,
+        }
+    }
+
+    /// Where the tree grows next.
+    pub fn selection(&self) -> Selection {
+        self.selection
+    }
+
+    /// What a node's children are.
+    pub fn expansion(&self) -> Expansion {
+        self.expansion
+    }
+
+    /// Who says how good a node is.
+    pub fn evaluation(&self) -> Evaluation {
+        self.evaluation
+    }
+
+    /// What is not followed any further.
+    pub fn pruning(&self) -> Pruning {
+        self.pruning
+    }
+
+    /// When the search ends by itself.
+    pub fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    /// How many questions or looks are under way at a time.
+    pub fn width(&self) -> NonZeroU32 {
+        self.width
+    }
+
+    /// How strictly decisions are checked.
+    pub fn checks(&self) -> Checks {
+        self.checks
+    }
+
+    /// When to stop early.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// How deep the tree, or a trajectory, can be.
+    pub fn depth(&self) -> u32 {
+        match self.expansion {
+            Expansion::Actions { depth, .. } | Expansion::Planned { depth, .. } => depth.get(),
+        }
+    }
+
+    /// How many children a node can have, or how many nodes of a level survive, if either is limited.
+    pub fn branch(&self) -> Option<u32> {
+        match self.expansion {
+            Expansion::Actions { count, .. } => Some(count.get()),
+            Expansion::Planned { .. } => self.survivors(),
+        }
+    }
+
+    /// How many of a level survive, if not all of them.
+    pub(crate) fn survivors(&self) -> Option<u32> {
+        match self.pruning {
+            Pruning::Flagged { beam } => beam.map(NonZeroU32::get),
+            Pruning::None | Pruning::Unvisited { .. } => None,
+        }
+    }
+
+    /// With the name of whoever judges, if somebody wants to know later. Decides nothing.
+    #[must_use]
+    pub fn with_policy(self, policy: Option<String>) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// With another number of rounds or plans; 0 counts as 1, as it does below.
+    #[must_use]
+    pub fn with_rounds(mut self, rounds: u32) -> Self {
+        self.stop.rounds = count(rounds);
+        self
+    }
+
+    /// With another score from which a result is accepted; more than 1000 counts as 1000.
+    #[must_use]
+    pub fn with_accept(mut self, accept: u16) -> Self {
+        self.stop.accept = accept.min(1000);
+        self
+    }
+
+    /// With another depth.
+    #[must_use]
+    pub fn with_depth(mut self, most: u32) -> Self {
+        match &mut self.expansion {
+            Expansion::Actions { depth, .. } | Expansion::Planned { depth, .. } => {
+                *depth = count(most)
+            }
+        }
+        self
+    }
+
+    /// With another number of children (LATS) or survivors of a level (beam); breadth-first has neither.
+    #[must_use]
+    pub fn with_branch(mut self, branch: u32) -> Self {
+        match (&mut self.expansion, &mut self.pruning) {
+            (Expansion::Actions { count: most, .. }, _) => *most = count(branch),
+            (_, Pruning::Flagged { beam: Some(beam) }) => *beam = count(branch),
+            _ => {}
+        }
+        self
+    }
+
+    /// With so much at a time.
+    #[must_use]
+    pub fn with_width(self, width: NonZeroU32) -> Self {
+        Self { width, ..self }
+    }
+
+    /// With another factor of exploration, where the selection has one.
+    #[must_use]
+    pub fn with_exploration(mut self, exploration: Exploration) -> Self {
+        if let Selection::Ucb(before) = &mut self.selection {
+            *before = exploration;
+        }
+        self
+    }
+
+    /// With a budget.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// With other checks of decisions.
+    #[must_use]
+    pub fn with_checks(self, checks: Checks) -> Self {
+        Self { checks, ..self }
+    }
+}
+
+fn count(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN)
+}
+
+/// The persisted form of a [`SearchConfig`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    policy: Option<String>,
+    selection: Selection,
+    expansion: Expansion,
+    evaluation: Evaluation,
+    backup: Backup,
+    pruning: Pruning,
+    stop: Stop,
+    width: NonZeroU32,
+    checks: Checks,
+    budget: Budget,
+}
+
+impl TryFrom<Stored> for SearchConfig {
+    type Error = Incoherent;
+
+    fn try_from(stored: Stored) -> Result<Self, Incoherent> {
+        let Stored { policy, selection, expansion, evaluation, backup, .. } = stored;
+        let Stored { pruning, stop, width, checks, budget, .. } = stored;
+        Self {
+            policy,
+            selection,
+            expansion,
+            evaluation,
+            backup,
+            pruning,
+            stop,
+            width,
+            checks,
+            budget,
+        }
+        .checked()
+    }
+}
+
+impl Settings for SearchConfig {
+    fn policy(&self) -> Option<&str> {
+        self.policy.as_deref()
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        let rules = Self { policy: None, ..self.clone() };
+        serde_json::to_value(rules).unwrap_or_default()
+    }
+}

@@ -1,0 +1,390 @@
+//! The controller: tasks in slots, committed in the order in which they were dispatched.
+
+mod commit;
+mod levels;
+mod repeat;
+mod result;
+mod rounds;
+mod slot;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use eog_core::contract::{AbductivePolicy, ContextContract, Failure};
+use eog_core::ledger::{Body, Forked, Ledger, Opened, RestoreError};
+use eog_core::machine::{
+    Emission, Input, InputError, Judgements, Machine, OfMachine, Output, Ticket,
+};
+use eog_core::{Case, Conclusion, Diagnosis, Digest, Entry, StopReason, Usage};
+
+use crate::ask::{Answer, Ask, Scene};
+use crate::body::{End, Ended, SearchBody};
+use crate::config::SearchConfig;
+use crate::id::Place;
+#[cfg(feature = "planted-faults")]
+use crate::planted::{PlantedFault, is_planted};
+use crate::roles::PolicyRoles;
+use crate::tree::{Ix, Tree};
+use slot::{Slot, Task};
+
+/// A tree search: grows a tree of looks by the strategies of its [`SearchConfig`], and concludes from the
+/// best way through it, by the same checks and with the same conclusion as every controller.
+///
+/// - **Tasks.** Each step is a task with one entry: a look, a proposal, a score, a plan. At most
+///   [`SearchConfig::width`] tasks are under way; they are committed in the order in which they were
+///   dispatched. So the ledger depends on configuration and answers, never on which answer came first.
+/// - **Rounds** (LATS): select a leaf by upper confidence bounds, expand it, look, evaluate, simulate from
+///   the best child, back the reward up, reflect. A round that is under way counts as visits without
+///   reward (virtual loss).
+/// - **Levels** (breadth-first, beam): once all is settled a planner sees the tree; its actions are applied
+///   all or none.
+/// - **Result:** the looks on the best way, then those on the way to other nodes with a score that is
+///   accepted, as long as they explain alerts that nothing explained before.
+///
+/// Drive it as any [`Machine`]. No entry says that it was stopped: stopped and resumed, its ledger is that of
+/// a run that never was. It takes no observations.
+#[derive(Clone, Debug)]
+pub struct SearchController {
+    config: SearchConfig,
+    scene: Arc<Scene>,
+    /// The case before anything is known, to judge results with.
+    blank: Judgements,
+    /// What is known by all looks.
+    known: Judgements,
+    tree: Tree,
+    ledger: Ledger<SearchBody>,
+    spent: eog_core::Spent,
+    /// Tasks under way, the oldest first.
+    slots: VecDeque<Slot>,
+    /// Tasks that follow from those that were committed.
+    follow_ups: VecDeque<Task>,
+    /// Rounds under way, by number.
+    rounds: BTreeMap<u32, rounds::Round>,
+    /// Rounds or plans begun.
+    begun: u32,
+    reflections: VecDeque<String>,
+    /// The best trajectory, where there are any.
+    best: Option<result::Best>,
+    /// The node that the planner chose.
+    chosen: Option<Ix>,
+    /// Where each packet was decided on first.
+    decided: BTreeMap<Digest, u64>,
+    /// Why the search ends.
+    end: Option<End>,
+    /// The ledger says so.
+    end_is_recorded: bool,
+    next_ticket: u64,
+    emission: Emission,
+    /// Why nothing more is begun, if somebody said so.
+    halted: Option<StopReason>,
+}
+
+impl SearchController {
+    /// The tree so far.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Why the search ended by itself, if it did.
+    pub fn end(&self) -> Option<End> {
+        self.end.filter(|_| self.end_is_recorded)
+    }
+
+    /// The best node, or the end of the best trajectory, with its score.
+    pub fn best(&self) -> Option<(Place, u16)> {
+        self.best_so_far().map(|best| (best.at, best.score))
+    }
+
+    /// How many rounds or plans were begun.
+    pub fn begun(&self) -> u32 {
+        self.begun
+    }
+
+    fn empty(config: SearchConfig, case: &Case) -> Self {
+        let blank = Judgements::new(case, config.checks());
+        Self {
+            scene: Arc::new(Scene {
+                topology: case.topology.clone(),
+                window: case.window,
+                anomalies: case.anomalies.clone(),
+                seeds: case.seeds.clone(),
+            }),
+            known: blank.clone(),
+            blank,
+            config,
+            tree: Tree::new(),
+            ledger: Ledger::default(),
+            spent: eog_core::Spent::default(),
+            slots: VecDeque::new(),
+            follow_ups: VecDeque::new(),
+            rounds: BTreeMap::new(),
+            begun: 0,
+            reflections: VecDeque::new(),
+            best: None,
+            chosen: None,
+            decided: BTreeMap::new(),
+            end: None,
+            end_is_recorded: false,
+            next_ticket: 0,
+            emission: Emission::default(),
+            halted: None,
+        }
+    }
+
+    /// Dispatches tasks as long as there is room: what follows from committed ones first.
+    fn fill(&mut self) {
+        while self.end.is_none() && self.slots.len() < self.config.width().get() as usize {
+            let Some(task) = self.follow_ups.pop_front().or_else(|| self.select()) else { break };
+            let slot = self.dispatch(task);
+            self.slots.push_back(slot);
+        }
+        if self.end.is_some() {
+            // A fork may go on with them.
+            self.recall();
+        }
+    }
+
+    /// Another course: what ended the search before need not end it now.
+    fn reopen_end(&mut self) {
+        (self.end, self.end_is_recorded) = (None, false);
+        if let Some(chosen) = self.chosen.take() {
+            self.tree.node_mut(chosen).phase = crate::Phase::Scored;
+        }
+        self.fill();
+    }
+
+    /// The next task that does not follow from another; settles why there is none.
+    fn select(&mut self) -> Option<Task> {
+        match self.config.selection() {
+            crate::Selection::Ucb(exploration) => self.select_round(exploration),
+            crate::Selection::Level => self.select_plan(),
+        }
+    }
+
+    /// Records why the search ended, once all before is stored.
+    fn record_end(&mut self) {
+        let Some(reason) = self.end.filter(|_| !self.end_is_recorded) else { return };
+        let best = self.best_so_far();
+        let score = best.as_ref().map(|best| best.score);
+        let ended = Ended { reason, best: best.map(|best| best.at), score };
+        self.ledger.append(SearchBody::Ended(ended));
+        self.end_is_recorded = true;
+    }
+
+    /// Why nothing more may be begun, although there is something to do.
+    fn withheld(&self) -> Option<StopReason> {
+        let asked =
+            self.slots.iter().filter(|slot| slot.is_look() && slot.is_begun()).count() as u64;
+        let budget = self.config.budget();
+        let which = budget.exhausted(self.spent.hops + asked, self.spent.usage);
+        which.map(|which| StopReason::BudgetExhausted { which }).or(self.halted)
+    }
+
+    /// The next question to hand out, if there is one.
+    fn ask(&mut self) -> Option<(Ticket, Ask)> {
+        if self.end.is_some() {
+            return None;
+        }
+        let waiting = self.slots.iter().position(Slot::waits_to_ask)?;
+        if !self.slots[waiting].is_begun() && self.withheld().is_some() {
+            return None;
+        }
+        let ticket = Ticket::new(self.next_ticket);
+        let question = self.slots[waiting].hand_out(ticket)?;
+        self.next_ticket += 1;
+        Some((ticket, question))
+    }
+
+    /// Takes what came back for a question, and commits whatever is complete then.
+    fn take(
+        &mut self,
+        ticket: Ticket,
+        result: Result<Answer, Failure>,
+        usage: Usage,
+    ) -> Result<(), InputError> {
+        let open = self.slots.iter().position(|slot| slot.has(ticket));
+        let open = open.ok_or(InputError::UnknownTicket(ticket))?;
+        self.receive(open, result)?;
+        self.spent.usage += usage;
+        self.commit_complete();
+        Ok(())
+    }
+
+    fn commit_complete(&mut self) {
+        #[cfg(feature = "planted-faults")]
+        if is_planted(PlantedFault::Overtakes)
+            && let Some(done) = self.slots.iter().position(Slot::is_complete)
+            && let Some(slot) = self.slots.remove(done)
+        {
+            self.slots.push_front(slot);
+        }
+        while self.end.is_none() && self.slots.front().is_some_and(Slot::is_complete) {
+            if let Some(slot) = self.slots.pop_front() {
+                self.commit(slot);
+                self.fill();
+            }
+        }
+    }
+
+    /// What is under way is asked again when the search goes on.
+    fn recall(&mut self) {
+        self.slots.iter_mut().for_each(Slot::reset);
+    }
+}
+
+impl OfMachine for SearchBody {
+    type Machine = SearchController;
+}
+
+impl OfMachine for SearchConfig {
+    type Machine = SearchController;
+}
+
+impl Machine for SearchController {
+    type Body = SearchBody;
+    type Question = Ask;
+    type Settings = SearchConfig;
+    type ByPolicy<C: ContextContract, P: AbductivePolicy> = PolicyRoles<C, P>;
+
+    const NAME: &'static str = "search";
+
+    fn by_policy<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+    ) -> PolicyRoles<C, P> {
+        PolicyRoles::new(contract, policy)
+    }
+
+    fn open(settings: SearchConfig, case: Case) -> Self {
+        let mut search = Self::empty(settings.clone(), &case);
+        let opened = Opened { format: SearchBody::FORMAT, config: settings, case };
+        search.ledger.append(SearchBody::SearchOpened(Box::new(opened)));
+        search.fill();
+        search
+    }
+
+    fn poll(&mut self) -> Output<SearchBody, Ask> {
+        if self.emission.is_settled(&self.ledger) {
+            self.record_end();
+        }
+        if let Some(entry) = self.emission.next(&self.ledger) {
+            return Output::Append(entry);
+        }
+        if self.emission.is_settled(&self.ledger)
+            && let Some((ticket, question)) = self.ask()
+        {
+            return Output::Ask { ticket, question };
+        }
+        self.stop().map_or(Output::Idle, Output::Done)
+    }
+
+    fn handle(&mut self, input: Input<Answer>) -> Result<(), InputError> {
+        match input {
+            Input::Appended(seq) => self.emission.acknowledge(seq)?,
+            Input::Answer(ticket, answer, usage) => self.take(ticket, Ok(answer), usage)?,
+            Input::Failed(ticket, Failure { exhausted: Some(which), usage, .. })
+                if self.slots.iter().any(|slot| slot.has(ticket)) =>
+            {
+                // It was not answered, so it is asked again when the search goes on.
+                self.recall();
+                self.spent.usage += usage;
+                self.halted = Some(StopReason::BudgetExhausted { which });
+            }
+            Input::Failed(ticket, failure) => {
+                let usage = failure.usage;
+                self.take(ticket, Err(failure), usage)?;
+            }
+            Input::Observe(_) => {
+                let machine = self.config.profile().name();
+                return Err(InputError::TakesNoObservations { machine });
+            }
+            Input::Cancel => {
+                self.recall();
+                self.halted = Some(StopReason::Cancelled);
+            }
+            Input::Deadline => {
+                self.halted.get_or_insert(StopReason::Deadline);
+            }
+            Input::Spent(usage) => self.spent.usage += usage,
+            Input::Resume => self.halted = None,
+        }
+        Ok(())
+    }
+
+    fn ledger(&self) -> &Ledger<SearchBody> {
+        &self.ledger
+    }
+
+    fn settings(&self) -> &SearchConfig {
+        &self.config
+    }
+
+    fn spent(&self) -> eog_core::Spent {
+        self.spent
+    }
+
+    fn stop(&self) -> Option<StopReason> {
+        let is_busy = self.slots.iter().any(Slot::is_begun);
+        if is_busy || !self.emission.is_settled(&self.ledger) {
+            None
+        } else if self.end_is_recorded {
+            Some(StopReason::Converged { refused_wakes: 0 })
+        } else if self.end.is_some() {
+            None
+        } else {
+            self.withheld()
+        }
+    }
+
+    fn conclusion(&self) -> Conclusion {
+        self.judged().conclusion()
+    }
+
+    fn diagnosis(&self) -> Diagnosis {
+        let waiting = if self.end.is_some() { 0 } else { self.slots.len() + self.follow_ups.len() };
+        self.judged().diagnosis(&self.ledger, waiting, self.spent, self.stop())
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.slots.iter().filter(|slot| slot.is_begun()).count() as u32
+    }
+
+    fn reopen(first: &Arc<Entry<SearchBody>>) -> Result<Self, RestoreError> {
+        let SearchBody::SearchOpened(opened) = &first.body else {
+            return Err(RestoreError::NotOpened);
+        };
+        let mut search = Self::empty(opened.config.clone(), &opened.case);
+        search.ledger.expect(first);
+        search.ledger.append(first.body.clone());
+        search.ledger.must_end_with(first)?;
+        search.emission = Emission::settled(&search.ledger);
+        search.fill();
+        Ok(search)
+    }
+
+    fn repeat(
+        &mut self,
+        entry: &Arc<Entry<SearchBody>>,
+        _next: Option<&Arc<Entry<SearchBody>>>,
+    ) -> Result<(), RestoreError> {
+        self.ledger.expect(entry);
+        self.derive(entry)?;
+        self.ledger.must_end_with(entry)?;
+        self.emission = Emission::settled(&self.ledger);
+        Ok(())
+    }
+
+    fn depart(&mut self, forked: Forked<SearchConfig>) {
+        self.recall();
+        self.halted = None;
+        if let Some(config) = &forked.changes.config {
+            self.config = config.clone();
+        }
+        if forked.changes.policy.is_some() {
+            self.decided.clear();
+        }
+        self.ledger.append(SearchBody::Forked(Box::new(forked)));
+        self.reopen_end();
+        self.emission = Emission::default();
+    }
+}

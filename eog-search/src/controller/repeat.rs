@@ -1,0 +1,107 @@
+//! Repeating a ledger: the task whose turn it is gets what its entry records.
+
+use eog_core::contract::Failure;
+use eog_core::ledger::RecordedAnswer;
+use eog_core::ledger::RestoreError;
+use eog_core::machine::{Machine as _, Ticket};
+use eog_core::{Entry, Usage};
+
+use super::SearchController;
+use crate::ask::Answer;
+use crate::body::{Action, Looked, PlanTry, SearchBody};
+
+type Reply = Result<Answer, Failure>;
+
+impl SearchController {
+    /// Derives a recorded entry again.
+    pub(super) fn derive(&mut self, entry: &Entry<SearchBody>) -> Result<(), RestoreError> {
+        let seq = entry.seq;
+        match &entry.body {
+            SearchBody::SearchOpened(_) => {
+                return Err(RestoreError::differs(seq, "a step of the search", "an opening"));
+            }
+            SearchBody::Forked(forked) => self.depart(forked.as_ref().clone()),
+            SearchBody::Ended(_) => self.record_end(),
+            body => {
+                for reply in self.replies(seq, body)? {
+                    self.give(seq, reply)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the oldest task an answer.
+    fn give(&mut self, seq: u64, reply: Reply) -> Result<(), RestoreError> {
+        let ticket = Ticket::new(self.next_ticket);
+        let Some(slot) = self.slots.front_mut().filter(|_| self.end.is_none()) else {
+            return Err(RestoreError::differs(seq, "the end of the search", "a further step"));
+        };
+        if slot.hand_out(ticket).is_none() {
+            return Err(RestoreError::differs(seq, "no further answer", "an answer"));
+        }
+        self.next_ticket += 1;
+        let taken = self.take(ticket, reply, Usage::default());
+        taken.map_err(|error| RestoreError::differs(seq, "an answer that fits", error))
+    }
+
+    /// What came back for the questions that an entry answers, oldest first.
+    fn replies(&self, seq: u64, body: &SearchBody) -> Result<Vec<Reply>, RestoreError> {
+        let owned = |action: &std::sync::Arc<Action>| action.as_ref().clone();
+        Ok(match body {
+            SearchBody::Proposed(proposed) => match (&proposed.actions, &proposed.failure) {
+                (Some(actions), _) => {
+                    vec![Ok(Answer::Actions(actions.iter().map(owned).collect()))]
+                }
+                (None, failure) => vec![Err(recorded(failure.as_ref()))],
+            },
+            SearchBody::Acted(acted) => match &acted.failure {
+                Some(failure) => vec![Err(failure.clone())],
+                None => vec![Ok(Answer::Action(acted.action.as_ref().map(owned)))],
+            },
+            SearchBody::Looked(looked) => self.look_replies(seq, looked)?,
+            SearchBody::Scored(scored) => {
+                let failures = scored.failures.iter().cloned().map(Err);
+                let verdict = scored.verdict.clone().map(|verdict| Ok(Answer::Verdict(verdict)));
+                failures.chain(verdict).collect()
+            }
+            SearchBody::Planned(planned) => {
+                let reply = |tried: &PlanTry| match tried {
+                    PlanTry::Applied(actions) | PlanTry::Refused { actions, .. } => {
+                        Ok(Answer::Plan(actions.clone()))
+                    }
+                    PlanTry::Failed(failure) => Err(failure.clone()),
+                };
+                planned.tries.iter().map(reply).collect()
+            }
+            SearchBody::Reflected(reflected) => match &reflected.text {
+                Some(text) => vec![Ok(Answer::Reflection(text.clone()))],
+                None => vec![Err(recorded(reflected.failure.as_ref()))],
+            },
+            SearchBody::SearchOpened(_) | SearchBody::Ended(_) | SearchBody::Forked(_) => {
+                Vec::new()
+            }
+        })
+    }
+
+    fn look_replies(&self, seq: u64, looked: &Looked) -> Result<Vec<Reply>, RestoreError> {
+        let mut replies = Vec::new();
+        if let Some(record) = &looked.context {
+            let context = record.body.as_ref().or_else(|| self.ledger.context(&record.digest));
+            let missing = || RestoreError::differs(seq, "a recorded context", record.digest);
+            replies.push(Ok(Answer::Context(context.cloned().ok_or_else(missing)?)));
+        }
+        match &looked.answer {
+            RecordedAnswer::Decided(decision) => {
+                replies.push(Ok(Answer::Decision(decision.clone())));
+            }
+            RecordedAnswer::Failed(failure) => replies.push(Err(failure.clone())),
+            RecordedAnswer::Remembered { .. } => {}
+        }
+        Ok(replies)
+    }
+}
+
+fn recorded(failure: Option<&Failure>) -> Failure {
+    failure.cloned().unwrap_or_else(|| Failure::policy("not recorded"))
+}

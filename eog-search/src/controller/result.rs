@@ -1,0 +1,170 @@
+//! The result: what follows from the best way through the tree.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use eog_core::ledger::RecordedAnswer;
+use eog_core::machine::Judgements;
+
+use super::SearchController;
+use super::rounds::by_score;
+use crate::ask::Seen;
+use crate::body::{Action, Looked, SearchBody};
+use crate::config::Selection;
+use crate::id::Place;
+#[cfg(feature = "planted-faults")]
+use crate::planted::{PlantedFault, is_planted};
+use crate::tree::{Ix, Phase};
+
+/// The best node or trajectory.
+#[derive(Clone, Debug)]
+pub(super) struct Best {
+    pub(super) at: Place,
+    pub(super) score: u16,
+    /// The entries of the looks on the way.
+    pub(super) looks: Vec<u64>,
+}
+
+/// One step of a way: what was done, and the entry that records what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Done {
+    pub(super) action: Arc<Action>,
+    pub(super) entry: Option<u64>,
+}
+
+impl SearchController {
+    /// What was done on the way to a node.
+    pub(super) fn way_to(&self, ix: Ix) -> Vec<Done> {
+        let done = |ix: Ix| {
+            let node = self.tree.node(ix);
+            Some(Done { action: Arc::clone(node.action()?), entry: node.entry() })
+        };
+        self.tree.path(ix).into_iter().filter_map(done).collect()
+    }
+
+    /// The look that an entry records.
+    pub(super) fn looked(&self, entry: u64) -> Option<&Looked> {
+        match &self.ledger.entry(entry)?.body {
+            SearchBody::Looked(looked) => Some(looked),
+            _ => None,
+        }
+    }
+
+    /// The same way as whoever is asked sees it.
+    pub(super) fn seen(&self, way: &[Done]) -> Vec<Seen> {
+        let entry = |seq: u64| self.ledger.entry(seq).cloned();
+        way.iter()
+            .map(|done| {
+                let look = done.entry.and_then(|seq| self.looked(seq));
+                let digest = look.and_then(|look| Some(look.context.as_ref()?.digest));
+                let decided = look.and_then(|look| match &look.answer {
+                    RecordedAnswer::Remembered { entry } => Some(*entry),
+                    _ => None,
+                });
+                Seen {
+                    action: Arc::clone(&done.action),
+                    entry: done.entry.and_then(entry),
+                    context: digest
+                        .and_then(|digest| self.ledger.entry_of_context(&digest).cloned()),
+                    decided: decided.and_then(entry),
+                }
+            })
+            .collect()
+    }
+
+    /// The best there is: the best trajectory; by levels, the node that the planner chose, or the highest
+    /// score that is not pruned, the deepest first, then by path.
+    pub(super) fn best_so_far(&self) -> Option<Best> {
+        if matches!(self.config.selection(), Selection::Ucb(_)) {
+            return self.best.clone();
+        }
+        let counting = || self.tree.indexes().filter(|ix| self.counts(*ix));
+        // Of equal scores the deepest: its way holds more that explains.
+        let depth = |ix: &Ix| Reverse(self.tree.node(*ix).depth());
+        let best =
+            || counting().min_by_key(|ix| (by_score(self, *ix).0, depth(ix), self.tree.id(*ix)));
+        let best = self.chosen.or_else(best)?;
+        Some(Best {
+            at: Place::node(self.tree.id(best)),
+            score: self.tree.node(best).score()?,
+            looks: self.looks(best),
+        })
+    }
+
+    /// Whether a node has a score that counts.
+    fn counts(&self, ix: Ix) -> bool {
+        let node = self.tree.node(ix);
+        let has_run = matches!(node.phase, Phase::Scored | Phase::Solution);
+        #[cfg(feature = "planted-faults")]
+        let has_run = has_run || is_planted(PlantedFault::PriorCounts);
+        has_run && node.score().is_some()
+    }
+
+    fn looks(&self, ix: Ix) -> Vec<u64> {
+        self.way_to(ix).iter().filter_map(|done| done.entry).collect()
+    }
+
+    /// What is believed by the result: the looks on the best way; then, best score first, those on the way
+    /// to each further node whose score is accepted, if they explain alerts that nothing explained before.
+    pub(super) fn judged(&self) -> Judgements {
+        let mut judged = self.blank.clone();
+        let mut held = BTreeSet::new();
+        for look in self.best_so_far().into_iter().flat_map(|best| best.looks) {
+            self.adopt(&mut judged, look, &mut held, true);
+        }
+        let accept = self.config.stop().accept;
+        let is_accepted = |ix: &Ix| self.counts(*ix) && self.tree.node(*ix).score() >= Some(accept);
+        let mut accepted: Vec<Ix> = self.tree.indexes().filter(is_accepted).collect();
+        accepted.sort_by_cached_key(|ix| by_score(self, *ix));
+        let mut unexplained = judged.conclusion().unexplained.len();
+        for ix in accepted {
+            if unexplained == 0 {
+                break;
+            }
+            let (mut with, mut holds) = (judged.clone(), held.clone());
+            for look in self.looks(ix) {
+                self.adopt(&mut with, look, &mut holds, false);
+            }
+            let left = with.conclusion().unexplained.len();
+            if left < unexplained {
+                (judged, held, unexplained) = (with, holds, left);
+            }
+        }
+        judged
+    }
+
+    fn adopt(
+        &self,
+        judged: &mut Judgements,
+        entry: u64,
+        held: &mut BTreeSet<eog_core::EntityId>,
+        again: bool,
+    ) {
+        let Some(look) = self.looked(entry) else { return };
+        if let Some(context) =
+            look.context.as_ref().and_then(|record| self.ledger.context(&record.digest))
+        {
+            judged.learn(&look.entity, context, entry);
+        }
+        if !held.insert(look.entity.clone()) && !again {
+            return;
+        }
+        let decided = |entry: u64| match &self.looked(entry)?.answer {
+            RecordedAnswer::Decided(decision) => Some(decision),
+            _ => None,
+        };
+        match &look.answer {
+            RecordedAnswer::Failed(failure) => {
+                judged.fail(&look.entity, failure);
+            }
+            RecordedAnswer::Decided(decision) => {
+                judged.adopt(&look.entity, &look.belief, &decision.scores);
+            }
+            RecordedAnswer::Remembered { entry } => {
+                let scores = decided(*entry).map_or(&[][..], |decision| &decision.scores);
+                judged.adopt(&look.entity, &look.belief, scores);
+            }
+        }
+    }
+}

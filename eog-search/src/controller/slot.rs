@@ -1,0 +1,425 @@
+//! Tasks, and the slots in which they wait for answers.
+
+use std::sync::Arc;
+
+use eog_core::belief::Message;
+use eog_core::contract::{ContextPacket, ContextRequest, Failure, LocalContext};
+use eog_core::incident::{Anomaly, Neighbour};
+use eog_core::ledger::RecordedAnswer;
+use eog_core::machine::{InputError, Ticket};
+use eog_core::{Digest, EntityId};
+
+use super::SearchController;
+use super::result::Done;
+use crate::ask::{Answer, Ask, EvaluateAsk, PlanAsk, ProposeAsk, Role};
+use crate::body::{Action, PlanTry, Purpose, Verdict};
+use crate::config::{Evaluation, Expansion};
+use crate::id::Place;
+#[cfg(feature = "planted-faults")]
+use crate::planted::{PlantedFault, is_planted};
+use crate::tree::Ix;
+
+/// One step of a search, with one entry.
+#[derive(Clone, Debug)]
+pub(super) enum Task {
+    /// The actions of a leaf, in a round.
+    Propose { round: u32, leaf: Ix },
+    /// The look of a node; in a round, or for a planner.
+    Look { node: Ix, round: Option<u32> },
+    /// The score of a node; in a round, or for a planner.
+    Score { node: Ix, round: Option<u32> },
+    /// The next action of a simulation.
+    Act { round: u32 },
+    /// The look of a step of a simulation.
+    Step { round: u32, action: Arc<Action> },
+    /// The reward of a trajectory.
+    Reward { round: u32 },
+    /// What a trajectory teaches.
+    Reflect { at: Place, way: Vec<Done> },
+    /// What to do with the tree.
+    Plan { cut: Vec<Ix> },
+}
+
+/// A task under way.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) task: Task,
+    key: EntityId,
+    /// How many entries there were at dispatch: nothing later is known to it.
+    after: u64,
+    /// The first question.
+    first: Role,
+    /// What goes into the packet of a look beside its context.
+    rest: Option<Rest>,
+    /// The question that is to be asked now.
+    pending: Option<Role>,
+    open: Option<Ticket>,
+    is_begun: bool,
+    failures: Vec<Failure>,
+    tries: Vec<PlanTry>,
+    outcome: Option<Outcome>,
+}
+
+/// What was known of an entity at dispatch.
+#[derive(Clone, Debug)]
+struct Rest {
+    neighbours: Vec<Neighbour>,
+    inbox: Vec<Message>,
+    anomalies: Vec<Anomaly>,
+}
+
+/// What a task came to.
+#[derive(Clone, Debug)]
+pub(super) enum Outcome {
+    Looked { packet: Option<Arc<ContextPacket>>, answer: RecordedAnswer },
+    Actions(Result<Vec<Action>, Failure>),
+    Action(Result<Option<Action>, Failure>),
+    Score { failures: Vec<Failure>, verdict: Option<Verdict> },
+    Plan(Vec<PlanTry>),
+    Reflection(Result<String, Failure>),
+}
+
+impl Slot {
+    /// The ticket is the one that it waits for.
+    pub(super) fn has(&self, ticket: Ticket) -> bool {
+        self.open == Some(ticket)
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// Whether a question was handed out.
+    pub(super) fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+
+    pub(super) fn is_look(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    pub(super) fn waits_to_ask(&self) -> bool {
+        self.open.is_none() && self.pending.is_some()
+    }
+
+    pub(super) fn hand_out(&mut self, ticket: Ticket) -> Option<Ask> {
+        let role = self.pending.clone()?;
+        (self.open, self.is_begun) = (Some(ticket), true);
+        Some(Ask { key: self.key.clone(), after: self.after, role })
+    }
+
+    /// Forgets what was asked and answered.
+    pub(super) fn reset(&mut self) {
+        self.pending = Some(self.first.clone());
+        (self.open, self.is_begun, self.outcome) = (None, false, None);
+        self.failures.clear();
+        self.tries.clear();
+    }
+
+    pub(super) fn into_parts(self) -> Option<(Task, Outcome)> {
+        Some((self.task, self.outcome?))
+    }
+
+    fn next(&mut self, role: Role) {
+        self.pending = Some(role);
+    }
+
+    fn complete(&mut self, outcome: Outcome) {
+        (self.pending, self.outcome) = (None, Some(outcome));
+    }
+}
+
+/// What the questions of a task are keyed by: no two tasks that can be under way at once share a key.
+fn key(place: &Place, first: &Role) -> EntityId {
+    let named = match first {
+        Role::Context(_) => None,
+        role => EntityId::new(format!("{} {place}", role.name())).ok(),
+    };
+    named.unwrap_or_else(|| place.key().clone())
+}
+
+impl SearchController {
+    /// Puts a task into a slot, with all that is known now.
+    pub(super) fn dispatch(&mut self, task: Task) -> Slot {
+        let (place, first) = self.first_question(&task);
+        let rest = match &first {
+            Role::Context(request) => Some(self.rest(&task, &request.entity)),
+            _ => None,
+        };
+        Slot {
+            key: key(&place, &first),
+            after: self.ledger.next_seq(),
+            pending: Some(first.clone()),
+            first,
+            rest,
+            task,
+            open: None,
+            is_begun: false,
+            failures: Vec::new(),
+            tries: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    fn first_question(&mut self, task: &Task) -> (Place, Role) {
+        let place = |search: &Self, ix: Ix| Place::node(search.tree.id(ix));
+        match task {
+            Task::Propose { leaf, .. } => {
+                let way = self.way_to(*leaf);
+                (place(self, *leaf), Role::Propose(self.propose(&way)))
+            }
+            Task::Look { node, .. } => {
+                self.tree.node_mut(*node).phase = crate::Phase::Running;
+                let entity = self.tree.node(*node).action().map(|action| action.entity().clone());
+                let Some(entity) = entity else { unreachable!("the root is not looked at") };
+                (place(self, *node), Role::Context(self.request(entity)))
+            }
+            Task::Score { node, round } => {
+                let purpose = round.map_or(Purpose::Judgement, |_| Purpose::Value);
+                let way = self.way_to(*node);
+                (place(self, *node), Role::Evaluate(self.evaluate(&way, purpose)))
+            }
+            Task::Act { round } => {
+                let (at, way) = (self.next_step(*round), self.trajectory(*round));
+                (at, Role::Act(self.propose(&way)))
+            }
+            Task::Step { round, action } => {
+                let request = self.request(action.entity().clone());
+                (self.next_step(*round), Role::Context(request))
+            }
+            Task::Reward { round } => {
+                let (at, way) = (self.last_step(*round), self.trajectory(*round));
+                (at, Role::Evaluate(self.evaluate(&way, Purpose::Reward)))
+            }
+            Task::Reflect { at, way } => {
+                (at.clone(), Role::Reflect(self.evaluate(way, Purpose::Reward)))
+            }
+            Task::Plan { .. } => (Place::node(crate::NodeId::root()), Role::Plan(self.plan(None))),
+        }
+    }
+
+    fn request(&self, entity: EntityId) -> ContextRequest {
+        ContextRequest {
+            entity,
+            window: self.scene.window,
+            page: 1,
+            visit: 1,
+            changed_neighbours: std::collections::BTreeSet::new(),
+        }
+    }
+
+    fn propose(&self, way: &[Done]) -> Arc<ProposeAsk> {
+        let at_most = match self.config.expansion() {
+            Expansion::Actions { count, .. } => count.get(),
+            Expansion::Planned { .. } => u32::MAX,
+        };
+        Arc::new(ProposeAsk {
+            scene: Arc::clone(&self.scene),
+            path: self.seen(way),
+            at_most,
+            reflections: self.reflections.iter().cloned().collect(),
+        })
+    }
+
+    fn evaluate(&self, way: &[Done], purpose: Purpose) -> Arc<EvaluateAsk> {
+        Arc::new(EvaluateAsk {
+            scene: Arc::clone(&self.scene),
+            path: self.seen(way),
+            purpose,
+            accept: self.config.stop().accept,
+        })
+    }
+
+    pub(super) fn plan(&self, refused: Option<String>) -> Arc<PlanAsk> {
+        Arc::new(PlanAsk {
+            scene: Arc::clone(&self.scene),
+            nodes: self.planned_nodes(),
+            expandable: self.expandable().into_iter().map(|ix| self.tree.id(ix)).collect(),
+            room: self.room(),
+            scores: self.config.evaluation() == Evaluation::Planner,
+            accept: self.config.stop().accept,
+            refused,
+        })
+    }
+
+    /// What an entity is judged with beside its context: the beliefs of its neighbours and of whom was
+    /// looked at on the way there.
+    fn rest(&self, task: &Task, entity: &EntityId) -> Rest {
+        let way = match task {
+            Task::Look { node, .. } => self.way_to(*node),
+            Task::Step { round, .. } => self.trajectory(*round),
+            _ => Vec::new(),
+        };
+        let neighbours = self.known.neighbours(entity);
+        let around = neighbours.iter().map(|neighbour| neighbour.entity.clone());
+        let way = way.iter().map(|done| done.action.entity().clone());
+        let others: std::collections::BTreeSet<EntityId> = around.chain(way).collect();
+        let message = |sender: EntityId| {
+            let belief = self.known.belief(&sender)?.clone();
+            Some(Message { sender, belief })
+        };
+        let inbox = others.into_iter().filter(|other| other != entity).filter_map(message);
+        let anomalies = self.scene.anomalies.iter().filter(|anomaly| anomaly.entity == *entity);
+        Rest { neighbours, inbox: inbox.collect(), anomalies: anomalies.cloned().collect() }
+    }
+
+    /// Takes an answer into a slot: the next question follows, or the task is complete.
+    pub(super) fn receive(
+        &mut self,
+        slot: usize,
+        result: Result<Answer, Failure>,
+    ) -> Result<(), InputError> {
+        let refused = match (&result, &self.slots[slot].pending) {
+            (Ok(Answer::Plan(actions)), Some(Role::Plan(_))) => self.refusal(actions),
+            _ => None,
+        };
+        let retries = self.retries(&self.slots[slot].task);
+        let again = refused.clone().map(|reason| self.plan(Some(reason)));
+        let Some(it) = self.slots.get_mut(slot) else { return Ok(()) };
+        let Some(role) = it.pending.clone() else { return Ok(()) };
+        let is_context = matches!(role, Role::Context(_));
+        let fits = match (&role, &result) {
+            (_, Err(failure)) => failure.kind.is_context() == is_context,
+            (Role::Context(_), Ok(Answer::Context(_)))
+            | (Role::Decide(_), Ok(Answer::Decision(_)))
+            | (Role::Propose(_), Ok(Answer::Actions(_)))
+            | (Role::Act(_), Ok(Answer::Action(_)))
+            | (Role::Evaluate(_), Ok(Answer::Verdict(_)))
+            | (Role::Plan(_), Ok(Answer::Plan(_)))
+            | (Role::Reflect(_), Ok(Answer::Reflection(_))) => true,
+            _ => false,
+        };
+        if !fits {
+            let given = result.as_ref().map_or("failure of this kind", Answer::name);
+            return Err(InputError::NotExpected { entity: it.key.clone(), given });
+        }
+        #[cfg(feature = "planted-faults")]
+        let keeps_ticket = is_planted(PlantedFault::TakesTwice);
+        #[cfg(not(feature = "planted-faults"))]
+        let keeps_ticket = false;
+        if !keeps_ticket {
+            it.open = None;
+        }
+        match (role, result) {
+            (Role::Context(request), Ok(Answer::Context(context))) => {
+                self.take_context(slot, request, context);
+            }
+            (Role::Context(_), Err(failure)) => {
+                let answer = RecordedAnswer::Failed(failure.as_recorded());
+                it.complete(Outcome::Looked { packet: None, answer });
+            }
+            (Role::Decide(packet), Ok(Answer::Decision(decision))) => {
+                let answer = RecordedAnswer::Decided(decision);
+                it.complete(Outcome::Looked { packet: Some(packet), answer });
+            }
+            (Role::Decide(packet), Err(failure)) => {
+                let answer = RecordedAnswer::Failed(failure.as_recorded());
+                it.complete(Outcome::Looked { packet: Some(packet), answer });
+            }
+            (Role::Propose(_), Ok(Answer::Actions(actions))) => {
+                it.complete(Outcome::Actions(Ok(actions)));
+            }
+            (Role::Propose(_), Err(failure)) => {
+                it.complete(Outcome::Actions(Err(failure.as_recorded())));
+            }
+            (Role::Act(_), Ok(Answer::Action(action))) => it.complete(Outcome::Action(Ok(action))),
+            (Role::Act(_), Err(failure)) => {
+                it.complete(Outcome::Action(Err(failure.as_recorded())));
+            }
+            (Role::Evaluate(ask), result) => it.take_score(Role::Evaluate(ask), result, retries),
+            (Role::Plan(_), Ok(Answer::Plan(actions))) => match (refused, again) {
+                (Some(reason), Some(again)) => {
+                    it.tries.push(PlanTry::Refused { actions, reason });
+                    it.plan_again(Role::Plan(again), retries);
+                }
+                _ => {
+                    it.tries.push(PlanTry::Applied(actions));
+                    let tries = std::mem::take(&mut it.tries);
+                    it.complete(Outcome::Plan(tries));
+                }
+            },
+            (Role::Plan(ask), Err(failure)) => {
+                it.tries.push(PlanTry::Failed(failure.as_recorded()));
+                it.plan_again(Role::Plan(ask), retries);
+            }
+            (Role::Reflect(_), Ok(Answer::Reflection(text))) => {
+                it.complete(Outcome::Reflection(Ok(text)));
+            }
+            (Role::Reflect(_), Err(failure)) => {
+                it.complete(Outcome::Reflection(Err(failure.as_recorded())));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A context has come: the entity is to be judged, unless an equal packet was decided on before the
+    /// task was dispatched.
+    fn take_context(&mut self, slot: usize, request: ContextRequest, context: LocalContext) {
+        let Some(it) = self.slots.get_mut(slot) else { return };
+        let Some(Rest { neighbours, inbox, anomalies }) = it.rest.clone() else { return };
+        let ContextRequest { entity, window, .. } = request;
+        let packet = Arc::new(ContextPacket {
+            entity,
+            window,
+            context,
+            neighbours,
+            inbox,
+            anomalies,
+            notice: None,
+        });
+        let before = self.decided.get(&Digest::of(&*packet)).filter(|entry| **entry < it.after);
+        match before {
+            Some(entry) => {
+                let answer = RecordedAnswer::Remembered { entry: *entry };
+                it.complete(Outcome::Looked { packet: Some(packet), answer });
+            }
+            None => it.next(Role::Decide(packet)),
+        }
+    }
+
+    /// How often a task may be asked for again.
+    fn retries(&self, task: &Task) -> usize {
+        let retries = match (task, self.config.evaluation(), self.config.expansion()) {
+            (Task::Plan { .. }, _, Expansion::Planned { retries, .. }) => retries,
+            (_, Evaluation::Reward { retries } | Evaluation::Judge { retries }, _) => retries,
+            _ => 0,
+        };
+        retries as usize
+    }
+}
+
+impl Slot {
+    fn take_score(&mut self, ask: Role, result: Result<Answer, Failure>, retries: usize) {
+        match result {
+            Ok(Answer::Verdict(verdict)) if verdict.score <= 1000 => {
+                let failures = std::mem::take(&mut self.failures);
+                return self.complete(Outcome::Score { failures, verdict: Some(verdict) });
+            }
+            Ok(Answer::Verdict(verdict)) => {
+                let why = format!("the score is {}; scores go from 0 to 1000", verdict.score);
+                self.failures.push(Failure::policy(why));
+            }
+            Ok(_) => {}
+            Err(failure) => self.failures.push(failure.as_recorded()),
+        }
+        if self.failures.len() > retries {
+            let failures = std::mem::take(&mut self.failures);
+            #[cfg(feature = "planted-faults")]
+            if is_planted(PlantedFault::UnreadableIsHalf) {
+                let verdict = Some(Verdict::new(500, "cannot be read"));
+                return self.complete(Outcome::Score { failures, verdict });
+            }
+            return self.complete(Outcome::Score { failures, verdict: None });
+        }
+        self.next(ask);
+    }
+
+    fn plan_again(&mut self, ask: Role, retries: usize) {
+        if self.tries.len() > retries {
+            let tries = std::mem::take(&mut self.tries);
+            return self.complete(Outcome::Plan(tries));
+        }
+        self.next(ask);
+    }
+}

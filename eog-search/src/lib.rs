@@ -1,0 +1,56 @@
+//! Tree search for root causes: a second family of controllers on the seam that
+//! [`Controller`](eog_core::Controller) stands on, with the same evidence, ledger, budgets and reports.
+//!
+//! [`SearchController`] grows a tree whose nodes each look at one entity. How it grows is the business of
+//! named strategies in one [`SearchConfig`]; three profiles combine them:
+//!
+//! - [`SearchConfig::lats`]: language agent tree search (Zhou et al. 2023), rounds of selection by upper
+//!   confidence bounds, expansion, evaluation, simulation and backup.
+//! - [`SearchConfig::bfs`] and [`SearchConfig::beam`]: a planner expands, prunes or converges, level by level;
+//!   beam keeps the best few of each level.
+//!
+//! The core performs no I/O. What it wants to know are [`Ask`]s; whoever answers them plays [`Roles`]:
+//! [`PolicyRoles`] plays every role by rules over what an [`AbductivePolicy`](eog_core::AbductivePolicy)
+//! decides.
+//!
+//! ```
+//! use eog_core::machine::drive;
+//! use eog_core::{Case, Decision, EntityId, InMemoryContext, Label, Machine, Seed, Topology, Window, policy_fn};
+//! use eog_search::{PolicyRoles, SearchConfig, SearchController};
+//! # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+//! # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
+//! # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });
+//! let policy = policy_fn(|_| Decision::new(Label::Healthy, "nothing unusual"));
+//! let roles = PolicyRoles::new(InMemoryContext::default(), policy);
+//! let mut search = SearchController::open(SearchConfig::lats(), case);
+//! drive(&mut search, &roles)?;
+//! assert_eq!(search.tree().len(), 2, "the root, and one look at cart");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arithmetic;
+pub mod ask;
+mod body;
+mod config;
+mod controller;
+mod id;
+#[cfg(feature = "planted-faults")]
+#[doc(hidden)]
+pub mod planted;
+pub mod roles;
+pub mod tree;
+
+pub use arithmetic::{SQRT_2, ln, upper_bound};
+pub use ask::{Answer, Ask, Role};
+pub use body::{
+    Acted, Action, Call, End, Ended, Looked, PlanAction, PlanTry, Planned, Proposed, Purpose,
+    Reflected, RefusedAction, Scored, SearchBody, Verdict,
+};
+pub use config::{
+    Backup, Evaluation, Expansion, Exploration, Incoherent, Profile, Pruning, SearchConfig,
+    Selection, Stop,
+};
+pub use controller::SearchController;
+pub use id::{InvalidPlace, NodeId, Place};
+pub use roles::{PolicyRoles, PolicyScores, Roles};
+pub use tree::{NodeView, Phase, PrunedBy, Tree};

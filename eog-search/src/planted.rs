@@ -1,0 +1,59 @@
+//! Defects on purpose, to prove that the properties find them. Compiled in by the feature
+//! `planted-faults` alone, and asleep even then until a test plants one on its own thread.
+
+use std::cell::Cell;
+
+thread_local! {
+    static PLANTED: Cell<Option<PlantedFault>> = const { Cell::new(None) };
+}
+
+/// A defect that can be planted. The first few are those of public implementations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlantedFault {
+    /// The sum of rewards is divided by the visits at backup, and again at selection.
+    DividesTwice,
+    /// What is under way does not count as a visit.
+    ForgetsVirtualLoss,
+    /// What is answered first is committed first.
+    Overtakes,
+    /// Selection stops at the first child instead of descending.
+    NoDescent,
+    /// Of a plan, what is sound is applied, and the rest is not.
+    HalfApplied,
+    /// A score that cannot be read counts as 500.
+    UnreadableIsHalf,
+    /// The best of a level is cut, and the others survive.
+    BeamKeepsWorst,
+    /// A level is expanded although one above it waits.
+    SkipsLevels,
+    /// The second answer to a ticket is taken, too.
+    TakesTwice,
+    /// A trajectory that answers is closed before it has its reward.
+    ClosesUnrewarded,
+    /// Exploration counts double.
+    ExploresTwice,
+    /// What a node expected of its task counts before the node ran.
+    PriorCounts,
+}
+
+/// Everything on this thread has the defect until this is dropped.
+#[derive(Debug)]
+#[must_use = "the defect is gone when this is dropped"]
+pub struct Planted(());
+
+/// Plants a defect on this thread.
+pub fn plant(fault: PlantedFault) -> Planted {
+    PLANTED.set(Some(fault));
+    Planted(())
+}
+
+/// Whether this defect is planted on this thread.
+pub fn is_planted(fault: PlantedFault) -> bool {
+    PLANTED.get() == Some(fault)
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        PLANTED.set(None);
+    }
+}

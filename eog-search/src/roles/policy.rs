@@ -1,0 +1,291 @@
+//! Every role by rules over what a policy decides of single entities.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use eog_core::belief::Label;
+use eog_core::contract::Failure;
+use eog_core::incident::Direction;
+use eog_core::machine::{Responder, Response};
+use eog_core::{AbductivePolicy, BoxFuture, ContextContract, EntityId};
+
+use super::{Reply, Roles};
+use crate::ask::{Answer, Ask, EvaluateAsk, PlanAsk, PlannedNode, ProposeAsk, Role, Scene, Seen};
+use crate::body::{Action, PlanAction, Verdict};
+use crate::id::NodeId;
+use crate::tree::Phase;
+
+/// Plays every role without a model: a context contract gives contexts, a policy decides on entities, and
+/// fixed rules over its decisions propose, score, plan and reflect.
+///
+/// - **Propose:** at the root the seeds of the case; elsewhere the causes that the entity's claims name,
+///   then its proposals, then its upstream neighbours; nothing that lies on the path.
+/// - **Act:** the first of these; nothing after an origin.
+/// - **Evaluate:** [`PolicyScores`].
+/// - **Plan:** expand what has a score above 300, hold what has nothing to propose, prune what is healthy;
+///   converge on the best where nothing can be expanded.
+/// - **Reflect:** the labels along the path.
+#[derive(Clone, Debug)]
+pub struct PolicyRoles<C, P> {
+    contract: C,
+    policy: P,
+    scores: PolicyScores,
+}
+
+/// How good a path is, from 0 to 1000, by what was decided on its last entity. Set before any result was
+/// looked at; docs/search.md has a table of how far results depend on each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyScores {
+    /// An origin that cites a change. The policy's own score of the entity takes its place.
+    pub origin_with_change: u16,
+    /// An origin that cites none.
+    pub origin: u16,
+    /// At most so much for an origin that no claim along the path joins to an alert.
+    pub unjoined: u16,
+    /// A symptom whose cause is named.
+    pub symptom_of: u16,
+    /// A symptom without a cause.
+    pub symptom: u16,
+    /// An entity that is not understood, with proposals where to look.
+    pub defer_with_proposals: u16,
+    /// An entity that is not understood.
+    pub defer: u16,
+    /// A healthy entity.
+    pub healthy: u16,
+    /// A planner expands only what is above this.
+    pub expand_above: u16,
+}
+
+impl Default for PolicyScores {
+    fn default() -> Self {
+        Self {
+            origin_with_change: 900,
+            origin: 700,
+            unjoined: 600,
+            symptom_of: 500,
+            symptom: 350,
+            defer_with_proposals: 320,
+            defer: 250,
+            healthy: 50,
+            expand_above: 300,
+        }
+    }
+}
+
+impl<C, P> PolicyRoles<C, P> {
+    /// A contract and a policy, with the scores as they are.
+    pub fn new(contract: C, policy: P) -> Self {
+        Self { contract, policy, scores: PolicyScores::default() }
+    }
+
+    /// With other scores.
+    #[must_use]
+    pub fn with_scores(self, scores: PolicyScores) -> Self {
+        Self { scores, ..self }
+    }
+}
+
+impl PolicyScores {
+    /// The score of a path.
+    fn of(&self, ask: &EvaluateAsk) -> Verdict {
+        let Some(seen) = ask.path.last() else { return Verdict::new(0, "nothing was looked at") };
+        let entity = seen.action.entity();
+        let Some(belief) = seen.belief() else {
+            return Verdict::new(0, format!("{entity} could not be judged"));
+        };
+        let (score, reasoning) = match belief.label {
+            Label::Origin => {
+                let changed = seen.cites_change();
+                let own = seen.decision().into_iter().flat_map(|decision| &decision.scores);
+                let own = own.into_iter().find(|score| score.entity == *entity);
+                let by_kind = if changed { self.origin_with_change } else { self.origin };
+                let score = own.map_or(by_kind, |own| own.score.min(1000));
+                let with = if changed { "with a change" } else { "without a change" };
+                match joins(&ask.scene, &ask.path, entity) {
+                    true => (score, format!("{entity} is an origin {with}, joined to an alert")),
+                    false => (
+                        score.min(self.unjoined),
+                        format!("{entity} is an origin {with}, which no claim joins to an alert"),
+                    ),
+                }
+            }
+            Label::Symptom if belief.claims.iter().any(|claim| claim.effect == *entity) => {
+                (self.symptom_of, format!("{entity} is a symptom, and its cause is named"))
+            }
+            Label::Symptom => (self.symptom, format!("{entity} is a symptom of an unknown cause")),
+            Label::Defer => {
+                let proposals = seen.decision().is_some_and(|it| !it.proposals.is_empty());
+                let score = if proposals { self.defer_with_proposals } else { self.defer };
+                (score, format!("{entity} is not understood"))
+            }
+            Label::Healthy => (self.healthy, format!("{entity} is healthy")),
+        };
+        Verdict { score, reasoning, prune: belief.label == Label::Healthy }
+    }
+}
+
+/// Whether claims that were made along a path lead from an entity to one with an alert.
+fn joins(scene: &Scene, path: &[Seen], from: &EntityId) -> bool {
+    let claims = path.iter().filter_map(Seen::belief).flat_map(|belief| &belief.claims);
+    let mut effects: BTreeMap<&EntityId, BTreeSet<&EntityId>> = BTreeMap::new();
+    for claim in claims {
+        effects.entry(&claim.cause).or_default().insert(&claim.effect);
+    }
+    let (mut reached, mut left) = (BTreeSet::from([from]), vec![from]);
+    while let Some(entity) = left.pop() {
+        for effect in effects.get(entity).into_iter().flatten() {
+            if reached.insert(effect) {
+                left.push(effect);
+            }
+        }
+    }
+    scene.anomalies.iter().any(|anomaly| reached.contains(&anomaly.entity))
+}
+
+/// Where to look after a path, best first.
+fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
+    let mut leads: Vec<Action> = Vec::new();
+    let mut add = |entity: &EntityId, thought: &str| {
+        let known = |action: &Action| action.entity() == entity;
+        if !path.iter().any(|seen| known(&seen.action)) && !leads.iter().any(known) {
+            leads.push(Action::look(entity.clone(), thought));
+        }
+    };
+    let Some(seen) = path.last() else {
+        scene.seeds.iter().for_each(|seed| add(&seed.entity, &seed.reason));
+        return leads;
+    };
+    let entity = seen.action.entity();
+    if let Some(belief) = seen.belief() {
+        let causes = belief.claims.iter().filter(|claim| claim.effect == *entity);
+        causes.for_each(|claim| add(&claim.cause, &claim.condition));
+    }
+    if let Some(decision) = seen.decision() {
+        decision.proposals.iter().for_each(|proposal| add(&proposal.entity, &proposal.reason));
+    }
+    for neighbour in scene.topology.neighbours(entity) {
+        if neighbour.direction != Direction::Downstream {
+            add(&neighbour.entity, "upstream");
+        }
+    }
+    leads
+}
+
+impl PolicyScores {
+    /// What to do with a tree.
+    fn plan(&self, ask: &PlanAsk) -> Vec<PlanAction> {
+        let best = best(&ask.nodes);
+        if let Some(best) = best.filter(|best| best.score >= Some(ask.accept)) {
+            return vec![PlanAction::Converge { node: best.id.clone() }];
+        }
+        let mut room = ask.room as usize;
+        let mut actions = Vec::new();
+        let mut expandable: Vec<(&NodeId, Option<&PlannedNode>)> =
+            ask.expandable.iter().map(|id| (id, ask.node(id))).collect();
+        // Where there is not room for all, the best come first.
+        expandable.sort_by_key(|(_, node)| std::cmp::Reverse(node.and_then(|node| node.score)));
+        for (id, node) in expandable {
+            let score = node.and_then(|node| node.score);
+            let done = ask.done_below(id);
+            let mut leads = leads(&ask.scene, &ask.path(id));
+            leads.retain(|lead| !done.contains(lead.entity()));
+            let promises = node.is_none() || score > Some(self.expand_above);
+            if promises && !leads.is_empty() {
+                let taken = leads.len().min(room);
+                room -= taken;
+                let score = ask.scores.then_some(score.unwrap_or(self.symptom_of));
+                actions.extend(leads.into_iter().take(taken).map(|action| PlanAction::Expand {
+                    parent: id.clone(),
+                    action: action.into(),
+                    score,
+                }));
+            } else {
+                let reason =
+                    if promises { "nothing is left to propose" } else { "its score is low" };
+                actions.push(PlanAction::Hold { node: id.clone(), reason: reason.to_owned() });
+            }
+        }
+        match best {
+            Some(best) if actions.is_empty() => {
+                vec![PlanAction::Converge { node: best.id.clone() }]
+            }
+            _ => actions,
+        }
+    }
+}
+
+/// The highest score that is not pruned; of equal ones the first by path.
+fn best(nodes: &[PlannedNode]) -> Option<&PlannedNode> {
+    let scored = nodes.iter().filter(|node| node.phase == Phase::Scored && node.score.is_some());
+    scored.min_by_key(|node| (std::cmp::Reverse(node.score), node.id.clone()))
+}
+
+fn ready<'a, T: Send + 'a>(answer: T) -> Reply<'a, T> {
+    Box::pin(async { Ok(answer.into()) })
+}
+
+impl<C: ContextContract, P: AbductivePolicy> Roles for PolicyRoles<C, P> {
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
+        let mut leads = leads(&ask.scene, &ask.path);
+        leads.truncate(ask.at_most as usize);
+        ready(leads)
+    }
+
+    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
+        let answers = ask.path.last().is_some_and(Seen::is_origin);
+        let next = (!answers).then(|| leads(&ask.scene, &ask.path).into_iter().next());
+        ready(next.flatten())
+    }
+
+    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
+        ready(self.scores.of(ask))
+    }
+
+    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
+        ready(self.scores.plan(ask))
+    }
+
+    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
+        let told = ask.path.iter().map(|seen| {
+            let label = seen.belief().map_or("not judged".to_owned(), |it| it.label.to_string());
+            format!("{}: {label}", seen.action.entity())
+        });
+        ready(told.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl<C: ContextContract, P: AbductivePolicy> Responder<Ask> for PolicyRoles<C, P> {
+    fn respond<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Response<Answer>, Failure>> {
+        Box::pin(async move {
+            Ok(match &ask.role {
+                Role::Context(request) => {
+                    let context = self.contract.get_context(request).await;
+                    Answer::Context(context.map_err(Failure::of_contract)?).into()
+                }
+                Role::Decide(packet) => {
+                    let answer = self.policy.decide(packet).await.map_err(Failure::of_policy)?;
+                    Response {
+                        answer: Answer::Decision(answer.decision),
+                        usage: answer.usage,
+                        model: answer.model,
+                        remembered: answer.remembered,
+                    }
+                }
+                Role::Propose(ask) => with(self.propose(ask).await?, Answer::Actions),
+                Role::Act(ask) => with(self.act(ask).await?, Answer::Action),
+                Role::Evaluate(ask) => with(self.evaluate(ask).await?, Answer::Verdict),
+                Role::Plan(ask) => with(self.plan(ask).await?, Answer::Plan),
+                Role::Reflect(ask) => with(self.reflect(ask).await?, Answer::Reflection),
+            })
+        })
+    }
+
+    fn timeout(&self, ask: &Ask) -> Option<Duration> {
+        matches!(ask.role, Role::Decide(_)).then(|| self.policy.timeout()).flatten()
+    }
+}
+
+fn with<T>(response: Response<T>, answer: impl FnOnce(T) -> Answer) -> Response<Answer> {
+    let Response { answer: given, usage, model, remembered } = response;
+    Response { answer: answer(given), usage, model, remembered }
+}
