@@ -168,6 +168,9 @@ pub struct Scored {
     pub at: Place,
     /// What for.
     pub purpose: Purpose,
+    /// In which round, counted from 1, where there are rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
     /// What came back and could not be used, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,

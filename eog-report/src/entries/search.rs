@@ -72,7 +72,7 @@ fn told_looked(looked: &Looked) -> String {
 }
 
 fn told_scored(scored: &Scored) -> String {
-    let Scored { at, purpose, failures, verdict } = scored;
+    let Scored { at, purpose, failures, verdict, .. } = scored;
     let what = match purpose {
         Purpose::Value => "value",
         Purpose::Reward => "reward",

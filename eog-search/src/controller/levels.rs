@@ -131,6 +131,9 @@ impl SearchController {
                 _ => None,
             })
             .collect();
+        if pruned.iter().any(|node| node.is_root()) {
+            return Some("the root cannot be pruned".to_owned());
+        }
         let mut added: Vec<(&NodeId, &crate::Call)> = Vec::new();
         let mut converges = 0;
         for action in actions {
@@ -166,9 +169,6 @@ impl SearchController {
                     return Some(format!("node {id} keeps no level open"));
                 }
                 PlanAction::Hold { .. } => {}
-                PlanAction::Prune { .. } if ix == Ix::ROOT => {
-                    return Some("the root cannot be pruned".to_owned());
-                }
                 PlanAction::Prune { .. } => {}
                 PlanAction::Converge { .. } => {
                     converges += 1;
@@ -277,7 +277,13 @@ impl SearchController {
         verdict: Option<Verdict>,
     ) {
         let at = Place::node(self.tree.id(node));
-        let scored = Scored { at, purpose: Purpose::Judgement, failures, verdict: verdict.clone() };
+        let scored = Scored {
+            at,
+            purpose: Purpose::Judgement,
+            round: None,
+            failures,
+            verdict: verdict.clone(),
+        };
         self.ledger.append(SearchBody::Scored(Box::new(scored)));
         let Some(verdict) = verdict else {
             self.tree.node_mut(node).phase = Phase::EvalFailed;

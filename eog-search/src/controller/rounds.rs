@@ -176,7 +176,7 @@ impl SearchController {
     ) {
         let score = verdict.as_ref().map(|verdict| verdict.score);
         let at = Place::node(self.tree.id(node));
-        let scored = Scored { at, purpose: Purpose::Value, failures, verdict };
+        let scored = Scored { at, purpose: Purpose::Value, round: Some(round), failures, verdict };
         self.ledger.append(SearchBody::Scored(Box::new(scored)));
         match score {
             Some(score) => {
@@ -259,7 +259,13 @@ impl SearchController {
         let (at, way) = (self.last_step(number), self.trajectory(number));
         let Some(from) = self.rounds.get(&number).map(|round| round.from) else { return };
         let score = verdict.as_ref().map(|verdict| verdict.score);
-        let scored = Scored { at: at.clone(), purpose: Purpose::Reward, failures, verdict };
+        let scored = Scored {
+            at: at.clone(),
+            purpose: Purpose::Reward,
+            round: Some(number),
+            failures,
+            verdict,
+        };
         self.ledger.append(SearchBody::Scored(Box::new(scored)));
         match score {
             Some(score) => {
