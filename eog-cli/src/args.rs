@@ -19,7 +19,8 @@ use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 use eog_session::controllers::ControllerName;
 
 pub(crate) use eval::{
-    Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated,
+    By as EvalBy, Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated,
+    Runs,
 };
 pub(crate) use judging::{By, Judging};
 pub(crate) use mcp::{Mcp, McpCommand, Serve};

@@ -8,14 +8,18 @@ use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite};
 use eog_report::clean::{clean, clean_line, escape_json};
+use eog_session::controllers::ControllerName;
 use eog_simulate::Scenario;
 use serde::Serialize;
 
-use crate::args::{Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfSimulated};
+use crate::args::{
+    Controllers, Eval, EvalBy, EvalFormat, Evaluated, GeneratedSystem, OfSimulated, Runs,
+};
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::progress::Progress;
 use crate::reasoning::ModelJudge;
+use crate::rules;
 
 /// `eog eval`.
 pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
@@ -30,16 +34,14 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
-        Evaluated::Suite { dir, runs, knock_out } => {
-            let options =
-                suite::Options { runs: runs.count, knock_out: *knock_out, out: runs.out.clone() };
+        Evaluated::Suite { dir, runs, by, knock_out } => {
+            let options = suite::Options { knock_out: *knock_out, ..suite_options(runs, by)? };
             let report = suite::evaluate(dir, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
         }
-        Evaluated::Petshop { dir, runs } => {
-            let options =
-                suite::Options { out: runs.out.clone(), ..suite::Options::runs(runs.count) };
+        Evaluated::Petshop { dir, runs, by } => {
+            let options = suite_options(runs, by)?;
             let report = petshop::evaluate(dir, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
@@ -59,7 +61,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             notes.iter().for_each(|note| eprintln!("eog: note: {}", clean_line(note)));
             let is_whole = scenarios.left_out.is_empty();
             let scenarios = scenarios.usable;
-            let settings = settings_of_simulated(simulated);
+            let settings = settings_of_simulated(simulated)?;
             let seeds = settings.seeds.clone().count();
             let count = scenarios.len() * seeds * settings.ablations.len();
             let mut done = 0_usize;
@@ -87,6 +89,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             without_changes,
             bundles,
             out,
+            by,
         } => {
             let kind = match system {
                 GeneratedSystem::Services => generated::Kind::Services,
@@ -102,7 +105,12 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             if let Some(dir) = bundles {
                 generated::write(world, seeds.clone(), dir)?;
             }
-            let options = suite::Options { runs: 1, knock_out: *knock_out, out: out.clone() };
+            let options = suite::Options {
+                settings: rules::of(by.controller, &by.search)?,
+                runs: 1,
+                knock_out: *knock_out,
+                out: out.clone(),
+            };
             let report = generated::evaluate(world, seeds, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
@@ -131,13 +139,31 @@ fn keep_calibration(arguments: &Eval, table: Option<&Calibration>) -> Result<(),
     files::write(folder.unwrap_or(Path::new(".")), &name, &table.to_csv())
 }
 
-fn settings_of_simulated(simulated: &OfSimulated) -> simulated::Settings {
-    let OfSimulated { seeds, first_seed, size, ablations, knock_out, harmless, .. } = simulated;
+fn settings_of_simulated(simulated: &OfSimulated) -> Result<simulated::Settings, CliError> {
+    let OfSimulated { seeds, first_seed, size, ablations, knock_out, harmless, by, .. } = simulated;
+    let settings = rules::of(by.controller, &by.search)?;
     let whole = vec![Ablation::Whole];
     let mut ablations = if *ablations { Ablation::ALL.to_vec() } else { whole };
     ablations.extend(knock_out.then_some(Ablation::Causes));
     let seeds = *first_seed..=first_seed.saturating_add(seeds - 1);
-    simulated::Settings { seeds, size: *size, harmless: harmless.into(), ablations }
+    if by.controller != ControllerName::Eog {
+        // No other controller has messages that could be taken away.
+        ablations.retain(|ablation| *ablation != Ablation::Messages);
+    }
+    let (size, harmless) = (*size, harmless.into());
+    Ok(simulated::Settings { seeds, size, harmless, ablations, settings })
+}
+
+/// How a suite is evaluated.
+fn suite_options(runs: &Runs, by: &EvalBy) -> Result<suite::Options, CliError> {
+    if runs.count > 1 && by.controller != ControllerName::Eog {
+        return Err(CliError::Usage(format!(
+            "--runs varies the order of evaluation, and the controller {} has only one; omit it",
+            by.controller
+        )));
+    }
+    let settings = rules::of(by.controller, &by.search)?;
+    Ok(suite::Options { settings, out: runs.out.clone(), ..suite::Options::runs(runs.count) })
 }
 
 fn settings(simulated: &Controllers) -> Settings {

@@ -47,6 +47,19 @@ pub(crate) fn settings(
     }
 }
 
+/// A controller with its default settings, and what the command line sets of a tree search.
+pub(crate) fn of(controller: ControllerName, search: &Search) -> Result<AnySettings, CliError> {
+    if let Some(profile) = controller.profile() {
+        refuse(controller, &unused(search, profile))?;
+        return Ok(searching(profile.config(), search).into());
+    }
+    refuse(controller, &given(search))?;
+    Ok(match controller {
+        ControllerName::Linear => LinearConfig::default().into(),
+        _ => Config::default().into(),
+    })
+}
+
 /// What a fork changes, and nothing that it leaves as it was.
 pub(crate) fn changes(
     arguments: &Fork,

@@ -18,6 +18,8 @@ const ROUNDS: usize = 100;
 /// The trivial rankings of a case by name, in a fixed order:
 ///
 /// - `alerting`: the alerting entities, tied;
+/// - `first seed`: where investigations start, in that order: what a search succeeds with by its start
+///   alone;
 /// - `parents`: those that directly act on an alerting entity, such as its callees, tied;
 /// - `most changed`: by the greatest relative shift of any metric or span series;
 /// - `most errors`: by all errors and failures seen;
@@ -35,9 +37,16 @@ pub fn baselines(case: &Case, contract: &impl ContextContract) -> Vec<(&'static 
             .map(|(entity, findings)| (entity.clone(), findings.iter().map(score).fold(0.0, join)));
         Ranking::by_score(scored)
     };
+    let mut seeds: Vec<Vec<EntityId>> = Vec::new();
+    for seed in &case.seeds {
+        if !seeds.iter().flatten().any(|before| *before == seed.entity) {
+            seeds.push(vec![seed.entity.clone()]);
+        }
+    }
     vec![
         ("parents", Ranking::new([parents(&case.topology, &alerting)])),
         ("alerting", Ranking::new([alerting.into_iter().collect()])),
+        ("first seed", Ranking::new(seeds)),
         ("most changed", by(shift, f64::max)),
         ("most errors", by(errors, |sum, more| sum + more)),
         ("pagerank", page_rank(&case.topology)),

@@ -35,18 +35,30 @@ pub struct Investigation {
 /// # Errors
 /// [`EvalError::Case`] when there is nothing to start from.
 pub fn investigate(bundle: Bundle) -> Result<Investigation, EvalError> {
+    investigate_by(bundle, Config::default())
+}
+
+/// The same by any controller and rules.
+pub(crate) fn investigate_by(
+    bundle: Bundle,
+    settings: impl Into<AnySettings>,
+) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
     let source = Opened::new("", OfBundle::new(bundle));
-    let ended = investigate_source(&source, Config::default())?;
+    let ended = investigate_source(&source, settings)?;
     Ok(Investigation { took: begun.elapsed(), ..ended })
 }
 
-/// The configuration of the n-th run, counted from 1, of several over one incident: the first has
-/// the default order of evaluation, each other one a permuted order of its own.
-pub(crate) fn config_of_run(run: usize) -> Config {
-    match run {
-        0 | 1 => Config::default(),
-        _ => Config { order: Order::Permuted { seed: run as u64 }, ..Config::default() },
+/// The settings of the n-th run, counted from 1, of several over one incident: the first has the order
+/// of evaluation that is given, each other one a permuted order of its own. Controllers that have only
+/// one order repeat themselves.
+pub(crate) fn settings_of_run(settings: &AnySettings, run: usize) -> AnySettings {
+    match settings {
+        AnySettings::Eog(config) if run > 1 => {
+            let order = Order::Permuted { seed: run as u64 };
+            Config { order, ..config.as_ref().clone() }.into()
+        }
+        settings => settings.clone(),
     }
 }
 

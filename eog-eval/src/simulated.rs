@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use eog::Config;
+use eog_session::controllers::AnySettings;
 use eog_simulate::Scenario;
 use eog_simulate::snapshot::{Harmless, simulate};
 use serde::Serialize;
@@ -117,8 +118,10 @@ pub struct Settings {
     pub size: u64,
     /// The harmless changes of each snapshot.
     pub harmless: Harmless,
-    /// What is taken away, in an investigation for each.
+    /// What is taken away, in an investigation for each. Messages are taken away from EoG alone.
     pub ablations: Vec<Ablation>,
+    /// Which controller investigates, with every choice of it.
+    pub settings: AnySettings,
 }
 
 /// Simulates every truth with every seed, investigates each snapshot, also without what each of the
@@ -134,7 +137,7 @@ pub fn evaluate(
     settings: &Settings,
     mut told: impl FnMut(&SimulatedCase),
 ) -> Result<SimulatedReport, EvalError> {
-    let Settings { seeds, size, harmless, ablations } = settings;
+    let Settings { seeds, size, harmless, ablations, settings } = settings;
     let mut cases = Vec::new();
     for scenario in scenarios {
         let truth = GroundTruth::of(scenario)?;
@@ -146,7 +149,9 @@ pub fn evaluate(
             let failed = made.err().map(EvalError::from);
             for &ablation in ablations {
                 let scored = match &failed {
-                    None => investigate(&truth, architecture, &dir, ablation, folder.path())?,
+                    None => {
+                        investigate(&truth, architecture, &dir, ablation, settings, folder.path())?
+                    }
                     Some(error) => Err(EvalError::file(&dir, error)),
                 };
                 let (scored, reason) = match scored {
@@ -180,17 +185,23 @@ fn investigate(
     architecture: &Path,
     dir: &Path,
     ablation: Ablation,
+    settings: &AnySettings,
     aside: &Path,
 ) -> Result<Result<ScenarioScore, EvalError>, EvalError> {
     if ablation == Ablation::Causes {
-        return Ok(evaluate_knocked_out(dir, Some(architecture), truth, aside));
+        return Ok(evaluate_knocked_out(dir, Some(architecture), truth, settings.clone(), aside));
     }
     let moved = ablation.part().map(|part| (dir.join(part), aside.join("aside")));
     if let Some((from, to)) = &moved {
         std::fs::rename(from, to).map_err(|error| EvalError::file(from, error))?;
     }
-    let config = Config { broadcast: ablation != Ablation::Messages, ..Config::default() };
-    let scored = evaluate_snapshot(dir, Some(architecture), truth, config);
+    let settings = match settings {
+        AnySettings::Eog(config) if ablation == Ablation::Messages => {
+            Config { broadcast: false, ..config.as_ref().clone() }.into()
+        }
+        settings => settings.clone(),
+    };
+    let scored = evaluate_snapshot(dir, Some(architecture), truth, settings);
     if let Some((from, to)) = &moved {
         std::fs::rename(to, from).map_err(|error| EvalError::file(from, error))?;
     }

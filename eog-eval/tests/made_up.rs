@@ -35,7 +35,7 @@ fn an_alert_follows_the_cause_and_every_change_but_one_is_innocent() {
 fn ledgers_are_kept_and_causes_taken_out() {
     let dir = tempfile::tempdir().unwrap();
     let out = Some(dir.path().join("ledgers"));
-    let options = Options { runs: 1, knock_out: true, out };
+    let options = Options { knock_out: true, out, ..Options::runs(1) };
     let report = evaluate(Kind::Pipeline, 1..=3, &options, &mut |_, _, _| {}).unwrap();
     assert_eq!(report.cases.len(), 3, "{report}");
     assert!(report.cases.iter().all(|case| case.knocked_out.is_some()), "{report}");

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use eog_session::controllers::ControllerName;
+
+use super::Search;
 use super::simulate::{HarmlessChanges, parse_size};
 
 /// Measurement of investigations of incidents whose causes are known.
@@ -37,6 +40,8 @@ pub(crate) enum Evaluated {
         dir: PathBuf,
         #[command(flatten)]
         runs: Runs,
+        #[command(flatten)]
+        by: By,
         /// Investigate each incident once more without the changes and events of its causes.
         #[arg(long)]
         knock_out: bool,
@@ -47,6 +52,8 @@ pub(crate) enum Evaluated {
         dir: PathBuf,
         #[command(flatten)]
         runs: Runs,
+        #[command(flatten)]
+        by: By,
     },
     /// Score outputs of agents for ITBench scenarios against the ground truths.
     ///
@@ -109,6 +116,8 @@ pub(crate) enum Evaluated {
         /// Folder for the ledgers. It is created if it does not exist.
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
+        #[command(flatten)]
+        by: By,
     },
     /// Compare controllers that use a SIMULATED judge: EoG, a linear loop, a loop told the algorithm.
     ///
@@ -169,6 +178,8 @@ pub(crate) struct OfSimulated {
     #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size)]
     pub(crate) size: u64,
     #[command(flatten)]
+    pub(crate) by: By,
+    #[command(flatten)]
     pub(crate) harmless: HarmlessChanges,
     /// Repeat each investigation without traces, logs, metrics, events, changes, or messages.
     #[arg(long)]
@@ -224,6 +235,17 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 fn parse_factor(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor| *factor > 0.0 && *factor <= 1.0);
     factor.ok_or_else(|| "expected a number above 0 and up to 1, such as 0.5".to_owned())
+}
+
+/// Which controller investigates.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct By {
+    /// Controller: `eog`, `lats`, `bfs`, `beam` or `linear`; see `eog investigate`.
+    #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
+    pub(crate) controller: ControllerName,
+
+    #[command(flatten)]
+    pub(crate) search: Search,
 }
 
 /// How often each case is investigated.

@@ -8,6 +8,7 @@ use super::eog_run::{EogRun, Profile};
 use super::linear::LinearLoop;
 use super::order::Exploration;
 use super::scene::{Outcome, Scene};
+use super::search::TreeSearch;
 use super::told::ToldLoop;
 use crate::error::EvalError;
 
@@ -19,6 +20,8 @@ pub enum Contender {
     Eog(EogRun),
     /// A linear loop.
     Linear(LinearLoop),
+    /// A tree search.
+    Search(TreeSearch),
     /// A loop that was told the algorithm.
     Told(ToldLoop),
 }
@@ -36,6 +39,7 @@ impl Contender {
         match self {
             Self::Eog(eog) => eog.investigate(scene),
             Self::Linear(linear) => linear.investigate(scene),
+            Self::Search(search) => search.investigate(scene),
             Self::Told(told) => told.investigate(scene),
         }
     }
@@ -46,6 +50,7 @@ impl fmt::Display for Contender {
         let name = match self {
             Self::Eog(eog) => eog.to_string(),
             Self::Linear(linear) => linear.to_string(),
+            Self::Search(search) => search.to_string(),
             Self::Told(told) => told.to_string(),
         };
         f.pad(&name)
@@ -91,8 +96,13 @@ impl Condition {
 /// The shape of the paper's table 2.
 pub(super) fn against_loops(wrong: f64) -> Vec<Condition> {
     let eog = EogRun::ALL.map(Contender::Eog);
+    let search = TreeSearch::ALL.map(Contender::Search);
     let linear = LinearLoop::ALL.map(Contender::Linear);
-    eog.into_iter().chain(linear).map(|contender| Condition::usual(contender, wrong)).collect()
+    eog.into_iter()
+        .chain(search)
+        .chain(linear)
+        .map(|contender| Condition::usual(contender, wrong))
+        .collect()
 }
 
 /// The shape of the paper's table 3: EoG, then the loop that slips more and more often.

@@ -29,6 +29,7 @@ mod notes;
 mod order;
 mod report;
 mod scene;
+mod search;
 mod told;
 
 use std::num::NonZeroUsize;
@@ -43,6 +44,7 @@ pub use linear::LinearLoop;
 pub use order::Exploration;
 pub use report::{CaseResult, ControllersReport, Summary};
 use scene::Scene;
+pub use search::TreeSearch;
 pub use told::ToldLoop;
 
 use crate::error::EvalError;

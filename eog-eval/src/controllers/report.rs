@@ -233,7 +233,7 @@ impl fmt::Display for ControllersReport {
             },
         )?;
         let wrong = rates.wrong;
-        writeln!(f, "\nEoG and a linear loop (as in table 2)")?;
+        writeln!(f, "\nEoG, tree searches and a linear loop (as in table 2)")?;
         self.rows(f, &against_loops(wrong))?;
         writeln!(f, "\nA loop that is told the algorithm and makes slips (as in table 3)")?;
         self.rows(f, &told(wrong))?;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use eog::{Confidence, Config, EntityId};
+use eog::{Confidence, EntityId};
+use eog_session::controllers::AnySettings;
 use eog_session::source::{OfSnapshot, Opened, ReadOptions};
 use serde::Serialize;
 
@@ -66,9 +67,9 @@ pub fn evaluate_snapshot(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,
-    config: Config,
+    settings: impl Into<AnySettings>,
 ) -> Result<ScenarioScore, EvalError> {
-    Ok(evaluate_with(dir, architecture, truth, config)?.0)
+    Ok(evaluate_with(dir, architecture, truth, settings.into())?.0)
 }
 
 /// Takes the root causes out of a copy of a snapshot, investigates that, and scores the result: the
@@ -80,6 +81,7 @@ pub fn evaluate_knocked_out(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,
+    settings: impl Into<AnySettings>,
     aside: &Path,
 ) -> Result<ScenarioScore, EvalError> {
     let copy = aside.join("knocked-out");
@@ -88,7 +90,7 @@ pub fn evaluate_knocked_out(
             case: dir.display().to_string(),
             reason: "nothing of the root causes is on record, so nothing can be knocked out".into(),
         }),
-        Ok(_) => evaluate_with(&copy, architecture, truth, Config::default()),
+        Ok(_) => evaluate_with(&copy, architecture, truth, settings.into()),
         Err(error) => Err(error),
     };
     if copy.is_dir() {
@@ -106,13 +108,13 @@ fn evaluate_with(
     dir: &Path,
     architecture: Option<&Path>,
     truth: &GroundTruth,
-    config: Config,
+    settings: AnySettings,
 ) -> Result<(ScenarioScore, Investigation), EvalError> {
     let options =
         ReadOptions { architecture: architecture.map(Path::to_owned), ..ReadOptions::default() };
     let source = OfSnapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
     let source = Opened::new(dir, source);
-    let ended = investigate_source(&source, config)?;
+    let ended = investigate_source(&source, settings)?;
 
     let named = ended.named();
     let suspects = ended.suspects();

@@ -24,6 +24,9 @@ pub use report::{Figures, GroupReport, OverRuns, SuiteReport};
 pub use score::{BaselineScore, CaseScore, score_case};
 pub use truth::{TRUTH_SUFFIX, Truth};
 
+use eog::Config;
+use eog_session::controllers::AnySettings;
+
 use crate::error::EvalError;
 
 /// Who hears of progress: how many cases are done, how many there are, and which comes next.
@@ -32,6 +35,8 @@ pub type Told<'a> = dyn FnMut(usize, usize, &str) + 'a;
 /// How a suite is evaluated.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Which controller investigates, with every choice of it.
+    pub settings: AnySettings,
     /// How often each case is investigated: from the second time on in other orders of evaluation.
     pub runs: usize,
     /// Whether each case with a cause is investigated once more without it.
@@ -44,7 +49,7 @@ pub struct Options {
 impl Options {
     /// So many runs, and nothing else.
     pub fn runs(runs: usize) -> Self {
-        Self { runs, knock_out: false, out: None }
+        Self { settings: Config::default().into(), runs, knock_out: false, out: None }
     }
 }
 

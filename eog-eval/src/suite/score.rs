@@ -15,7 +15,7 @@ use crate::calibration::Outcome;
 use crate::controller_failures::ControllerFailures;
 use crate::error::EvalError;
 use crate::funnel::{Funnel, funnel};
-use crate::investigation::{Investigation, config_of_run, investigate, investigate_source};
+use crate::investigation::{Investigation, investigate_by, investigate_source, settings_of_run};
 use crate::near::nearest;
 use crate::ranking::Ranking;
 
@@ -107,15 +107,18 @@ pub fn score_case(case: SuiteCase, options: &Options) -> Result<CaseScore, EvalE
         |error: EvalError| EvalError::Case { case: name.clone(), reason: error.to_string() };
     let begun = Instant::now();
     let source = Opened::new("", OfBundle::new(bundle));
-    let ended = investigate_source(&source, config_of_run(1)).map_err(failed)?;
+    let ended = investigate_source(&source, options.settings.clone()).map_err(failed)?;
     let took = begun.elapsed();
     let mut all_named = vec![ended.named()];
     for run in 2..=options.runs {
-        let other = investigate_source(&source, config_of_run(run)).map_err(failed)?;
+        let other =
+            investigate_source(&source, settings_of_run(&options.settings, run)).map_err(failed)?;
         all_named.push(other.named());
     }
     keep_ledger(options, &name, &ended)?;
-    let without = knocked_out.map(|bundle| investigate(bundle).map_err(failed)).transpose()?;
+    let without = knocked_out
+        .map(|bundle| investigate_by(bundle, options.settings.clone()).map_err(failed))
+        .transpose()?;
     if let Some(without) = &without {
         keep_ledger(options, &format!("{name}.knocked-out"), without)?;
     }

@@ -1,0 +1,52 @@
+//! Tree searches, with the roles played by rules over what the judge says of single entities.
+
+use std::fmt;
+
+use eog_search::Profile;
+use serde::Serialize;
+
+use super::scene::{Outcome, Scene};
+use crate::error::EvalError;
+use crate::plain::try_run;
+
+/// A tree search with the default values of its profile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TreeSearch {
+    /// Language agent tree search.
+    Lats,
+    /// Breadth-first.
+    Bfs,
+    /// Breadth-first, with the best few of each level.
+    Beam,
+}
+
+impl TreeSearch {
+    pub(super) const ALL: [Self; 3] = [Self::Lats, Self::Bfs, Self::Beam];
+
+    fn profile(self) -> Profile {
+        match self {
+            Self::Lats => Profile::Lats,
+            Self::Bfs => Profile::Bfs,
+            Self::Beam => Profile::Beam,
+        }
+    }
+
+    pub(super) fn investigate(self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
+        let config = self.profile().config();
+        let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
+            .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
+        let frontier = ended.conclusion().frontier.into_iter();
+        let explaining = frontier.filter(|group| !group.covers.is_empty());
+        Ok(Outcome {
+            named: explaining.flat_map(|group| group.origins).collect(),
+            calls: ended.spent().hops,
+        })
+    }
+}
+
+impl fmt::Display for TreeSearch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tree search, {}", self.profile().name())
+    }
+}
