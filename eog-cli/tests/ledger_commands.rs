@@ -155,3 +155,83 @@ fn a_difference_names_setting_entry_and_both_conclusions() {
     }
     assert!(run(&["diff", with, with]).1.starts_with("the ledgers are equal\n"));
 }
+
+/// Investigates the flash sale by a tree search, and returns the folder that `--out` wrote.
+fn searched(folder: &tempfile::TempDir, controller: &str) -> std::path::PathBuf {
+    let out = folder.path().join(controller);
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/flash-sale");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_eog"))
+        .args(["investigate", bundle, "--quiet", "--controller", controller, "--out"])
+        .arg(&out)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    out
+}
+
+fn said(arguments: &[&std::ffi::OsStr]) -> (Option<i32>, String, String) {
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_eog")).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn tree_searches_find_the_cause_of_the_flash_sale_and_show_their_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    for controller in ["lats", "bfs", "beam"] {
+        let out = searched(&folder, controller);
+        let (code, tree, _) = said(&["tree".as_ref(), out.as_os_str()]);
+        assert_eq!(code, Some(0));
+        assert!(tree.starts_with(controller), "{tree}");
+        assert!(tree.contains("1.1.1 database Origin, score 500"), "{tree}");
+        assert!(tree.contains("exhausted: nothing is left to expand"), "{tree}");
+        let (code, report, _) = said(&["replay".as_ref(), out.as_os_str()]);
+        assert_eq!(code, Some(0), "{report}");
+        assert!(report.contains("ROOT CAUSE (likely)\n  database"), "{report}");
+        let (code, entries, _) = said(&["replay".as_ref(), out.as_os_str(), "--entries".as_ref()]);
+        assert_eq!(code, Some(0));
+        assert!(entries.contains("ended, exhausted"), "{entries}");
+        let (code, same, _) = said(&["diff".as_ref(), out.as_os_str(), out.as_os_str()]);
+        assert_eq!(code, Some(0), "{same}");
+    }
+}
+
+#[test]
+fn a_tree_is_shown_of_tree_searches_alone_and_other_commands_say_why_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (eog, lats) = (searched(&folder, "eog"), searched(&folder, "lats"));
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/flash-sale");
+    let refused: [(&[&std::ffi::OsStr], &str); 5] = [
+        (&["tree".as_ref(), eog.as_os_str()], "controller eog, which grows no tree"),
+        (
+            &["explain".as_ref(), lats.as_os_str(), "database".as_ref()],
+            "explain goes with the controller eog",
+        ),
+        (
+            &["investigate".as_ref(), bundle.as_ref(), "--rounds".as_ref(), "3".as_ref()],
+            "--rounds has no effect with the controller eog",
+        ),
+        (
+            &["stress".as_ref(), bundle.as_ref(), "--controller".as_ref(), "beam".as_ref()],
+            "the controller beam has only one",
+        ),
+        (
+            &[
+                "fork".as_ref(),
+                lats.as_os_str(),
+                bundle.as_ref(),
+                "--at".as_ref(),
+                "3".as_ref(),
+                "--profile".as_ref(),
+                "paper".as_ref(),
+            ],
+            "--profile has no effect with the controller lats",
+        ),
+    ];
+    for (arguments, why) in refused {
+        let (code, _, error) = said(arguments);
+        assert_ne!(code, Some(0), "{arguments:?}");
+        assert!(error.contains(why), "{error}");
+    }
+}

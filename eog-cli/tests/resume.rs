@@ -20,6 +20,7 @@ use eog::Journal;
 use eog::controller::EntryBody;
 use eog::ledger::Body;
 use eog::linear::LinearBody;
+use eog_search::SearchBody;
 use serde_json::json;
 
 const ALERTS: usize = 10;
@@ -73,21 +74,17 @@ impl Incident {
 
     /// Investigates into a new journal; returns the exit code.
     fn investigate(&self, journal: &Path) -> i32 {
-        self.investigate_by("eog", journal)
+        self.investigate_by(&["eog"], journal)
     }
 
     /// The same with a controller of one's choice.
-    fn investigate_by(&self, controller: &str, journal: &Path) -> i32 {
+    fn investigate_by(&self, controller: &[&str], journal: &Path) -> i32 {
         let (bundle, policy) = (self.path("bundle"), self.policy());
-        let (code, ..) = investigate_json(&[
-            bundle.as_os_str(),
-            "--controller".as_ref(),
-            controller.as_ref(),
-            "--policy".as_ref(),
-            policy.as_ref(),
-            "--journal".as_ref(),
-            journal.as_os_str(),
-        ]);
+        let mut arguments = vec![bundle.as_os_str(), "--controller".as_ref()];
+        arguments.extend(controller.iter().map(std::ffi::OsStr::new));
+        arguments.extend(["--policy", &policy, "--journal"].map(std::ffi::OsStr::new));
+        arguments.push(journal.as_os_str());
+        let (code, ..) = investigate_json(&arguments);
         code
     }
 
@@ -105,16 +102,24 @@ impl Incident {
 
 #[test]
 fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
-    kill_and_resume::<EntryBody>("eog", EVALUATIONS);
+    kill_and_resume::<EntryBody>(&["eog"], EVALUATIONS);
 }
 
 #[test]
 fn killed_at_any_time_the_linear_loop_ends_with_the_same_journal_and_no_repeated_call() {
     // The linear loop does not look again.
-    kill_and_resume::<LinearBody>("linear", ALERTS);
+    kill_and_resume::<LinearBody>(&["linear"], ALERTS);
 }
 
-fn kill_and_resume<B: Body>(controller: &str, evaluations: usize) {
+#[test]
+fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_call() {
+    // A root has as many children as `--branch` allows, and each alert is looked at once.
+    kill_and_resume::<SearchBody>(&["lats", "--branch", "10"], ALERTS);
+    kill_and_resume::<SearchBody>(&["bfs"], ALERTS);
+    kill_and_resume::<SearchBody>(&["beam"], ALERTS);
+}
+
+fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize) {
     let incident = Incident::new();
     let whole = incident.path("whole.journal");
     let bundle = incident.path("bundle");
@@ -123,18 +128,22 @@ fn kill_and_resume<B: Body>(controller: &str, evaluations: usize) {
     assert_eq!(incident.calls(), evaluations);
     let expected = std::fs::read(&whole).unwrap();
 
+    let entries = Journal::read::<B>(&whole).unwrap().ledger.next_seq();
+
     let points = std::env::var("EOG_KILL_POINTS").ok().and_then(|points| points.parse().ok());
     let points: u64 = points.unwrap_or(KILL_POINTS);
     let mut repeated = 0;
     for point in 0..points {
         // Each number of entries, the later ones not last, and each time a little later than that.
-        let kill_after = point * 7 % evaluations as u64 + 1;
+        let kill_after = point * 7 % (entries - 1) + 1;
         let later = Duration::from_millis(point * 7 % 29);
         let journal = incident.path(&format!("{point}.journal"));
         let mut child = eog()
             .arg("investigate")
             .arg(&bundle)
-            .args(["--controller", controller, "--policy", &policy, "--journal"])
+            .arg("--controller")
+            .args(controller)
+            .args(["--policy", &policy, "--journal"])
             .arg(&journal)
             .stdout(std::process::Stdio::null())
             .spawn()
@@ -159,7 +168,8 @@ fn kill_and_resume<B: Body>(controller: &str, evaluations: usize) {
         repeated += calls - evaluations;
     }
     println!(
-        "{controller}, {points} kills: no entry lost, no answered call repeated; {repeated} unanswered were"
+        "{}, {points} kills: no entry lost, no answered call repeated; {repeated} unanswered were",
+        controller[0]
     );
 }
 

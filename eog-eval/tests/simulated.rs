@@ -13,8 +13,9 @@ use support::{FAULTS, Made, truth};
 const SIZE: u64 = 1_000_000;
 
 fn settings(seeds: u64, ablations: &[Ablation]) -> Settings {
-    let harmless = Harmless::default();
-    Settings { seeds: 1..=seeds, size: SIZE, harmless, ablations: ablations.to_vec() }
+    let (harmless, ablations) = (Harmless::default(), ablations.to_vec());
+    let settings = eog::Config::default().into();
+    Settings { seeds: 1..=seeds, size: SIZE, harmless, ablations, settings }
 }
 
 #[test]

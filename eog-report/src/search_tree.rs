@@ -8,6 +8,7 @@ use eog_search::{NodeId, NodeView, Phase, PrunedBy, SearchBody, SearchController
 
 use crate::clean::clean;
 use crate::page::{BOLD, PLAIN, Page};
+use crate::words;
 
 /// The tree of a search, one node a line, children below their parents; then why the search ended, and
 /// what the result is.
@@ -55,7 +56,7 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     }
     if node.visits > 0 {
         let mean = node.total / u64::from(node.visits);
-        let times = if node.visits == 1 { "1 visit" } else { &format!("{} visits", node.visits) };
+        let times = words::count(node.visits as usize, "visit", "visits");
         let _ = write!(line, ", {times}, mean reward {mean}");
     }
     let mut marks = Vec::new();
@@ -83,11 +84,13 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
 
 fn ended(search: &SearchController) -> String {
     let nodes = search.tree().len() - 1;
-    let unit = match search.settings().selection() {
-        eog_search::Selection::Level => "plans",
-        _ => "rounds",
+    let (one, more) = match search.settings().selection() {
+        eog_search::Selection::Level => ("plan", "plans"),
+        _ => ("round", "rounds"),
     };
-    let mut text = format!("{nodes} nodes, {} {unit}", search.begun());
+    let begun = usize::try_from(search.begun()).unwrap_or(usize::MAX);
+    let mut text =
+        format!("{}, {}", words::count(nodes, "node", "nodes"), words::count(begun, one, more));
     if let Some(end) = search.end() {
         let _ = write!(text, "; {end}");
     }

@@ -230,6 +230,11 @@ impl SearchController {
                 let node = self.tree.add(parent, std::sync::Arc::clone(action));
                 if let (Some(score), Evaluation::Planner) = (score, self.config.evaluation()) {
                     self.tree.node_mut(node).set_score(*score);
+                    #[cfg(feature = "planted-faults")]
+                    if is_planted(PlantedFault::PriorCounts) {
+                        self.tree.node_mut(node).phase = Phase::Scored;
+                        self.accept(node);
+                    }
                 }
                 self.follow_ups.push_back(Task::Look { node, round: None });
             }

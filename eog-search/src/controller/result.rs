@@ -13,8 +13,6 @@ use crate::ask::Seen;
 use crate::body::{Action, Looked, SearchBody};
 use crate::config::Selection;
 use crate::id::Place;
-#[cfg(feature = "planted-faults")]
-use crate::planted::{PlantedFault, is_planted};
 use crate::tree::{Ix, Phase};
 
 /// The best node or trajectory.
@@ -96,8 +94,6 @@ impl SearchController {
     fn counts(&self, ix: Ix) -> bool {
         let node = self.tree.node(ix);
         let has_run = matches!(node.phase, Phase::Scored | Phase::Solution);
-        #[cfg(feature = "planted-faults")]
-        let has_run = has_run || is_planted(PlantedFault::PriorCounts);
         has_run && node.score().is_some()
     }
 

@@ -36,7 +36,9 @@ pub struct PolicyRoles<C, P> {
 /// looked at; docs/search.md has a table of how far results depend on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyScores {
-    /// An origin that cites a change. The policy's own score of the entity takes its place.
+    /// Whether the policy's own score of an origin takes the place of the next two.
+    pub own: bool,
+    /// An origin that cites a change.
     pub origin_with_change: u16,
     /// An origin that cites none.
     pub origin: u16,
@@ -59,6 +61,7 @@ pub struct PolicyScores {
 impl Default for PolicyScores {
     fn default() -> Self {
         Self {
+            own: true,
             origin_with_change: 900,
             origin: 700,
             unjoined: 600,
@@ -97,7 +100,7 @@ impl PolicyScores {
             Label::Origin => {
                 let changed = seen.cites_change();
                 let own = seen.decision().into_iter().flat_map(|decision| &decision.scores);
-                let own = own.into_iter().find(|score| score.entity == *entity);
+                let own = own.into_iter().find(|score| self.own && score.entity == *entity);
                 let by_kind = if changed { self.origin_with_change } else { self.origin };
                 let score = own.map_or(by_kind, |own| own.score.min(1000));
                 let with = if changed { "with a change" } else { "without a change" };

@@ -15,25 +15,25 @@ use eog_search::{
 use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
 
 /// How many entities a world has.
-pub const ENTITIES: u64 = 24;
+pub(crate) const ENTITIES: u64 = 24;
 
 /// Everything that is asked has one answer, drawn from the seed and from what the question is about.
 #[derive(Clone, Copy, Debug)]
-pub struct World {
-    pub seed: u64,
+pub(crate) struct World {
+    pub(crate) seed: u64,
     /// The highest reward or score.
-    pub highest: u64,
+    pub(crate) highest: u64,
     /// In a thousand questions so many fail.
-    pub failing: u64,
+    pub(crate) failing: u64,
 }
 
 impl World {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { seed, highest: 880, failing: 40 }
     }
 
     /// A number below a limit.
-    pub fn draw(&self, what: &str, about: &[EntityId], limit: u64) -> u64 {
+    pub(crate) fn draw(&self, what: &str, about: &[EntityId], limit: u64) -> u64 {
         let digest = Digest::of(&(self.seed, what, about)).to_string();
         u64::from_str_radix(&digest[..15], 16).expect("hex digits") % limit
     }
@@ -42,11 +42,11 @@ impl World {
         self.draw(&format!("{what} fails"), about, 1000) < self.failing
     }
 
-    pub fn name(number: u64) -> EntityId {
+    pub(crate) fn name(number: u64) -> EntityId {
         entity(&format!("e{number}"))
     }
 
-    pub fn case(&self) -> Case {
+    pub(crate) fn case(&self) -> Case {
         let all: Vec<String> = (0..ENTITIES).map(|number| format!("e{number} calls far")).collect();
         let mut case = case(topology(&all.join("; ")), [eog_testkit::alert("e0", "Slow", "10:05")]);
         case.seeds.clear();
@@ -55,13 +55,13 @@ impl World {
     }
 
     /// Whether a look fails, and whether it finds an origin.
-    pub fn look(&self, entity: &EntityId) -> Option<bool> {
+    pub(crate) fn look(&self, entity: &EntityId) -> Option<bool> {
         let about = std::slice::from_ref(entity);
         (!self.fails("look", about)).then(|| self.draw("label", about, 10) == 0)
     }
 
     /// What is proposed after a path: perhaps what is there already.
-    pub fn propose(&self, path: &[EntityId], at_most: u64) -> Option<Vec<EntityId>> {
+    pub(crate) fn propose(&self, path: &[EntityId], at_most: u64) -> Option<Vec<EntityId>> {
         if self.fails("propose", path) {
             return None;
         }
@@ -73,7 +73,7 @@ impl World {
         Some((0..count).map(name).collect())
     }
 
-    pub fn act(&self, path: &[EntityId]) -> Result<Option<EntityId>, ()> {
+    pub(crate) fn act(&self, path: &[EntityId]) -> Result<Option<EntityId>, ()> {
         if self.fails("act", path) {
             return Err(());
         }
@@ -82,13 +82,13 @@ impl World {
     }
 
     /// A score; nothing where none can be had.
-    pub fn score(&self, path: &[EntityId], purpose: Purpose) -> Option<u16> {
+    pub(crate) fn score(&self, path: &[EntityId], purpose: Purpose) -> Option<u16> {
         let what = format!("{purpose:?}");
         let score = self.draw(&what, path, self.highest + 1);
         (!self.fails(&what, path)).then(|| u16::try_from(score).expect("at most 1000"))
     }
 
-    pub fn answer(&self, ask: &Ask) -> Result<Answer, Failure> {
+    pub(crate) fn answer(&self, ask: &Ask) -> Result<Answer, Failure> {
         let path = |seen: &[Seen]| -> Vec<EntityId> {
             seen.iter().map(|seen| seen.action.entity().clone()).collect()
         };
@@ -168,7 +168,7 @@ impl World {
     }
 
     /// What a planner gives a node to do: known entities that are not on the path, each once.
-    pub fn children(&self, path: &[EntityId], at_most: u64) -> Vec<EntityId> {
+    pub(crate) fn children(&self, path: &[EntityId], at_most: u64) -> Vec<EntityId> {
         let mut children: Vec<EntityId> = Vec::new();
         for child in self.propose(path, at_most).unwrap_or_default() {
             let known = child != Self::name(ENTITIES);
@@ -180,13 +180,13 @@ impl World {
     }
 
     /// Runs a search; answers come in an order that is drawn from another seed.
-    pub fn run(&self, config: SearchConfig, order: u64) -> SearchController {
+    pub(crate) fn run(&self, config: SearchConfig, order: u64) -> SearchController {
         let mut search = SearchController::open(config, self.case());
         self.drive(&mut search, order);
         search
     }
 
-    pub fn drive(&self, search: &mut SearchController, order: u64) {
+    pub(crate) fn drive(&self, search: &mut SearchController, order: u64) {
         let mut open: Vec<(Ticket, Ask)> = Vec::new();
         let mut draws = 0;
         loop {
@@ -213,19 +213,19 @@ impl World {
     }
 }
 
-pub fn wide(width: u32) -> NonZeroU32 {
+pub(crate) fn wide(width: u32) -> NonZeroU32 {
     NonZeroU32::new(width).expect("not zero")
 }
 
 /// How many seeds: a sample, or as many as `EOG_SEEDS` says.
-pub fn seeds(sample: u64) -> u64 {
+pub(crate) fn seeds(sample: u64) -> u64 {
     std::env::var("EOG_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(sample)
 }
 
 /// A node of a finished tree, to compare with a model.
-pub type Row = (String, String, Phase, Option<u16>, u32, u64);
+pub(crate) type Row = (String, String, Phase, Option<u16>, u32, u64);
 
-pub fn rows(search: &SearchController) -> Vec<Row> {
+pub(crate) fn rows(search: &SearchController) -> Vec<Row> {
     let mut rows: Vec<Row> = search
         .tree()
         .nodes()
