@@ -20,13 +20,13 @@ pub fn ln(number: u64) -> u64 {
     let mut mantissa = number << (63 - whole);
     let mut fraction = 0_u64;
     for _ in 0..32 {
-        let square = u128::from(mantissa) * u128::from(mantissa) >> 63;
+        let square = (u128::from(mantissa) * u128::from(mantissa)) >> 63;
         let carries = square >> 64 != 0;
         fraction = fraction << 1 | u64::from(carries);
         mantissa = u64::try_from(if carries { square >> 1 } else { square }).unwrap_or(u64::MAX);
     }
     let binary = u128::from(whole) << 32 | u128::from(fraction);
-    u64::try_from(binary * LN_2 >> 32).unwrap_or(u64::MAX)
+    u64::try_from((binary * LN_2) >> 32).unwrap_or(u64::MAX)
 }
 
 /// The upper confidence bound of a child, in Q32: `W/N + 500·C·√(ln N_parent / N)`, for scores from 0 to
@@ -38,7 +38,7 @@ pub fn upper_bound(total: u64, visits: u64, ln_parent: u64, c: u64) -> u128 {
     let visits = u128::from(visits.max(1));
     let mean = (u128::from(total) << 32) / visits;
     let root = ((u128::from(ln_parent) << 32) / visits).isqrt();
-    mean + 500 * (u128::from(c) * root >> 32)
+    mean + 500 * ((u128::from(c) * root) >> 32)
 }
 
 #[cfg(test)]

@@ -411,7 +411,7 @@ impl SearchConfig {
     pub fn with_depth(mut self, most: u32) -> Self {
         match &mut self.expansion {
             Expansion::Actions { depth, .. } | Expansion::Planned { depth, .. } => {
-                *depth = count(most)
+                *depth = count(most);
             }
         }
         self

@@ -400,7 +400,7 @@ fn a_ticket_answered_twice_changes_nothing() {
         loop {
             match search.poll() {
                 Output::Append(entry) => {
-                    search.handle(Input::Appended(entry.seq)).expect("in order")
+                    search.handle(Input::Appended(entry.seq)).expect("in order");
                 }
                 Output::Ask { ticket, question } => open.push((ticket, question)),
                 Output::Done(_) => return Ok(refused),

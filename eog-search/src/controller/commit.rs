@@ -54,7 +54,7 @@ impl SearchController {
                 self.commit_reward(round, failures, verdict);
             }
             (Task::Reflect { at, .. }, Outcome::Reflection(text)) => {
-                self.commit_reflected(at, text)
+                self.commit_reflected(at, text);
             }
             (Task::Plan { cut }, Outcome::Plan(tries)) => self.commit_planned(&cut, tries),
             // A slot completes with what its task asks for.
