@@ -35,6 +35,29 @@ impl fmt::Display for Label {
     }
 }
 
+impl std::str::FromStr for Label {
+    type Err = UnknownLabel;
+
+    /// Reads a label as it is printed, in upper or lower case.
+    ///
+    /// ```
+    /// use eog_core::Label;
+    /// assert_eq!(Label::Origin.to_string().parse(), Ok(Label::Origin));
+    /// assert_eq!("defer".parse(), Ok(Label::Defer));
+    /// assert!("cause".parse::<Label>().is_err());
+    /// ```
+    fn from_str(text: &str) -> Result<Self, UnknownLabel> {
+        let all = [Self::Healthy, Self::Symptom, Self::Origin, Self::Defer];
+        let named = all.into_iter().find(|label| text.eq_ignore_ascii_case(&label.to_string()));
+        named.ok_or_else(|| UnknownLabel(text.chars().take(40).collect()))
+    }
+}
+
+/// Text that is no [`Label`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no label; there are Origin, Symptom, Healthy and Defer")]
+pub struct UnknownLabel(String);
+
 /// "`cause` explains `effect`, because `condition`, seen as `observed`."
 ///
 /// Owned by the entity whose evaluation made it.

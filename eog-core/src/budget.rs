@@ -52,6 +52,17 @@ pub enum BudgetKind {
     Cost,
 }
 
+impl std::fmt::Display for BudgetKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Hops => "policy-call",
+            Self::ModelCalls => "model-call",
+            Self::Tokens => "token",
+            Self::Cost => "cost",
+        })
+    }
+}
+
 /// What calls cost. Operational: kept beside the ledger's chain, never in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -71,6 +71,13 @@ impl fmt::Debug for EntityId {
     }
 }
 
+impl std::str::FromStr for EntityId {
+    type Err = InvalidId;
+    fn from_str(name: &str) -> Result<Self, InvalidId> {
+        Self::new(name)
+    }
+}
+
 impl TryFrom<String> for EntityId {
     type Error = InvalidId;
     fn try_from(name: String) -> Result<Self, InvalidId> {
@@ -155,6 +162,20 @@ impl fmt::Display for EvidenceId {
 impl fmt::Debug for EvidenceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl std::str::FromStr for EvidenceId {
+    type Err = InvalidId;
+    fn from_str(id: &str) -> Result<Self, InvalidId> {
+        id.to_owned().try_into()
+    }
+}
+
+impl TryFrom<&str> for EvidenceId {
+    type Error = InvalidId;
+    fn try_from(id: &str) -> Result<Self, InvalidId> {
+        id.to_owned().try_into()
     }
 }
 

@@ -226,7 +226,7 @@ fn against(report: &Report) -> Vec<String> {
         against.push(format!("{onsets} of alerts not explained"));
     }
     if !matches!(report.stop, StopReason::Converged { .. }) {
-        against.push(words::stop(&report.stop));
+        against.push(report.stop.to_string());
     }
     let failures = diagnosis.failures.len();
     if failures > 0 {

@@ -194,7 +194,7 @@ impl Report {
         let stop = if self.is_unstored {
             "stopped: the journal could not be written".to_owned()
         } else {
-            words::stop(&self.stop)
+            self.stop.to_string()
         };
         format!("{}; {stop}", words::spent(&self.diagnosis.spent))
     }

@@ -13,9 +13,7 @@ use eog_core::diagnosis::{ConsideredChange, OriginGroup, RuledOut, Unnamed};
 use eog_core::evidence::EvidenceTime;
 use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
-use eog_core::{
-    BudgetKind, Conclusion, EntityId, EvidenceKind, Finding, Spent, StopReason, Timestamp, Window,
-};
+use eog_core::{BudgetKind, Conclusion, EntityId, EvidenceKind, Finding, Spent, Timestamp, Window};
 
 pub use self::fork::fork;
 
@@ -204,28 +202,8 @@ pub fn change(change: Option<ChangeCause>) -> &'static str {
 }
 
 /// What a budget is called.
-pub fn budget(which: BudgetKind) -> &'static str {
-    match which {
-        BudgetKind::Hops => "policy-call budget",
-        BudgetKind::ModelCalls => "model-call budget",
-        BudgetKind::Tokens => "token budget",
-        BudgetKind::Cost => "cost budget",
-    }
-}
-
-/// Why an investigation ended.
-pub fn stop(stop: &StopReason) -> String {
-    match stop {
-        StopReason::Converged { refused_wakes: 0 } => "converged".to_owned(),
-        StopReason::Converged { refused_wakes } => {
-            format!("converged, {} refused", count(*refused_wakes, "activation", "activations"))
-        }
-        StopReason::BudgetExhausted { which } => {
-            format!("stopped: {} exhausted, entities still waiting", budget(*which))
-        }
-        StopReason::Cancelled => "interrupted, entities still waiting".to_owned(),
-        StopReason::Deadline => "stopped: deadline reached, entities still waiting".to_owned(),
-    }
+pub fn budget(which: BudgetKind) -> String {
+    format!("{which} budget")
 }
 
 /// What an investigation took.

@@ -1,8 +1,6 @@
 //! Findings of a test.
 
-use eog::evidence::{
-    ChangeDetail, EvidenceTime, FindingContent, Peer, PeerRole, Quantity, Signal, Trend,
-};
+use eog::evidence::{EvidenceTime, FindingContent, PeerRole, Signal, Trend};
 use eog::incident::Onset;
 use eog::{EvidenceKind, Finding};
 
@@ -29,20 +27,9 @@ use crate::names::{at, entity, hour, window};
 /// When the name is not valid; the methods panic likewise on invalid names and times.
 #[track_caller]
 pub fn finding(name: &str) -> FindingBuilder {
-    FindingBuilder(FindingContent {
-        entity: entity(name),
-        kind: EvidenceKind::Event,
-        signal: Signal::Other,
-        trend: Trend::Steady,
-        time: EvidenceTime::At(hour().start()),
-        quantity: None,
-        change: None,
-        peer: None,
-        source: "test".to_owned(),
-        query: format!("entity={name}"),
-        excerpt: String::new(),
-        onset: None,
-    })
+    let time = EvidenceTime::At(hour().start());
+    let content = FindingContent::new(entity(name), EvidenceKind::Event, Signal::Other, time);
+    FindingBuilder(content.from_source("test", format!("entity={name}")))
 }
 
 /// A finding in the making; see [`finding`].
@@ -95,14 +82,7 @@ impl FindingBuilder {
     /// A measured value with its baseline. Sets the kind to `Metric` and the trend to match.
     pub fn measured(mut self, observed: f64, baseline: f64, unit: &str) -> Self {
         self.0.kind = EvidenceKind::Metric;
-        self.0.trend = match observed.total_cmp(&baseline) {
-            std::cmp::Ordering::Greater => Trend::Rising,
-            std::cmp::Ordering::Less => Trend::Falling,
-            std::cmp::Ordering::Equal => Trend::Steady,
-        };
-        self.0.quantity =
-            Some(Quantity { observed, baseline: Some(baseline), unit: unit.to_owned() });
-        self
+        Self(self.0.with_quantity(observed, Some(baseline), unit))
     }
 
     /// A changed field, with its old and new value. Sets the kind to `Change` and the signal to
@@ -110,19 +90,13 @@ impl FindingBuilder {
     pub fn change(mut self, path: &str, old: &str, new: &str) -> Self {
         self.0.kind = EvidenceKind::Change;
         self.0.signal = Signal::Configuration;
-        self.0.change = Some(ChangeDetail {
-            path: path.to_owned(),
-            old: Some(old.to_owned()),
-            new: Some(new.to_owned()),
-        });
-        self
+        Self(self.0.with_change(path, Some(old.to_owned()), Some(new.to_owned())))
     }
 
     /// Names another entity, with its role.
     #[track_caller]
-    pub fn peer(mut self, name: &str, role: PeerRole) -> Self {
-        self.0.peer = Some(Peer { entity: entity(name), role });
-        self
+    pub fn peer(self, name: &str, role: PeerRole) -> Self {
+        Self(self.0.with_peer(entity(name), role))
     }
 
     /// The tool or file that gave it.

@@ -2,7 +2,7 @@
 
 use eog::evidence::Signal;
 use eog::incident::EffectDirection;
-use eog::{Anomaly, Case, Seed, Topology};
+use eog::{Anomaly, Case, Topology};
 
 use crate::names::{at, entity, hour};
 
@@ -70,16 +70,7 @@ pub fn topology(text: &str) -> Topology {
 /// ```
 #[track_caller]
 pub fn alert(name: &str, alert: &str, onset: &str) -> Anomaly {
-    Anomaly {
-        name: alert.to_owned(),
-        entity: entity(name),
-        signal: Signal::Errors,
-        onset: at(onset),
-        renewed: Vec::new(),
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    }
+    Anomaly::new(alert, entity(name), Signal::Errors, at(onset))
 }
 
 /// A case that starts at its alerts, in the window of [`hour`](crate::hour).
@@ -105,11 +96,8 @@ pub fn case(topology: Topology, alerts: impl IntoIterator<Item = Anomaly>) -> Ca
 /// ```
 #[track_caller]
 pub fn seeded<'a>(topology: Topology, names: impl IntoIterator<Item = &'a str>) -> Case {
-    let mut case = case(topology, []);
-    for name in names {
-        case.seeds.push(Seed { entity: entity(name), reason: "named by the test".to_owned() });
-    }
-    case
+    let named = |case: Case, name: &str| case.with_seed(entity(name), "named by the test");
+    names.into_iter().fold(case(topology, []), named)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use eog::{BudgetKind, EntityId, StopReason};
 use eog_report::clean::{clean, clean_to};
 use eog_report::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use eog_report::pretty;
-use eog_report::words::{self, count, list};
+use eog_report::words::{count, list};
 use serde::Serialize;
 
 use crate::shell::quoted;
@@ -247,7 +247,7 @@ fn order(order: &Order) -> String {
 }
 
 fn conclusion(side: &Side) -> String {
-    let stop = words::stop(&side.stop);
+    let stop = side.stop.to_string();
     format!("{} ({} evaluations, {stop})", origins(&side.outcome), side.evaluations)
 }
 

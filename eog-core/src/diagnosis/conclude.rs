@@ -67,6 +67,29 @@ pub struct Conclusion {
     pub stale: Vec<EntityId>,
 }
 
+/// The verdict in one line, such as `likely: database, 1 of 2 alerts explained`.
+///
+/// ```
+/// use eog_core::{Case, Config, Controller, Topology, Window};
+/// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+/// let case = Case::from_anomalies(Topology::default(), window, Vec::new());
+/// let conclusion = Controller::new(Config::default(), case).conclusion();
+/// assert_eq!(conclusion.to_string(), "inconclusive: no origin, 0 of 0 alerts explained");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl std::fmt::Display for Conclusion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let covered: BTreeSet<usize> =
+            self.frontier.iter().flat_map(|group| &group.covers).copied().collect();
+        let origins = self.cover.iter().filter_map(|at| self.frontier.get(*at));
+        let names: Vec<&str> =
+            origins.flat_map(|group| &group.origins).map(EntityId::as_str).collect();
+        let alerts = covered.len() + self.unexplained.len();
+        let named = if names.is_empty() { "no origin".to_owned() } else { names.join(", ") };
+        write!(f, "{}: {named}, {} of {alerts} alerts explained", self.confidence, covered.len())
+    }
+}
+
 /// How sure a finding is. There are no percentages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

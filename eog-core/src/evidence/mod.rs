@@ -179,25 +179,110 @@ pub struct FindingContent {
     pub excerpt: String,
 }
 
+impl FindingContent {
+    /// A steady finding without value, change, peer, source or excerpt.
+    ///
+    /// ```
+    /// use eog_core::{EvidenceKind, Finding};
+    /// use eog_core::evidence::{EvidenceTime, FindingContent, Signal};
+    /// let at = EvidenceTime::At("2026-01-01T10:04:00Z".parse()?);
+    /// let slower: Finding =
+    ///     FindingContent::new("db".parse()?, EvidenceKind::Metric, Signal::Latency, at)
+    ///         .with_quantity(90.0, Some(12.0), "ms")
+    ///         .from_source("metrics.csv", "entity=db metric=latency")
+    ///         .with_excerpt("p95 of queries")
+    ///         .into();
+    /// assert_eq!(slower.trend, eog_core::evidence::Trend::Rising);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(entity: EntityId, kind: EvidenceKind, signal: Signal, time: EvidenceTime) -> Self {
+        Self {
+            entity,
+            kind,
+            signal,
+            trend: Trend::Steady,
+            time,
+            onset: None,
+            quantity: None,
+            change: None,
+            peer: None,
+            source: String::new(),
+            query: String::new(),
+            excerpt: String::new(),
+        }
+    }
+
+    /// With the way it points.
+    #[must_use]
+    pub fn with_trend(self, trend: Trend) -> Self {
+        Self { trend, ..self }
+    }
+
+    /// With the time at which what it tells began.
+    #[must_use]
+    pub fn with_onset(self, onset: Onset) -> Self {
+        Self { onset: Some(onset), ..self }
+    }
+
+    /// With a measured value, its baseline and its unit; the trend follows where there is a baseline.
+    #[must_use]
+    pub fn with_quantity(
+        self,
+        observed: f64,
+        baseline: Option<f64>,
+        unit: impl Into<String>,
+    ) -> Self {
+        let trend = match baseline.map(|baseline| observed.total_cmp(&baseline)) {
+            Some(std::cmp::Ordering::Greater) => Trend::Rising,
+            Some(std::cmp::Ordering::Less) => Trend::Falling,
+            Some(std::cmp::Ordering::Equal) => Trend::Steady,
+            None => self.trend,
+        };
+        let quantity = Some(Quantity { observed, baseline, unit: unit.into() });
+        Self { trend, quantity, ..self }
+    }
+
+    /// With what was changed: the field as a path within the entity, and its values before and after.
+    #[must_use]
+    pub fn with_change(
+        self,
+        path: impl Into<String>,
+        old: Option<String>,
+        new: Option<String>,
+    ) -> Self {
+        Self { change: Some(ChangeDetail { path: path.into(), old, new }), ..self }
+    }
+
+    /// With another entity that it names.
+    #[must_use]
+    pub fn with_peer(self, entity: EntityId, role: PeerRole) -> Self {
+        Self { peer: Some(Peer { entity, role }), ..self }
+    }
+
+    /// With the tool or file that gave it, and the query that gives it again.
+    #[must_use]
+    pub fn from_source(self, source: impl Into<String>, query: impl Into<String>) -> Self {
+        Self { source: source.into(), query: query.into(), ..self }
+    }
+
+    /// With a short excerpt for people.
+    #[must_use]
+    pub fn with_excerpt(self, excerpt: impl Into<String>) -> Self {
+        Self { excerpt: excerpt.into(), ..self }
+    }
+}
+
 /// A typed, immutable piece of evidence with a content-derived id.
 ///
 /// ```
-/// use eog_core::{EntityId, EvidenceKind, Finding};
+/// use eog_core::{EvidenceKind, Finding};
 /// use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend};
-/// let content = FindingContent {
-///     entity: EntityId::new("db")?,
-///     kind: EvidenceKind::Event,
-///     signal: Signal::Exhaustion,
-///     trend: Trend::Rising,
-///     time: EvidenceTime::At("2026-01-01T10:04:00Z".parse()?),
-///     onset: None,
-///     quantity: None,
-///     change: None,
-///     peer: None,
-///     source: "events.csv".into(),
-///     query: "entity=db reason=OutOfMemory".into(),
-///     excerpt: "process killed: out of memory".into(),
-/// };
+/// let at = EvidenceTime::At("2026-01-01T10:04:00Z".parse()?);
+/// let content =
+///     FindingContent::new("db".parse()?, EvidenceKind::Event, Signal::Exhaustion, at)
+///         .with_trend(Trend::Rising)
+///         .from_source("events.csv", "entity=db reason=OutOfMemory")
+///         .with_excerpt("process killed: out of memory");
 /// let finding = Finding::new(content.clone());
 /// assert_eq!(finding.id(), Finding::new(content).id());
 /// assert!(finding.id().as_str().starts_with("evt-"));
@@ -232,6 +317,12 @@ impl Finding {
     /// Everything but the id.
     pub fn content(&self) -> &FindingContent {
         &self.content
+    }
+}
+
+impl From<FindingContent> for Finding {
+    fn from(content: FindingContent) -> Self {
+        Self::new(content)
     }
 }
 

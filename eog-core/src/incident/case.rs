@@ -37,6 +37,62 @@ pub struct Anomaly {
 }
 
 impl Anomaly {
+    /// An alert that became active once, of no stated severity.
+    ///
+    /// ```
+    /// use eog_core::Anomaly;
+    /// use eog_core::evidence::Signal;
+    /// let onset = "2026-01-01T10:05:00Z".parse()?;
+    /// let alert = Anomaly::new("HttpErrors", "cart".parse()?, Signal::Errors, onset)
+    ///     .with_severity("critical")
+    ///     .with_description("5 % of requests fail");
+    /// assert_eq!(alert.onsets().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(
+        name: impl Into<String>,
+        entity: EntityId,
+        signal: Signal,
+        onset: Timestamp,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            entity,
+            signal,
+            onset,
+            renewed: Vec::new(),
+            last_seen: None,
+            severity: String::new(),
+            description: String::new(),
+        }
+    }
+
+    /// With every time at which it became active again, in any order.
+    #[must_use]
+    pub fn with_renewals(self, renewed: impl IntoIterator<Item = Timestamp>) -> Self {
+        let mut renewed: Vec<Timestamp> = renewed.into_iter().collect();
+        renewed.sort();
+        Self { renewed, ..self }
+    }
+
+    /// With the time at which it was last seen active.
+    #[must_use]
+    pub fn with_last_seen(self, last_seen: Timestamp) -> Self {
+        Self { last_seen: Some(last_seen), ..self }
+    }
+
+    /// With how severe the source says it is.
+    #[must_use]
+    pub fn with_severity(self, severity: impl Into<String>) -> Self {
+        Self { severity: severity.into(), ..self }
+    }
+
+    /// With what the source says about it.
+    #[must_use]
+    pub fn with_description(self, description: impl Into<String>) -> Self {
+        Self { description: description.into(), ..self }
+    }
+
     /// The first and every later onset, in time order.
     pub fn onsets(&self) -> impl Iterator<Item = Timestamp> + '_ {
         std::iter::once(self.onset).chain(self.renewed.iter().copied())
@@ -142,5 +198,27 @@ impl Case {
             })
             .collect();
         Self { topology, window, anomalies, seeds, bootstrap: Bootstrap::default(), record: None }
+    }
+
+    /// With one more entity to start from, and why.
+    ///
+    /// ```
+    /// use eog_core::{Case, Topology, Window};
+    /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+    /// let case = Case::from_anomalies(Topology::default(), window, Vec::new())
+    ///     .with_seed("cart".parse()?, "a hunch");
+    /// assert_eq!(case.seeds.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_seed(mut self, entity: EntityId, reason: impl Into<String>) -> Self {
+        self.seeds.push(Seed { entity, reason: reason.into() });
+        self
+    }
+
+    /// With the changes on record, which a cause is measured against.
+    #[must_use]
+    pub fn with_record(self, record: ChangeRecord) -> Self {
+        Self { record: Some(record), ..self }
     }
 }

@@ -209,6 +209,37 @@ impl Topology {
     }
 }
 
+/// A topology of these edges and their ends.
+///
+/// ```
+/// use eog_core::Topology;
+/// use eog_core::incident::{Edge, EffectDirection};
+/// let calls = Edge {
+///     source: "cart".parse()?,
+///     target: "db".parse()?,
+///     relation: "calls".to_owned(),
+///     effects: EffectDirection::TargetToSource,
+/// };
+/// let topology: Topology = [calls].into_iter().collect();
+/// assert_eq!(topology.entities().len(), 2);
+/// # Ok::<(), eog_core::InvalidId>(())
+/// ```
+impl FromIterator<Edge> for Topology {
+    fn from_iter<I: IntoIterator<Item = Edge>>(edges: I) -> Self {
+        let mut topology = Self::default();
+        topology.extend(edges);
+        topology
+    }
+}
+
+impl Extend<Edge> for Topology {
+    fn extend<I: IntoIterator<Item = Edge>>(&mut self, edges: I) {
+        for edge in edges {
+            self.add_edge(edge);
+        }
+    }
+}
+
 /// The persisted form of a [`Topology`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -74,6 +74,13 @@ impl<B: Body> Entry<B> {
     }
 }
 
+/// Its number and the first digits of its hash, such as `entry 3 (5d41402a)`.
+impl<B> std::fmt::Display for Entry<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "entry {} ({:.8})", self.seq, self.hash.to_string())
+    }
+}
+
 /// The tag of what an entry records, given the entry as JSON: that of the first entry tells whose
 /// ledger it is ([`Body::OPENING`]). Nothing if this is no entry.
 ///

@@ -155,7 +155,7 @@ impl Investigated {
         Self {
             investigation: id.to_string(),
             name: report.name.clone(),
-            stop: eog_report::words::stop(&report.stop),
+            stop: report.stop.to_string(),
             is_unfinished: words::is_unfinished(report.stop),
             confidence: conclusion.confidence.to_string(),
             window_start: to_the_second(window.start()),
