@@ -72,8 +72,8 @@ pub struct TraceErrorTree {
     pub error_threshold: f64,
     /// Minimum rise in the 95th percentile of the duration, in percent.
     pub latency_threshold: f64,
-    /// What limits the comparison, or was cut.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What limits the comparison, or was cut; absent when nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// All traces, regardless of the requested service.
     pub summary: TraceSummary,
