@@ -124,11 +124,13 @@ pub enum Part {
     Dot,
     /// The causal graph for Mermaid.
     Mermaid,
+    /// The tree as text, of a tree search alone.
+    Tree,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Ledger, Self::Report, Self::Dot, Self::Mermaid];
+    pub const ALL: [Self; 5] = [Self::Ledger, Self::Report, Self::Dot, Self::Mermaid, Self::Tree];
 
     /// The name of its file.
     pub fn file(self) -> &'static str {
@@ -137,6 +139,7 @@ impl Part {
             Self::Report => "report.md",
             Self::Dot => "graph.dot",
             Self::Mermaid => "graph.mmd",
+            Self::Tree => "tree.txt",
         }
     }
 }

@@ -107,16 +107,21 @@ async fn stored_investigations_are_explained_compared_and_read() {
         (&json!(2), &json!("inv-000002"))
     );
 
+    let search = json!({"path": "flash-sale", "controller": "lats"});
+    content(client.call_tool(call("investigate", search)).await);
     let resources = client.list_all_resources().await.unwrap();
-    assert_eq!(resources.len(), 8);
-    assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 4);
+    // The tree is offered of tree searches alone.
+    assert_eq!(resources.len(), 4 + 4 + 5);
+    assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 5);
     for (tail, begins) in [
         ("ledger", "{\"seq\":0"),
         ("report", "# "),
         ("graph.dot", "digraph"),
         ("graph.mermaid", "flowchart"),
+        ("tree", "lats\n└─ 1 gateway"),
     ] {
-        let address = format!("eog://investigations/inv-000001/{tail}");
+        let id = if tail == "tree" { "inv-000003" } else { "inv-000001" };
+        let address = format!("eog://investigations/{id}/{tail}");
         assert!(resources.iter().any(|resource| resource.uri == address), "{address}");
         let read = client.read_resource(ReadResourceRequestParams::new(address)).await.unwrap();
         assert!(only_text(&read).starts_with(begins), "{tail}: {read:?}");

@@ -197,11 +197,18 @@ impl Server {
         }
         let mut report = Report::new(began.name, ended.finished.diagnosis());
         report.narrative = ended.narrative.unwrap_or(report.narrative);
-        self.end(id, &report, ended.finished.to_json_lines())
+        let tree = ended.finished.tree(None).map(|tree| plain(&tree));
+        self.end(id, &report, ended.finished.to_json_lines(), tree.as_deref())
     }
 
     /// Stores the result. What cannot be stored is said beside it: the journal has it all.
-    fn end(&self, id: InvestigationId, report: &Report, ledger: String) -> Result<Done, Problem> {
+    fn end(
+        &self,
+        id: InvestigationId,
+        report: &Report,
+        ledger: String,
+        tree: Option<&str>,
+    ) -> Result<Done, Problem> {
         let store = &self.0.store;
         let answer = Investigated::new(&id, report);
         let parts = [
@@ -212,7 +219,9 @@ impl Server {
         ];
         let stored = parts
             .iter()
-            .try_for_each(|(part, text)| store.set_part(&id, *part, text))
+            .map(|(part, text)| (*part, text.as_str()))
+            .chain(tree.map(|tree| (Part::Tree, tree)))
+            .try_for_each(|(part, text)| store.set_part(&id, part, text))
             .and_then(|()| store.set_ended(&id, &answer.ended()));
         if report.stop == StopReason::Cancelled {
             return Err(Problem::Cancelled(Some(id)));

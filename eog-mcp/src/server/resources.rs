@@ -1,6 +1,7 @@
-//! Ledger, report and graph of each investigation, as resources.
+//! Ledger, report, graph and tree of each investigation, as resources.
 
 use eog_report::Report;
+use eog_report::page::plain;
 use eog_session::travel;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -36,6 +37,7 @@ impl Offered for Part {
             Self::Report => "report",
             Self::Dot => "graph.dot",
             Self::Mermaid => "graph.mermaid",
+            Self::Tree => "tree",
         }
     }
 
@@ -45,6 +47,7 @@ impl Offered for Part {
             Self::Report => "text/markdown",
             Self::Dot => "text/vnd.graphviz",
             Self::Mermaid => "text/vnd.mermaid",
+            Self::Tree => "text/plain",
         }
     }
 
@@ -54,6 +57,7 @@ impl Offered for Part {
             Self::Report => "The report",
             Self::Dot => "The causal graph for Graphviz",
             Self::Mermaid => "The causal graph for Mermaid",
+            Self::Tree => "The tree of a tree search",
         }
     }
 }
@@ -83,8 +87,12 @@ impl Server {
         let ids = self.0.store.ids();
         let page = ids.iter().rev().skip(from).take(PAGE);
         let resources = page.flat_map(|id| {
-            let name = self.0.store.began(id).map(|began| began.name).unwrap_or_default();
-            Part::ALL.map(|part| {
+            let began = self.0.store.began(id).ok();
+            let grows =
+                began.as_ref().is_some_and(|began| began.config.controller().profile().is_some());
+            let name = began.map(|began| began.name).unwrap_or_default();
+            let parts = Part::ALL.into_iter().filter(move |part| grows || *part != Part::Tree);
+            parts.map(move |part| {
                 let resource = Resource::new(uri(id, part), format!("{id} {}", part.tail()))
                     .with_title(format!("{}: {name} ({id})", part.title()))
                     .with_mime_type(part.mime());
@@ -151,6 +159,13 @@ impl Server {
             Part::Report => eog_report::markdown(&report),
             Part::Dot => eog_report::dot(&report),
             Part::Mermaid => eog_report::mermaid(&report),
+            Part::Tree => match standing.finished.tree(None) {
+                Some(tree) => plain(&tree),
+                None => {
+                    let controller = standing.finished.controller();
+                    format!("the controller {controller} grows no tree; read the ledger\n")
+                }
+            },
         })
     }
 }
