@@ -237,6 +237,14 @@ impl Question for Ask {
         &self.key
     }
 
+    fn about(&self) -> &EntityId {
+        match &self.role {
+            Role::Context(request) => &request.entity,
+            Role::Decide(packet) => &packet.entity,
+            _ => &self.key,
+        }
+    }
+
     fn kind(&self) -> QuestionKind {
         match self.role {
             Role::Context(_) => QuestionKind::Context,

@@ -68,7 +68,7 @@ impl<R, B: Body> Run<R, B> {
                     continue;
                 }
                 Output::Ask { ticket, question } => {
-                    let (about, kind) = (question.key().clone(), question.kind());
+                    let (about, kind) = (question.about().clone(), question.kind());
                     records.tell(Event::Asking { about, kind });
                     let Some(input) = desk.ask(ticket, question) else { continue };
                     input

@@ -16,6 +16,11 @@ pub trait Question: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// of a kind is open for each key.
     fn key(&self) -> &EntityId;
 
+    /// What it is about, for people: an entity where it has one, else the key.
+    fn about(&self) -> &EntityId {
+        self.key()
+    }
+
     /// Whom it is for.
     fn kind(&self) -> QuestionKind;
 
