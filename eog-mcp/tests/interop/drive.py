@@ -67,7 +67,7 @@ async def drive(name, server, mode):
 
         report = await client.read_resource(answer["resources"]["report"])
         assert report.contents[0].text.startswith("# "), report
-        assert len((await client.list_resource_templates()).resource_templates) == 4
+        assert len((await client.list_resource_templates()).resource_templates) == 5
 
         wrong = await client.call_tool("investigate", {"pth": "x"})
         assert wrong.is_error and "did you mean path?" in wrong.content[0].text, wrong
