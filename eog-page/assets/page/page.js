@@ -39,12 +39,14 @@ eog.onResize = (draw) => eog.resized.push(draw);
       });
     });
     // What a search hides must be there for a link that leads to it.
-    const find = () => {
+    const find = (event) => {
       const row = /^#f\d+$/.test(location.hash) ? at(location.hash.slice(1)) : null;
       if (!row) return;
+      // The browser gave the focus to a row that was there, before it told us: it may have moved on.
+      const focused = event && !row.hidden;
       row.hidden = false;
       row.scrollIntoView({ block: "center" });
-      row.focus({ preventScroll: true });
+      if (!focused) row.focus({ preventScroll: true });
     };
     window.addEventListener("hashchange", find);
     find();
