@@ -10,7 +10,7 @@ use eog::{Config, EntityId, Machine};
 use eog_eval::generated::{Generated, Kind, incident};
 use eog_eval::suite::Truth;
 use eog_evidence::{Bundle, EvidencePolicy};
-use eog_search::{PolicyRoles, PolicyScores, Profile, SearchController};
+use eog_search::{PolicyRoles, PolicyScores, Profile, SearchController, SearchResponder};
 use eog_session::run::Start;
 use eog_session::source::{OfBundle, Opened};
 
@@ -82,7 +82,8 @@ fn f1(
 ) -> Result<f64, Box<dyn Error>> {
     let source = Opened::new("", OfBundle::new(bundle.clone()));
     let start = Start::of(&source, Config::default(), None)?;
-    let roles = PolicyRoles::new(&source, EvidencePolicy::default()).with_scores(scores);
+    let roles =
+        SearchResponder::new(&source, EvidencePolicy::default()).with_roles(PolicyRoles { scores });
     let mut search = SearchController::open(profile.config(), start.by_rule);
     drive(&mut search, &roles)?;
     let diagnosis = search.diagnosis();

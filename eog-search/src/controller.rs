@@ -23,7 +23,7 @@ use crate::config::SearchConfig;
 use crate::id::Place;
 #[cfg(feature = "planted-faults")]
 use crate::planted::{PlantedFault, is_planted};
-use crate::roles::PolicyRoles;
+use crate::roles::SearchResponder;
 use crate::tree::{Ix, Tree};
 use slot::{Slot, Task};
 
@@ -244,15 +244,15 @@ impl Machine for SearchController {
     type Body = SearchBody;
     type Question = Ask;
     type Settings = SearchConfig;
-    type ByPolicy<C: ContextContract, P: AbductivePolicy> = PolicyRoles<C, P>;
+    type ByPolicy<C: ContextContract, P: AbductivePolicy> = SearchResponder<C, P>;
 
     const NAME: &'static str = "search";
 
     fn by_policy<C: ContextContract, P: AbductivePolicy>(
         contract: C,
         policy: P,
-    ) -> PolicyRoles<C, P> {
-        PolicyRoles::new(contract, policy)
+    ) -> SearchResponder<C, P> {
+        SearchResponder::new(contract, policy)
     }
 
     fn open(settings: SearchConfig, case: Case) -> Self {

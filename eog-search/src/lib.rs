@@ -16,12 +16,12 @@
 //! ```
 //! use eog_core::machine::drive;
 //! use eog_core::{Case, Decision, EntityId, InMemoryContext, Label, Machine, Seed, Topology, Window, policy_fn};
-//! use eog_search::{PolicyRoles, SearchConfig, SearchController};
+//! use eog_search::{SearchConfig, SearchController, SearchResponder};
 //! # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 //! # let mut case = Case::from_anomalies(Topology::default(), window, vec![]);
 //! # case.seeds.push(Seed { entity: EntityId::new("cart")?, reason: "a hunch".into() });
 //! let policy = policy_fn(|_| Decision::new(Label::Healthy, "nothing unusual"));
-//! let roles = PolicyRoles::new(InMemoryContext::default(), policy);
+//! let roles = SearchResponder::new(InMemoryContext::default(), policy);
 //! let mut search = SearchController::open(SearchConfig::lats(), case);
 //! drive(&mut search, &roles)?;
 //! assert_eq!(search.tree().len(), 2, "the root, and one look at cart");
@@ -52,5 +52,5 @@ pub use config::{
 };
 pub use controller::SearchController;
 pub use id::{InvalidPlace, NodeId, Place};
-pub use roles::{PolicyRoles, PolicyScores, Roles};
+pub use roles::{PolicyRoles, PolicyScores, Reply, Roles, SearchResponder};
 pub use tree::{NodeView, Phase, PrunedBy, Tree};

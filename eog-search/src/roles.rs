@@ -1,6 +1,9 @@
 //! Who answers the questions of a tree search.
 
 mod policy;
+mod responder;
+
+use std::time::Duration;
 
 use eog_core::BoxFuture;
 use eog_core::contract::Failure;
@@ -10,6 +13,7 @@ use crate::ask::{EvaluateAsk, PlanAsk, ProposeAsk};
 use crate::body::{Action, PlanAction, Verdict};
 
 pub use policy::{PolicyRoles, PolicyScores};
+pub use responder::SearchResponder;
 
 /// What an answer is on its way as.
 pub type Reply<'a, T> = BoxFuture<'a, Result<Response<T>, Failure>>;
@@ -46,4 +50,36 @@ pub trait Roles: Send + Sync {
     /// # Errors
     /// A [`Failure`] is recorded, and nothing is learnt.
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String>;
+
+    /// How long an answer may take; the default of whoever drives the search unless implemented.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// Whoever stands behind a pointer plays the roles.
+impl<R: Roles + ?Sized> Roles for Box<R> {
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
+        (**self).propose(ask)
+    }
+
+    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
+        (**self).act(ask)
+    }
+
+    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
+        (**self).evaluate(ask)
+    }
+
+    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
+        (**self).plan(ask)
+    }
+
+    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
+        (**self).reflect(ask)
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        (**self).timeout()
+    }
 }

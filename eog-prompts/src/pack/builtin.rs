@@ -25,9 +25,12 @@ pub(super) const TEMPLATES: &[Named] = templates!(
     "filter_events.user",
     "filter_spec_changes.system",
     "filter_spec_changes.user",
+    "finding_line",
     "finalize.system",
     "finalize.user",
+    "incident",
     "item_line",
+    "neighbour_line",
     "select_investigation_window.system",
     "select_investigation_window.user",
 );

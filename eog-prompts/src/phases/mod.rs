@@ -10,13 +10,16 @@ mod filter;
 mod filter_changes;
 mod filter_events;
 mod finalize;
+mod frame;
+mod lines;
+mod names;
 mod select_window;
 
 pub use bootstrap::{Candidate, ChooseSeeds, Ignored, SeedsAnswer, SeedsInput, Strength};
 pub(crate) use bootstrap::{MAX_CANDIDATES, SeedFacts};
 pub use classify::ClassifyEvidence;
 pub use explore::{
-    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Missing, Step,
+    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Missing, Step,
 };
 pub use filter::{FilterAnswer, FilterInput, Part, Relevant};
 pub(crate) use filter::{ItemLine, Scope};
@@ -26,6 +29,7 @@ pub use finalize::{
     AlertLine, ClaimLine, EntityLine, EvidenceLine, Finalize, FinalizeAnswer, FinalizeInput,
     GroupLine, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
 };
+pub use frame::Frame;
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
 
 /// The forms of the answers of all phases, in the order of an investigation. Each has the name of

@@ -1,22 +1,19 @@
-//! Every role by rules over what a policy decides of single entities.
+//! The roles by rules over what a policy decided on single entities.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
+use eog_core::EntityId;
 use eog_core::belief::Label;
-use eog_core::contract::Failure;
 use eog_core::incident::Direction;
-use eog_core::machine::{Responder, Response};
-use eog_core::{AbductivePolicy, BoxFuture, ContextContract, EntityId};
 
 use super::{Reply, Roles};
-use crate::ask::{Answer, Ask, EvaluateAsk, PlanAsk, PlannedNode, ProposeAsk, Role, Scene, Seen};
+use crate::ask::{EvaluateAsk, PlanAsk, PlannedNode, ProposeAsk, Scene, Seen};
 use crate::body::{Action, PlanAction, Verdict};
 use crate::id::NodeId;
 use crate::tree::Phase;
 
-/// Plays every role without a model: a context contract gives contexts, a policy decides on entities, and
-/// fixed rules over its decisions propose, score, plan and reflect.
+/// Plays the roles without a model: fixed rules over the decisions of a policy propose, score, plan and
+/// reflect.
 ///
 /// - **Propose:** at the root the seeds of the case; elsewhere the causes that the entity's claims name,
 ///   then its proposals, then its upstream neighbours; nothing that lies on the path.
@@ -25,11 +22,10 @@ use crate::tree::Phase;
 /// - **Plan:** expand what has a score above 300, hold what has nothing to propose, prune what is healthy;
 ///   converge on the best where nothing can be expanded.
 /// - **Reflect:** the labels along the path.
-#[derive(Clone, Debug)]
-pub struct PolicyRoles<C, P> {
-    contract: C,
-    policy: P,
-    scores: PolicyScores,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PolicyRoles {
+    /// How good a path is.
+    pub scores: PolicyScores,
 }
 
 /// How good a path is, from 0 to 1000, by what was decided on its last entity. Set before any result was
@@ -72,19 +68,6 @@ impl Default for PolicyScores {
             healthy: 50,
             expand_above: 300,
         }
-    }
-}
-
-impl<C, P> PolicyRoles<C, P> {
-    /// A contract and a policy, with the scores as they are.
-    pub fn new(contract: C, policy: P) -> Self {
-        Self { contract, policy, scores: PolicyScores::default() }
-    }
-
-    /// With other scores.
-    #[must_use]
-    pub fn with_scores(self, scores: PolicyScores) -> Self {
-        Self { scores, ..self }
     }
 }
 
@@ -227,7 +210,7 @@ fn ready<'a, T: Send + 'a>(answer: T) -> Reply<'a, T> {
     Box::pin(async { Ok(answer.into()) })
 }
 
-impl<C: ContextContract, P: AbductivePolicy> Roles for PolicyRoles<C, P> {
+impl Roles for PolicyRoles {
     fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
         let mut leads = leads(&ask.scene, &ask.path);
         leads.truncate(ask.at_most as usize);
@@ -255,40 +238,4 @@ impl<C: ContextContract, P: AbductivePolicy> Roles for PolicyRoles<C, P> {
         });
         ready(told.collect::<Vec<_>>().join(", "))
     }
-}
-
-impl<C: ContextContract, P: AbductivePolicy> Responder<Ask> for PolicyRoles<C, P> {
-    fn respond<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Response<Answer>, Failure>> {
-        Box::pin(async move {
-            Ok(match &ask.role {
-                Role::Context(request) => {
-                    let context = self.contract.get_context(request).await;
-                    Answer::Context(context.map_err(Failure::of_contract)?).into()
-                }
-                Role::Decide(packet) => {
-                    let answer = self.policy.decide(packet).await.map_err(Failure::of_policy)?;
-                    Response {
-                        answer: Answer::Decision(answer.decision),
-                        usage: answer.usage,
-                        model: answer.model,
-                        remembered: answer.remembered,
-                    }
-                }
-                Role::Propose(ask) => with(self.propose(ask).await?, Answer::Actions),
-                Role::Act(ask) => with(self.act(ask).await?, Answer::Action),
-                Role::Evaluate(ask) => with(self.evaluate(ask).await?, Answer::Verdict),
-                Role::Plan(ask) => with(self.plan(ask).await?, Answer::Plan),
-                Role::Reflect(ask) => with(self.reflect(ask).await?, Answer::Reflection),
-            })
-        })
-    }
-
-    fn timeout(&self, ask: &Ask) -> Option<Duration> {
-        matches!(ask.role, Role::Decide(_)).then(|| self.policy.timeout()).flatten()
-    }
-}
-
-fn with<T>(response: Response<T>, answer: impl FnOnce(T) -> Answer) -> Response<Answer> {
-    let Response { answer: given, usage, model, remembered } = response;
-    Response { answer: answer(given), usage, model, remembered }
 }

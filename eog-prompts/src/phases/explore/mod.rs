@@ -3,13 +3,13 @@
 mod answer;
 mod decision;
 mod input;
-mod lines;
+mod messages;
 mod problems;
 mod refused;
 mod subject;
 
 pub use answer::{ExploreAnswer, ExploreClaim, ExploreProposal, Missing, Step};
-pub use input::{ExploreInput, Frame};
+pub use input::ExploreInput;
 
 use crate::Phase;
 

@@ -7,8 +7,9 @@ use eog_core::evidence::Signal;
 use eog_core::incident::to_the_second;
 use eog_core::{EntityId, Label, Timestamp};
 
-use super::subject::{Facts, Subject, label_word};
+use super::subject::{Facts, Subject};
 use super::{ExploreAnswer, ExploreClaim, Missing, Step};
+use crate::phases::lines::label_word;
 
 /// Longest reasons, in characters. They are sent to neighbours, again and again.
 const MAX_BECAUSE_CHARS: usize = 600;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use eog_core::evidence::{EvidenceTime, Signal, Trend};
 use eog_core::incident::Neighbour;
-use eog_core::{
-    ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label, Message, Timestamp,
-};
-use eog_evidence::mask_text;
+use eog_core::{ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Message, Timestamp};
+
+use crate::phases::names::Names;
 
 /// What the numbers and names of one question stand for. No template sees it.
 #[derive(Clone, Debug)]
@@ -16,9 +15,8 @@ pub(super) struct Subject {
     /// In the order of the numbers, which begin with 1.
     pub(super) cited: Vec<Citable>,
     numbers: BTreeMap<EvidenceId, u32>,
-    /// Every entity that may be named, by the name that the prompt shows. Nothing where two
-    /// entities are shown alike.
-    names: BTreeMap<String, Option<EntityId>>,
+    /// Every entity that may be named.
+    names: Names,
     pub(super) neighbours: Vec<Neighbour>,
     /// The last time any alert became active, if alerts are known.
     pub(super) last_onset: Option<Timestamp>,
@@ -87,33 +85,24 @@ impl Subject {
             entity: packet.entity.clone(),
             cited: Vec::new(),
             numbers: BTreeMap::new(),
-            names: BTreeMap::new(),
+            names: Names::default(),
             neighbours: packet.neighbours.clone(),
             last_onset: None,
             is_explained: packet.inbox.iter().any(|message| {
                 message.belief.claims.iter().any(|claim| claim.effect == packet.entity)
             }),
         };
-        subject.name(&packet.entity);
-        packet.neighbours.iter().for_each(|neighbour| subject.name(&neighbour.entity));
-        packet.context.named().iter().for_each(|entity| subject.name(entity));
+        subject.names.add(&packet.entity);
+        packet.neighbours.iter().for_each(|neighbour| subject.names.add(&neighbour.entity));
+        packet.context.named().iter().for_each(|entity| subject.names.add(entity));
         for Message { sender, belief } in &packet.inbox {
-            subject.name(sender);
+            subject.names.add(sender);
             for claim in belief.claims.iter().filter(|claim| touches(claim, &packet.entity)) {
-                subject.name(&claim.cause);
-                subject.name(&claim.effect);
+                subject.names.add(&claim.cause);
+                subject.names.add(&claim.effect);
             }
         }
         subject
-    }
-
-    /// Lets an entity be named, by its name without secrets.
-    fn name(&mut self, entity: &EntityId) {
-        let shown = mask_text(entity.as_str());
-        let named = self.names.entry(shown).or_insert_with(|| Some(entity.clone()));
-        if named.as_ref() != Some(entity) {
-            *named = None;
-        }
     }
 
     /// The number of a local finding.
@@ -158,41 +147,10 @@ impl Subject {
     /// # Errors
     /// What is wrong with the name, and which there are.
     pub(super) fn resolve(&self, name: &str) -> Result<&EntityId, String> {
-        match self.names.get(name) {
-            Some(Some(entity)) => Ok(entity),
-            Some(None) => Err(format!("entity {name:?} is not clear: two are shown by that name")),
-            None => Err(self.unknown(name)),
-        }
-    }
-
-    fn unknown(&self, name: &str) -> String {
-        const MAX_LISTED: usize = 20;
-        let listed: Vec<&str> = self.names.keys().take(MAX_LISTED).map(String::as_str).collect();
-        let more = self.names.len().saturating_sub(MAX_LISTED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let likeness = |known: &str| strsim::normalized_damerau_levenshtein(known, name);
-        let nearest = self
-            .names
-            .keys()
-            .map(|known| (known, likeness(known)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-            .filter(|(known, likeness)| *likeness > 0.5 || known.ends_with(name));
-        let nearest = nearest.map_or(String::new(), |(known, _)| format!("; nearest: {known}"));
-        let name: String = name.chars().take(100).collect();
-        format!("unknown entity {name:?}{nearest}; known: {}{more}", listed.join(", "))
+        self.names.resolve(name)
     }
 }
 
 pub(super) fn touches(claim: &eog_core::Claim, entity: &EntityId) -> bool {
     claim.cause == *entity || claim.effect == *entity
-}
-
-/// A label as prompts write it.
-pub(super) fn label_word(label: Label) -> &'static str {
-    match label {
-        Label::Healthy => "healthy",
-        Label::Symptom => "symptom",
-        Label::Origin => "origin",
-        Label::Defer => "defer",
-    }
 }

@@ -1,35 +1,27 @@
-//! Evidence as short lines: nothing is said twice.
+//! Evidence, neighbours and claims as short lines: nothing is said twice.
 
 use eog_core::evidence::{EvidenceTime, PeerRole};
 use eog_core::incident::{CLAIM_RELATION, Direction, Neighbour, Onset, to_the_second};
-use eog_core::{EvidenceKind, Finding, Message, Timestamp, Window};
+use eog_core::{Claim, EvidenceKind, Finding, Label, Timestamp, Window};
 use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
 use serde::Serialize;
 
-use super::subject::{Subject, label_word, touches};
-
-/// Most numbers that one message lists.
-const MAX_CITED: usize = 12;
-
-/// Most claims that one message shows.
-const MAX_CLAIMS: usize = 6;
-
 /// Shows times without the day that the prompt names once.
-pub(super) struct Clock {
+pub(crate) struct Clock {
     day: String,
 }
 
 impl Clock {
-    pub(super) fn new(window: Window) -> Self {
+    pub(crate) fn new(window: Window) -> Self {
         Self { day: to_the_second(window.start()).chars().take(10).collect() }
     }
 
-    pub(super) fn day(&self) -> &str {
+    pub(crate) fn day(&self) -> &str {
         &self.day
     }
 
     /// `12:08`, `12:08:30`, or `2026-03-19 12:08` on another day.
-    pub(super) fn show(&self, at: Timestamp) -> String {
+    pub(crate) fn show(&self, at: Timestamp) -> String {
         let text = to_the_second(at);
         let (day, time) = text.split_once('T').unwrap_or(("", &text));
         let time = time.trim_end_matches('Z');
@@ -38,7 +30,7 @@ impl Clock {
     }
 
     /// The end of a window. Many end one second after the last instant they speak of.
-    pub(super) fn show_end(&self, end: Timestamp) -> String {
+    pub(crate) fn show_end(&self, end: Timestamp) -> String {
         let text = self.show(end);
         match text.strip_suffix(":01") {
             Some(minute) if minute.contains(':') => minute.to_owned(),
@@ -56,7 +48,7 @@ impl Clock {
     }
 
     /// The interval in which something began, or the instant.
-    fn interval(&self, onset: Onset) -> String {
+    pub(crate) fn interval(&self, onset: Onset) -> String {
         let [earliest, latest] = [onset.earliest(), onset.latest()].map(|at| self.show(at));
         if earliest == latest { earliest } else { format!("{earliest}-{latest}") }
     }
@@ -64,7 +56,7 @@ impl Clock {
 
 /// One finding.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct FindingLine {
+pub(crate) struct FindingLine {
     number: u32,
     time: String,
     /// The interval in which it began; empty where that is not known, or is the time.
@@ -85,7 +77,7 @@ struct PeerPart {
     entity: String,
 }
 
-pub(super) fn finding_line(
+pub(crate) fn finding_line(
     finding: &Finding,
     number: u32,
     clock: &Clock,
@@ -140,7 +132,7 @@ pub(super) fn finding_line(
 
 /// The neighbours that stand and are related alike.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct NeighbourLine {
+pub(crate) struct NeighbourLine {
     direction: &'static str,
     /// Empty when only a claim joins them.
     relation: String,
@@ -148,7 +140,7 @@ pub(super) struct NeighbourLine {
     names: Vec<String>,
 }
 
-pub(super) fn neighbour_lines<'a>(
+pub(crate) fn neighbour_lines<'a>(
     neighbours: impl Iterator<Item = &'a Neighbour>,
 ) -> Vec<NeighbourLine> {
     let mut lines: Vec<(Direction, NeighbourLine)> = Vec::new();
@@ -181,85 +173,42 @@ pub(super) fn neighbour_lines<'a>(
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// What one neighbour believes.
+/// One claim.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct MessageLine {
-    sender: String,
-    label: &'static str,
-    /// Since when its harm, or its condition, is known to be there; empty where it is not.
-    since: String,
-    text: String,
-    /// Numbers of what it cites; those that stand for no local finding with their kind.
-    cited: Vec<CitedPart>,
-    more_cited: usize,
-    claims: Vec<ClaimPart>,
-    /// How many claims of the sender are not shown, since they are about others.
-    other_claims: usize,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct CitedPart {
-    number: u32,
-    /// Empty for local findings, whose kind stands in their own line.
-    kind: &'static str,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct ClaimPart {
+pub(crate) struct ClaimPart {
     cause: String,
     effect: String,
     condition: String,
     observed: String,
 }
 
-pub(super) fn message_line(
-    message: &Message,
-    subject: &mut Subject,
-    clock: &Clock,
-    limit: Option<usize>,
-) -> MessageLine {
-    let belief = &message.belief;
-    let entity = subject.entity.clone();
-    let about: Vec<_> =
-        belief.claims.iter().filter(|claim| touches(claim, &entity)).take(MAX_CLAIMS).collect();
-    let mut ids: Vec<_> = Vec::new();
-    for id in belief.evidence.iter().chain(about.iter().flat_map(|claim| &claim.evidence)) {
-        if !ids.contains(&id) {
-            ids.push(id);
+impl ClaimPart {
+    pub(crate) fn new(claim: &Claim, limit: Option<usize>) -> Self {
+        Self {
+            cause: claim.cause.to_string(),
+            effect: claim.effect.to_string(),
+            condition: cut(&mask_text(&claim.condition), limit),
+            observed: cut(&mask_text(&claim.observed), limit),
         }
     }
-    let cited = ids.iter().take(MAX_CITED).map(|id| {
-        let number = subject.number_cited(id);
-        let local = subject.get(number).is_some_and(|citable| citable.own.is_some());
-        CitedPart { number, kind: if local { "" } else { kind_word(id.kind()) } }
-    });
-    let cited = cited.collect();
-    MessageLine {
-        sender: message.sender.to_string(),
-        label: label_word(belief.label),
-        since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
-        text: cut(&mask_text(&belief.summary), limit),
-        cited,
-        more_cited: ids.len().saturating_sub(MAX_CITED),
-        other_claims: belief.claims.len() - about.len(),
-        claims: about
-            .into_iter()
-            .map(|claim| ClaimPart {
-                cause: claim.cause.to_string(),
-                effect: claim.effect.to_string(),
-                condition: cut(&mask_text(&claim.condition), limit),
-                observed: cut(&mask_text(&claim.observed), limit),
-            })
-            .collect(),
+}
+
+/// A label as prompts write it.
+pub(crate) fn label_word(label: Label) -> &'static str {
+    match label {
+        Label::Healthy => "healthy",
+        Label::Symptom => "symptom",
+        Label::Origin => "origin",
+        Label::Defer => "defer",
     }
 }
 
 /// Masked before it is cut: what is cut off may be what tells a secret.
-fn cut(text: &str, limit: Option<usize>) -> String {
+pub(crate) fn cut(text: &str, limit: Option<usize>) -> String {
     limit.map_or_else(|| text.to_owned(), |limit| shorten(text, limit))
 }
 
-fn kind_word(kind: EvidenceKind) -> &'static str {
+pub(crate) fn kind_word(kind: EvidenceKind) -> &'static str {
     match kind {
         EvidenceKind::Change => "change",
         EvidenceKind::Event => "event",

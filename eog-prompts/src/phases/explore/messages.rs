@@ -1,0 +1,71 @@
+//! What neighbours say, as lines.
+
+use eog_core::Message;
+use eog_evidence::mask_text;
+use serde::Serialize;
+
+use super::subject::{Subject, touches};
+use crate::phases::lines::{ClaimPart, Clock, cut, kind_word, label_word};
+
+/// Most numbers that one message lists.
+const MAX_CITED: usize = 12;
+
+/// Most claims that one message shows.
+const MAX_CLAIMS: usize = 6;
+
+/// What one neighbour believes.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MessageLine {
+    sender: String,
+    label: &'static str,
+    /// Since when its harm, or its condition, is known to be there; empty where it is not.
+    since: String,
+    text: String,
+    /// Numbers of what it cites; those that stand for no local finding with their kind.
+    cited: Vec<CitedPart>,
+    more_cited: usize,
+    claims: Vec<ClaimPart>,
+    /// How many claims of the sender are not shown, since they are about others.
+    other_claims: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct CitedPart {
+    number: u32,
+    /// Empty for local findings, whose kind stands in their own line.
+    kind: &'static str,
+}
+
+pub(super) fn message_line(
+    message: &Message,
+    subject: &mut Subject,
+    clock: &Clock,
+    limit: Option<usize>,
+) -> MessageLine {
+    let belief = &message.belief;
+    let entity = subject.entity.clone();
+    let about: Vec<_> =
+        belief.claims.iter().filter(|claim| touches(claim, &entity)).take(MAX_CLAIMS).collect();
+    let mut ids: Vec<_> = Vec::new();
+    for id in belief.evidence.iter().chain(about.iter().flat_map(|claim| &claim.evidence)) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let cited = ids.iter().take(MAX_CITED).map(|id| {
+        let number = subject.number_cited(id);
+        let local = subject.get(number).is_some_and(|citable| citable.own.is_some());
+        CitedPart { number, kind: if local { "" } else { kind_word(id.kind()) } }
+    });
+    let cited = cited.collect();
+    MessageLine {
+        sender: message.sender.to_string(),
+        label: label_word(belief.label),
+        since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
+        text: cut(&mask_text(&belief.summary), limit),
+        cited,
+        more_cited: ids.len().saturating_sub(MAX_CITED),
+        other_claims: belief.claims.len() - about.len(),
+        claims: about.into_iter().map(|claim| ClaimPart::new(claim, limit)).collect(),
+    }
+}
