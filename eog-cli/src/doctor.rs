@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, CliError> {
         _ => lines.good("policy", &policy),
     }
     lines.good("bootstrap", who(settings.bootstrap));
+    lines.good("roles", who(settings.roles));
     lines.good("finalize", who(settings.finalize));
     match judge::pack(settings.prompts.as_deref()) {
         Ok(pack) => lines.good("prompts", pack.name()),

@@ -23,6 +23,7 @@ use crate::{dry_run, files, html, memory, rules, source, told};
 /// `eog investigate`.
 pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
     let (running, start) = (&arguments.running, &arguments.start);
+    rules::refuse_roles(start.controller, &running.judging)?;
     // What is shown and never sent needs no key, and no place to write to.
     if arguments.dry_run {
         let chosen = Chosen::outline(&running.judging.options())?;

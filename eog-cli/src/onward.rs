@@ -100,7 +100,12 @@ impl Onward<'_> {
         add("finalize-model", judging.finalize_model.as_deref());
         add("prompts", of(&judging.prompts).as_deref());
         add("cassette", of(&judging.cassette).as_deref());
-        for (name, who) in [("bootstrap", judging.bootstrap), ("finalize", judging.finalize)] {
+        let parts = [
+            ("bootstrap", judging.bootstrap),
+            ("roles", judging.roles),
+            ("finalize", judging.finalize),
+        ];
+        for (name, who) in parts {
             add(name, who.map(|by| if by == By::Model { "model" } else { "rules" }));
         }
         // They may hold secrets, and what is said here may be logged.

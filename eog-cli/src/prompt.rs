@@ -104,6 +104,11 @@ fn name_of(phase: PhaseName) -> &'static str {
         PhaseName::Bootstrap => "bootstrap",
         PhaseName::ClassifyEvidence => "classify_evidence",
         PhaseName::Explore => "explore",
+        PhaseName::SearchPropose => "search_propose",
+        PhaseName::SearchAct => "search_act",
+        PhaseName::SearchEvaluate => "search_evaluate",
+        PhaseName::SearchPlan => "search_plan",
+        PhaseName::SearchReflect => "search_reflect",
         PhaseName::Finalize => "finalize",
     }
 }

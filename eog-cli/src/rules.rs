@@ -7,7 +7,7 @@ use eog::{Budget, Config, LinearConfig};
 use eog_search::SearchConfig;
 use eog_session::controllers::{AnyLedger, AnySettings, Changes, ControllerName};
 
-use crate::args::{Fork, Profile, Search, Start};
+use crate::args::{Fork, Judging, Profile, Search, Start};
 use crate::error::CliError;
 
 /// The settings that an investigation begins with.
@@ -66,6 +66,9 @@ pub(crate) fn changes(
     policy: Option<String>,
     ledger: &AnyLedger,
 ) -> Result<Changes, CliError> {
+    if let Some(before) = AnySettings::at(ledger, arguments.at) {
+        refuse_roles(before.controller(), &arguments.running.judging)?;
+    }
     let judge = || ledger.judge_at(arguments.at).map(str::to_owned);
     let named = policy.clone().or_else(judge);
     let settings = match AnySettings::at(ledger, arguments.at) {
@@ -166,6 +169,12 @@ fn forked(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config 
         config.broadcast = arguments.messages;
     }
     config
+}
+
+/// Refuses to say who plays the roles of a tree search where there is none.
+pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Result<(), CliError> {
+    let idle = judging.roles.is_some() && controller.profile().is_none();
+    refuse(controller, &[("--roles", idle)])
 }
 
 /// Refuses options that a controller does not use: they would be ignored silently.

@@ -23,6 +23,7 @@ const DIFFERING: &str = "differing.jsonl";
 
 /// Runs one investigation in many orders and says how far the results agree.
 pub(crate) fn run(arguments: &args::Stress) -> Result<Exit, CliError> {
+    rules::refuse_roles(arguments.start.controller, &arguments.judging)?;
     if let Some(folder) = &arguments.out {
         files::prepare(folder)?;
     }

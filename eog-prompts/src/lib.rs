@@ -7,6 +7,7 @@
 //! - A [`Prompter`] asks a phase's question: it renders the prompt with secrets masked and untrusted
 //!   text quoted, asks a chain of models, checks each answer, and asks for one correction.
 //! - [`LlmPolicy`] is the abductive policy: it asks [`phases::Explore`] about each packet.
+//! - [`LlmRoles`] plays the roles of a tree search.
 //! - A [`Finalizer`] writes the report's narrative with a model, and checks every statement:
 //!   `docs/reports.md`.
 //!
@@ -41,6 +42,7 @@ mod phase;
 pub mod phases;
 mod policy;
 mod reduce;
+mod roles;
 mod schema;
 mod sift;
 mod times;
@@ -59,6 +61,7 @@ pub use pack::{MAX_TEMPLATE_BYTES, Pack, PackError, PromptError};
 pub use phase::Phase;
 pub use policy::LlmPolicy;
 pub use reduce::{PacketCut, Unfit, chunk_ranges, fit_packet};
+pub use roles::LlmRoles;
 pub use schema::{answer_form, not_strict};
 pub use tokens::TokenCounter;
 

@@ -142,9 +142,14 @@ impl AbductivePolicy for LlmPolicy {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        // A decision takes several requests, with waits between them. If each has its time-out,
-        // one over them all would only cut off attempts that the models may still make.
-        let models = self.prompter.models();
-        models.iter().all(|model| model.info().timeout.is_some()).then_some(Duration::MAX)
+        timeout(&self.prompter)
     }
+}
+
+/// How long one answer may take.
+pub(crate) fn timeout(prompter: &Prompter) -> Option<Duration> {
+    // An answer takes several requests, with waits between them. If each has its time-out, one over
+    // them all would only cut off attempts that the models may still make.
+    let models = prompter.models();
+    models.iter().all(|model| model.info().timeout.is_some()).then_some(Duration::MAX)
 }

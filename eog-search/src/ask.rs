@@ -10,6 +10,8 @@ use eog_core::incident::Anomaly;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::{Question, QuestionKind};
 use eog_core::{Digest, EntityId, Entry, Seed, Topology, Window};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use crate::body::{Action, Looked, PlanAction, Purpose, SearchBody, Verdict};
 use crate::id::NodeId;
@@ -81,7 +83,7 @@ impl Answer {
 }
 
 /// What every question is about: the case, as far as it decides where to look.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scene {
     /// The declared dependency graph.
     pub topology: Topology,
@@ -144,6 +146,19 @@ impl Seen {
     }
 }
 
+/// What decides an answer: what was done, seen and judged, wherever in a ledger that stands.
+impl Serialize for Seen {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Seen", 4)?;
+        fields.serialize_field("action", &*self.action)?;
+        fields.serialize_field("belief", &self.look().map(|look| &look.belief))?;
+        fields.serialize_field("decision", &self.decision())?;
+        let context = self.look().and_then(|look| look.context.as_ref());
+        fields.serialize_field("context", &context.map(|context| context.digest))?;
+        fields.end()
+    }
+}
+
 fn looked(entry: &Arc<Entry<SearchBody>>) -> Option<&Looked> {
     match &entry.body {
         SearchBody::Looked(looked) => Some(looked),
@@ -152,7 +167,7 @@ fn looked(entry: &Arc<Entry<SearchBody>>) -> Option<&Looked> {
 }
 
 /// A question for actions at the end of a path.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProposeAsk {
     /// The case.
     pub scene: Arc<Scene>,
@@ -165,7 +180,7 @@ pub struct ProposeAsk {
 }
 
 /// A question for a score.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvaluateAsk {
     /// The case.
     pub scene: Arc<Scene>,
@@ -178,7 +193,7 @@ pub struct EvaluateAsk {
 }
 
 /// A question for what to do with a tree.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlanAsk {
     /// The case.
     pub scene: Arc<Scene>,
@@ -197,7 +212,7 @@ pub struct PlanAsk {
 }
 
 /// A node as a planner sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannedNode {
     /// Its name.
     pub id: NodeId,

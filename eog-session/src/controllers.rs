@@ -8,14 +8,16 @@ use eog::controller::EntryBody;
 use eog::journal::JournalError;
 use eog::ledger::{Body, ForkChanges, LedgerError, RestoreError};
 use eog::linear::LinearBody;
-use eog::machine::OfMachine;
+use eog::machine::{OfMachine, Responder};
 use eog::side::SideError;
 use eog::{
-    Case, Conclusion, Config, Controller, Diagnosis, Finished, Journal, Ledger, Linear,
-    LinearConfig, Machine, SpeculationFigures, Spent, StopReason,
+    AbductivePolicy, Case, Conclusion, Config, ContextContract, Controller, Diagnosis, Finished,
+    Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures, Spent, StopReason,
 };
 use eog_report::{Step, Told};
-use eog_search::{Profile, SearchBody, SearchConfig, SearchController};
+use eog_search::{
+    PolicyRoles, Profile, Roles, SearchBody, SearchConfig, SearchController, SearchResponder,
+};
 use serde::{Deserialize, Serialize};
 
 /// A machine that investigates incidents.
@@ -25,6 +27,17 @@ pub trait Investigator: Machine<Body: Told> {
 
     /// The settings that hold after an entry, with the name of whoever judges.
     fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings>;
+
+    /// Who answers its questions.
+    type Responder<C: ContextContract, P: AbductivePolicy>: Responder<Self::Question>;
+
+    /// Whoever answers by this contract and this policy. `roles` are those of a tree search, if rules
+    /// are not to play them.
+    fn responder<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+        roles: Option<Box<dyn Roles>>,
+    ) -> Self::Responder<C, P>;
 }
 
 /// Who judges after an entry, if the ledger says so.
@@ -50,6 +63,16 @@ impl Investigator for Controller {
         })?;
         Some(config.clone())
     }
+
+    type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
+
+    fn responder<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+        _roles: Option<Box<dyn Roles>>,
+    ) -> Self::ByPolicy<C, P> {
+        Self::by_policy(contract, policy)
+    }
 }
 
 impl Investigator for Linear {
@@ -66,6 +89,16 @@ impl Investigator for Linear {
         })?;
         Some(config.clone())
     }
+
+    type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
+
+    fn responder<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+        _roles: Option<Box<dyn Roles>>,
+    ) -> Self::ByPolicy<C, P> {
+        Self::by_policy(contract, policy)
+    }
 }
 
 impl Investigator for SearchController {
@@ -81,6 +114,17 @@ impl Investigator for SearchController {
             _ => before,
         })?;
         Some(config.clone())
+    }
+
+    type Responder<C: ContextContract, P: AbductivePolicy> = SearchResponder<C, P, Box<dyn Roles>>;
+
+    fn responder<C: ContextContract, P: AbductivePolicy>(
+        contract: C,
+        policy: P,
+        roles: Option<Box<dyn Roles>>,
+    ) -> Self::Responder<C, P> {
+        let roles = roles.unwrap_or_else(|| Box::new(PolicyRoles::default()));
+        SearchResponder::new(contract, policy).with_roles(roles)
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use eog::{AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, Limits, Usage, Window};
 use eog_evidence::{EvidencePolicy, Incident};
 use eog_report::Narrative;
+use eog_search::Roles;
 
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;
@@ -100,6 +101,12 @@ pub trait Judge: Send + Sync {
 
     /// The policy for a case.
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy>;
+
+    /// Who plays the roles of a tree search beside that of the policy. Nothing, as unless implemented,
+    /// where the rules do.
+    fn roles(&self) -> Option<Box<dyn Roles>> {
+        None
+    }
 
     /// How long its calls may take, and how often they are tried. The deadline is that of the run.
     fn limits(&self) -> Limits {

@@ -33,6 +33,7 @@
 pub mod controllers;
 pub mod judge;
 mod listener;
+mod roles;
 pub mod run;
 pub mod source;
 pub mod store;

@@ -17,11 +17,13 @@ use eog::{
 };
 use eog_evidence::StartError;
 use eog_report::Narrative;
+use eog_search::Roles;
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::{AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
 use crate::judge::{ForRun, Judge, OpeningError, Policies};
 use crate::listener::{Listener, Step};
+use crate::roles::RememberingRoles;
 use crate::source::{Opened, Supplemented, Words};
 
 pub use error::{RunError, Unbegun};
@@ -318,6 +320,7 @@ impl<'a> Course<'a> {
         AnyFinished: From<Finished<M>>,
     {
         let policy = self.remembering(judge.policy(case), case)?;
+        let roles = judge.roles().map(|roles| self.remembering_roles(roles, case)).transpose()?;
         let left = self.left();
         let Self { source, words, records, memory, speculation, steering, listener, .. } = self;
         let name = source.incident().name.clone();
@@ -325,7 +328,7 @@ impl<'a> Course<'a> {
         let (events, stream) = eog::events();
         let recorder = records.recorder.clone();
         let (cancel, controls) = steering.into_parts();
-        let engine = Engine::with_responder(M::by_policy(contract, policy))
+        let engine = Engine::with_responder(M::responder(contract, policy, roles))
             .with_limits(Limits { deadline: left, ..judge.limits() })
             .with_events(events)
             .with_controls(controls);
@@ -357,6 +360,16 @@ impl<'a> Course<'a> {
         case: &Case,
     ) -> Result<Box<dyn AbductivePolicy>, RunError> {
         remembering(policy, self.memory.as_ref(), self.policies, case)
+    }
+
+    fn remembering_roles(
+        &self,
+        roles: Box<dyn Roles>,
+        case: &Case,
+    ) -> Result<Box<dyn Roles>, RunError> {
+        let Some(memory) = &self.memory else { return Ok(roles) };
+        let identity = self.policies.identity(case)?;
+        Ok(Box::new(RememberingRoles::new(roles, memory.clone(), identity)))
     }
 }
 
@@ -393,7 +406,7 @@ enum Told {
 
 /// The engine of a session, for whichever controller.
 pub(crate) type AnyEngine<M> = Engine<
-    <M as Machine>::ByPolicy<Supplemented<Opened>, Box<dyn AbductivePolicy>>,
+    <M as Investigator>::Responder<Supplemented<Opened>, Box<dyn AbductivePolicy>>,
     <M as Machine>::Body,
 >;
 

@@ -45,6 +45,12 @@ pub(crate) struct Judging {
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) bootstrap: Option<By>,
 
+    /// Who searches, with a tree search (--controller lats, bfs or beam): chooses where to look, gives
+    /// scores and plans. The model (the default with --policy llm), or built-in rules over what the
+    /// policy decides on entities.
+    #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
+    pub(crate) roles: Option<By>,
+
     /// Who writes the report: the built-in rules (the default), or the model, whose every statement
     /// is checked. [in eog.toml: finalize]
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
@@ -98,8 +104,9 @@ impl Judging {
             By::Rules => judge::By::Rules,
             By::Model => judge::By::Model,
         };
-        let Self { policy, policy_arg, config, model, base_url, bootstrap, finalize, .. } =
-            self.clone();
+        let Self {
+            policy, policy_arg, config, model, base_url, bootstrap, roles, finalize, ..
+        } = self.clone();
         Options {
             policy,
             policy_args: policy_arg,
@@ -107,6 +114,7 @@ impl Judging {
             model,
             base_url,
             bootstrap: bootstrap.map(by),
+            roles: roles.map(by),
             finalize: finalize.map(by),
             finalize_model: self.finalize_model.clone(),
             prompts: self.prompts.clone(),

@@ -63,6 +63,16 @@ pub(crate) enum PhaseName {
     ClassifyEvidence,
     /// What the evidence of one entity means.
     Explore,
+    /// In a tree search: which entities to look at after a path.
+    SearchPropose,
+    /// In a tree search: which entity to look at next.
+    SearchAct,
+    /// In a tree search: how good a path is.
+    SearchEvaluate,
+    /// In a tree search: how the tree grows.
+    SearchPlan,
+    /// In a tree search: what a path that was not accepted teaches.
+    SearchReflect,
     /// What the investigation has found.
     Finalize,
 }

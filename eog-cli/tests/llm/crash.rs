@@ -39,7 +39,7 @@ enum Kill {
 }
 
 /// How often each request of an undisturbed run was made, in its order; and nothing else was asked.
-fn times(seen: &[Asked], undisturbed: &[Asked]) -> Vec<usize> {
+pub(crate) fn times(seen: &[Asked], undisturbed: &[Asked]) -> Vec<usize> {
     let times = |of: &Asked| seen.iter().filter(|asked| asked.body == of.body).count();
     let times: Vec<usize> = undisturbed.iter().map(times).collect();
     assert_eq!(times.iter().sum::<usize>(), seen.len(), "other questions were asked");

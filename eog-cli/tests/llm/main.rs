@@ -17,4 +17,6 @@ mod lab;
 mod no_calls;
 mod over_mcp;
 mod reader;
+mod searcher;
+mod searching;
 mod server;

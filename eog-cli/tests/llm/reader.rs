@@ -34,19 +34,19 @@ pub(crate) fn read(asked: &Asked, start: Start) -> Reply {
 }
 
 /// The lines of a block of data.
-fn block(question: &str, label: &str) -> Vec<String> {
+pub(crate) fn block(question: &str, label: &str) -> Vec<String> {
     let from = question.split_once(&format!("<data {label}>\n"));
     let lines =
         from.and_then(|(_, rest)| rest.split_once("</data>")).map_or("", |(lines, _)| lines);
     lines.lines().map(str::to_owned).collect()
 }
 
-fn word(line: &str, at: usize) -> &str {
+pub(crate) fn word(line: &str, at: usize) -> &str {
     line.split_whitespace().nth(at).unwrap_or_default()
 }
 
 /// What stands between two texts.
-fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
+pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
     let rest = text.split_once(before).map_or("", |(_, rest)| rest);
     rest.split_once(after).map_or(rest, |(found, _)| found)
 }

@@ -51,7 +51,12 @@ impl Asked {
 
     /// The phase, by what the model is to do.
     pub(crate) fn phase(&self) -> &'static str {
-        const TASKS: [(&str, &str); 6] = [
+        const TASKS: [(&str, &str); 11] = [
+            ("search_propose", "\"looks\""),
+            ("search_evaluate", "\"dead_end\""),
+            ("search_reflect", "\"lesson\""),
+            ("search_plan", "\"converge\""),
+            ("search_act", "null if the path"),
             ("select_investigation_window", "\"anchors\""),
             ("bootstrap", "\"candidates\""),
             ("filter_spec_changes", "changes"),

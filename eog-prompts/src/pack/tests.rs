@@ -1,3 +1,5 @@
+mod search;
+
 use std::fs;
 
 use super::*;
@@ -193,6 +195,9 @@ fn real_data() -> Vec<(&'static str, Value)> {
         ("explore.user", of(&explore)),
         ("finalize.user", of(&told())),
     ]
+    .into_iter()
+    .chain(search::real_data())
+    .collect()
 }
 
 fn told() -> crate::phases::FinalizeInput {

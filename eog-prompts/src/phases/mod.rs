@@ -13,6 +13,7 @@ mod finalize;
 mod frame;
 mod lines;
 mod names;
+mod search;
 mod select_window;
 
 pub use bootstrap::{Candidate, ChooseSeeds, Ignored, SeedsAnswer, SeedsInput, Strength};
@@ -30,6 +31,11 @@ pub use finalize::{
     GroupLine, ToldAlert, ToldAnswer, ToldEntity, ToldMoment, ToldPropagation, ToldTime,
 };
 pub use frame::Frame;
+pub use search::{
+    Act, ActAnswer, Detail, Evaluate, EvaluateAnswer, EvaluateInput, Plan, PlanAnswer,
+    PlanExpansion, PlanInput, PlanNote, Propose, ProposeAnswer, ProposeInput, ProposedLook,
+    Reflect, ReflectAnswer,
+};
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
 
 /// The forms of the answers of all phases, in the order of an investigation. Each has the name of
@@ -45,6 +51,11 @@ pub fn answer_forms() -> Vec<AnswerForm> {
         form::<ChooseSeeds>(),
         form::<ClassifyEvidence>(),
         form::<Explore>(),
+        form::<Propose>(),
+        form::<Act>(),
+        form::<Evaluate>(),
+        form::<Plan>(),
+        form::<Reflect>(),
         form::<Finalize>(),
     ]
 }

@@ -9,11 +9,12 @@ use eog::{AbductivePolicy, BoxFuture, BudgetKind, Case, CommandPolicy, Digest, L
 use eog_evidence::{EvidencePolicy, Incident};
 use eog_llm::{ConfigError, Notice, Recorded};
 use eog_prompts::{
-    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy,
+    ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, LlmRoles,
     ModelInfo, Opening, Pack, PackError, Prompter,
 };
 
 use eog_report::Narrative;
+use eog_search::Roles;
 
 use super::settings::{By, Options, PolicyChoice, Settings};
 use super::watch::Watch;
@@ -87,6 +88,15 @@ impl Chosen {
         self.settings.names_policy
     }
 
+    /// What decides the answers of the model besides a question.
+    fn of_model(&self, case: &Case) -> String {
+        // The alerts stand in every prompt.
+        let frame = Digest::of(&(case.window, &case.anomalies));
+        let words = self.pack.as_ref().map(|pack| pack.digest().to_string());
+        let (name, version) = (self.settings.llm_name(), env!("CARGO_PKG_VERSION"));
+        format!("{name} {version} {} {frame}", words.unwrap_or_default())
+    }
+
     /// The models, if any are used. The recorder stores every answer before it is used; what earlier
     /// runs have spent counts.
     fn models(&self, run: &ForRun<'_>) -> Result<Option<Models>, JudgeError> {
@@ -132,7 +142,7 @@ impl Chosen {
 impl Policies for Chosen {
     /// Arguments of a program may contain secrets, and ledgers are shared: they are only counted.
     fn name(&self) -> String {
-        match (&self.settings.policy, self.arguments.len()) {
+        let judge = match (&self.settings.policy, self.arguments.len()) {
             (PolicyChoice::Evidence, _) => Evidence::NAME.to_owned(),
             (PolicyChoice::Llm, _) => self.settings.llm_name(),
             (PolicyChoice::Command(program), 0) => format!("command:{}", program.display()),
@@ -140,21 +150,25 @@ impl Policies for Chosen {
                 let arguments = if given == 1 { "argument" } else { "arguments" };
                 format!("command:{} with {given} {arguments}", program.display())
             }
+        };
+        match self.settings.other_roles() {
+            None => judge,
+            Some(By::Rules) => format!("{judge}, roles by rules"),
+            Some(By::Model) => format!("{judge}, roles by {}", self.settings.llm_name()),
         }
     }
 
     fn identity(&self, case: &Case) -> Result<String, JudgeError> {
-        match &self.settings.policy {
-            PolicyChoice::Evidence => Evidence.identity(case),
-            PolicyChoice::Llm => {
-                // The alerts stand in every prompt.
-                let frame = Digest::of(&(case.window, &case.anomalies));
-                let words = self.pack.as_ref().map(|pack| pack.digest().to_string());
-                let (name, version) = (self.settings.llm_name(), env!("CARGO_PKG_VERSION"));
-                Ok(format!("{name} {version} {} {frame}", words.unwrap_or_default()))
-            }
-            PolicyChoice::Command(program) => Ok(command_identity(program, &self.arguments)?),
-        }
+        let judge = match &self.settings.policy {
+            PolicyChoice::Evidence => Evidence.identity(case)?,
+            PolicyChoice::Llm => self.of_model(case),
+            PolicyChoice::Command(program) => command_identity(program, &self.arguments)?,
+        };
+        Ok(match self.settings.other_roles() {
+            Some(By::Model) => format!("{judge}, roles by {}", self.of_model(case)),
+            // The rules are of this version, and what they are asked is not remembered.
+            Some(By::Rules) | None => judge,
+        })
     }
 
     fn judge(&self, run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
@@ -210,6 +224,11 @@ impl Judge for OfRun {
             ),
             _ => Box::new(EvidencePolicy::default()),
         }
+    }
+
+    fn roles(&self) -> Option<Box<dyn Roles>> {
+        let models = self.models.as_ref().filter(|_| self.chosen.settings.roles == By::Model)?;
+        Some(Box::new(LlmRoles::new(models.explore.clone())))
     }
 
     fn limits(&self) -> Limits {

@@ -28,6 +28,8 @@ pub struct Options {
     pub base_url: Option<String>,
     /// Who chooses where to start.
     pub bootstrap: Option<By>,
+    /// Who plays the roles of a tree search beside that of the policy.
+    pub roles: Option<By>,
     /// Who tells the result.
     pub finalize: Option<By>,
     /// The model that tells the result.
@@ -88,10 +90,12 @@ pub struct Settings {
     pub file: Option<PathBuf>,
     /// Who judges.
     pub policy: PolicyChoice,
-    /// Whether the policy is set explicitly.
+    /// Whether the policy is set explicitly, or who plays the roles beside it.
     pub names_policy: bool,
     /// Who chooses where to start.
     pub bootstrap: By,
+    /// Who plays the roles of a tree search beside that of the policy. No other controller asks them.
+    pub roles: By,
     /// Who tells the result.
     pub finalize: By,
     /// The name of a pack, or a folder.
@@ -142,7 +146,8 @@ impl Settings {
         let judged_by_model = policy == Some(PolicyChoice::Llm);
         let by_default = if judged_by_model { By::Model } else { By::Rules };
         Ok(Self {
-            names_policy: policy.is_some(),
+            names_policy: policy.is_some() || options.roles.is_some(),
+            roles: options.roles.unwrap_or(by_default),
             policy: policy.unwrap_or_default(),
             bootstrap: options.bootstrap.or(file.bootstrap).unwrap_or(by_default),
             finalize: options.finalize.or(file.finalize).or(tells).unwrap_or(By::Rules),
@@ -156,6 +161,15 @@ impl Settings {
     pub fn llm_name(&self) -> String {
         let chain = self.llm.explore_chain().unwrap_or_default();
         format!("llm:{}", chain.join(","))
+    }
+
+    /// Who plays the roles of a tree search, unless it is who would do so by default.
+    pub fn other_roles(&self) -> Option<By> {
+        (self.roles != self.default_roles()).then_some(self.roles)
+    }
+
+    fn default_roles(&self) -> By {
+        if self.policy == PolicyChoice::Llm { By::Model } else { By::Rules }
     }
 
     /// What is wrong with options for language models if none is used: they would be ignored
@@ -182,8 +196,8 @@ impl Settings {
         let (has, them) = if idle.len() == 1 { ("has", "it") } else { ("have", "them") };
         Some(format!(
             "{} {has} no effect, because {judge} and no language model is used: let one judge \
-             (--policy llm, --model), choose the start (--bootstrap model) or write the report \
-             (--finalize model), or omit {them}",
+             (--policy llm, --model), choose the start (--bootstrap model), search (--roles model) \
+             or write the report (--finalize model), or omit {them}",
             idle.join(", ")
         ))
     }
@@ -192,6 +206,7 @@ impl Settings {
     pub fn asks_models(&self) -> bool {
         self.policy == PolicyChoice::Llm
             || self.bootstrap == By::Model
+            || self.roles == By::Model
             || self.finalize == By::Model
     }
 }

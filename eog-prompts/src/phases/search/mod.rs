@@ -1,0 +1,40 @@
+//! The phases of a tree search: where to look next, how good a path is, what to do with a tree, what is to
+//! be learnt. Entities are judged in the phase [`Explore`](super::Explore), whoever searches.
+
+mod act;
+mod evaluate;
+mod path;
+mod plan;
+mod propose;
+mod reflect;
+
+pub use act::{Act, ActAnswer};
+pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput};
+pub use path::Detail;
+pub use plan::{Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote};
+pub use propose::{Propose, ProposeAnswer, ProposeInput, ProposedLook};
+pub use reflect::{Reflect, ReflectAnswer};
+
+use eog_evidence::{mask_text, shorten};
+
+/// Most characters of a text that a model writes and the ledger keeps.
+const MAX_TEXT: usize = 400;
+
+/// A text as the ledger keeps it.
+fn kept(text: &str) -> String {
+    shorten(&mask_text(text.trim()), MAX_TEXT)
+}
+
+/// What is wrong with a text that must not be empty.
+fn empty(field: &str, text: &str, problems: &mut Vec<String>) {
+    if text.trim().is_empty() {
+        problems.push(format!("{field}: it is empty; say why"));
+    }
+}
+
+/// What is wrong with a score.
+fn score(field: &str, score: u16, problems: &mut Vec<String>) {
+    if score > 1000 {
+        problems.push(format!("{field}: {score} is more than 1000"));
+    }
+}

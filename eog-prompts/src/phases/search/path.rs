@@ -1,0 +1,199 @@
+//! What was looked at on a path, and what came of it, as lines.
+
+use std::sync::Arc;
+
+use eog_core::incident::Neighbour;
+use eog_core::ledger::RecordedAnswer;
+use eog_core::{EntityId, Finding};
+use eog_evidence::mask_text;
+use eog_search::ask::{Scene, Seen};
+use serde::Serialize;
+
+use crate::phases::frame::{Frame, IncidentLines};
+use crate::phases::lines::{
+    ClaimPart, Clock, FindingLine, NeighbourLine, cut, finding_line, label_word, neighbour_lines,
+};
+use crate::phases::names::Names;
+
+/// Most claims of one look that are shown.
+const MAX_CLAIMS: usize = 6;
+
+/// How much of each look is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// Most findings of one look.
+    findings: usize,
+    /// Most characters of one text.
+    text: usize,
+}
+
+impl Detail {
+    /// From the most to the least.
+    pub const ALL: [Self; 4] = [
+        Self { findings: 12, text: 600 },
+        Self { findings: 6, text: 240 },
+        Self { findings: 3, text: 120 },
+        Self { findings: 0, text: 80 },
+    ];
+}
+
+/// Turns what a search saw into lines, and knows what they may name.
+pub(super) struct Writer<'a> {
+    scene: &'a Arc<Scene>,
+    clock: Clock,
+    detail: Detail,
+    next: u32,
+    named: Named,
+}
+
+/// One look.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LookLine {
+    entity: String,
+    /// Why it was looked at.
+    why: String,
+    /// Empty where it could not be judged.
+    label: &'static str,
+    /// Since when its harm, or its condition, is known to be there; empty where it is not.
+    since: String,
+    /// What was judged, or why nothing could be.
+    text: String,
+    /// What the judgement rests on.
+    findings: Vec<FindingLine>,
+    /// What else was seen there.
+    others: Vec<FindingLine>,
+    /// How many of both are not shown.
+    more_findings: usize,
+    claims: Vec<ClaimPart>,
+    proposals: Vec<LeadLine>,
+}
+
+/// An entity, and why one might look at it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LeadLine {
+    entity: String,
+    reason: String,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(scene: &'a Arc<Scene>, detail: Detail) -> Self {
+        let mut named = Named { scene: Arc::clone(scene), names: Names::default() };
+        scene.seeds.iter().for_each(|seed| named.names.add(&seed.entity));
+        scene.anomalies.iter().for_each(|alert| named.names.add(&alert.entity));
+        Self { scene, clock: Clock::new(scene.window), detail, next: 1, named }
+    }
+
+    pub(super) fn incident(&self) -> IncidentLines {
+        Frame::of_alerts(&self.scene.anomalies).lines(self.scene.window, &self.clock)
+    }
+
+    pub(super) fn path(&mut self, path: &[Seen]) -> Vec<LookLine> {
+        path.iter().map(|seen| self.look(seen)).collect()
+    }
+
+    pub(super) fn look(&mut self, seen: &Seen) -> LookLine {
+        let entity = seen.action.entity();
+        self.named.names.add(entity);
+        let belief = seen.belief();
+        let claims = belief.map(|belief| belief.claims.as_slice()).unwrap_or_default();
+        for claim in claims {
+            self.named.names.add(&claim.cause);
+            self.named.names.add(&claim.effect);
+        }
+        let proposals = seen.decision().map(|it| it.proposals.as_slice()).unwrap_or_default();
+        proposals.iter().for_each(|proposal| self.named.names.add(&proposal.entity));
+        let limit = Some(self.detail.text);
+        let text = match (belief, seen.look().map(|look| &look.answer)) {
+            (Some(belief), _) => belief.summary.as_str(),
+            (None, Some(RecordedAnswer::Failed(failure))) => failure.message.as_str(),
+            (None, _) => "it was not looked at yet",
+        };
+        let since = belief.and_then(|belief| belief.since);
+        let (findings, others, more_findings) = self.findings(seen);
+        LookLine {
+            entity: entity.to_string(),
+            why: cut(&mask_text(&seen.action.thought), limit),
+            label: belief.map(|belief| label_word(belief.label)).unwrap_or_default(),
+            since: since.map(|since| self.clock.interval(since)).unwrap_or_default(),
+            text: cut(&mask_text(text), limit),
+            findings,
+            others,
+            more_findings,
+            claims: claims.iter().take(MAX_CLAIMS).map(|it| ClaimPart::new(it, limit)).collect(),
+            proposals: proposals.iter().map(|it| self.lead(&it.entity, &it.reason)).collect(),
+        }
+    }
+
+    /// What the judgement of a look cites, what else was seen, and how much of both is not shown.
+    fn findings(&mut self, seen: &Seen) -> (Vec<FindingLine>, Vec<FindingLine>, usize) {
+        let there = seen.context().map(|context| context.findings.as_slice()).unwrap_or_default();
+        let cited = seen.belief().map(|belief| belief.evidence.as_slice()).unwrap_or_default();
+        let of = |id| there.iter().find(|finding| finding.id() == id);
+        let is_other = |finding: &&Finding| !cited.contains(finding.id());
+        let mut cited: Vec<&Finding> = cited.iter().filter_map(of).collect();
+        cited.truncate(self.detail.findings);
+        let mut others: Vec<&Finding> = there.iter().filter(is_other).collect();
+        others.truncate(self.detail.findings - cited.len());
+        let left = there.len().saturating_sub(cited.len() + others.len());
+        (self.finding_lines(&cited), self.finding_lines(&others), left)
+    }
+
+    fn finding_lines(&mut self, findings: &[&Finding]) -> Vec<FindingLine> {
+        let lines = findings.iter().map(|finding| {
+            if let Some(peer) = &finding.peer {
+                self.named.names.add(&peer.entity);
+            }
+            let number = self.next;
+            self.next += 1;
+            finding_line(finding, number, &self.clock, Some(self.detail.text))
+        });
+        lines.collect()
+    }
+
+    fn lead(&self, entity: &EntityId, reason: &str) -> LeadLine {
+        let reason = cut(&mask_text(reason), Some(self.detail.text));
+        LeadLine { entity: entity.to_string(), reason }
+    }
+
+    /// Where the case says to start.
+    pub(super) fn seeds(&self) -> Vec<LeadLine> {
+        self.scene.seeds.iter().map(|seed| self.lead(&seed.entity, &seed.reason)).collect()
+    }
+
+    /// Who stands around an entity, those apart that are on a path.
+    pub(super) fn neighbours(&mut self, entity: &EntityId, path: &[Seen]) -> Vec<NeighbourLine> {
+        let all = self.scene.topology.neighbours(entity);
+        let is_new = |neighbour: &&Neighbour| {
+            path.iter().all(|seen| *seen.action.entity() != neighbour.entity)
+        };
+        let new: Vec<&Neighbour> = all.iter().filter(is_new).collect();
+        new.iter().for_each(|neighbour| self.named.names.add(&neighbour.entity));
+        neighbour_lines(new.into_iter())
+    }
+
+    pub(super) fn named(self) -> Named {
+        self.named
+    }
+}
+
+/// What an answer may name: what the prompt shows, and whatever else the dependency graph has.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    scene: Arc<Scene>,
+    names: Names,
+}
+
+impl Named {
+    /// The entity of a name.
+    ///
+    /// # Errors
+    /// What is wrong with the name, and which there are.
+    pub(super) fn resolve(&self, name: &str) -> Result<EntityId, String> {
+        let unknown = match self.names.resolve(name) {
+            Ok(entity) => return Ok(entity.clone()),
+            Err(unknown) => unknown,
+        };
+        let declared = EntityId::new(name).ok().filter(|it| self.scene.topology.contains(it));
+        declared.ok_or(unknown)
+    }
+}

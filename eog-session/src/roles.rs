@@ -1,0 +1,74 @@
+//! The roles of a tree search, behind a memory of answers.
+
+use std::time::Duration;
+
+use eog::machine::Response;
+use eog::{DecisionMemory, EntityId, Failure};
+use eog_search::ask::{EvaluateAsk, PlanAsk, ProposeAsk, Scene, Seen};
+use eog_search::{Action, PlanAction, Reply, Roles, Verdict};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Roles that are asked only what no run before was told.
+pub(crate) struct RememberingRoles {
+    roles: Box<dyn Roles>,
+    memory: DecisionMemory,
+    identity: String,
+}
+
+impl RememberingRoles {
+    pub(crate) fn new(roles: Box<dyn Roles>, memory: DecisionMemory, identity: String) -> Self {
+        Self { roles, memory, identity }
+    }
+
+    /// The answer that is known to a question in a role, or else the one that `ask` gives.
+    async fn answer<A: Clone + Serialize + DeserializeOwned>(
+        &self,
+        (role, question): (&str, &impl Serialize),
+        about: Option<&EntityId>,
+        ask: impl Future<Output = Result<Response<A>, Failure>>,
+    ) -> Result<Response<A>, Failure> {
+        match about {
+            Some(about) => self.memory.answer(&self.identity, about, &(role, question), ask).await,
+            // Nothing stands in a case without seeds.
+            None => ask.await,
+        }
+    }
+}
+
+/// The entity that a question is filed under: where its path ends, or a search begins.
+fn about<'a>(scene: &'a Scene, path: &'a [Seen]) -> Option<&'a EntityId> {
+    let last = path.last().map(|seen| seen.action.entity());
+    last.or_else(|| scene.seeds.first().map(|seed| &seed.entity))
+}
+
+impl Roles for RememberingRoles {
+    fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
+        let about = about(&ask.scene, &ask.path);
+        Box::pin(self.answer(("propose", ask), about, self.roles.propose(ask)))
+    }
+
+    fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
+        let about = about(&ask.scene, &ask.path);
+        Box::pin(self.answer(("act", ask), about, self.roles.act(ask)))
+    }
+
+    fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
+        let about = about(&ask.scene, &ask.path);
+        Box::pin(self.answer(("evaluate", ask), about, self.roles.evaluate(ask)))
+    }
+
+    fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
+        let about = about(&ask.scene, &[]);
+        Box::pin(self.answer(("plan", ask), about, self.roles.plan(ask)))
+    }
+
+    fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
+        let about = about(&ask.scene, &ask.path);
+        Box::pin(self.answer(("reflect", ask), about, self.roles.reflect(ask)))
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.roles.timeout()
+    }
+}
