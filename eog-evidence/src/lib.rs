@@ -74,7 +74,7 @@ pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
 pub use policy::EvidencePolicy;
 pub use recorded::{holes, recorded_seconds};
 pub use series::{MIN_BASELINE, Periods, Series};
-pub use shift::{Shift, find_shift, shift_finding, steady_finding};
+pub use shift::{Shift, find_shift, full_finding, shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanIds, SpanRecord, span_series};
 pub use start::{StartError, open_case};
 pub use stats::{rates_differ, shares_differ};

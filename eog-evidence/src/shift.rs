@@ -1,12 +1,13 @@
 //! Shifts of a series against its baseline.
 
-use eog_core::evidence::{EvidenceTime, FindingContent, PeerRole, Quantity, Trend};
+use eog_core::evidence::{EvidenceTime, FindingContent, PeerRole, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{Finding, Timestamp, Window};
 use jiff::SignedDuration;
 
 use crate::onsets::level_onset;
-use crate::series::{Parts, Periods, Series};
+use crate::series::{MIN_BASELINE, Parts, Periods, Series};
+use crate::signs::NEARLY_FULL;
 use crate::stats::{MAD_TO_SIGMA, deviation, median};
 use crate::text::{rounded, shorten};
 
@@ -192,6 +193,47 @@ pub fn steady_finding(
     Some(finding(series, Trend::Steady, ends, (observed, baseline), None, source, query))
 }
 
+/// That a resource is nearly full where nothing earlier is known of it, or nothing: the median of at least
+/// 5 points of the window is a share of 0.8 or more, and too few points came before to compare it with.
+/// Only for a share (`ratio`, `percent`, `%`) of [`Signal::Saturation`]. It does not say since when, and the
+/// quantity has no baseline.
+pub fn full_finding(
+    series: &Series,
+    periods: &Periods,
+    source: &str,
+    query: &str,
+) -> Option<Finding> {
+    if periods.cut(&series.points).is_some() {
+        return None;
+    }
+    let inside: Vec<(Timestamp, f64)> = series
+        .points
+        .iter()
+        .copied()
+        .filter(|(at, value)| periods.window.contains(*at) && value.is_finite())
+        .collect();
+    let observed = median(inside.iter().map(|(_, value)| *value))?;
+    let ends = (inside.first()?.0, inside.last()?.0);
+    let whole = if series.unit == "ratio" { 1.0 } else { 100.0 };
+    let is_share = matches!(series.unit.as_str(), "ratio" | "percent" | "%");
+    let is_share = is_share && series.signal == Signal::Saturation;
+    if !is_share || inside.len() < MIN_BASELINE || observed < NEARLY_FULL * whole {
+        return None;
+    }
+    let mut content =
+        finding(series, Trend::Steady, ends, (observed, observed), None, source, query)
+            .content()
+            .clone();
+    content.quantity = content.quantity.map(|quantity| Quantity { baseline: None, ..quantity });
+    content.excerpt = format!(
+        "{} at {} {}, and nothing is known of before",
+        shorten(&series.metric, 120),
+        rounded(observed),
+        shorten(&series.unit, 40)
+    );
+    Some(Finding::new(content))
+}
+
 fn step(unit: &str) -> f64 {
     match unit {
         "ratio" => MIN_RATIO_STEP,
@@ -335,6 +377,34 @@ mod tests {
         for (unit, values, expected) in cases {
             assert_eq!(shift(unit, &values, &periods), expected, "{values:?}");
         }
+    }
+
+    #[test]
+    fn what_is_nearly_full_is_told_where_nothing_is_known_of_before() {
+        let periods = Periods::new(Window::new(at(0), at(20)).unwrap());
+        let full = |signal, unit: &str, values: &[f64]| {
+            let series = Series { signal, ..series(unit, values) };
+            let found = full_finding(&series, &periods, "metrics.csv", "q");
+            found.map_or_else(|| "nothing".to_owned(), |finding| finding.excerpt.clone())
+        };
+        let saturation = Signal::Saturation;
+        let told = "m at 0.97 ratio, and nothing is known of before";
+        assert_eq!(full(saturation, "ratio", &[0.97; 5]), told);
+        let told = "m at 97 %, and nothing is known of before";
+        assert_eq!(full(saturation, "%", &[97.0; 5]), told);
+        for (signal, unit, values) in [
+            (saturation, "ratio", &[0.97; 4][..]),
+            (saturation, "ratio", &[0.79; 9]),
+            (saturation, "bytes", &[0.97; 9]),
+            (Signal::Errors, "ratio", &[0.97; 9]),
+        ] {
+            assert_eq!(full(signal, unit, values), "nothing", "{signal:?} {unit} {values:?}");
+        }
+        let later = Periods::new(Window::new(at(6), at(20)).unwrap());
+        let series = Series { signal: saturation, ..series("ratio", &[0.97; 12]) };
+        assert_eq!(full_finding(&series, &later, "metrics.csv", "q"), None, "as usual");
+        let finding = full_finding(&series, &periods, "metrics.csv", "q").unwrap();
+        assert!(crate::signs::is_worse(&finding) && finding.onset.is_none());
     }
 
     #[test]

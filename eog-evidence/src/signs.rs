@@ -7,7 +7,7 @@ use eog_core::{EvidenceKind, Finding};
 ///
 /// More errors, latency, saturation and exhaustion are worse, and so is less output. A resource of which
 /// it is known how full it is (`ratio`, `percent`, `%`) harms nobody below [`BUSY`], however much more it
-/// is used. Availability given as a share
+/// is used; from [`NEARLY_FULL`] on it is worse, too, where no earlier level is known. Availability given as a share
 /// (`ratio`, `percent`, `%`) is worse when it falls, else (failures counted) when it rises.
 /// An alert is worse, unless it speaks of traffic or demand: those tell of load, not of harm.
 /// Changes and notes are never signs of harm.
@@ -26,7 +26,13 @@ pub(crate) fn is_worse(finding: &Finding) -> bool {
         Signal::Availability => Trend::Rising,
         _ => return false,
     };
-    finding.trend == bad && !is_far_from_full(finding)
+    finding.trend == bad && !is_far_from_full(finding) || is_full_without_past(finding)
+}
+
+/// Whether a finding tells of a resource that is nearly full, and nobody knows since when.
+fn is_full_without_past(finding: &Finding) -> bool {
+    let past = finding.quantity.as_ref().and_then(|quantity| quantity.baseline);
+    finding.kind == EvidenceKind::Metric && past.is_none() && is_nearly_full(finding)
 }
 
 /// From this share of a resource on, waiting for it grows much faster than its use: with random

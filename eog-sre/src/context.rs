@@ -191,7 +191,10 @@ impl SnapshotContext {
     pub fn chart(&self, finding: &Finding, window: Window) -> Option<Chart> {
         let compare = self.compare(window)?;
         match finding.kind {
-            EvidenceKind::Metric => self.metrics.chart(&self.snapshot.metrics, finding, &compare),
+            EvidenceKind::Metric => {
+                let object = self.object(&finding.entity);
+                self.metrics.chart(&self.snapshot.metrics, finding, object, &compare)
+            }
             EvidenceKind::Span => self.spans.chart(&self.snapshot.spans, finding, &compare),
             _ => None,
         }
@@ -219,7 +222,8 @@ impl SnapshotContext {
         let mut measured = Vec::new();
         for entity in alerting {
             measured.extend(self.spans.findings(spans, entity, &compare));
-            measured.extend(self.metrics.findings(metrics, entity, &self.graph.index, &compare));
+            let state = (entity, self.object(entity));
+            measured.extend(self.metrics.findings(metrics, state, &self.graph.index, &compare));
             measured.extend(self.logs.findings(logs, entity, &compare));
         }
         let harm_of = |alert: &Anomaly| harm_of_alert(alert, &measured);
@@ -300,7 +304,8 @@ impl SnapshotContext {
             }
             for one in std::iter::once(entity).chain(&pods) {
                 let index = &self.graph.index;
-                findings.extend(self.metrics.findings(metrics, one, index, &compare));
+                let state = (one, self.object(one));
+                findings.extend(self.metrics.findings(metrics, state, index, &compare));
                 findings.extend(self.logs.findings(logs, one, &compare));
                 findings.extend(self.spans.pod_findings(spans, one, &compare));
             }
@@ -315,6 +320,11 @@ impl SnapshotContext {
         }
         strongest_first(&mut findings);
         (findings, left_out)
+    }
+
+    /// The latest state of an object.
+    fn object(&self, entity: &EntityId) -> Option<&serde_json::Value> {
+        self.snapshot.objects.histories.get(entity)?.latest()
     }
 
     /// Changes, events and alerts of an entity.

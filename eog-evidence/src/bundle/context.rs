@@ -24,7 +24,7 @@ use crate::logs::LinesRecorded;
 use crate::recorded::holes;
 use crate::self_time::Calls;
 use crate::series::{Periods, Series};
-use crate::shift::{Shift, dated_shift_finding, shift_finding, steady_finding};
+use crate::shift::{Shift, dated_shift_finding, full_finding, shift_finding, steady_finding};
 use crate::signs::{is_real_change, is_surge, is_worse, magnitude};
 use crate::spans::{span_onset, span_series};
 use crate::text::counted;
@@ -368,7 +368,8 @@ fn telemetry_findings(
             let onset = |shift: &Shift| span_onset(&telemetry.spans, series, shift, end);
             dated_shift_finding(series, periods, source, query, onset)
         }
-        _ => shift_finding(series, periods, source, query),
+        _ => shift_finding(series, periods, source, query)
+            .or_else(|| full_finding(series, periods, source, query)),
     }));
     let mut steady = judge(&steady_finding);
     // What tells most about an entity's health first.

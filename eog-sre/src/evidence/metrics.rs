@@ -10,9 +10,12 @@ use eog_evidence::{
     shorten, words,
 };
 
+use super::fullness::{fullness, is_whole};
 use super::latency::{Buckets, growth};
 use super::replicas::replica_findings;
 use super::{Compare, Draft, MAX_EXCERPT, magnitude, rounded, selector, since, trend};
+use serde_json::Value;
+
 use crate::graph::{NameIndex, egress_cluster};
 use crate::names;
 use crate::read::{MetricSeries, Subject};
@@ -57,18 +60,24 @@ impl MetricIndex {
         self.by_entity.get(entity).into_iter().flatten().filter_map(|at| series.get(*at))
     }
 
-    /// What shifted on an entity between the two periods, strongest first.
+    /// What shifted on an entity between the two periods, strongest first. `object` is its latest state,
+    /// if it has one.
     pub(crate) fn findings(
         &self,
         series: &[MetricSeries],
-        entity: &EntityId,
+        (entity, object): (&EntityId, Option<&Value>),
         names: &NameIndex,
         compare: &Compare,
     ) -> Vec<Finding> {
         let own: Vec<&MetricSeries> = self.of(series, entity).collect();
         let mut findings = requests(&own, entity, names, compare);
+        let full = fullness(&own, entity, object);
+        let filled = full.iter().filter_map(|one| one.finding(&periods(compare)));
+        findings.extend(filled);
         let mut levels: BTreeMap<&str, Finding> = BTreeMap::new();
-        for one in own.iter().filter(|one| is_level(one)) {
+        // What is told as a share of a whole is not told again by itself.
+        let is_told = |one: &&&MetricSeries| full.iter().any(|full| full.tells(one));
+        for one in own.iter().filter(|one| is_level(one) && !is_told(one)) {
             let Some(finding) = shift(one, entity, compare) else { continue };
             let known = levels.get(one.metric.as_ref());
             if known.is_none_or(|known| magnitude(known) < magnitude(&finding)) {
@@ -87,9 +96,15 @@ impl MetricIndex {
         &self,
         series: &[MetricSeries],
         finding: &Finding,
+        object: Option<&Value>,
         compare: &Compare,
     ) -> Option<Chart> {
         let entity = &finding.entity;
+        let own: Vec<&MetricSeries> = self.of(series, entity).collect();
+        let full = fullness(&own, entity, object);
+        if let Some(cited) = full.iter().find(|one| one.query() == finding.query) {
+            return Some(Chart::of(&cited.series, &periods(compare)));
+        }
         let levels = self.of(series, entity).filter(|one| is_level(one));
         let mut cited = levels.filter(|one| level_query(one, entity) == finding.query);
         Some(Chart::of(&level(cited.next()?, entity)?, &periods(compare)))
@@ -122,7 +137,7 @@ impl MetricIndex {
 fn is_level(series: &MetricSeries) -> bool {
     let part_of_histogram =
         ["_bucket", "_sum", "_count"].iter().any(|end| series.metric.ends_with(end));
-    !part_of_histogram && !is_request_counter(series)
+    !part_of_histogram && !is_request_counter(series) && !is_whole(&series.metric)
 }
 
 /// Whether a series counts requests by their outcome. A sum adds up what they took, not how many
@@ -241,6 +256,10 @@ fn counts_differ(series: &MetricSeries, compare: &Compare) -> bool {
 pub(crate) fn unit_of(metric: &str, name: &[String]) -> &'static str {
     let has = |wanted: &[&str]| name.iter().any(|word| wanted.contains(&word.as_str()));
     match is_counter(metric) {
+        // By convention a share of a whole; other ratios may be of anything.
+        false if has(&["ratio"]) && has(&["utilization", "utilisation", "usage", "used"]) => {
+            "ratio"
+        }
         true if has(&["bytes"]) => "bytes/s",
         false if has(&["bytes"]) => "bytes",
         _ if has(&["milliseconds", "ms"]) => "ms",

@@ -6,6 +6,7 @@ mod changes;
 mod demand;
 mod diff;
 mod events;
+mod fullness;
 mod latency;
 mod levels;
 mod logs;

@@ -8,6 +8,7 @@ mod cache;
 mod contract;
 mod everything;
 mod findings;
+mod fullness;
 mod fuzz;
 mod graph;
 mod hostile;
