@@ -1,7 +1,8 @@
 //! The command policy: any program that reads one packet and writes one decision.
 
 use std::ffi::OsString;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,6 +18,8 @@ const STDERR_TAIL_BYTES: usize = 2 << 10;
 const SHOWN_OUTPUT_BYTES: usize = 16 << 10;
 /// How much of what is wrong with an output goes into a failure, in characters.
 const MAX_ERROR_CHARS: usize = 500;
+/// How long the outputs of a program that has ended are read on, if somebody else holds them open.
+const LEFT_OPEN: Duration = Duration::from_millis(500);
 /// The exit code of a program that asks to be started again later: `EX_TEMPFAIL` of sysexits.h.
 const EX_TEMPFAIL: i32 = 75;
 
@@ -30,7 +33,8 @@ const EX_TEMPFAIL: i32 = 75;
 /// [transient](crate::Failure::transient), and the engine tries again as often as
 /// [`Limits::retry`](crate::Limits::retry) allows. The time-out is the engine's
 /// [`Limits::policy_timeout`](crate::Limits::policy_timeout) and covers a question with its
-/// correction. When it expires, or the investigation is cancelled, the program is killed, on Unix
+/// correction. A program has answered when it has ended, even if one that it started still holds its
+/// outputs open; that is killed then. When the time-out expires, or the investigation is cancelled, the program is killed, on Unix
 /// with every program that it started in its process group.
 ///
 /// ```
@@ -86,10 +90,9 @@ impl CommandPolicy {
             .kill_on_drop(true);
         let (mut child, _group) =
             ProcessGroup::spawn(&mut command).map_err(|error| cannot("cannot start", error))?;
-        let (output, stderr) = converse(&mut child, question)
+        let (output, stderr, status) = converse(&mut child, question)
             .await
             .map_err(|error| cannot("cannot talk to", error))?;
-        let status = child.wait().await.map_err(|error| cannot("cannot wait for", error))?;
         if status.success() {
             Ok(output)
         } else {
@@ -114,7 +117,13 @@ impl AbductivePolicy for CommandPolicy {
 }
 
 /// Writes the question and reads both outputs at once, so that no pipe can fill up and stall.
-async fn converse(child: &mut Child, question: &[u8]) -> std::io::Result<(Vec<u8>, Vec<u8>)> {
+///
+/// When the program has ended, what it wrote is there. A process that it left behind may hold its outputs
+/// open for ever: that is not waited for.
+async fn converse(
+    child: &mut Child,
+    question: &[u8],
+) -> std::io::Result<(Vec<u8>, Vec<u8>, ExitStatus)> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
@@ -123,8 +132,8 @@ async fn converse(child: &mut Child, question: &[u8]) -> std::io::Result<(Vec<u8
         }
         Ok(())
     };
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
     let read_output = async {
-        let mut output = Vec::new();
         if let Some(stdout) = stdout {
             stdout.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut output).await?;
         }
@@ -133,10 +142,9 @@ async fn converse(child: &mut Child, question: &[u8]) -> std::io::Result<(Vec<u8
             let limit = MAX_OUTPUT_BYTES >> 20;
             return Err(std::io::Error::other(format!("it wrote more than {limit} MiB")));
         }
-        Ok::<_, std::io::Error>(output)
+        Ok(())
     };
     let read_errors = async {
-        let mut tail = Vec::new();
         if let Some(mut stderr) = stderr {
             let mut buffer = [0; 1024];
             loop {
@@ -144,15 +152,29 @@ async fn converse(child: &mut Child, question: &[u8]) -> std::io::Result<(Vec<u8
                 if read == 0 {
                     break;
                 }
-                tail.extend_from_slice(&buffer[..read]);
-                let excess = tail.len().saturating_sub(STDERR_TAIL_BYTES);
-                tail.drain(..excess);
+                errors.extend_from_slice(&buffer[..read]);
+                let excess = errors.len().saturating_sub(STDERR_TAIL_BYTES);
+                errors.drain(..excess);
             }
         }
-        Ok::<_, std::io::Error>(tail)
+        Ok::<_, std::io::Error>(())
     };
-    let ((), output, errors) = tokio::try_join!(write, read_output, read_errors)?;
-    Ok((output, errors))
+    let mut talk = Box::pin(async { tokio::try_join!(write, read_output, read_errors) });
+    let status = tokio::select! {
+        talked = &mut talk => {
+            talked?;
+            child.wait().await?
+        }
+        status = child.wait() => {
+            let status = status?;
+            if let Ok(talked) = tokio::time::timeout(LEFT_OPEN, &mut talk).await {
+                talked?;
+            }
+            status
+        }
+    };
+    drop(talk);
+    Ok((output, errors, status))
 }
 
 fn parse(output: &[u8]) -> Result<Decision, String> {

@@ -13,7 +13,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the system.
     fn create_folder(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)
+        private_folder().create(path)
     }
 
     /// Creates a file where there is nothing, and writes these parts into it.
@@ -21,7 +21,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the system. A part may be written then.
     fn create(&self, path: &Path, content: &[&[u8]]) -> io::Result<File> {
-        let mut file = File::options().write(true).create_new(true).open(path)?;
+        let mut file = private_file().write(true).create_new(true).open(path)?;
         content.iter().try_for_each(|part| file.write_all(part))?;
         Ok(file)
     }
@@ -50,6 +50,25 @@ pub trait Disk: fmt::Debug + Send + Sync {
         // Elsewhere folders cannot be opened, and the file system looks after them.
         if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
     }
+}
+
+/// Options for a file that only its owner may read, where the system knows owners: what is recorded of an
+/// incident is nobody else's business.
+pub(crate) fn private_file() -> fs::OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The same for a folder.
+fn private_folder() -> fs::DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
 }
 
 /// The real file system.

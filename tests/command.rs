@@ -181,6 +181,27 @@ async fn a_flood_of_standard_error_does_not_stall_a_good_answer() {
     assert!(ask(&flood).await.is_ok());
 }
 
+/// What a program left behind may hold its outputs open for as long as it likes.
+#[tokio::test]
+async fn an_answer_counts_when_its_program_has_ended() {
+    let script = Script::new(&format!("sleep 600 & echo $! > \"$1/left\"; echo '{HEALTHY}'"));
+    let (policy, question) = (script.policy(), question());
+    let answer = tokio::time::timeout(Duration::from_secs(60), policy.decide(&question)).await;
+    let answer = answer.expect("nobody waits for what it left").expect("it answers");
+    assert_eq!(answer.decision.label, Label::Healthy);
+    let left = PathBuf::from("/proc").join(script.wrote("left").trim());
+    // It is killed with its group; a killed one may be a zombie until its parent collects it.
+    let is_gone =
+        || fs::read_to_string(left.join("stat")).map_or(true, |stat| stat.contains(") Z "));
+    for _ in 0..600 {
+        if is_gone() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{} is still there", left.display());
+}
+
 #[tokio::test]
 async fn a_missing_program_is_named() {
     let policy = CommandPolicy::new("/nowhere/no-such-policy");

@@ -9,9 +9,15 @@ pub(crate) fn csv_text(header: &[&str], rows: impl IntoIterator<Item = Vec<Strin
     let mut put = |row: Vec<String>| writer.write_record(row).is_ok();
     put(header.iter().map(ToString::to_string).collect());
     for row in rows {
-        put(row);
+        put(row.into_iter().map(inert).collect());
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// A cell that no spreadsheet takes for a formula: names and texts come from what was recorded.
+fn inert(cell: String) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
 }
 
 /// A score with at most three decimals.
@@ -35,4 +41,16 @@ pub(crate) fn tiers<T: Display>(tiers: &[Vec<T>]) -> String {
 /// A number with its noun.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let cells = ["=1+1", "+a", "-0.5", "-cmd", "@x", "plain", "", "\tx"];
+        let text = csv_text(&["a"; 8], [cells.map(str::to_owned).to_vec()]);
+        assert_eq!(text.lines().nth(1), Some("'=1+1,'+a,-0.5,'-cmd,'@x,plain,,'\tx"));
+    }
 }

@@ -7,6 +7,7 @@
 use std::fmt::Write;
 
 use eog_evidence::{MASK, is_secret_field, mask_named};
+use eog_report::clean::is_harmful;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -77,12 +78,7 @@ fn escape(out: &mut String, character: char) {
 
 /// Characters that close a block, break a line, or are not seen as what they are.
 fn is_hidden(character: char) -> bool {
-    character == '<'
-        || character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    character == '<' || is_harmful(character)
 }
 
 #[cfg(test)]

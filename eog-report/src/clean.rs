@@ -50,18 +50,27 @@ pub fn clean_line(text: &str) -> String {
 pub fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
-        match is_harmful(c) && c != '\n' {
-            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => escaped.push(c),
+        if !is_harmful(c) || c == '\n' {
+            escaped.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            escaped.push_str(&format!("\\u{unit:04x}"));
         }
     }
     escaped
 }
 
-/// Whether a character could move a cursor, turn text around or hide something.
+/// Whether a character could move a cursor, turn text around or hide something: control characters,
+/// separators of lines, direction marks and overrides, what has no width or is not shown (joiners, fillers,
+/// variation selectors, tags).
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -83,7 +92,7 @@ mod tests {
 
     #[test]
     fn escaped_json_means_the_same() {
-        let json = "{\n  \"a\": \"\u{9b}2J\u{202e}x\u{7f}é\"\n}";
+        let json = "{\n  \"a\": \"\u{9b}2J\u{202e}x\u{7f}é\u{2060}\u{e0041}\u{1f600}\"\n}";
         let escaped = escape_json(json);
         assert!(!escaped.chars().any(|c| is_harmful(c) && c != '\n'), "{escaped:?}");
         let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();

@@ -6,6 +6,7 @@
 
 mod chosen;
 mod error;
+mod masked;
 mod settings;
 mod watch;
 

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::Medium;
-use crate::durable::{RealDisk, sync_name};
+use crate::durable::{RealDisk, private_file, sync_name};
 
 /// An open file and the path that it had then.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl DiskFile {
     /// Creates a file where there is nothing, and locks it.
     pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
         let path = absolute(path)?;
-        let created = File::options().read(true).write(true).create_new(true).open(&path);
+        let created = private_file().read(true).write(true).create_new(true).open(&path);
         match created {
             Ok(file) => Self { path, file }.locked(),
             Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {

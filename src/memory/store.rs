@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MemoryError;
 use super::record::Question;
-use crate::durable::{RealDisk, create_folders, publish, sync_name};
+use crate::durable::{RealDisk, create_folders, private_file, publish, sync_name};
 
 /// The most bytes of one file that are read or written.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -114,7 +114,7 @@ fn temporary_in(folder: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!(".{}-{number}.tmp", std::process::id()));
-        match File::options().write(true).create_new(true).open(&path) {
+        match private_file().write(true).create_new(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             opened => return opened.map(|file| (path, file)),
         }

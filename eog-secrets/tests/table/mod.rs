@@ -56,6 +56,7 @@ pub(crate) enum Canary {
 }
 
 /// A drawn secret, and the pieces of it that must not survive.
+#[derive(Clone)]
 pub(crate) struct Drawn {
     pub(crate) text: String,
     pieces: Vec<String>,

@@ -16,6 +16,7 @@ use eog_prompts::{
 use eog_report::Narrative;
 use eog_search::Roles;
 
+use super::masked::Masked;
 use super::settings::{By, Options, PolicyChoice, Settings};
 use super::watch::Watch;
 use super::{Evidence, ForRun, Judge, JudgeError, OpeningError, Policies};
@@ -219,9 +220,9 @@ impl Judge for OfRun {
             (PolicyChoice::Llm, Some(models)) => {
                 Box::new(LlmPolicy::new(models.explore.clone()).for_case(case))
             }
-            (PolicyChoice::Command(program), _) => Box::new(
+            (PolicyChoice::Command(program), _) => Box::new(Masked(
                 self.chosen.arguments.iter().fold(CommandPolicy::new(program), CommandPolicy::arg),
-            ),
+            )),
             _ => Box::new(EvidencePolicy::default()),
         }
     }
