@@ -12,7 +12,8 @@ use std::path::{Component, Path, PathBuf};
 
 use eog::durable::{self, Disk, RealDisk};
 use eog::journal::JournalError;
-use eog::{Config, EntityId, Window};
+use eog::side::SideFile;
+use eog::{Config, EntityId, Usage, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -264,6 +265,26 @@ impl Store {
             let _ = std::fs::remove_dir_all(gone);
         }
         is_gone
+    }
+
+    /// Removes an investigation that came to nothing, as on a full disk: one without an entry, for which
+    /// nothing was paid. It would count among those that are kept. Whether it came to nothing.
+    pub fn discard(&self, id: &InvestigationId) -> bool {
+        let journal = self.journal(id);
+        let side = SideFile::path_beside(&journal);
+        let is_free = match SideFile::read(&side) {
+            Ok(records) => records.usage_so_far() == Usage::default(),
+            Err(_) => !side.exists(),
+        };
+        let is_empty = match AnyLedger::open_journal(&journal) {
+            Ok((ledger, ..)) => ledger.is_empty(),
+            Err(_) => !journal.exists(),
+        };
+        if is_free && is_empty {
+            // Nobody else works on it: nobody was told its name.
+            let _ = std::fs::remove_dir_all(self.folder(id));
+        }
+        is_free && is_empty
     }
 
     /// Removes what is left of investigations that were being removed.

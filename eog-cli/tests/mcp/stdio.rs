@@ -314,3 +314,33 @@ fn a_signal_ends_the_server() {
     assert!(kill.success());
     assert_eq!(child.wait().unwrap().code(), Some(0), "its input is still open");
 }
+
+/// An investigation that cannot even begin leaves nothing, and makes no room for itself.
+#[cfg(unix)]
+#[tokio::test]
+async fn on_a_full_disk_nothing_is_left_and_nothing_is_lost() {
+    let place = Place::new();
+    let keep = ["--keep", "1"];
+    let client = place.connect_with(&keep, None, Listener::default()).await;
+    let investigate = || call("investigate", json!({"path": "flash-sale"}));
+    content(client.call_tool(investigate()).await);
+    client.cancel().await.unwrap();
+    let stored = |place: &Place| {
+        let entries = place.state().read_dir().unwrap().flatten();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.retain(|name| name.starts_with("inv-"));
+        names
+    };
+    assert_eq!(stored(&place), ["inv-000001"]);
+
+    // How it began fits on the disk, its first entry does not.
+    let client = place.connect_with(&keep, Some(4), Listener::default()).await;
+    for _ in 0..3 {
+        let failed = client.call_tool(investigate()).await;
+        let said = failed.map_or_else(|error| error.to_string(), |result| text(&result));
+        assert!(said.contains("journal"), "{said}");
+    }
+    client.cancel().await.unwrap();
+    assert_eq!(stored(&place), ["inv-000001"], "the good result is there, and nothing else");
+}

@@ -46,8 +46,24 @@ impl Place {
         &self,
         handler: H,
     ) -> RunningService<RoleClient, H> {
-        let transport = TokioChildProcess::new(tokio::process::Command::from(self.command()));
-        handler.serve(transport.unwrap()).await.unwrap()
+        serve(self.command(), handler).await
+    }
+
+    /// The same with further options, and files that end after so many half kilobytes, as on a full disk.
+    #[cfg(unix)]
+    pub(crate) async fn connect_with<H: ClientHandler>(
+        &self,
+        options: &[&str],
+        blocks: Option<u32>,
+        handler: H,
+    ) -> RunningService<RoleClient, H> {
+        let limit = blocks.map_or("unlimited".to_owned(), |blocks| blocks.to_string());
+        let server = self.command();
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\""));
+        command.arg(server.get_program()).args(server.get_args()).args(options);
+        command.env_remove("EOG_MCP_TOKEN");
+        serve(command, handler).await
     }
 
     /// A server over HTTP, with further options and a token if one is given.
@@ -63,6 +79,14 @@ impl Place {
         let url = line.strip_prefix("eog: serving MCP at ").expect(&line).to_owned();
         HttpServer { child, url }
     }
+}
+
+async fn serve<H: ClientHandler>(
+    command: impl Into<tokio::process::Command>,
+    handler: H,
+) -> RunningService<RoleClient, H> {
+    let transport = TokioChildProcess::new(command.into());
+    handler.serve(transport.unwrap()).await.unwrap()
 }
 
 /// A server that ends with the test.

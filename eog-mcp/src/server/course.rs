@@ -47,13 +47,18 @@ impl Server {
                 let said = words("investigate", arguments.said.as_deref())?;
                 let (began, source, start) = self.begin(&arguments)?;
                 let id = shared.store.create(&began)?;
-                self.hear(&id, said)?;
                 let _live = shared.runner.mark(&id);
-                shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
-                let records = Records::begin(&shared.store.journal(&id))?;
-                let seconds = arguments.seconds;
-                let making = Making { id, began, seconds, steering, listener };
-                self.make(making, source, records, async |course| course.begin(start).await)
+                let begun = self.hear(&id, said).and_then(|_| {
+                    let records = Records::begin(&shared.store.journal(&id))?;
+                    let (id, seconds) = (id.clone(), arguments.seconds);
+                    let making = Making { id, began, seconds, steering, listener };
+                    self.make(making, source, records, async |course| course.begin(start).await)
+                });
+                // Nothing makes room for what came to nothing.
+                if begun.is_ok() || !shared.store.discard(&id) {
+                    shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
+                }
+                begun
             }
             Work::GoOn { id, seconds, answers, said } => {
                 let began = shared.store.began(&id)?;

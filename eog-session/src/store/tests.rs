@@ -50,6 +50,28 @@ fn the_oldest_that_do_not_run_make_room() {
 }
 
 #[test]
+fn what_came_to_nothing_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path(), &[]).expect("opens");
+    let began = Began::new("x".to_owned(), "/x".into(), None);
+    let [bare, empty, torn, entered] = [(); 4].map(|()| store.create(&began).expect("stores"));
+    drop(Journal::create(store.journal(&empty)).expect("a journal"));
+    // The disk was full at its first byte.
+    std::fs::write(store.journal(&torn), "").expect("writes");
+    let search = eog::Config::default();
+    let case = eog_testkit::case(eog_testkit::topology(""), []);
+    let ledger = <eog::Controller as eog::Machine>::open(search, case).ledger().to_json_lines();
+    let (whole, journal) = (AnyLedger::from_json_lines(&ledger), store.journal(&entered));
+    let AnyLedger::Eog(whole) = whole.expect("a ledger") else { panic!("of EoG") };
+    let mut written = Journal::create(&journal).expect("a journal");
+    written.append(whole.entries()).expect("stores");
+    drop(written);
+    let gone = [&bare, &empty, &torn, &entered].map(|id| store.discard(id));
+    assert_eq!(gone, [true, true, true, false]);
+    assert_eq!(store.ids(), [entered], "an entry can be resumed");
+}
+
+#[test]
 fn a_state_folder_below_a_root_is_refused_before_it_is_made() {
     let all = tempfile::tempdir().expect("a folder");
     let real = all.path().canonicalize().expect("it is there");
