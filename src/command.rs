@@ -46,18 +46,27 @@ const EX_TEMPFAIL: i32 = 75;
 pub struct CommandPolicy {
     program: OsString,
     arguments: Vec<OsString>,
+    hidden: Vec<OsString>,
 }
 
 impl CommandPolicy {
     /// A policy that runs this program. No shell is involved.
     pub fn new(program: impl Into<OsString>) -> Self {
-        Self { program: program.into(), arguments: Vec::new() }
+        Self { program: program.into(), arguments: Vec::new(), hidden: Vec::new() }
     }
 
     /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
+        self
+    }
+
+    /// Keeps a variable of the environment from the program, such as a key of somebody else. It gets all
+    /// others.
+    #[must_use]
+    pub fn without_variable(mut self, name: impl Into<OsString>) -> Self {
+        self.hidden.push(name.into());
         self
     }
 
@@ -88,6 +97,9 @@ impl CommandPolicy {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
+        for name in &self.hidden {
+            command.env_remove(name);
+        }
         let (mut child, _group) =
             ProcessGroup::spawn(&mut command).map_err(|error| cannot("cannot start", error))?;
         let (output, stderr, status) = converse(&mut child, question)

@@ -108,6 +108,9 @@ impl Onward<'_> {
         for (name, who) in parts {
             add(name, who.map(|by| if by == By::Model { "model" } else { "rules" }));
         }
+        for name in &judging.policy_env {
+            command += &format!(" --policy-env {}", quoted(&name.to_string_lossy()));
+        }
         // They may hold secrets, and what is said here may be logged.
         if !running.judging.policy_arg.is_empty() {
             command += " --policy-arg …";

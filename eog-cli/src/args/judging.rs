@@ -22,6 +22,11 @@ pub(crate) struct Judging {
     #[arg(long, value_name = "ARG", allow_hyphen_values = true, requires = "policy")]
     pub(crate) policy_arg: Vec<OsString>,
 
+    /// Variable of the environment for the program of `--policy command:PROGRAM`. It gets the environment
+    /// without keys, tokens and passwords; this passes one of them on. Can be repeated.
+    #[arg(long, value_name = "NAME", requires = "policy")]
+    pub(crate) policy_env: Vec<OsString>,
+
     /// Settings file. Default: ./eog.toml if it exists, otherwise eog/eog.toml in the user's
     /// configuration directory. Options take precedence over variables, and variables over the
     /// file. `eog doctor` checks the configuration. [env: EOG_CONFIG]
@@ -110,6 +115,7 @@ impl Judging {
         Options {
             policy,
             policy_args: policy_arg,
+            policy_env: self.policy_env.clone(),
             config,
             model,
             base_url,

@@ -62,3 +62,28 @@ fn an_explanation_draws_nothing_from_a_policy_that_says_something_else_now() {
     let text = explain();
     assert!(text.contains("asked the same question again, the policy fails: "), "{text}");
 }
+
+#[test]
+fn a_program_gets_the_environment_without_keys() {
+    let incident = Incident::judged_by(&format!("env > \"$0.env\"; {HEALTHY}"));
+    let told = |options: &[&str]| {
+        let output = incident
+            .investigate(options)
+            .env("OPENAI_API_KEY", "sk-4f8a1c9e7b2d6053")
+            .env("MY_DB_PASSWORD", "correct-horse-7")
+            .env("KUBECONFIG", "/home/me/.kube/config")
+            .env("TEAM", "payments")
+            .output()
+            .unwrap();
+        assert!(output.status.code().is_some_and(|code| code <= 3), "{}", said(&output));
+        incident.read("policy.sh.env")
+    };
+    let env = told(&[]);
+    for line in ["TEAM=payments", "KUBECONFIG=/home/me/.kube/config"] {
+        assert!(env.lines().any(|given| given == line), "{line} is missing: {env}");
+    }
+    assert!(!env.contains("OPENAI_API_KEY") && !env.contains("MY_DB_PASSWORD"), "{env}");
+    let env = told(&["--policy-env", "MY_DB_PASSWORD"]);
+    assert!(env.contains("MY_DB_PASSWORD=correct-horse-7"), "{env}");
+    assert!(!env.contains("OPENAI_API_KEY"), "{env}");
+}

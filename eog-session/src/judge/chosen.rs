@@ -29,6 +29,8 @@ pub struct Chosen {
     /// What is set.
     pub settings: Settings,
     arguments: Vec<OsString>,
+    /// Variables that the program gets although they hold secrets.
+    passed: Vec<OsString>,
     pack: Option<Arc<Pack>>,
     limits: Limits,
 }
@@ -64,8 +66,8 @@ impl Chosen {
             true => Some(Arc::new(pack(settings.prompts.as_deref())?)),
             false => None,
         };
-        let (arguments, limits) = (options.policy_args.clone(), Limits::default());
-        Ok(Self { settings, arguments, pack, limits })
+        let (arguments, passed) = (options.policy_args.clone(), options.policy_env.clone());
+        Ok(Self { settings, arguments, passed, pack, limits: Limits::default() })
     }
 
     /// How long calls may take, and how often they are tried.
@@ -87,6 +89,18 @@ impl Chosen {
     /// Whether the user has chosen a policy.
     pub fn is_named(&self) -> bool {
         self.settings.names_policy
+    }
+
+    /// The program that judges. It gets no keys and tokens of others, unless it is given them by name.
+    fn program(&self, program: &OsStr) -> CommandPolicy {
+        let program = self.arguments.iter().fold(CommandPolicy::new(program), CommandPolicy::arg);
+        let hidden = std::env::vars_os().map(|(name, value)| (name, value.into_string()));
+        let hidden = hidden.filter(|(name, value)| {
+            let value = value.as_deref().unwrap_or_default();
+            let is_secret = eog_evidence::is_secret_field(&name.to_string_lossy(), value);
+            is_secret && !self.passed.contains(name)
+        });
+        hidden.fold(program, |program, (name, _)| program.without_variable(name))
     }
 
     /// What decides the answers of the model besides a question.
@@ -220,9 +234,7 @@ impl Judge for OfRun {
             (PolicyChoice::Llm, Some(models)) => {
                 Box::new(LlmPolicy::new(models.explore.clone()).for_case(case))
             }
-            (PolicyChoice::Command(program), _) => Box::new(Masked(
-                self.chosen.arguments.iter().fold(CommandPolicy::new(program), CommandPolicy::arg),
-            )),
+            (PolicyChoice::Command(program), _) => Box::new(Masked(self.chosen.program(program))),
             _ => Box::new(EvidencePolicy::default()),
         }
     }

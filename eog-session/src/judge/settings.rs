@@ -20,6 +20,8 @@ pub struct Options {
     pub policy: Option<PolicyChoice>,
     /// Arguments of the program that judges.
     pub policy_args: Vec<OsString>,
+    /// Variables that it gets although they hold secrets.
+    pub policy_env: Vec<OsString>,
     /// The file with settings.
     pub config: Option<PathBuf>,
     /// The language model, which then judges unless a policy is named.
