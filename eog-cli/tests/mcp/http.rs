@@ -61,6 +61,44 @@ async fn a_client_with_the_token_investigates() {
     assert!(self::client().serve(without).await.is_err(), "nobody else gets in");
 }
 
+/// What a browser sends before it lets a page call, and what it looks for in the answers.
+#[test]
+fn a_page_from_an_allowed_origin_can_call() {
+    let place = Place::new();
+    let server = place.http(&["--allow-origin", "https://pages.example.org/"], Some(TOKEN));
+    let host = format!("Host: {}\r\n", server.address());
+    let ask = |origin: &str| {
+        let head = format!(
+            "OPTIONS /mcp HTTP/1.1\r\n{host}Origin: {origin}\r\nConnection: close\r\n\
+             Access-Control-Request-Method: POST\r\n\
+             Access-Control-Request-Headers: authorization,content-type,mcp-session-id\r\n\r\n"
+        );
+        let (status, answer) = raw(&server, &head);
+        (status, answer.to_lowercase())
+    };
+    let (status, answer) = ask("https://pages.example.org");
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer.contains("access-control-allow-origin: https://pages.example.org"), "{answer}");
+    assert!(answer.contains("mcp-session-id") && answer.contains("authorization"), "{answer}");
+    let (_, answer) = ask("https://evil.example.org");
+    assert!(!answer.contains("access-control-allow-origin"), "{answer}");
+
+    let call = |origin: &str, host: &str| {
+        let token = format!("Authorization: Bearer {TOKEN}\r\n");
+        let headers = format!("{host}{token}Origin: {origin}\r\n");
+        let (status, answer) = post(&server, &headers, &hello());
+        (status, answer.to_lowercase())
+    };
+    let (status, answer) = call("https://pages.example.org", &host);
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer.contains("access-control-allow-origin: https://pages.example.org"), "{answer}");
+    assert!(answer.contains("access-control-expose-headers: "), "{answer}");
+    let (status, answer) = call("https://evil.example.org", &host);
+    assert!(status == 403 && !answer.contains("access-control-allow-origin"), "{answer}");
+    let user = format!("Host: evil@{}\r\n", server.address());
+    assert_eq!(call("https://pages.example.org", &user).0, 403);
+}
+
 #[test]
 fn strangers_are_refused_with_what_to_do() {
     let place = Place::new();

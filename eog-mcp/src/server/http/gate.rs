@@ -6,18 +6,22 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE,
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, ORIGIN, WWW_AUTHENTICATE,
 };
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::model::{ErrorData, ServerJsonRpcMessage};
+use tower_http::cors::CorsLayer;
 
 use super::settings::HttpSettings;
 use super::token::Token;
 use crate::server::message::refused;
+
+/// How long browsers may remember what a page may ask.
+const PREFLIGHT: Duration = Duration::from_secs(3600);
 
 /// Names that mean this machine alone, and so cannot be those of a web page from elsewhere.
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -29,6 +33,25 @@ pub(super) struct Gate {
     origins: Vec<String>,
     max_body_bytes: usize,
     body_time: Duration,
+}
+
+/// What browsers ask before they let a page from an allowed origin call, and what they look for in answers.
+/// Nothing where no origin is allowed.
+pub(super) fn cors(settings: &HttpSettings) -> Option<CorsLayer> {
+    let named = settings.origins.iter().map(|origin| origin.trim().trim_end_matches('/'));
+    let origins: Vec<HeaderValue> = named.filter_map(|origin| origin.parse().ok()).collect();
+    let asked = [ACCEPT, AUTHORIZATION, CONTENT_TYPE].into_iter();
+    let of_mcp = ["mcp-session-id", "mcp-protocol-version", "last-event-id"];
+    let told = [WWW_AUTHENTICATE, HeaderName::from_static("mcp-session-id")];
+    (!origins.is_empty()).then(|| {
+        CorsLayer::new()
+            .allow_origin(origins)
+            .allow_methods([Method::GET, Method::POST, Method::DELETE])
+            .allow_headers(asked.chain(of_mcp.map(HeaderName::from_static)).collect::<Vec<_>>())
+            .allow_private_network(true)
+            .expose_headers(told)
+            .max_age(PREFLIGHT)
+    })
 }
 
 /// Lets a request pass to its route with its whole body, or refuses it.
@@ -69,19 +92,13 @@ impl Gate {
     fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Box<Response>> {
         let mut named = headers.get_all(HOST).iter();
         let host = match (named.next(), named.next()) {
-            (Some(one), None) => one.to_str().ok().map(str::to_lowercase),
-            (None, _) => uri.authority().map(|authority| authority.as_str().to_lowercase()),
+            (Some(one), None) => one.to_str().ok(),
+            (None, _) => uri.authority().map(Authority::as_str),
             (Some(_), Some(_)) => None,
         };
-        let authority = host.as_deref().and_then(|host| host.parse::<Authority>().ok());
-        let is_allowed = authority.is_some_and(|authority| {
-            HERE.contains(&authority.host())
-                || self
-                    .hosts
-                    .iter()
-                    .any(|allowed| allowed == authority.as_str() || allowed == authority.host())
-        });
-        if is_allowed {
+        // A whole address in the request line says whom it is for, too (RFC 9112, section 3.2.2).
+        let target = uri.authority().map(Authority::as_str);
+        if host.into_iter().chain(target).all(|name| self.is_own(name)) && host.is_some() {
             return Ok(());
         }
         Err(Box::new(refusal(
@@ -89,6 +106,16 @@ impl Gate {
             "the Host header is not a name of this server; use localhost or 127.0.0.1, or start the \
              server with --allow-host NAME",
         )))
+    }
+
+    /// Whether a host, with or without its port, is this server. One with a user before it is no host
+    /// (RFC 9110, section 7.2).
+    fn is_own(&self, host: &str) -> bool {
+        let authority = host.to_lowercase().parse::<Authority>().ok();
+        authority.filter(|it| !it.as_str().contains('@')).is_some_and(|it| {
+            let is_named = |allowed: &String| allowed == it.as_str() || allowed == it.host();
+            HERE.contains(&it.host()) || self.hosts.iter().any(is_named)
+        })
     }
 
     fn origin(&self, headers: &HeaderMap) -> Result<(), Box<Response>> {
@@ -204,11 +231,17 @@ mod tests {
             "localhost.evil.org",
             "127.0.0.1.evil.org",
             "eog.example.org@evil.org",
+            "evil@localhost:80",
             "",
         ] {
             assert_eq!(status(&gate, &[("host", host)]), 403, "{host}");
         }
         assert_eq!(status(&gate, &[]), 403, "no name at all");
+        for (uri, expected) in [("http://localhost:9/mcp", 200), ("http://evil.org/mcp", 403)] {
+            let request = Request::builder().uri(uri).header("host", "localhost:9");
+            let request = request.body(Body::empty()).expect("a request");
+            assert_eq!(gate.check(&request).is_ok(), expected == 200, "{uri}");
+        }
         assert_eq!(status(&gate, &[("host", "localhost"), ("host", "evil.org")]), 403);
     }
 

@@ -66,12 +66,17 @@ impl Server {
 
 /// Everything that is served.
 fn routes(endpoint: &Arc<Endpoint>, settings: &HttpSettings) -> Router {
-    Router::new()
+    let routes = Router::new()
         .route(PATH, any(endpoint::answer).with_state(endpoint.clone()))
         .merge(settings.routes.clone())
         // Around all routes above.
         .layer(from_fn_with_state(Arc::new(Gate::new(settings)), gate::pass))
         .fallback(async || {
             gate::refusal(StatusCode::NOT_FOUND, "the MCP endpoint of this server is /mcp")
-        })
+        });
+    match gate::cors(settings) {
+        // Browsers ask without a token what they may ask.
+        Some(cors) => routes.layer(cors),
+        None => routes,
+    }
 }
