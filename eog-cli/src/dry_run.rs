@@ -129,20 +129,28 @@ fn bound(
     begin: &Begin,
 ) -> String {
     let chain = |prompter: &Prompter| prompter.models().len() as u64;
-    let visits = u64::from(match &begin.settings {
-        AnySettings::Eog(config) => config.max_visits.unwrap_or(u32::MAX),
-        AnySettings::Linear(_) => 1,
-        // An entity may be looked at in each node.
-        AnySettings::Search(_) => u32::MAX,
-    });
     let entities = begin.by_rule.topology.entities().count() as u64;
+    let (looks, roles, how) = match &begin.settings {
+        AnySettings::Eog(config) => {
+            let visits = config.max_visits.map(u64::from);
+            let how = visits.map_or(String::new(), |most| format!(", at most {most} visits each"));
+            (visits.map_or(u64::MAX, |most| most.saturating_mul(entities)), 0, how)
+        }
+        AnySettings::Linear(_) => (entities, 0, ", one visit each".to_owned()),
+        AnySettings::Search(config) => {
+            let most = config.most_asked();
+            (most.looks, most.roles, format!(", at most {} looks", most.looks))
+        }
+    };
     let judged = match judge.settings.policy {
-        PolicyChoice::Llm => start.budget.min(visits.saturating_mul(entities)),
+        PolicyChoice::Llm => start.budget.min(looks),
         PolicyChoice::Evidence | PolicyChoice::Command(_) => 0,
     };
+    let played = if judge.settings.roles == By::Model { roles } else { 0 };
     let finalized = u64::from(judge.settings.finalize == By::Model);
     let reports = if finalized == 1 { "report" } else { "reports" };
-    let questions = judged * chain(explore) + finalized * chain(finalize);
+    let asked = judged.saturating_add(played).saturating_mul(chain(explore));
+    let questions = asked.saturating_add(finalized * chain(finalize));
     let calls = questions.saturating_mul(TRIES);
     let most = [explore, finalize].map(|prompter| {
         let limits = prompter.limits();
@@ -153,9 +161,10 @@ fn bound(
     let budget = &judge.settings.llm.budget;
     let mut text = format!(
         "\nUPPER BOUND for the whole investigation: {judged} judgements of {entities} entities \
-         (--budget {}, at most {visits} visits each), {finalized} {reports}, {calls} requests \
-         including corrections and fallbacks, {tokens} tokens.\n",
-        start.budget
+         (--budget {}{how}), {}{finalized} {reports}, {calls} requests including corrections and \
+         fallbacks, {tokens} tokens.\n",
+        start.budget,
+        if played > 0 { format!("{played} answers in other roles, ") } else { String::new() },
     );
     if judge.settings.bootstrap == By::Model {
         text += "In addition, the model chooses where to start: the window, then events and changes \

@@ -160,6 +160,15 @@ pub struct Stop {
     pub rounds: NonZeroU32,
 }
 
+/// The most that a search asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostAsked {
+    /// Looks at entities, each of which is judged once at most.
+    pub looks: u64,
+    /// Questions in other roles.
+    pub roles: u64,
+}
+
 /// The named combinations of strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -375,6 +384,38 @@ impl SearchConfig {
         match self.expansion {
             Expansion::Actions { count, .. } => Some(count.get()),
             Expansion::Planned { .. } => self.survivors(),
+        }
+    }
+
+    /// The most that a search asks for, whatever the answers; retries of failures in roles included, further
+    /// attempts of whoever answers not.
+    ///
+    /// With `R` rounds, `k` children, trajectories of length `L`, `r` retries: `R·(k + L − 1)` looks and
+    /// `R·(L + 1 + (k + 1)·(1 + r))` questions in roles (propose, act, reflect; values and reward). With `R`
+    /// plans, `n` nodes, retries `p` of plans: `n − 1` looks, `R·(1 + p)` plans and, where nodes are judged,
+    /// `(n − 1)·(1 + r)` scores.
+    pub fn most_asked(&self) -> MostAsked {
+        let rounds = u64::from(self.stop.rounds.get());
+        let retries = match self.evaluation {
+            Evaluation::Reward { retries } | Evaluation::Judge { retries } => u64::from(retries),
+            Evaluation::Planner => 0,
+        };
+        match self.expansion {
+            Expansion::Actions { count, depth } => {
+                let (count, depth) = (u64::from(count.get()), u64::from(depth.get()));
+                let scores = (count + 1).saturating_mul(1 + retries);
+                MostAsked {
+                    looks: rounds.saturating_mul(count + depth - 1),
+                    roles: rounds.saturating_mul((depth + 1).saturating_add(scores)),
+                }
+            }
+            Expansion::Planned { nodes, retries: again, .. } => {
+                let looks = u64::from(nodes.get()) - 1;
+                let is_judged = matches!(self.evaluation, Evaluation::Judge { .. });
+                let scores = if is_judged { looks.saturating_mul(1 + retries) } else { 0 };
+                let plans = rounds.saturating_mul(1 + u64::from(again));
+                MostAsked { looks, roles: plans.saturating_add(scores) }
+            }
         }
     }
 

@@ -47,8 +47,8 @@ pub use body::{
     Reflected, RefusedAction, Scored, SearchBody, Verdict,
 };
 pub use config::{
-    Backup, Evaluation, Expansion, Exploration, Incoherent, Profile, Pruning, SearchConfig,
-    Selection, Stop,
+    Backup, Evaluation, Expansion, Exploration, Incoherent, MostAsked, Profile, Pruning,
+    SearchConfig, Selection, Stop,
 };
 pub use controller::SearchController;
 pub use id::{InvalidPlace, NodeId, Place};

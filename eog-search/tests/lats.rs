@@ -390,6 +390,9 @@ fn what_is_under_way_counts_as_visits_without_reward() {
 /// nodes.
 #[test]
 fn bounds_hold_as_numbers() {
+    let most = SearchConfig::lats().most_asked();
+    // The roles with two retries of each score.
+    assert_eq!((most.looks, most.roles), (550, 50 * (7 + 1 + 6 * 3)));
     for seed in 0..seeds(60) {
         let world = World { failing: 0, ..World::new(seed) };
         let (rounds, count, depth) = (50, 5, 7);

@@ -376,6 +376,8 @@ fn a_beam_without_an_evaluator_is_refused() {
 fn bounds_hold_as_numbers() {
     for seed in 0..seeds(60) {
         for config in [SearchConfig::bfs(), SearchConfig::beam()] {
+            let most = config.most_asked();
+            assert_eq!((most.looks, most.roles), (49, 20 * 3 + 49 * 3));
             let world = World { highest: 840, failing: 0, ..World::new(seed) };
             let search = world.run(config, seed);
             let count = |is: fn(&SearchBody) -> bool| {

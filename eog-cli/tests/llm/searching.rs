@@ -196,3 +196,26 @@ fn killed_in_any_phase_it_repeats_no_answered_call() {
         }
     }
 }
+
+#[test]
+fn a_dry_run_counts_what_the_roles_may_ask() {
+    let server = Server::start(search);
+    let lab = Lab::at(&server, "");
+    let bound = |options: &[&str]| {
+        let run = lab.investigate(&[&["--dry-run"], options].concat());
+        assert_eq!(run.code, Some(0), "{}", run.said);
+        let line = run.printed.lines().find(|line| line.starts_with("UPPER BOUND"));
+        line.unwrap_or_else(|| panic!("{}", run.printed)).to_owned()
+    };
+    let bfs = bound(&["--controller", "bfs"]);
+    assert!(bfs.contains("49 judgements of 7 entities (--budget 200, at most 49 looks)"), "{bfs}");
+    assert!(bfs.contains(", 207 answers in other roles, 1 report, 514 requests"), "{bfs}");
+    let lats = bound(&["--controller", "lats", "--rounds", "2", "--branch", "3", "--depth", "4"]);
+    assert!(
+        lats.contains("12 judgements") && lats.contains(", 34 answers in other roles"),
+        "{lats}"
+    );
+    let rules = bound(&["--controller", "bfs", "--roles", "rules"]);
+    assert!(!rules.contains("other roles"), "{rules}");
+    assert!(server.seen().is_empty());
+}
