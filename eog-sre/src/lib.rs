@@ -47,7 +47,7 @@ pub use graph::{OperationalGraph, relation};
 pub use names::EntityName;
 pub use read::{
     CacheAt, MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES,
-    MAX_ROWS_PER_FILE, MAX_SERIES, MAX_TEXT, Progress, ReadOptions, Reading, SnapshotError,
+    MAX_ROWS_PER_FILE, MAX_SERIES, MAX_TEXT, Progress, ReadOptions, Reading, SnapshotError, Stop,
 };
 pub use snapshot::Snapshot;
 pub use warnings::MAX_LINES_NAMED;

@@ -75,7 +75,8 @@ impl Snapshot {
             warnings.note(format!("the snapshot has no {kind}"));
         }
         let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
-        folder.set_budget(read::check_memory(&folder, &layout, options)?);
+        let budget = read::check_memory(&folder, &layout, options)?;
+        folder.set_budget(budget.with_stop(options.stop.clone()));
         let find = |folder: &Folder, warnings: &Warnings| {
             let at = options.cache.as_ref()?;
             Some(Cache::find(at, folder, &layout, options, warnings))
@@ -86,6 +87,9 @@ impl Snapshot {
             let allowed = folder.budget().allowed();
             let path = directory.display().to_string();
             let fits = folder.budget().account().holds(derived(records));
+            if folder.budget().is_stopped() {
+                return Err(SnapshotError::Cancelled);
+            }
             fits.then_some(()).ok_or(SnapshotError::OutOfMemory { path, allowed })
         };
         if let Some(cached) = cache.as_ref().and_then(Cache::load) {

@@ -13,6 +13,7 @@ use eog_session::run::{
     Course, Ended, Records, RunError, Start, Steering, same_judge, same_source,
 };
 use eog_session::source::{Opened, Word, Words};
+use tokio_util::sync::CancellationToken;
 
 use super::answers::Investigated;
 use super::arguments::{Investigate, words};
@@ -40,12 +41,13 @@ impl Server {
         work: Work,
         steering: Steering,
         listener: Arc<dyn Listener>,
+        gone: &CancellationToken,
     ) -> Result<Done, Problem> {
         let shared = &self.0;
         match work {
             Work::Begin(arguments) => {
                 let said = words("investigate", arguments.said.as_deref())?;
-                let (began, source, start) = self.begin(&arguments)?;
+                let (began, source, start) = self.begin(&arguments, gone)?;
                 let id = shared.store.create(&began)?;
                 let _live = shared.runner.mark(&id);
                 let begun = self.hear(&id, said).and_then(|_| {
@@ -67,7 +69,7 @@ impl Server {
                 let (ledger, journal, _) =
                     journal.map_err(|error| Problem::of_journal(&id, error))?;
                 let _live = shared.runner.mark(&id);
-                let source = self.source(&began)?;
+                let source = self.source(&began, gone)?;
                 let failed = |error| Problem::run(&id, &began.name, error);
                 let policies = &*shared.policies;
                 let is_new = ledger.is_empty();
@@ -96,14 +98,18 @@ impl Server {
     }
 
     /// Checks what is to be investigated, and reads it.
-    fn begin(&self, arguments: &Investigate) -> Result<(Began, Opened, Start), Problem> {
+    fn begin(
+        &self,
+        arguments: &Investigate,
+        gone: &CancellationToken,
+    ) -> Result<(Began, Opened, Start), Problem> {
         let shared = &self.0;
         let window = arguments.window()?;
         let folder = shared.roots.folder(arguments.path.as_deref())?;
         let architecture =
             arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
         let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref());
+        let source = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(gone)));
         let source = source.map_err(|error| Problem::open(&called, &error))?;
         let config = arguments.settings(shared.policies.name(), BUDGET)?;
         let start = Start::of(&source, config, window)
@@ -115,12 +121,12 @@ impl Server {
     }
 
     /// The incident of a stored investigation, if this server may read it.
-    fn source(&self, began: &Began) -> Result<Opened, Problem> {
+    fn source(&self, began: &Began, gone: &CancellationToken) -> Result<Opened, Problem> {
         let shared = &self.0;
         let folder = shared.roots.allow(&began.folder)?;
         let architecture =
             began.architecture.as_deref().map(|path| shared.roots.allow(path)).transpose()?;
-        let loaded = shared.library.load(&folder, architecture.as_deref());
+        let loaded = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(gone)));
         loaded.map_err(|error| Problem::open(&shared.roots.name(&folder), &error))
     }
 

@@ -120,6 +120,9 @@ pub(super) enum Problem {
 impl Problem {
     /// Why a folder cannot be opened. Clients know it by the name `called`.
     pub(super) fn open(called: &str, error: &OpenError) -> Self {
+        if error.is_cancelled() {
+            return Self::Cancelled(None);
+        }
         let reason = match error {
             OpenError::NeedsNoArchitecture { .. } => {
                 "`architecture` goes with a snapshot, but this is a bundle, which holds its own \

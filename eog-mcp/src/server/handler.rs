@@ -203,8 +203,10 @@ impl Server {
                 Kind::Explain => server.explain(&server.read(&name, offered, arguments)?, &cancel),
                 Kind::Diff => server.diff(&server.read(&name, offered, arguments)?),
                 Kind::List => server.list(&server.read(&name, offered, arguments)?),
-                Kind::Context => server.context(&server.read(&name, offered, arguments)?),
-                Kind::Snapshot(info) => server.question(info, &offered.arguments, arguments),
+                Kind::Context => server.context(&server.read(&name, offered, arguments)?, &cancel),
+                Kind::Snapshot(info) => {
+                    server.question(info, &offered.arguments, arguments, &cancel)
+                }
                 Kind::Investigate | Kind::Resume => {
                     Err(Problem::Store(format!("{name} is no short call")))
                 }

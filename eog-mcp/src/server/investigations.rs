@@ -7,6 +7,7 @@ use eog_session::run::{Cancel, Steering};
 use eog_session::source::Words;
 use eog_session::travel::{self, Read};
 use eog_session::{Listener, Step};
+use eog_sre::Stop;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -51,12 +52,19 @@ pub(super) fn result(
     Ok(result)
 }
 
-/// Cancels a run when nobody waits for it any more.
-struct CancelOnDrop(Cancel);
+/// Cancels a run when nobody waits for it any more, and what is read for it.
+struct CancelOnDrop(Cancel, CancellationToken);
+
+impl CancelOnDrop {
+    fn cancel(&self) {
+        self.0.cancel();
+        self.1.cancel();
+    }
+}
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.cancel();
+        self.cancel();
     }
 }
 
@@ -106,18 +114,19 @@ impl Server {
         let turn = self.0.runner.turn(cancel).await?;
         let (steering, cancelling) = Steering::new();
         let (steps, mut stream) = mpsc::channel(eog::EVENT_BUFFER);
-        let watched = CancelOnDrop(cancelling);
+        let gone = CancellationToken::new();
+        let watched = CancelOnDrop(cancelling, gone.clone());
         let server = self.clone();
         let mut done = self.0.tracker.spawn_blocking(move || {
             let _turn = turn;
-            server.run_here(work, steering, Arc::new(Steps(steps)))
+            server.run_here(work, steering, Arc::new(Steps(steps)), &gone)
         });
-        follow(&mut stream, voice, cancel, &watched.0, &self.0.stop).await;
+        follow(&mut stream, voice, cancel, &watched, &self.0.stop).await;
         let run = tokio::select! {
             biased;
             run = &mut done => run,
             () = either(cancel, &self.0.stop) => {
-                watched.0.cancel();
+                watched.cancel();
                 (&mut done).await
             }
         };
@@ -126,6 +135,12 @@ impl Server {
         })?;
         drop(watched);
         run
+    }
+
+    /// Ends the reading of what nobody waits for any more: when this call is over, or the server.
+    pub(super) fn gone(&self, call: &CancellationToken) -> Stop {
+        let (call, server) = (call.clone(), self.0.stop.clone());
+        Stop::when(move || call.is_cancelled() || server.is_cancelled())
     }
 
     /// How an investigation stands: from its journal, whether it runs, has ended or was killed.
@@ -160,7 +175,7 @@ async fn follow(
     stream: &mut mpsc::Receiver<(u64, String)>,
     voice: &mut Voice,
     cancel: &CancellationToken,
-    run: &Cancel,
+    run: &CancelOnDrop,
     stop: &CancellationToken,
 ) {
     let mut is_cancelled = false;

@@ -95,14 +95,18 @@ impl Server {
     }
 
     /// The evidence on one entity, as the controller gets it. Blocks.
-    pub(super) fn context(&self, arguments: &GetContext) -> Result<CallToolResult, Problem> {
+    pub(super) fn context(
+        &self,
+        arguments: &GetContext,
+        cancel: &CancellationToken,
+    ) -> Result<CallToolResult, Problem> {
         let shared = &self.0;
         let request = arguments.request()?;
         let folder = shared.roots.folder(arguments.path.as_deref())?;
         let architecture =
             arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
         let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref());
+        let source = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(cancel)));
         let source = source.map_err(|error| Problem::open(&called, &error))?;
         let runtime = tokio::runtime::Handle::current();
         let context = runtime
@@ -117,6 +121,7 @@ impl Server {
         info: &ToolInfo,
         checked: &Checked,
         mut arguments: Map<String, Value>,
+        cancel: &CancellationToken,
     ) -> Result<CallToolResult, Problem> {
         let shared = &self.0;
         let all = Value::Object(arguments.clone());
@@ -143,7 +148,7 @@ impl Server {
         let architecture =
             path("architecture")?.map(|path| shared.roots.file(&path)).transpose()?;
         let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref());
+        let source = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(cancel)));
         let source = source.map_err(|error| Problem::open(&called, &error))?;
         let toolbox = source.toolbox().ok_or_else(|| Problem::Input {
             folder: called,

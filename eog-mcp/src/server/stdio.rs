@@ -26,7 +26,7 @@ impl Server {
     /// It returns within 5 seconds of `stop`; when the client disconnects, answers that are under way get
     /// up to 5 seconds more. What was running is cancelled and can be resumed from its journal. Nothing
     /// runs any more then, except work that takes longer and cannot be cancelled, such as reading a
-    /// large folder.
+    /// large bundle.
     ///
     /// # Errors
     /// [`ServeError::Handshake`] when the other end does not speak MCP.

@@ -68,6 +68,13 @@ pub enum OpenError {
     Servers(#[from] SourceError),
 }
 
+impl OpenError {
+    /// Whether it was not read on since nobody waited for it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Snapshot(SnapshotError::Cancelled))
+    }
+}
+
 fn and_others(files: usize) -> String {
     match files {
         0 => String::new(),

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use eog_sre::Stop;
+
 use super::{Kind, OpenError, Opened, ReadOptions, open_folder};
 
 /// Files whose size and time are looked at to see whether a folder has changed; of more the rest
@@ -56,11 +58,17 @@ impl Library {
         Self { strict, ..self }
     }
 
-    /// The content of a folder, read if it is not there yet or has changed since. Blocks.
+    /// The content of a folder, read if it is not there yet or has changed since. Blocks. A snapshot is
+    /// not read on when `stop` says so; who else waits for it then reads it anew.
     ///
     /// # Errors
     /// [`OpenError`] when the folder cannot be used. What cannot be read is not kept.
-    pub fn load(&self, folder: &Path, architecture: Option<&Path>) -> Result<Opened, OpenError> {
+    pub fn load(
+        &self,
+        folder: &Path,
+        architecture: Option<&Path>,
+        stop: Option<Stop>,
+    ) -> Result<Opened, OpenError> {
         let is_snapshot = Kind::of(folder)? == Kind::Snapshot;
         let usual = self.options.architecture.as_deref().filter(|_| is_snapshot);
         let architecture = architecture.or(usual).map(Path::to_owned);
@@ -72,11 +80,15 @@ impl Library {
             return Ok(loaded.clone());
         }
         let architecture = key.architecture.clone();
-        let opened = open_folder(folder, &ReadOptions { architecture, ..self.options.clone() });
+        let opened =
+            open_folder(folder, &ReadOptions { architecture, stop, ..self.options.clone() });
         match opened.and_then(|opened| if self.strict { opened.all_usable() } else { Ok(opened) }) {
             Ok(loaded) => Ok(content.insert(loaded).clone()),
             Err(error) => {
-                self.shelves().retain(|shelf| shelf.key != key);
+                // Whoever waits for this place fills it.
+                if !error.is_cancelled() {
+                    self.shelves().retain(|shelf| shelf.key != key);
+                }
                 Err(error)
             }
         }
@@ -162,11 +174,11 @@ mod tests {
         let folder = all.path().join("one");
         snapshot(&folder, "HighErrorRate");
         let library = Library::new(ReadOptions::default(), 1 << 30);
-        let first = library.load(&folder, None).expect("reads");
-        let again = library.load(&folder, None).expect("reads");
+        let first = library.load(&folder, None, None).expect("reads");
+        let again = library.load(&folder, None, None).expect("reads");
         assert!(first.is_same(&again));
         snapshot(&folder, "HighErrorRateOnCart");
-        let changed = library.load(&folder, None).expect("reads");
+        let changed = library.load(&folder, None, None).expect("reads");
         assert_eq!(changed.incident().anomalies[0].name, "HighErrorRateOnCart");
         assert_eq!(library.shelves().len(), 1, "the older state is gone");
     }
@@ -180,7 +192,7 @@ mod tests {
         }
         let one = stamp(&all.path().join("one"), None).1;
         let library = Library::new(ReadOptions::default(), one * 2);
-        let load = |name: &str| library.load(&all.path().join(name), None).expect("reads");
+        let load = |name: &str| library.load(&all.path().join(name), None, None).expect("reads");
         let (first, _, again, _) = (load("one"), load("two"), load("one"), load("three"));
         assert!(first.is_same(&again));
         let kept: Vec<_> = library.shelves().iter().map(|s| s.key.folder.clone()).collect();
@@ -191,8 +203,22 @@ mod tests {
     fn what_cannot_be_read_is_not_kept() {
         let all = tempfile::tempdir().expect("a folder");
         let library = Library::new(ReadOptions::default(), 1 << 30);
-        let Err(error) = library.load(all.path(), None) else { panic!("it is empty") };
+        let Err(error) = library.load(all.path(), None, None) else { panic!("it is empty") };
         assert!(matches!(error, OpenError::NothingKnown { .. }), "{error}");
         assert!(library.shelves().is_empty());
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_read_by_whoever_comes_next() {
+        let all = tempfile::tempdir().expect("a folder");
+        let folder = all.path().join("one");
+        snapshot(&folder, "HighErrorRate");
+        let library = Library::new(ReadOptions::default(), 1 << 30);
+        let gone = library.load(&folder, None, Some(Stop::when(|| true)));
+        let Err(error) = gone else { panic!("it was read") };
+        assert!(error.is_cancelled(), "{error}");
+        let read = library.load(&folder, None, None).expect("reads");
+        assert_eq!(read.incident().anomalies.len(), 1);
+        assert_eq!(library.shelves().len(), 1);
     }
 }

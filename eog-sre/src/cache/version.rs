@@ -24,6 +24,7 @@ const SOURCES: &[&str] = &[
     include_str!("../read/progress.rs"),
     include_str!("../read/records.rs"),
     include_str!("../read/resource.rs"),
+    include_str!("../read/stop.rs"),
     include_str!("../read/text.rs"),
     include_str!("../read/traces.rs"),
     include_str!("../read/tsv.rs"),

@@ -63,6 +63,9 @@ pub(crate) fn read_all(
 ) -> Result<Records, SnapshotError> {
     let rows = options.max_rows_per_file;
     let mut done = run_all(tasks(folder, layout, rows));
+    if folder.budget().is_stopped() {
+        return Err(SnapshotError::Cancelled);
+    }
     if folder.budget().is_spent() {
         let path = folder.root().display().to_string();
         return Err(SnapshotError::OutOfMemory { path, allowed: folder.budget().allowed() });

@@ -4,7 +4,9 @@
 //! line another text, each row another series) is found out here, before the memory is used up.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::stop::Stop;
 
 /// After how many bytes a reader tells what it keeps.
 const STEP: u64 = 64 * 1024;
@@ -14,12 +16,26 @@ const STEP: u64 = 64 * 1024;
 pub(crate) struct Budget {
     allowed: u64,
     used: Arc<AtomicU64>,
+    stop: Option<Stop>,
+    /// Whether it was ended: it stays so, whatever is said later.
+    stopped: Arc<AtomicBool>,
 }
 
 impl Budget {
     /// A budget of so many bytes.
     pub(crate) fn new(allowed: u64) -> Self {
-        Self { allowed, used: Arc::default() }
+        Self { allowed, used: Arc::default(), stop: None, stopped: Arc::default() }
+    }
+
+    /// The same, ended by somebody who does not want to wait.
+    pub(crate) fn with_stop(self, stop: Option<Stop>) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// Whether nobody waits any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let is_wanted = self.stop.as_ref().is_some_and(Stop::is_wanted);
+        self.stopped.fetch_or(is_wanted, Ordering::Relaxed) || is_wanted
     }
 
     /// The bytes that may be used.
@@ -47,7 +63,7 @@ pub(crate) struct Account {
 
 impl Account {
     /// Tells how many bytes the reader keeps by now. False when all readers together keep too
-    /// much: then reading should end.
+    /// much, or nobody waits any more: then reading should end.
     pub(crate) fn holds(&mut self, kept: usize) -> bool {
         let kept = kept as u64;
         // News in steps, but no step is larger than what may be used.
@@ -56,13 +72,27 @@ impl Account {
         }
         self.budget.used.fetch_add(kept - self.told, Ordering::Relaxed);
         self.told = kept;
-        !self.budget.is_spent()
+        !self.budget.is_spent() && !self.budget.is_stopped()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_waits_for_ends_at_the_next_step_and_stays_so() {
+        let asked = Arc::new(AtomicU64::new(0));
+        let times = Arc::clone(&asked);
+        // Only the second time that it is asked.
+        let stop = Stop::when(move || times.fetch_add(1, Ordering::Relaxed) == 1);
+        let budget = Budget::new(u64::MAX).with_stop(Some(stop));
+        let mut account = budget.account();
+        assert!(account.holds(10), "not asked for so little");
+        assert!(account.holds(100_000));
+        assert!(!account.holds(200_000));
+        assert!(budget.is_stopped() && !budget.is_spent());
+    }
 
     #[test]
     fn all_accounts_together_may_keep_so_much() {

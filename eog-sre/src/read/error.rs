@@ -70,6 +70,9 @@ pub enum SnapshotError {
         /// What may be used, in bytes.
         allowed: u64,
     },
+    /// Nobody waited for it any more ([`Stop`](crate::Stop)).
+    #[error("reading the snapshot was cancelled")]
+    Cancelled,
     /// The architecture file cannot be used.
     #[error("cannot use the architecture file {path:?}: {reason}")]
     Architecture {

@@ -14,6 +14,7 @@ mod options;
 mod progress;
 mod records;
 mod resource;
+mod stop;
 mod text;
 mod traces;
 mod tsv;
@@ -25,6 +26,7 @@ pub use metrics::MAX_SERIES;
 pub use options::{CacheAt, MAX_ROWS_PER_FILE, ReadOptions};
 pub use progress::{Progress, Reading};
 pub use records::MAX_RECORD_BYTES;
+pub use stop::Stop;
 pub use text::MAX_TEXT;
 pub use tsv::MAX_FIELD_BYTES;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::progress::Progress;
+use super::stop::Stop;
 
 /// Maximum number of rows read from one file, unless [`ReadOptions::max_rows_per_file`] is set.
 pub const MAX_ROWS_PER_FILE: usize = 1_000_000;
@@ -29,6 +30,8 @@ pub struct ReadOptions {
     pub max_memory: Option<u64>,
     /// Receives progress updates while the snapshot is read.
     pub progress: Option<Progress>,
+    /// Ends the reading when nobody waits for it any more.
+    pub stop: Option<Stop>,
 }
 
 impl Default for ReadOptions {
@@ -39,6 +42,7 @@ impl Default for ReadOptions {
             cache: None,
             max_memory: None,
             progress: None,
+            stop: None,
         }
     }
 }

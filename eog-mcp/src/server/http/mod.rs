@@ -38,7 +38,7 @@ impl Server {
     ///
     /// Then it returns within 5 seconds. What was running is cancelled and can be resumed from its
     /// journal. Nothing runs any more, except work that takes longer than that and cannot be cancelled,
-    /// such as reading a large folder.
+    /// such as reading a large bundle.
     ///
     /// # Errors
     /// [`ServeError::Unprotected`] when others can reach the address and no token or no name is set.
