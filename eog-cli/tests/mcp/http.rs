@@ -65,7 +65,7 @@ async fn a_client_with_the_token_investigates() {
 #[test]
 fn a_page_from_an_allowed_origin_can_call() {
     let place = Place::new();
-    let server = place.http(&["--allow-origin", "https://pages.example.org/"], Some(TOKEN));
+    let server = place.http(&["--allow-origin", "https://Pages.example.org/"], Some(TOKEN));
     let host = format!("Host: {}\r\n", server.address());
     let ask = |origin: &str| {
         let head = format!(

@@ -72,6 +72,7 @@ fn a_program_gets_the_environment_without_keys() {
             .env("OPENAI_API_KEY", "sk-4f8a1c9e7b2d6053")
             .env("MY_DB_PASSWORD", "correct-horse-7")
             .env("KUBECONFIG", "/home/me/.kube/config")
+            .env("GOOGLE_APPLICATION_CREDENTIALS", incident.path("bundle/bundle.json"))
             .env("TEAM", "payments")
             .output()
             .unwrap();
@@ -83,6 +84,7 @@ fn a_program_gets_the_environment_without_keys() {
         assert!(env.lines().any(|given| given == line), "{line} is missing: {env}");
     }
     assert!(!env.contains("OPENAI_API_KEY") && !env.contains("MY_DB_PASSWORD"), "{env}");
+    assert!(env.contains("GOOGLE_APPLICATION_CREDENTIALS="), "the name of a file: {env}");
     let env = told(&["--policy-env", "MY_DB_PASSWORD"]);
     assert!(env.contains("MY_DB_PASSWORD=correct-horse-7"), "{env}");
     assert!(!env.contains("OPENAI_API_KEY"), "{env}");

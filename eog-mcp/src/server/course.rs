@@ -56,8 +56,12 @@ impl Server {
                     let making = Making { id, began, seconds, steering, listener };
                     self.make(making, source, records, async |course| course.begin(start).await)
                 });
-                // Nothing makes room for what came to nothing.
-                if begun.is_ok() || !shared.store.discard(&id) {
+                // Nothing makes room for what came to nothing, and what clients are told to resume stays.
+                let stays = match &begun {
+                    Ok(_) | Err(Problem::Cancelled(Some(_)) | Problem::NotBegun(_)) => true,
+                    Err(_) => !shared.store.discard(&id),
+                };
+                if stays {
                     shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
                 }
                 begun

@@ -98,7 +98,9 @@ impl Chosen {
         let hidden = hidden.filter(|(name, value)| {
             let value = value.as_deref().unwrap_or_default();
             let is_secret = eog_evidence::is_secret_field(&name.to_string_lossy(), value);
-            is_secret && !self.passed.contains(name)
+            // Where a secret is stored is none.
+            let is_place = Path::new(value).is_absolute() && Path::new(value).exists();
+            is_secret && !is_place && !self.passed.contains(name)
         });
         hidden.fold(program, |program, (name, _)| program.without_variable(name))
     }

@@ -20,7 +20,7 @@ use crate::read::MetricSeries;
 const THROTTLED: f64 = 0.25;
 
 /// Labels that tell one resource of an entity from another, where both series have them.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 12] = [
     "container",
     "persistentvolumeclaim",
     "device",
@@ -28,10 +28,15 @@ const PARTS: [&str; 10] = [
     "pool_name",
     "db_client_connection_pool_name",
     "area",
+    "jvm_memory_type",
+    "jvm_memory_pool_name",
     "datname",
     "data_source",
     "node",
 ];
+
+/// Labels that tell in which state what is counted is. Only what is in use counts as used.
+const STATES: [&str; 2] = ["state", "db_client_connection_state"];
 
 /// What is used of something, and how much there is of it, by the names of metrics.
 struct Resource {
@@ -177,7 +182,8 @@ pub(super) fn fullness<'a>(
         else {
             continue;
         };
-        for used in named(resource.used).filter(|one| one.metric.as_ref() == *name) {
+        let of_name = named(resource.used).filter(|one| one.metric.as_ref() == *name);
+        for used in of_name.filter(|one| is_in_use(one)) {
             let fits = |whole: &&MetricSeries| {
                 let kind = whole.labels.get("resource").map_or(resource.label, String::as_str);
                 kind == resource.label && are_of_one(used, whole)
@@ -246,6 +252,12 @@ fn are_of_one(used: &MetricSeries, whole: &MetricSeries) -> bool {
         (Some(one), Some(other)) => one == other,
         _ => true,
     })
+}
+
+/// Whether a series counts what is in use, and not what is idle.
+fn is_in_use(series: &MetricSeries) -> bool {
+    let mut states = STATES.iter().filter_map(|label| series.labels.get(*label));
+    states.all(|state| state != "idle")
 }
 
 /// What is used of what there is at each time. No limit at all is stored as zero, as less, or as more

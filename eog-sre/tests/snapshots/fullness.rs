@@ -139,6 +139,31 @@ fn processor_time_and_pools_are_shares_too() {
     );
 }
 
+/// Ten connections that wait are no shortage, and a pool is not measured by another one's size.
+#[test]
+fn idle_connections_and_other_pools_are_no_shortage() {
+    let idle = steps(2.0, 10.0);
+    let more = steps(1.0, 7.0);
+    let (ten, two) = (|_| 10.0, |_| 2.0);
+    let eden = ", 'jvm_memory_pool_name': 'eden'";
+    let mut recording = recording();
+    measured(
+        &mut recording,
+        &[
+            ("db_client_connections_usage", ", 'state': 'idle'", &idle),
+            ("db_client_connections_max", "", &ten),
+            ("jvm_memory_limit_bytes", ", 'jvm_memory_pool_name': 'code'", &two),
+            ("jvm_memory_limit_bytes", eden, &ten),
+            ("jvm_memory_used_bytes", eden, &more),
+        ],
+    );
+    let findings = told(&recording, "10:00:00");
+    let shares =
+        findings.iter().filter(|finding| finding.quantity.as_ref().unwrap().unit == "ratio");
+    let texts: Vec<&str> = shares.map(|finding| finding.excerpt.as_str()).collect();
+    assert_eq!(texts, ["memory of the JVM from 0.15 to 0.7 ratio (+367 %)"]);
+}
+
 #[test]
 fn throttling_counts_from_a_quarter_of_the_periods_on() {
     let all = |minute: usize| 600.0 * minute as f64;

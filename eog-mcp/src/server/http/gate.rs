@@ -35,10 +35,15 @@ pub(super) struct Gate {
     body_time: Duration,
 }
 
+/// Names as browsers and clients send them.
+fn lower(names: &[String]) -> impl Iterator<Item = String> {
+    names.iter().map(|name| name.trim().trim_end_matches('/').to_lowercase())
+}
+
 /// What browsers ask before they let a page from an allowed origin call, and what they look for in answers.
 /// Nothing where no origin is allowed.
 pub(super) fn cors(settings: &HttpSettings) -> Option<CorsLayer> {
-    let named = settings.origins.iter().map(|origin| origin.trim().trim_end_matches('/'));
+    let named = lower(&settings.origins);
     let origins: Vec<HeaderValue> = named.filter_map(|origin| origin.parse().ok()).collect();
     let asked = [ACCEPT, AUTHORIZATION, CONTENT_TYPE].into_iter();
     let of_mcp = ["mcp-session-id", "mcp-protocol-version", "last-event-id"];
@@ -67,13 +72,10 @@ pub(super) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: 
 
 impl Gate {
     pub(super) fn new(settings: &HttpSettings) -> Self {
-        let lower = |names: &[String]| {
-            names.iter().map(|name| name.trim().trim_end_matches('/').to_lowercase()).collect()
-        };
         Self {
             token: settings.token.clone(),
-            hosts: lower(&settings.hosts),
-            origins: lower(&settings.origins),
+            hosts: lower(&settings.hosts).collect(),
+            origins: lower(&settings.origins).collect(),
             max_body_bytes: settings.max_body_bytes,
             body_time: settings.body_time,
         }
