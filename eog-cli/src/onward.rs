@@ -91,6 +91,8 @@ impl Onward<'_> {
             }
             // --model says it, too.
             (PolicyChoice::Llm, Some(_)) if judging.model.is_none() => add("policy", Some("llm")),
+            // A model that searches or tells would judge, too.
+            (PolicyChoice::Evidence, Some(_)) => add("policy", Some("evidence")),
             _ => {}
         }
         add("out", of(&running.out).as_deref());

@@ -219,3 +219,27 @@ fn a_dry_run_counts_what_the_roles_may_ask() {
     assert!(!rules.contains("other roles"), "{rules}");
     assert!(server.seen().is_empty());
 }
+
+/// What a run says to go on with does: the same judge, and the same roles.
+#[test]
+fn what_it_says_to_go_on_with_goes_on() {
+    let server = Server::start(search);
+    let lab = Lab::at(&server, "");
+    let mixed = ["--controller", "bfs", "--policy", "evidence", "--roles", "model"];
+    let more = ["--bootstrap", "rules", "--finalize", "rules", "--model", "openai/test"];
+    let (run, expected) = lab.ledger(&[mixed, more].concat());
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    let few = ["--max-model-calls", "2", "--journal", "run.journal"];
+    let stopped = lab.investigate(&[&mixed[..], &more, &few].concat());
+    assert_eq!(stopped.code, Some(3), "{}", stopped.said);
+    let told = stopped.said.split_once("go on with: eog ").map(|(_, command)| command.trim());
+    let told = told.unwrap_or_else(|| panic!("{}", stopped.said));
+    assert!(told.contains(" --policy evidence") && told.contains(" --roles model"), "{told}");
+    let mut arguments: Vec<&str> = told.split(' ').collect();
+    let limit = arguments.iter().position(|word| *word == "--max-model-calls").unwrap();
+    arguments[limit + 1] = "500";
+    let resumed = lab.run(&[&arguments[..], &["--out", "out", "--format", "json"]].concat());
+    assert_eq!(resumed.code, Some(0), "{}", resumed.said);
+    let ledger = std::fs::read_to_string(lab.path("out/ledger.jsonl")).unwrap();
+    assert!(ledger == expected, "another ledger");
+}
