@@ -78,6 +78,9 @@ fn packets(source: &Opened, case: &Case) -> Result<Vec<ContextPacket>, CliError>
             inbox: Vec::new(),
             anomalies: Vec::new(),
             notice: None,
+            former: None,
+            hints: Vec::new(),
+            quoted: Vec::new(),
         }
     };
     Ok(case.seeds.iter().map(packet).collect())

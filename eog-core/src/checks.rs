@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::belief::{Claim, ClaimEdge, Label};
-use crate::contract::packet::Decision;
+use crate::contract::packet::{Decision, Route};
 use crate::controller::config::{Checks, Config};
 use crate::ids::{EntityId, EvidenceId};
 use crate::ledger::record::{Refusal, Warning};
@@ -31,6 +31,7 @@ pub(crate) fn check(
     state: &State,
     entity: &EntityId,
     inbox: &BTreeSet<EvidenceId>,
+    routes: &[Route],
     decision: &Decision,
 ) -> Checked {
     let mut checked = Checked {
@@ -48,6 +49,11 @@ pub(crate) fn check(
         cut(&mut checked.summary, &mut checked.refusals);
         keep_known(&mut checked.evidence, &known, &mut checked.refusals);
     }
+    // A claim between others may follow a route that it cites, hop by hop.
+    let follows_a_route = |claim: &Claim| {
+        let cites = |route: &&Route| claim.evidence.contains(&route.finding);
+        routes.iter().filter(cites).any(|route| route.leads(&claim.cause, &claim.effect))
+    };
     let mut room = (config.max_entities as usize).saturating_sub(state.admitted.len());
     let mut admitted = BTreeSet::new();
     for claim in &decision.claims {
@@ -67,7 +73,11 @@ pub(crate) fn check(
                 Some(Refusal::ClaimOnUnknownEntity)
             } else if full && edge.cause == edge.effect {
                 Some(Refusal::ClaimOnItself)
-            } else if full && edge.cause != *entity && edge.effect != *entity {
+            } else if full
+                && edge.cause != *entity
+                && edge.effect != *entity
+                && !follows_a_route(&claim)
+            {
                 Some(Refusal::ClaimBetweenOthers)
             } else if full && claim.evidence.is_empty() {
                 Some(Refusal::ClaimWithoutEvidence)
@@ -204,7 +214,7 @@ mod tests {
             let decision = Decision { since, explains, ..Decision::new(label, "") };
             let decision = decision.citing([&finding]);
             let config = Config::default();
-            let checked = check(&config, &state, &entity, &BTreeSet::new(), &decision);
+            let checked = check(&config, &state, &entity, &BTreeSet::new(), &[], &decision);
             assert_eq!((checked.label, checked.refusals), (label, vec![]));
             checked.warnings
         };

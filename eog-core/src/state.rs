@@ -33,6 +33,10 @@ pub(crate) struct Node {
     pub(crate) dead_ends: u32,
     /// Second opinions asked for in this epoch, those that wait among them.
     pub(crate) opinions: u32,
+    /// Pages of its context beyond the first that were seen in this epoch.
+    pub(crate) pages: u32,
+    /// The entry whose context holds all of them, or the first one when another was asked for.
+    pub(crate) paged: Option<u64>,
     /// How many of its last decisions, one after the other, found it an origin.
     pub(crate) origin_in_row: u32,
     /// How many evaluations had been committed right after its own last one.
@@ -179,6 +183,8 @@ pub(crate) struct State {
     pub(crate) live: LiveClaims,
     /// The changes on record: what `confirmed` is measured against.
     pub(crate) record: Option<Arc<ChangeRecord>>,
+    /// How many of them there are of each entity before the end of the window.
+    pub(crate) changes: Arc<BTreeMap<EntityId, u32>>,
     pub(crate) unusable: Vec<Unusable>,
 }
 
@@ -194,6 +200,11 @@ impl State {
         let seeds: Vec<EntityId> = case.seeds.iter().map(|seed| seed.entity.clone()).collect();
         let of_anomalies = case.anomalies.iter().map(|anomaly| anomaly.entity.clone());
         let named = seeds.iter().cloned().chain(of_anomalies).collect();
+        let mut changes: BTreeMap<EntityId, u32> = BTreeMap::new();
+        let on_record = case.record.iter().flat_map(|record| &record.changes);
+        for change in on_record.filter(|change| change.made.earliest() < case.window.end()) {
+            *changes.entry(change.entity.clone()).or_default() += 1;
+        }
         Self {
             topology: case.topology.clone(),
             window: case.window,
@@ -206,6 +217,7 @@ impl State {
             explained: BTreeMap::new(),
             live: LiveClaims::default(),
             record: case.record.clone().map(Arc::new),
+            changes: Arc::new(changes),
             unusable: case.bootstrap.unusable.clone(),
         }
     }

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use eog_core::Digest;
 use eog_core::belief::ClaimEdge;
-use eog_core::contract::{CandidateScore, FailureKind};
+use eog_core::contract::{CandidateScore, Coverage, FailureKind, FormerBelief, Hint, Route};
 use eog_core::controller::{
     ActivationRecord, ActivationRefusal, ChangeCause, ChangeRule, Checks, ClaimRule, Concurrency,
     Damping, Observed, Order, Outcome, Reason, Wake,
@@ -130,11 +130,22 @@ fn anomaly() -> Anomaly {
     }
 }
 
+fn route() -> Route {
+    Route { finding: finding().id().clone(), hops: vec![id("flags"), id("cart")] }
+}
+
+fn coverage() -> Coverage {
+    Coverage { own: vec![EvidenceKind::Metric], others: vec![EvidenceKind::Log] }
+}
+
 fn context() -> LocalContext {
     LocalContext {
         findings: vec![finding()],
         mentions: vec![id("queue")],
         omitted: vec!["12 events".into()],
+        routes: vec![route()],
+        coverage: Some(coverage()),
+        pages_left: 2,
     }
 }
 
@@ -162,6 +173,12 @@ fn what_is_named_and_seen() {
 #[test]
 fn what_is_asked_and_answered() {
     is_strict(&context());
+    is_strict(&route());
+    is_strict(&coverage());
+    let hint = Hint { entity: id("db"), anomalies: 1, changes: 2 };
+    is_strict(&hint);
+    let former = FormerBelief { belief: belief(), heard: vec![id("db")] };
+    is_strict(&former);
     let message = Message { sender: id("db"), belief: belief() };
     is_strict(&message);
     let neighbour = Neighbour {
@@ -179,6 +196,9 @@ fn what_is_asked_and_answered() {
         inbox: vec![message],
         anomalies: Vec::new(),
         notice: None,
+        former: Some(former),
+        hints: vec![hint],
+        quoted: vec![finding()],
     });
     is_strict(&ContextRequest {
         entity: id("cart"),
@@ -271,6 +291,7 @@ fn what_a_ledger_records() {
         Refusal::ProposalQueued(id("a")),
         Refusal::ProposalRepeated(id("a")),
         Refusal::ProposalBeyondCap(id("a")),
+        Refusal::NoFurtherPage,
     ] {
         survives(&refusal);
     }
@@ -304,7 +325,7 @@ fn what_has_one_of_several_values() {
     }
     all(&[Label::Healthy, Label::Symptom, Label::Origin, Label::Defer]);
     all(&[Reason::Seed, Reason::Claim, Reason::Wake, Reason::LateMessage, Reason::Proposal]);
-    all(&[Reason::Observation]);
+    all(&[Reason::Observation, Reason::Page]);
     all(&[Direction::Upstream, Direction::Downstream, Direction::Both]);
     all(&[EffectDirection::SourceToTarget, EffectDirection::TargetToSource, EffectDirection::Both]);
     all(&[Trend::Rising, Trend::Falling, Trend::Steady]);

@@ -74,5 +74,5 @@ fn map(large: &Large) -> EffectMap {
 }
 
 fn told(map: &EffectMap, topology: &Topology) -> usize {
-    topology.entities().map(|entity: &EntityId| map.notes(entity).len()).sum()
+    topology.entities().map(|entity: &EntityId| map.notes(entity).findings.len()).sum()
 }

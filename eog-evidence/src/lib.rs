@@ -57,7 +57,7 @@ pub use bundle::{
     ManifestTopology, SiblingName, bundle_schemas,
 };
 pub use chart::{Band, Chart, MAX_CHART_POINTS};
-pub use effect_map::{EffectMap, harm_of_alert};
+pub use effect_map::{EffectMap, Notes, harm_of_alert};
 pub use events::{EventRecord, event_findings};
 pub use harm::upstream_of;
 pub use incident::Incident;

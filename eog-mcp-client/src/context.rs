@@ -76,7 +76,7 @@ impl McpContext {
         if self.config.evidence.is_empty() {
             return Ok(context);
         }
-        let mut findings = self.known.about(&request.entity, request.window, &mut context.omitted);
+        let mut findings = self.known.about(&request.entity, request.window, &mut context);
         findings.append(&mut context.findings);
         let asked = self.config.evidence.iter().map(|query| self.evidence(query, request));
         for (query, answer) in self.config.evidence.iter().zip(join_all(asked).await) {
@@ -107,8 +107,11 @@ impl McpContext {
         let value = json_of(&answer).map_err(wrong)?;
         let context: LocalContext = serde_json::from_value(value)
             .map_err(|error| wrong(format!("its answer is not a context: {error}")))?;
-        if context.findings.len() > MAX_DIRECT || context.mentions.len() > MAX_DIRECT {
-            let reason = format!("its answer has more than {MAX_DIRECT} findings or mentions");
+        let hops = context.routes.iter().map(|route| route.hops.len() + 1).sum();
+        let many = [context.findings.len(), context.mentions.len(), hops];
+        if many.into_iter().any(|many| many > MAX_DIRECT) {
+            let reason =
+                format!("its answer has more than {MAX_DIRECT} findings, mentions or hops");
             return Err(wrong(reason));
         }
         Ok(context)
@@ -234,7 +237,7 @@ pub(super) async fn ask(
 
 impl Known {
     /// What the start told about one entity.
-    fn about(&self, entity: &EntityId, window: Window, omitted: &mut Vec<String>) -> Vec<Finding> {
+    fn about(&self, entity: &EntityId, window: Window, context: &mut LocalContext) -> Vec<Finding> {
         let last_onset = self.alerts.iter().flat_map(Anomaly::onsets).max();
         let own = self.findings.get(entity).into_iter().flatten();
         let before_end = own.filter(|finding| finding.time.start() < window.end());
@@ -245,7 +248,7 @@ impl Known {
             .partition(|change| last_onset.is_none_or(|last| change.time.start() <= last));
         if !late.is_empty() {
             let count = late.len();
-            omitted.push(format!("{count} changes after the last alert began"));
+            context.omitted.push(format!("{count} changes after the last alert began"));
         }
         changes.sort_by(|a, b| {
             (Reverse(a.time.start()), a.id()).cmp(&(Reverse(b.time.start()), b.id()))
@@ -255,7 +258,9 @@ impl Known {
             .flat_map(|alert| alert_findings(alert, "alerts"))
             .filter(|finding| finding.time.start() < window.end());
         let others = others.into_iter().filter(|finding| is_in(finding, window));
-        changes.extend(self.effects.notes(entity));
+        let notes = self.effects.notes(entity);
+        changes.extend(notes.findings);
+        context.routes.extend(notes.routes);
         changes.into_iter().chain(others).chain(alerts).collect()
     }
 }
@@ -356,6 +361,8 @@ fn page(
             context.omitted.push(format!("{count} findings on {place} pages"));
         }
     }
+    let left = pages.len().saturating_sub(at.saturating_add(1));
+    context.pages_left = u32::try_from(left).unwrap_or(u32::MAX);
     context.findings = if at < pages.len() { pages.swap_remove(at) } else { Vec::new() };
     context
 }

@@ -26,6 +26,9 @@ fn question(truth: &TruthGraph, entity: &EntityId, inbox: Vec<Message>) -> Conte
         inbox,
         anomalies: Vec::new(),
         notice: None,
+        former: None,
+        hints: Vec::new(),
+        quoted: Vec::new(),
     }
 }
 

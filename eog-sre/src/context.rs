@@ -5,13 +5,14 @@ mod pages;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use eog_core::contract::Coverage;
 use eog_core::evidence::{EvidenceTime, Signal};
 use eog_core::incident::{Direction, Neighbour};
 use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Timestamp, Window,
 };
-use eog_evidence::{Chart, EffectMap, harm_of_alert, open_case, upstream_of};
+use eog_evidence::{Chart, EffectMap, Notes, harm_of_alert, open_case, upstream_of};
 
 use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
 use crate::facts::Facts;
@@ -71,6 +72,8 @@ pub struct SnapshotContext {
     effects: EffectMap,
     /// The same by when harm began, which is measured in what a window compares.
     dated_effects: OnceLock<(Window, EffectMap)>,
+    /// The kinds of evidence that were recorded of anybody.
+    kinds: Vec<EvidenceKind>,
     /// Shared with the tools.
     spans: Arc<SpanIndex>,
     metrics: MetricIndex,
@@ -118,6 +121,16 @@ impl SnapshotContext {
         let metrics = MetricIndex::new(&snapshot.metrics, &graph.index);
         let logs = LogIndex::new(&snapshot.logs, &graph.index);
         let observed = snapshot.observed();
+        let has = |kind| facts.findings().any(|finding| finding.kind == kind);
+        let kinds = [
+            (EvidenceKind::Change, has(EvidenceKind::Change)),
+            (EvidenceKind::Event, has(EvidenceKind::Event)),
+            (EvidenceKind::Metric, !metrics.is_empty()),
+            (EvidenceKind::Log, !logs.is_empty()),
+            (EvidenceKind::Span, !spans.is_empty()),
+        ];
+        let kinds = kinds.into_iter().filter(|(_, is_recorded)| *is_recorded);
+        let kinds = kinds.map(|(kind, _)| kind).collect();
         Self {
             snapshot,
             graph,
@@ -130,6 +143,7 @@ impl SnapshotContext {
             causes,
             effects,
             dated_effects: OnceLock::new(),
+            kinds,
             spans,
             metrics,
             logs,
@@ -182,9 +196,34 @@ impl SnapshotContext {
             });
             let new: Vec<Finding> = new.take(MAX_RELATIONS).collect();
             context.findings.extend(new);
-            context.findings.extend(self.notes(&query.entity, query.window));
+            let notes = self.notes(&query.entity, query.window);
+            context.findings.extend(notes.findings);
+            context.routes = notes.routes;
         }
+        context.coverage = Some(self.coverage(&query.entity));
         context
+    }
+
+    /// What was recorded of an entity or its pods, and of others alone. Events and changes come as
+    /// they like: once any are recorded, there is nothing where there are none.
+    fn coverage(&self, entity: &EntityId) -> Coverage {
+        let pods = self.graph.owned_by(entity).into_iter();
+        let pods = pods.filter(|one| names::kind_of(one) == "Pod").take(MAX_PODS);
+        let mut own = Recorded::default();
+        for one in std::iter::once(entity.clone()).chain(pods) {
+            let Recorded { spans, log_lines, series } = self.recorded(&one);
+            own.spans += spans;
+            own.log_lines += log_lines;
+            own.series += series;
+        }
+        let is_own = |kind: &EvidenceKind| match kind {
+            EvidenceKind::Span => own.spans > 0,
+            EvidenceKind::Log => own.log_lines > 0,
+            EvidenceKind::Metric => own.series > 0,
+            _ => true,
+        };
+        let (own, others) = self.kinds.iter().partition(|kind| is_own(kind));
+        Coverage { own, others }
     }
 
     /// The measured points behind a finding that such a context holds, if it is about one series.
@@ -201,7 +240,7 @@ impl SnapshotContext {
     }
 
     /// Which change can have caused what at an entity, by when the harm began.
-    fn notes(&self, entity: &EntityId, window: Window) -> Vec<Finding> {
+    fn notes(&self, entity: &EntityId, window: Window) -> Notes {
         // An investigation asks for one window; others are looked at anew.
         let (of, known) = self.dated_effects.get_or_init(|| (window, self.effects_by_harm(window)));
         match *of == window {

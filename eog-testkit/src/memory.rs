@@ -140,6 +140,7 @@ impl MemoryContext {
             findings: shown.map(|(_, finding)| finding.clone()).collect(),
             mentions: self.mentions.get(&request.entity).cloned().unwrap_or_default(),
             omitted: self.omitted.get(&request.entity).cloned().unwrap_or_default(),
+            ..LocalContext::default()
         })
     }
 }

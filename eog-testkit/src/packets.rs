@@ -160,6 +160,9 @@ impl PacketBuilder {
                 .collect(),
             anomalies: Vec::new(),
             notice: None,
+            former: None,
+            hints: Vec::new(),
+            quoted: Vec::new(),
         }
     }
 }

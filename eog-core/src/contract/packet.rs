@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::belief::{Belief, Claim, Explained, Label, Message};
-use crate::evidence::Finding;
+use crate::evidence::{EvidenceKind, Finding};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::Anomaly;
 use crate::incident::onset::Onset;
@@ -25,6 +25,50 @@ pub struct LocalContext {
     /// What the bounds left out, in words. Empty when nothing was.
     #[serde(default)]
     pub omitted: Vec<String>,
+    /// The ways that findings speak of, hop by hop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+    /// What was recorded at all, if the source can tell: where nothing was found, this says whether
+    /// anything could have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// How many pages there are after this one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pages_left: u32,
+}
+
+/// The way on which effects reach an entity, as a finding of its context tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Route {
+    /// The finding that tells it.
+    pub finding: EvidenceId,
+    /// From where the effects begin to the entity itself, both included.
+    pub hops: Vec<EntityId>,
+}
+
+impl Route {
+    /// Whether one hop of it leads from a cause right to an effect.
+    pub fn leads(&self, cause: &EntityId, effect: &EntityId) -> bool {
+        self.hops.windows(2).any(|hop| hop[0] == *cause && hop[1] == *effect)
+    }
+}
+
+/// Which kinds of evidence were recorded. Kinds that it does not list were recorded of nobody.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Coverage {
+    /// Recorded of the entity.
+    pub own: Vec<EvidenceKind>,
+    /// Recorded of others, and not of the entity.
+    pub others: Vec<EvidenceKind>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl LocalContext {
@@ -32,7 +76,30 @@ impl LocalContext {
     pub fn named(&self) -> BTreeSet<EntityId> {
         let peers = self.findings.iter().filter_map(|finding| finding.peer.as_ref());
         let of_findings = self.findings.iter().map(|finding| &finding.entity);
-        peers.map(|peer| &peer.entity).chain(of_findings).chain(&self.mentions).cloned().collect()
+        let on_routes = self.routes.iter().flat_map(|route| &route.hops);
+        let named = peers.map(|peer| &peer.entity).chain(of_findings).chain(on_routes);
+        named.chain(&self.mentions).cloned().collect()
+    }
+
+    /// These pages and the one after them, as one context. What both hold stands in it once, and what
+    /// was left out is what the last one says.
+    #[must_use]
+    pub fn followed_by(mut self, next: Self) -> Self {
+        let Self { findings, mentions, omitted, routes, coverage, pages_left } = next;
+        let held: BTreeSet<EvidenceId> = self.findings.iter().map(|it| it.id().clone()).collect();
+        self.findings.extend(findings.into_iter().filter(|it| !held.contains(it.id())));
+        for mention in mentions {
+            if !self.mentions.contains(&mention) {
+                self.mentions.push(mention);
+            }
+        }
+        for route in routes {
+            if !self.routes.contains(&route) {
+                self.routes.push(route);
+            }
+        }
+        self.coverage = coverage.or(self.coverage);
+        Self { omitted, pages_left, ..self }
     }
 }
 
@@ -58,6 +125,40 @@ pub struct ContextPacket {
     /// Why the entity is looked at a second time although nothing about it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<Notice>,
+    /// What was believed of the entity before, if it was judged before and there is news or a notice:
+    /// else the question is the one that was asked before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<FormerBelief>,
+    /// What is known of neighbours before they are looked at. Those of whom nothing is have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<Hint>,
+    /// Findings of others that messages rest on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quoted: Vec<Finding>,
+}
+
+/// What the last judgement of an entity was, and what came since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FormerBelief {
+    /// What was believed.
+    pub belief: Belief,
+    /// Whose messages are new since then, by name.
+    pub heard: Vec<EntityId>,
+}
+
+/// What is known of a neighbour before anybody looks at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Hint {
+    /// The neighbour.
+    pub entity: EntityId,
+    /// How many anomalies are observed on it.
+    pub anomalies: u32,
+    /// How many changes to it are on record before the end of the window.
+    pub changes: u32,
 }
 
 /// Why an entity is looked at again before an investigation ends. With it, a second look is
@@ -160,6 +261,10 @@ pub struct Decision {
     /// Explanations that were weighed and not taken, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
+    /// Whether to look at the next page of the context before judging. The rest of the decision then
+    /// counts only if there is no further page.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub next_page: bool,
 }
 
 /// An explanation of an entity that was weighed and not taken.
@@ -198,6 +303,7 @@ impl Decision {
             explains: None,
             rule: None,
             alternatives: Vec::new(),
+            next_page: false,
         }
     }
 

@@ -22,6 +22,8 @@ pub enum Reason {
     LateMessage,
     /// A policy proposed it.
     Proposal,
+    /// Its last decision asked for the next page of its context.
+    Page,
     /// Something new was observed about it.
     Observation,
     /// A named origin explains it, and its message is unread. *Named* is an origin of the frontier
@@ -55,6 +57,7 @@ impl fmt::Display for Reason {
             Self::Wake => "Wake",
             Self::LateMessage => "LateMessage",
             Self::Proposal => "Proposal",
+            Self::Page => "Page",
             Self::Observation => "Observation",
             Self::Settle => "Settle",
             Self::Check => "Check",

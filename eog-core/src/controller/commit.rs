@@ -11,7 +11,7 @@ use crate::budget::AnsweredBy;
 use crate::checks::{Checked, check};
 use crate::contract::Failure;
 use crate::contract::packet::{Decision, Proposal};
-use crate::controller::active::Reason;
+use crate::controller::active::{Activation, Reason};
 use crate::controller::config::{ChangeRule, ClaimRule, Damping, Wake};
 use crate::controller::entry_body::{
     ActivationRecord, ActivationRefusal, ChangeCause, EntryBody, Evaluation, Outcome,
@@ -65,6 +65,9 @@ impl Controller {
     /// messages are new again. Broadcasts nothing, counts no flip.
     fn commit_failure(&mut self, slot: &Slot, seen: Option<&Seen>, failure: &Failure) {
         let entity = slot.activation.entity.clone();
+        if seen.is_some() {
+            self.count_page(slot);
+        }
         let context = seen.map(|seen| self.learn(&entity, seen));
         let (commits, seq) = (self.spent.evaluations, self.ledger.next_seq());
         let node = self.state.node(&entity);
@@ -96,13 +99,23 @@ impl Controller {
         decision: Decision,
         remembered: Option<u64>,
     ) {
+        self.count_page(slot);
+        let mut turned_down = Vec::new();
+        if decision.next_page {
+            if self.may_turn_the_page(&slot.activation.entity, seen) {
+                return self.commit_page(slot, seen, decision, remembered);
+            }
+            turned_down.push(Refusal::NoFurtherPage);
+        }
         let entity = slot.activation.entity.clone();
         let context = self.learn(&entity, seen);
         let inbox_ids: BTreeSet<EvidenceId> =
             seen.packet.inbox.iter().flat_map(|message| message.belief.cited()).collect();
-        let mut checked = check(&self.config, &self.state, &entity, &inbox_ids, &decision);
+        let routes = &seen.packet.context.routes;
+        let mut checked = check(&self.config, &self.state, &entity, &inbox_ids, routes, &decision);
         let joined = self.join_claims(&checked.claims);
-        let mut refusals = std::mem::take(&mut checked.refusals);
+        let mut refusals = turned_down;
+        refusals.append(&mut checked.refusals);
         let warnings = std::mem::take(&mut checked.warnings);
 
         let causes: BTreeSet<EntityId> =
@@ -130,14 +143,66 @@ impl Controller {
             activations.push(ActivationRecord { entity, reason: void.reason, refused });
         }
         activations.extend(self.widen_at_rest(seq));
-        let recorded = match remembered {
-            Some(entry) => RecordedAnswer::Remembered { entry },
-            None => RecordedAnswer::Decided(decision),
-        };
+        let recorded = recorded(decision, remembered);
         let mut body = evaluation(slot, Some(context), Some(seen), recorded, outcome);
         body.refusals = refusals;
         body.warnings = warnings;
         body.activations = activations;
+        self.ledger.append(EntryBody::Evaluated(Box::new(body)));
+    }
+
+    /// Takes note of a page beyond the first that was seen, unless a new epoch began meanwhile.
+    fn count_page(&mut self, slot: &Slot) {
+        let seq = self.ledger.next_seq();
+        let node = self.state.node(&slot.activation.entity);
+        if node.paged.is_some() && slot.page.before > 0 {
+            node.pages = slot.page.before;
+        }
+        if node.pages > 0 {
+            node.paged = Some(seq);
+        }
+    }
+
+    /// Whether there is a next page, and room for it.
+    fn may_turn_the_page(&self, entity: &EntityId, seen: &Seen) -> bool {
+        let most = self.config.briefing.as_ref().map_or(0, |briefing| briefing.pages);
+        let given = self.state.get(entity).map_or(0, |node| node.pages);
+        seen.packet.context.pages_left > 0 && given < most
+    }
+
+    /// A decision that asks for the next page of its context: nothing of it is taken over, and the same
+    /// look goes on with one page more before anybody else is looked at.
+    fn commit_page(
+        &mut self,
+        slot: &Slot,
+        seen: &Seen,
+        decision: Decision,
+        remembered: Option<u64>,
+    ) {
+        let entity = slot.activation.entity.clone();
+        let context = self.learn(&entity, seen);
+        let seq = self.ledger.next_seq();
+        let node = self.state.node(&entity);
+        // Dispatched again, it is the same visit with the same news.
+        node.unread_inbox(&slot.cleared);
+        node.visits = node.visits.saturating_sub(1);
+        node.visited = node.last_commit.is_some();
+        node.paged = Some(seq);
+        let unjudged = || Belief::new(Label::Defer, "not judged yet: the next page was asked for");
+        let outcome = Outcome {
+            belief: node.belief.clone().unwrap_or_else(unjudged),
+            change: None,
+            flips: node.flips,
+            damped: node.damped,
+            stale: node.stale,
+            broadcast_to: Vec::new(),
+        };
+        let notice = slot.activation.notice.clone();
+        let reason = Reason::Page;
+        self.active.put_back(Activation { entity: entity.clone(), reason, cause: seq, notice });
+        let recorded = recorded(decision, remembered);
+        let mut body = evaluation(slot, Some(context), Some(seen), recorded, outcome);
+        body.activations = vec![ActivationRecord { entity, reason, refused: None }];
         self.ledger.append(EntryBody::Evaluated(Box::new(body)));
     }
 
@@ -385,6 +450,14 @@ fn count_new_evidence(node: &mut Node, belief: &Belief, cap: u32) -> usize {
         }
     }
     node.cited.len() - before
+}
+
+/// An answer as an entry records it.
+fn recorded(decision: Decision, remembered: Option<u64>) -> RecordedAnswer {
+    match remembered {
+        Some(entry) => RecordedAnswer::Remembered { entry },
+        None => RecordedAnswer::Decided(decision),
+    }
 }
 
 fn evaluation(

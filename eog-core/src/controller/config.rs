@@ -58,6 +58,10 @@ pub struct Config {
     /// Whether a packet shows the anomalies of its entity.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anomalies_in_packets: bool,
+    /// What packets tell beyond evidence, neighbours and messages. Nothing is what the paper's
+    /// packets tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub briefing: Option<Briefing>,
     /// At most this many entities take part.
     pub max_entities: u32,
     /// At most this many cited findings of one entity count as news.
@@ -87,6 +91,7 @@ impl Default for Config {
             broadcast: true,
             widening: Some(Widening::default()),
             anomalies_in_packets: true,
+            briefing: Some(Briefing::default()),
             max_entities: 10_000,
             max_evidence: 1_000,
             budget: Budget::default(),
@@ -109,6 +114,7 @@ impl Config {
             late_messages: false,
             widening: None,
             anomalies_in_packets: false,
+            briefing: None,
             ..Self::default()
         }
     }
@@ -153,6 +159,27 @@ pub struct Widening {
     /// most; as far as the adjacency reaches, if not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radius: Option<u32>,
+}
+
+/// What packets tell beyond evidence, neighbours and messages, and how much a decision may ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Briefing {
+    /// Whether they tell what was believed of the entity before, and whose messages are new.
+    pub former: bool,
+    /// Whether they tell of which neighbours anomalies and changes are known.
+    pub hints: bool,
+    /// At most this many findings that messages rest on are quoted.
+    pub quotes: u32,
+    /// At most this many further pages of one entity's context are given to decisions that ask for
+    /// them, in each epoch.
+    pub pages: u32,
+}
+
+impl Default for Briefing {
+    fn default() -> Self {
+        Self { former: true, hints: true, quotes: 12, pages: 4 }
+    }
 }
 
 /// What becomes of earlier claims when an entity is evaluated again.

@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::Controller;
 use super::distance::Distances;
-use super::{Controller, message};
+use super::packets::{Asked, Page};
 use crate::belief::Label;
 use crate::budget::BudgetKind;
 use crate::budget::Usage;
 use crate::contract::packet::{ContextPacket, Decision, LocalContext};
 use crate::contract::{ContextRequest, Failure};
 use crate::controller::active::Activation;
-use crate::controller::config::{Concurrency, Order};
+use crate::controller::config::{Concurrency, Config, Order};
 use crate::controller::entry_body::HaltCause;
 use crate::digest::Digest;
 use crate::ids::EntityId;
 use crate::incident::topology::Neighbour;
+use crate::ledger::Ledger;
 use crate::machine::exchange::{InputError, Ticket};
 use crate::machine::inquiry::Inquiry;
 use crate::state::{Broadcast, Node, Received, State};
@@ -36,6 +38,7 @@ pub(crate) struct Slot {
     neighbours: Vec<Neighbour>,
     /// Of how many anomalies its packet may show those of its entity.
     pub(super) anomalies: usize,
+    pub(super) page: Page,
     pub(super) stage: Stage,
 }
 
@@ -56,17 +59,26 @@ impl Slot {
 
 impl Slot {
     /// The packet that a context goes into.
-    pub(super) fn packet(&self, state: &State, context: LocalContext) -> ContextPacket {
-        let entity = &self.activation.entity;
-        ContextPacket {
-            entity: entity.clone(),
-            window: state.window,
-            context,
+    pub(super) fn packet(
+        &self,
+        config: &Config,
+        state: &State,
+        ledger: &Ledger,
+        context: LocalContext,
+    ) -> ContextPacket {
+        let asked = Asked {
+            config,
+            state,
+            ledger,
+            entity: &self.activation.entity,
+            notice: self.activation.notice.as_ref(),
             neighbours: self.neighbours().to_vec(),
-            inbox: self.inbox.iter().map(|(sender, sent)| message(sender, &sent.belief)).collect(),
-            anomalies: state.anomalies_of(entity, self.anomalies),
-            notice: self.activation.notice.clone(),
-        }
+            inbox: self.inbox.iter().map(|(sender, sent)| (sender, sent)).collect(),
+            heard: self.cleared.keys().cloned().collect(),
+            anomalies: self.anomalies,
+            page: self.page,
+        };
+        asked.packet(context)
     }
 }
 
@@ -79,6 +91,7 @@ pub(super) struct Dispatched {
     pub(super) inbox: Vec<(EntityId, Broadcast)>,
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) anomalies: usize,
+    pub(super) page: Page,
 }
 
 /// What was discarded.
@@ -219,10 +232,20 @@ impl Controller {
         let cleared = node.read_inbox();
         let inbox = node.inbox.iter().map(|(from, it)| (from.clone(), it.broadcast.clone()));
         let inbox = inbox.collect();
+        let page = Page::next(Some(node), Some(activation.reason));
         let neighbours = self.state.neighbours(&entity);
         let anomalies = self.shown_anomalies();
         let after = self.ledger.next_seq();
-        self.launch(Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies });
+        self.launch(Dispatched {
+            activation,
+            visit,
+            after,
+            cleared,
+            inbox,
+            neighbours,
+            anomalies,
+            page,
+        });
     }
 
     /// Of how many anomalies a packet that is made now may show those of its entity.
@@ -232,7 +255,7 @@ impl Controller {
 
     /// Asks for the context of what was dispatched.
     pub(super) fn launch(&mut self, dispatched: Dispatched) {
-        let Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies } =
+        let Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies, page } =
             dispatched;
         self.dispatched += 1;
         let ticket = Ticket::new(self.next_ticket);
@@ -240,7 +263,7 @@ impl Controller {
         let request = ContextRequest {
             entity: activation.entity.clone(),
             window: self.state.window,
-            page: 1,
+            page: page.before.saturating_add(1),
             visit,
             changed_neighbours: cleared.keys().cloned().collect::<BTreeSet<_>>(),
         };
@@ -255,6 +278,7 @@ impl Controller {
             inbox,
             neighbours,
             anomalies,
+            page,
             stage: Stage::Fetching,
         });
     }
@@ -269,7 +293,8 @@ impl Controller {
         if !asked || !matches!(slot.stage, Stage::Fetching) {
             return Err(not_expected(slot, "context"));
         }
-        let packet = Arc::new(slot.packet(&self.state, context));
+        let packet = slot.packet(&self.config, &self.state, &self.ledger, context);
+        let packet = Arc::new(packet);
         slot.neighbours.clear();
         let seen = Seen { digest: Digest::of(&*packet), packet };
         let remembered =

@@ -13,6 +13,7 @@ mod fork;
 mod halt;
 mod machine;
 mod observe;
+mod packets;
 mod restore;
 mod rings;
 mod upcoming;
@@ -40,7 +41,7 @@ pub use active::Reason;
 use active::{Activation, ActiveSet};
 pub use checkpoint::Checkpoint;
 pub use config::{
-    ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake, Widening,
+    Briefing, ChangeRule, Checks, ClaimRule, Concurrency, Config, Damping, Order, Wake, Widening,
 };
 #[cfg(not(feature = "planted-faults"))]
 use dispatch::Slot;

@@ -62,6 +62,8 @@ impl Controller {
             node.flips = 0;
             node.dead_ends = 0;
             node.opinions = 0;
+            node.pages = 0;
+            node.paged = None;
             node.damped = false;
             if node.visited || is_anomaly {
                 activations.extend(self.activate(&entity, Reason::Observation, seq));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
+use super::packets::{Asked, Page};
 use super::{Controller, message};
 use crate::belief::Message;
 use crate::budget::BudgetKind;
@@ -73,18 +74,22 @@ impl Controller {
 
     /// The packet that a context would go into, were its entity dispatched now.
     pub fn upcoming_packet(&self, entity: &EntityId, context: LocalContext) -> ContextPacket {
-        let inbox = self.state.get(entity).into_iter().flat_map(|node| &node.inbox);
-        ContextPacket {
-            entity: entity.clone(),
-            window: self.state.window,
-            context,
+        let inbox = || self.state.get(entity).into_iter().flat_map(|node| &node.inbox);
+        let new = inbox().filter(|(_, received)| received.new);
+        let waiting = self.active.get(entity);
+        let asked = Asked {
+            config: &self.config,
+            state: &self.state,
+            ledger: &self.ledger,
+            entity,
+            notice: waiting.and_then(|waiting| waiting.notice.as_ref()),
             neighbours: self.state.neighbours(entity),
-            inbox: inbox
-                .map(|(sender, received)| message(sender, &received.broadcast.belief))
-                .collect(),
-            anomalies: self.state.anomalies_of(entity, self.shown_anomalies()),
-            notice: self.active.get(entity).and_then(|waiting| waiting.notice.clone()),
-        }
+            inbox: inbox().map(|(sender, received)| (sender, &received.broadcast)).collect(),
+            heard: new.map(|(sender, _)| sender.clone()).collect(),
+            anomalies: self.shown_anomalies(),
+            page: self.next_page(entity),
+        };
+        asked.packet(context)
     }
 
     /// The messages that the evaluation of an entity was dispatched with, by sender, whatever has come
@@ -107,7 +112,12 @@ impl Controller {
         context: LocalContext,
     ) -> Option<ContextPacket> {
         let slot = self.in_flight.iter().find(|slot| slot.activation.entity == *entity)?;
-        Some(slot.packet(&self.state, context))
+        Some(slot.packet(&self.config, &self.state, &self.ledger, context))
+    }
+
+    fn next_page(&self, entity: &EntityId) -> Page {
+        let waiting = self.active.get(entity).map(|waiting| waiting.reason);
+        Page::next(self.state.get(entity), waiting)
     }
 
     fn upcoming_request(&self, entity: &EntityId) -> ContextRequest {
@@ -117,7 +127,7 @@ impl Controller {
         ContextRequest {
             entity: entity.clone(),
             window: self.state.window,
-            page: 1,
+            page: self.next_page(entity).before.saturating_add(1),
             visit: node.map_or(0, |node| node.visits) + 1,
             changed_neighbours: new.map(|(sender, _)| sender.clone()).collect(),
         }

@@ -71,6 +71,8 @@ pub enum Refusal {
     ProposalRepeated(EntityId),
     /// A proposal beyond the cap per decision.
     ProposalBeyondCap(EntityId),
+    /// Another page, where there is none or no more may be had. The decision counts as it is.
+    NoFurtherPage,
 }
 
 /// Something accepted with a doubt.

@@ -183,6 +183,9 @@ impl Linear {
                     inbox,
                     anomalies: Vec::new(),
                     notice: None,
+                    former: None,
+                    hints: Vec::new(),
+                    quoted: Vec::new(),
                 };
                 self.ask(Inquiry::Decision(Arc::new(packet)));
             }

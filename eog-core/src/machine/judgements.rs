@@ -7,7 +7,7 @@ use crate::belief::{Belief, Claim, Label, Message};
 use crate::budget::Spent;
 use crate::checks::check;
 use crate::contract::Failure;
-use crate::contract::packet::{CandidateScore, Decision, LocalContext};
+use crate::contract::packet::{CandidateScore, Decision, LocalContext, Route};
 use crate::controller::config::{Checks, Config};
 use crate::diagnosis::conclude::{Conclusion, conclude};
 use crate::diagnosis::{Diagnosis, Standing};
@@ -41,6 +41,8 @@ pub struct Judgements {
     state: State,
     /// Of which the checks alone count.
     config: Config,
+    /// The routes that the contexts of each entity told.
+    routes: BTreeMap<EntityId, Vec<Route>>,
 }
 
 /// What was taken over from a decision.
@@ -63,7 +65,8 @@ impl From<Belief> for Judged {
 impl Judgements {
     /// Nothing is believed of any entity of a case yet.
     pub fn new(case: &Case, checks: Checks) -> Self {
-        Self { state: State::new(case), config: Config { checks, ..Config::default() } }
+        let config = Config { checks, ..Config::default() };
+        Self { state: State::new(case), config, routes: BTreeMap::new() }
     }
 
     /// Takes note of what the context of an entity holds and names. `entry` is the number of the
@@ -71,6 +74,10 @@ impl Judgements {
     pub fn learn(&mut self, entity: &EntityId, context: &LocalContext, entry: u64) {
         self.state.named.extend(context.named());
         self.state.node(entity).remember_evidence(context, entry);
+        if !context.routes.is_empty() {
+            let told = self.routes.entry(entity.clone()).or_default();
+            told.extend(context.routes.iter().cloned());
+        }
     }
 
     /// Checks a decision on an entity whose context was [learnt](Self::learn), given the messages that
@@ -78,7 +85,8 @@ impl Judgements {
     pub fn judge(&mut self, entity: &EntityId, inbox: &[Message], decision: &Decision) -> Judged {
         let ids: BTreeSet<EvidenceId> =
             inbox.iter().flat_map(|message| message.belief.cited()).collect();
-        let checked = check(&self.config, &self.state, entity, &ids, decision);
+        let routes = self.routes.get(entity).map_or(&[][..], Vec::as_slice);
+        let checked = check(&self.config, &self.state, entity, &ids, routes, decision);
         let belief = Belief {
             label: checked.label,
             summary: checked.summary,

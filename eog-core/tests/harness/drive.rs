@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::contract::Route;
 use eog_core::machine::{Inquiry, Ticket};
 use eog_core::{
-    ContextPacket, ContextRequest, Controller, Decision, EntityId, EvidenceId, Failure, Finding,
-    Input, LocalContext, Output, StopReason, Usage,
+    ContextPacket, ContextRequest, Controller, Decision, EntityId, EvidenceId, Failure, Input,
+    LocalContext, Output, StopReason, Usage,
 };
 
 use super::script::{Condition, Event, Happening, Moment, Run, Script};
@@ -137,8 +138,21 @@ impl Driver<'_> {
                     || !evidence.when_new.is_disjoint(&request.changed_neighbours))
                 && (!evidence.observed_only || self.observed.contains(evidence.finding.id()))
         });
-        let findings: Vec<Finding> = visible.map(|evidence| evidence.finding.clone()).collect();
-        LocalContext { findings, ..LocalContext::default() }
+        let visible: Vec<_> = visible.collect();
+        let pages = visible.iter().map(|evidence| evidence.page).max().unwrap_or(1);
+        let on_page = || visible.iter().filter(|evidence| evidence.page == request.page);
+        let routes = on_page().filter(|evidence| !evidence.route.is_empty());
+        LocalContext {
+            findings: on_page().map(|evidence| evidence.finding.clone()).collect(),
+            routes: routes
+                .map(|evidence| Route {
+                    finding: evidence.finding.id().clone(),
+                    hops: evidence.route.clone(),
+                })
+                .collect(),
+            pages_left: pages.saturating_sub(request.page),
+            ..LocalContext::default()
+        }
     }
 
     fn finish(self, stops: Vec<StopReason>) -> Result<Finished, String> {
@@ -178,6 +192,14 @@ fn holds(condition: &Condition, packet: &ContextPacket) -> bool {
         Condition::Unheard(sender) => heard(sender).is_none(),
         Condition::Near(entity) => packet.neighbours.iter().any(|n| n.entity == *entity),
         Condition::Alerts(name) => packet.anomalies.iter().any(|anomaly| anomaly.name == *name),
+        Condition::Was(label) => {
+            packet.former.as_ref().is_some_and(|former| former.belief.label == *label)
+        }
+        Condition::News(sender) => {
+            packet.former.as_ref().is_some_and(|former| former.heard.contains(sender))
+        }
+        Condition::Hint(entity) => packet.hints.iter().any(|hint| hint.entity == *entity),
+        Condition::Quotes(id) => packet.quoted.iter().any(|finding| finding.id() == id),
         Condition::Asked(reason, count) => packet
             .notice
             .as_ref()

@@ -185,8 +185,8 @@ impl Reader {
         Ok(())
     }
 
-    /// `<name> of <entity> <kind> at <time> [names A B] [from visit N] [when new A B] [once
-    /// observed]`
+    /// `<name> of <entity> <kind> at <time> [names A B] [along A B] [on page N] [from visit N] [when
+    /// new A B] [once observed]`
     fn evidence(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         let usage = "evidence is `evidence <name> of <entity> <kind> at <time> …`";
         let name = words.expect(usage)?;
@@ -196,18 +196,27 @@ impl Reader {
         words.take("at");
         let at = time(words.expect(usage)?)?;
         let (mut from_visit, mut when_new, mut observed_only) = (1, BTreeSet::new(), false);
-        let mut peer = None;
+        let (mut peer, mut page, mut route) = (None, 1, Vec::new());
         while let Some(word) = words.next() {
             match word {
                 "names" => {
                     let entity = entity(words.expect("names whom?")?)?;
                     peer = Some(Peer { entity, role: PeerRole::Mentioned });
                 }
+                "on" if words.take("page") => {
+                    page = number("on page", words.expect("on which page?")?)?;
+                }
+                "along" => {
+                    for hop in words.until(&["on", "from", "names", "once", "when"]) {
+                        route.push(entity(hop)?);
+                    }
+                    route.push(owner.clone());
+                }
                 "from" if words.take("visit") => {
                     from_visit = number("from visit", words.expect("from which visit?")?)?;
                 }
                 "when" if words.take("new") => {
-                    for sender in words.until(&["from", "names", "once"]) {
+                    for sender in words.until(&["from", "names", "once", "on"]) {
                         when_new.insert(entity(sender)?);
                     }
                 }
@@ -232,7 +241,8 @@ impl Reader {
         if self.ids.insert(name.to_owned(), finding.id().clone()).is_some() {
             return Err(format!("evidence {name:?} is defined twice"));
         }
-        self.evidence.push(Evidence { finding, from_visit, when_new, observed_only });
+        let evidence = Evidence { finding, page, route, from_visit, when_new, observed_only };
+        self.evidence.push(evidence);
         Ok(())
     }
 
@@ -303,6 +313,7 @@ impl Reader {
     fn condition(&mut self, words: &mut Words<'_>) -> Result<Condition, String> {
         let usage = "a condition is `sees|lacks <evidence>`, `heard|unheard|near <entity>`, \
                      `<entity> is <label>`, `<entity> claims <cause>><effect>`, `alerts <name>`, \
+                     `was <label>`, `news|hint <entity>`, `quotes <evidence>`, \
                      `asked dead_end|second_opinion <count>` or `rival <entity>`";
         let (first, second) = (words.expect(usage)?, words.expect(usage)?);
         Ok(match (first, second) {
@@ -312,6 +323,10 @@ impl Reader {
             ("unheard", name) => Condition::Unheard(entity(name)?),
             ("near", name) => Condition::Near(entity(name)?),
             ("alerts", name) => Condition::Alerts(name.to_owned()),
+            ("was", name) => Condition::Was(label(name)?),
+            ("news", name) => Condition::News(entity(name)?),
+            ("hint", name) => Condition::Hint(entity(name)?),
+            ("quotes", name) => Condition::Quotes(self.known_id(name)?),
             ("rival", name) => Condition::Rival(entity(name)?),
             ("asked", reason) => {
                 let reason = match reason {
@@ -332,7 +347,7 @@ impl Reader {
 
     fn conclusion(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         let what = words.expect("the line is empty")?;
-        let usage = "after `=>` come `claim`, `propose`, `say` and `score` lines";
+        let usage = "after `=>` come `claim`, `propose`, `say`, `score` and `next page` lines";
         match what {
             "claim" => {
                 let (cause, effect) = edge(words.expect("claim what?")?)?;
@@ -360,6 +375,7 @@ impl Reader {
                         decision.proposing(entity(name)?, Direction::Upstream, "case");
                 }
             }
+            "next" if words.take("page") => self.decision()?.next_page = true,
             "say" => self.decision()?.summary = words.until(&[]).join(" "),
             "score" => {
                 let entity = entity(words.expect("score whom?")?)?;

@@ -129,6 +129,7 @@ impl Names<'_> {
             Refusal::ProposalQueued(e) => format!("proposal {e} queued"),
             Refusal::ProposalRepeated(e) => format!("proposal {e} repeated"),
             Refusal::ProposalBeyondCap(e) => format!("proposal {e} beyond the cap"),
+            Refusal::NoFurtherPage => "no further page".to_owned(),
             other => format!("{other:?}"),
         }
     }

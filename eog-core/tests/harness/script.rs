@@ -34,6 +34,9 @@ pub(crate) struct Run {
 /// A finding and when the context contract returns it.
 pub(crate) struct Evidence {
     pub(crate) finding: Finding,
+    pub(crate) page: u32,
+    /// The hops of the route that it tells, if it tells one; its entity is the last.
+    pub(crate) route: Vec<EntityId>,
     pub(crate) from_visit: u32,
     /// Only when one of these has sent something new; empty for always.
     pub(crate) when_new: BTreeSet<EntityId>,
@@ -57,6 +60,14 @@ pub(crate) enum Condition {
     Near(EntityId),
     /// The packet shows an anomaly of this name.
     Alerts(String),
+    /// The entity was judged so before.
+    Was(Label),
+    /// The message of this sender is new since then.
+    News(EntityId),
+    /// Something is known of this neighbour.
+    Hint(EntityId),
+    /// This finding of somebody else is quoted.
+    Quotes(EvidenceId),
     /// The notice is of this kind, and of this look.
     Asked(NoticeReason, u32),
     /// The notice names a rival.

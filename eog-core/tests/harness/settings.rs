@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use eog_core::Config;
 use eog_core::controller::{
-    ChangeRule, Checks, ClaimRule, Concurrency, Damping, Order, Wake, Widening,
+    Briefing, ChangeRule, Checks, ClaimRule, Concurrency, Damping, Order, Wake, Widening,
 };
 
 use super::script::Run;
@@ -27,6 +27,11 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
         "broadcast" => config.broadcast = choice(value, "on", "off")?,
         "memory" => config.decision_memory = choice(value, "on", "off")?,
         "anomalies" => config.anomalies_in_packets = choice(value, "on", "off")?,
+        "briefing" => config.briefing = choice(value, "on", "off")?.then(Briefing::default),
+        "pages" => {
+            let pages = number(setting, value)?;
+            config.briefing = Some(Briefing { pages, ..Briefing::default() });
+        }
         "widening" => config.widening = choice(value, "on", "off")?.then(Widening::default),
         "radius" => config.widening = Some(Widening { radius: limit(setting, value)? }),
         "late_messages" => config.late_messages = choice(value, "on", "off")?,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eog_core::controller::{Evaluation, Reason};
 use eog_core::ledger::{RecordedAnswer, Refusal, Warning};
 use eog_core::{
     Claim, Config, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId, Failure, Label,
@@ -19,6 +20,13 @@ struct Witness<'w> {
     shown: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
     told: BTreeMap<EntityId, BTreeSet<EvidenceId>>,
     named: BTreeSet<EntityId>,
+    /// By owner the finding of a route, and each of its hops.
+    hops: BTreeSet<(EntityId, EvidenceId, EntityId, EntityId)>,
+}
+
+/// Whether an evaluation asked for another page, so that nothing of its decision was taken over.
+fn turned_a_page(evaluation: &Evaluation) -> bool {
+    evaluation.activations.iter().any(|record| record.reason == Reason::Page)
 }
 
 impl Answers for Witness<'_> {
@@ -27,6 +35,12 @@ impl Answers for Witness<'_> {
         let shown = self.shown.entry(request.entity.clone()).or_default();
         shown.extend(context.findings.iter().map(|finding| finding.id().clone()));
         self.named.extend(context.named());
+        for route in &context.routes {
+            for hop in route.hops.windows(2) {
+                let (owner, finding) = (request.entity.clone(), route.finding.clone());
+                self.hops.insert((owner, finding, hop[0].clone(), hop[1].clone()));
+            }
+        }
         Ok(context)
     }
 
@@ -44,7 +58,8 @@ proptest! {
     fn beliefs_keep_the_contract(world in worlds(true), decision_memory in any::<bool>()) {
         let config = Config { decision_memory, ..Config::default() };
         let (shown, told) = (BTreeMap::new(), BTreeMap::new());
-        let mut witness = Witness { world: &world, shown, told, named: BTreeSet::new() };
+        let (named, hops) = (BTreeSet::new(), BTreeSet::new());
+        let mut witness = Witness { world: &world, shown, told, named, hops };
         let (controller, _) = run(&config, &world.case, &mut witness, 2_000);
         let nothing = BTreeSet::new();
         for evaluation in controller.ledger().evaluations() {
@@ -53,7 +68,11 @@ proptest! {
             let told = witness.told.get(owner).unwrap_or(&nothing);
             let belief = &evaluation.outcome.belief;
             for claim in &belief.claims {
-                prop_assert!(claim.cause == *owner || claim.effect == *owner);
+                let follows = claim.evidence.iter().any(|id| {
+                    let (cause, effect) = (claim.cause.clone(), claim.effect.clone());
+                    witness.hops.contains(&(owner.clone(), id.clone(), cause, effect))
+                });
+                prop_assert!(claim.cause == *owner || claim.effect == *owner || follows);
                 prop_assert!(claim.cause != claim.effect);
                 prop_assert!(!claim.evidence.is_empty());
                 for end in [&claim.cause, &claim.effect] {
@@ -77,7 +96,7 @@ proptest! {
         let (controller, _) = run(&config, &world.case, &mut &world, 2_000);
         for evaluation in controller.ledger().evaluations() {
             let decision = match &evaluation.answer {
-                RecordedAnswer::Decided(decision) => decision.clone(),
+                RecordedAnswer::Decided(decision) if !turned_a_page(evaluation) => decision.clone(),
                 _ => continue,
             };
             let belief = &evaluation.outcome.belief;
@@ -102,9 +121,13 @@ proptest! {
                     | Refusal::ProposalBeyondCap(_)
             ));
             let taken = evaluation.activations.iter();
-            let taken = taken.filter(|a| a.reason == eog_core::controller::Reason::Proposal).count();
+            let taken = taken.filter(|a| a.reason == Reason::Proposal).count();
             prop_assert_eq!(decision.proposals.len(), taken + proposals);
             prop_assert!(taken <= 2);
+            prop_assert_eq!(
+                decision.next_page,
+                refused(|refusal| *refusal == Refusal::NoFurtherPage) == 1
+            );
             let demoted = refused(|refusal| *refusal == Refusal::OriginWithoutLocalEvidence) == 1;
             let expected = if demoted || evaluation.outcome.damped { Label::Defer } else { decision.label };
             prop_assert_eq!(belief.label, expected);
@@ -125,7 +148,8 @@ proptest! {
         for evaluation in controller.ledger().evaluations() {
             let (entity, belief) = (&evaluation.entity, &evaluation.outcome.belief);
             held.insert(entity.clone(), belief.claims.clone());
-            let answered = !matches!(evaluation.answer, RecordedAnswer::Failed(_));
+            let failed = matches!(evaluation.answer, RecordedAnswer::Failed(_));
+            let answered = !failed && !turned_a_page(evaluation);
             // Damping hides what the label was.
             if answered && !evaluation.outcome.damped {
                 let explained = held.values().flatten().any(|claim| claim.effect == *entity);

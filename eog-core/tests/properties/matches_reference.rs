@@ -1,7 +1,7 @@
 //! The engine does exactly what the naive models do.
 
 use eog_core::belief::Signature;
-use eog_core::controller::{Evaluation, Order, Reason, Wake, Widening};
+use eog_core::controller::{Briefing, Evaluation, Order, Reason, Wake, Widening};
 use eog_core::ledger::RecordedAnswer;
 use eog_core::{Budget, Config, Controller, Label, StopReason};
 use proptest::prelude::*;
@@ -18,6 +18,11 @@ const LIMIT: u64 = 2_000;
 
 fn evaluations(controller: &Controller) -> Vec<&Evaluation> {
     controller.ledger().evaluations().collect()
+}
+
+fn briefings() -> impl Strategy<Value = Briefing> {
+    let parts = (any::<bool>(), any::<bool>(), 0..6u32, 0..4u32);
+    parts.prop_map(|(former, hints, quotes, pages)| Briefing { former, hints, quotes, pages })
 }
 
 /// An evaluation of the engine in the words of the model.
@@ -98,6 +103,7 @@ proptest! {
         wake in prop::sample::select(vec![Wake::AtOdds, Wake::AtOdds, Wake::Visited]),
         radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
         anomalies_in_packets in any::<bool>(),
+        briefing in prop::option::weighted(0.8, briefings()),
     ) {
         let config = Config {
             max_visits,
@@ -112,6 +118,7 @@ proptest! {
             wake,
             widening: radius.map(|radius| Widening { radius }),
             anomalies_in_packets,
+            briefing,
             budget: Budget { hops, ..Budget::default() },
             ..Config::default()
         };
@@ -143,13 +150,14 @@ fn the_worlds_are_not_dull() {
         Reason::Wake,
         Reason::LateMessage,
         Reason::Proposal,
+        Reason::Page,
         Reason::Settle,
         Reason::Check,
         Reason::DeadEnd,
         Reason::Widen,
         Reason::SecondOpinion,
     ];
-    let (mut seen, mut active) = ([0_u32; 5], [0_u32; 9]);
+    let (mut seen, mut active) = ([0_u32; 5], [0_u32; 10]);
     for _ in 0..250 {
         let world = worlds(true).new_tree(&mut runner).expect("worlds exist").current();
         let (controller, _) = run(&plain, &world.case, &mut &world, LIMIT);

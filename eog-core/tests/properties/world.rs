@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use eog_core::Digest;
+use eog_core::contract::Route;
 use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
-use eog_core::incident::{Direction, EffectDirection};
+use eog_core::incident::{ChangeRecord, Direction, EffectDirection, Onset, RecordedChange};
 use eog_core::{
     Anomaly, Case, Claim, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId,
     EvidenceKind, Failure, Finding, Label, LocalContext, Timestamp, Topology, Window,
@@ -28,6 +29,10 @@ pub(crate) struct World {
 #[derive(Clone, Debug)]
 struct Shown {
     finding: Finding,
+    /// On which page it stands.
+    page: u32,
+    /// The hops before its entity, if it tells of a route.
+    route: Vec<EntityId>,
     from_visit: u32,
     when_new: Option<EntityId>,
 }
@@ -40,6 +45,7 @@ struct Row {
     cites: Cites,
     claims: Vec<(u8, usize, Cites)>,
     proposals: Vec<usize>,
+    next_page: bool,
 }
 
 /// What is cited: a mask over own findings, a message's evidence, an id nobody has.
@@ -62,8 +68,19 @@ impl World {
                 && shown.from_visit <= request.visit
                 && shown.when_new.iter().all(|sender| request.changed_neighbours.contains(sender))
         });
-        let findings = shown.map(|shown| shown.finding.clone()).collect();
-        Ok(LocalContext { findings, ..LocalContext::default() })
+        let shown: Vec<&Shown> = shown.collect();
+        let pages = shown.iter().map(|shown| shown.page).max().unwrap_or(1);
+        let on_page = || shown.iter().filter(|shown| shown.page == request.page.min(pages));
+        let routes = on_page().filter(|shown| !shown.route.is_empty()).map(|shown| Route {
+            finding: shown.finding.id().clone(),
+            hops: shown.route.iter().chain([&request.entity]).cloned().collect(),
+        });
+        Ok(LocalContext {
+            findings: on_page().map(|shown| shown.finding.clone()).collect(),
+            routes: routes.collect(),
+            pages_left: pages.saturating_sub(request.page),
+            ..LocalContext::default()
+        })
     }
 
     /// What the policy answers. Depends on the packet alone.
@@ -88,6 +105,7 @@ impl World {
     fn fill(&self, row: &Row, packet: &ContextPacket) -> Decision {
         let mut decision = Decision::new(row.label, format!("words {}", row.words));
         decision.evidence = cited(row.cites, packet);
+        decision.next_page = row.next_page;
         for (kind, other, cites) in &row.claims {
             let own = packet.entity.clone();
             let other = self.name(*other);
@@ -95,6 +113,10 @@ impl World {
                 0..=3 => (other, own),
                 4..=6 => (own, other),
                 7 => (own.clone(), own),
+                8 => match packet.context.routes.last() {
+                    Some(route) => (route.hops[0].clone(), route.hops[1].clone()),
+                    None => (own.clone(), own),
+                },
                 _ => (other, self.name(usize::from(*kind))),
             };
             let evidence = cited(*cites, packet);
@@ -184,6 +206,11 @@ fn finding_about(
     })
 }
 
+fn made(entity: EntityId, minute: u8) -> RecordedChange {
+    let made = Onset::at(at(minute));
+    RecordedChange { entity, made, what: "something".to_owned(), finding: None }
+}
+
 pub(crate) fn anomaly(entity: EntityId, minute: u8) -> Anomaly {
     Anomaly {
         name: format!("at {minute}"),
@@ -238,8 +265,16 @@ fn cites() -> impl Strategy<Value = Cites> {
 fn rows(size: usize) -> impl Strategy<Value = Row> {
     let claims = prop::collection::vec((0..10u8, 0..size, cites()), 0..4);
     let proposals = prop::collection::vec(0..size, 0..5);
-    (labels(), 0..3u8, cites(), claims, proposals).prop_map(
-        |(label, words, cites, claims, proposals)| Row { label, words, cites, claims, proposals },
+    let next_page = prop::bool::weighted(0.25);
+    (labels(), 0..3u8, cites(), claims, proposals, next_page).prop_map(
+        |(label, words, cites, claims, proposals, next_page)| Row {
+            label,
+            words,
+            cites,
+            claims,
+            proposals,
+            next_page,
+        },
     )
 }
 
@@ -248,47 +283,66 @@ pub(crate) fn worlds(failing: bool) -> impl Strategy<Value = World> {
     (2..=5usize, 0..=2usize).prop_flat_map(move |(declared, hidden)| {
         let all = declared + hidden;
         let peer = prop::option::weighted(0.4, 0..all);
-        let shown = (0..all, 0..7u8, 1..4u32, prop::option::weighted(0.3, 0..all), peer, 1..50u8);
+        let paged = prop::sample::select(vec![1_u32, 1, 1, 2, 3]);
+        let route = prop::option::weighted(0.3, (0..all, 0..all));
+        let place = (paged, route);
+        let new = prop::option::weighted(0.3, 0..all);
+        let shown = (0..all, 0..7u8, 1..4u32, new, peer, 1..50u8, place);
         let failing = if failing { 0..3u64 } else { 0..1u64 };
         (
             edges(declared),
             prop::collection::vec(0..declared, 1..4),
             prop::collection::vec((0..declared, 1..50u8), 0..4),
+            prop::option::weighted(0.5, prop::collection::vec((0..all, 1..59u8), 0..5)),
             prop::collection::vec(shown, 0..10),
             prop::collection::vec(rows(all + 1), 2..6),
             any::<u64>(),
             failing,
         )
-            .prop_map(move |(edges, seeds, anomalies, shown, table, salt, failing)| {
-                let anomalies = anomalies.into_iter().map(|(e, minute)| anomaly(name(e), minute));
-                let anomalies = anomalies.collect();
-                let topology = topology(declared, &edges);
-                let mut case = Case::from_anomalies(topology, window(), anomalies);
-                let reason = || "world".to_owned();
-                case.seeds = seeds
-                    .into_iter()
-                    .map(|e| eog_core::Seed { entity: name(e), reason: reason() })
-                    .collect();
-                let always = (0..all).map(|entity| {
-                    let finding = finding(&name(entity), EvidenceKind::Log, 5, "always");
-                    Shown { finding, from_visit: 1, when_new: None }
-                });
-                let shown = shown.into_iter().enumerate().map(|(number, spec)| {
-                    let (entity, kind, from_visit, when_new, peer, minute) = spec;
-                    let (entity, query) = (name(entity), format!("query {number}"));
-                    let peer = peer.map(name);
-                    let finding = finding_about(&entity, kinds(kind), minute, &query, peer);
-                    Shown { finding, from_visit, when_new: when_new.map(name) }
-                });
-                World {
-                    case,
-                    everyone: (0..=all).map(name).collect(),
-                    shown: always.chain(shown).collect(),
-                    table,
-                    salt,
-                    failing,
-                }
-            })
+            .prop_map(
+                move |(edges, seeds, anomalies, record, shown, table, salt, failing)| {
+                    let anomalies =
+                        anomalies.into_iter().map(|(e, minute)| anomaly(name(e), minute));
+                    let anomalies = anomalies.collect();
+                    let topology = topology(declared, &edges);
+                    let mut case = Case::from_anomalies(topology, window(), anomalies);
+                    case.record = record.map(|changes| ChangeRecord {
+                        span: window(),
+                        changes: changes
+                            .into_iter()
+                            .map(|(e, minute)| made(name(e), minute))
+                            .collect(),
+                    });
+                    let reason = || "world".to_owned();
+                    case.seeds = seeds
+                        .into_iter()
+                        .map(|e| eog_core::Seed { entity: name(e), reason: reason() })
+                        .collect();
+                    let always = (0..all).map(|entity| {
+                        let finding = finding(&name(entity), EvidenceKind::Log, 5, "always");
+                        Shown { finding, page: 1, route: Vec::new(), from_visit: 1, when_new: None }
+                    });
+                    let shown = shown.into_iter().enumerate().map(|(number, spec)| {
+                        let (entity, kind, from_visit, when_new, peer, minute, place) = spec;
+                        let (page, route) = place;
+                        let (entity, query) = (name(entity), format!("query {number}"));
+                        let peer = peer.map(name);
+                        let finding = finding_about(&entity, kinds(kind), minute, &query, peer);
+                        let hops = |(from, by)| vec![name(from), name(by)];
+                        let route = route.map(hops).unwrap_or_default();
+                        let when_new = when_new.map(name);
+                        Shown { finding, page, route, from_visit, when_new }
+                    });
+                    World {
+                        case,
+                        everyone: (0..=all).map(name).collect(),
+                        shown: always.chain(shown).collect(),
+                        table,
+                        salt,
+                        failing,
+                    }
+                },
+            )
     })
 }
 

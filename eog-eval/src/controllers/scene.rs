@@ -77,6 +77,9 @@ impl<'a> Scene<'a> {
             inbox,
             anomalies: Vec::new(),
             notice: None,
+            former: None,
+            hints: Vec::new(),
+            quoted: Vec::new(),
         };
         Ok(self.oracle.answer(&packet))
     }

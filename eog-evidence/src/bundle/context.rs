@@ -1,13 +1,14 @@
 //! The context contract over a bundle.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use eog_core::contract::Coverage;
 use eog_core::evidence::{Signal, Trend};
 use eog_core::{
-    Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
-    LocalContext, Timestamp, Window,
+    Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceId, EvidenceKind,
+    Failure, Finding, LocalContext, Timestamp, Window,
 };
 
 use super::Bundle;
@@ -16,7 +17,7 @@ use super::told::{self, Heard, Told};
 use crate::alerts::alert_findings;
 use crate::attribution::{Asked, Attribution, Books, Measured};
 use crate::chart::Chart;
-use crate::effect_map::EffectMap;
+use crate::effect_map::{EffectMap, Notes};
 use crate::events::event_findings;
 use crate::harm::first_harm;
 use crate::log_joins::{Depths, RequestError, joined_errors};
@@ -83,6 +84,8 @@ pub struct BundleContext {
     lines: Option<Window>,
     /// Where the errors in logs begin, request by request.
     joined: Arc<OnceLock<BTreeMap<EntityId, Vec<Finding>>>>,
+    /// The kinds of evidence that were recorded of anybody.
+    recorded: Arc<[EvidenceKind]>,
     told: Arc<Told>,
     heard: Arc<Heard>,
     /// When harm upstream of the alerts began first, by its own observations.
@@ -112,6 +115,7 @@ impl BundleContext {
         let first_harm = Arc::default();
         let joined = Arc::default();
         let changes = places;
+        let recorded = recorded_kinds(&bundle).into();
         Self {
             bundle,
             ways,
@@ -123,6 +127,7 @@ impl BundleContext {
             holes,
             lines,
             joined,
+            recorded,
             told,
             heard,
             first_harm,
@@ -150,11 +155,26 @@ impl BundleContext {
         findings.extend(self.told_by_others(request, &mut omitted));
         findings.sort_by(strongest_first);
         // Notes keep their own order: it is the same for every entity on a path.
-        let mut notes = self.effects.notes(&request.entity);
+        let Notes { findings: mut notes, routes } = self.effects.notes(&request.entity);
         notes.extend(self.attributed(request));
         let changes = findings.iter().take_while(|finding| class(finding) == Class::Change).count();
         findings.splice(changes..changes, notes);
-        page(findings, request.page, omitted)
+        let mut context = page(findings, request.page, omitted);
+        let shown: BTreeSet<&EvidenceId> = context.findings.iter().map(Finding::id).collect();
+        let routes = routes.into_iter().filter(|route| shown.contains(&route.finding)).collect();
+        context.routes = routes;
+        context.coverage = Some(self.coverage(&request.entity));
+        context
+    }
+
+    /// What was recorded of an entity, and of others alone. Events and changes come as they like: once
+    /// any are recorded, there is nothing where there are none.
+    fn coverage(&self, entity: &EntityId) -> Coverage {
+        let own = self.bundle.telemetry.get(entity).map(measured_kinds).unwrap_or_default();
+        let (own, others) = self.recorded.iter().partition(|kind| {
+            own.contains(kind) || matches!(kind, EvidenceKind::Event | EvidenceKind::Change)
+        });
+        Coverage { own, others }
     }
 
     /// The measured points behind a finding that such a context holds, if it is about a series.
@@ -283,6 +303,34 @@ impl ContextContract for BundleContext {
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
         Box::pin(std::future::ready(Ok(self.local_context(request))))
     }
+}
+
+/// The kinds of evidence that were recorded of anybody.
+fn recorded_kinds(bundle: &Bundle) -> Vec<EvidenceKind> {
+    let mut kinds: BTreeSet<EvidenceKind> =
+        bundle.telemetry.values().flat_map(measured_kinds).collect();
+    if bundle.telemetry.values().any(|one| !one.events.is_empty()) {
+        kinds.insert(EvidenceKind::Event);
+    }
+    if !bundle.changes.is_empty() || bundle.changes_recorded.is_some() {
+        kinds.insert(EvidenceKind::Change);
+    }
+    kinds.into_iter().collect()
+}
+
+/// The kinds of measurements that were recorded of one entity.
+fn measured_kinds(telemetry: &Telemetry) -> Vec<EvidenceKind> {
+    let mut kinds = Vec::new();
+    if !telemetry.series.is_empty() {
+        kinds.push(EvidenceKind::Metric);
+    }
+    if telemetry.logs.times().next().is_some() {
+        kinds.push(EvidenceKind::Log);
+    }
+    if !telemetry.spans.is_empty() {
+        kinds.push(EvidenceKind::Span);
+    }
+    kinds
 }
 
 /// When nothing was recorded. Events and lines come as they like: measurements alone, which come in
@@ -457,5 +505,6 @@ fn page(findings: Vec<Finding>, page: u32, mut omitted: Vec<String>) -> LocalCon
             omitted.push(format!("{} on {place} pages", counted(count, "finding")));
         }
     }
-    LocalContext { findings: shown, mentions: Vec::new(), omitted }
+    let pages_left = u32::try_from(after.div_ceil(FINDINGS_PER_PAGE)).unwrap_or(u32::MAX);
+    LocalContext { findings: shown, omitted, pages_left, ..LocalContext::default() }
 }

@@ -21,6 +21,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use eog_core::contract::Route;
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Onset;
 use eog_core::{Anomaly, EntityId, Finding, Topology};
@@ -63,7 +64,7 @@ pub(crate) use nearest::ABOUT_AS_NEAR;
 /// let mut topology = Topology::default();
 /// topology.connect(&cart, "calls", &db, EffectDirection::TargetToSource);
 /// let map = EffectMap::new(&topology, &[], &[]);
-/// assert!(map.notes(&cart).is_empty());
+/// assert!(map.notes(&cart).findings.is_empty());
 /// # Ok::<(), eog_core::InvalidId>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -74,6 +75,15 @@ pub struct EffectMap {
     impacts: BTreeMap<EntityId, Vec<Impact>>,
     /// Nothing when no change qualifies.
     net: Option<Arc<Net>>,
+}
+
+/// What an effect map tells of one entity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// All of kind [`EvidenceKind::Note`](eog_core::EvidenceKind::Note); routes first.
+    pub findings: Vec<Finding>,
+    /// The ways that the notes on routes tell, hop by hop.
+    pub routes: Vec<Route>,
 }
 
 /// The topology, and how the qualifying changes reach it.
@@ -150,8 +160,7 @@ impl EffectMap {
         Self { changes, impacts, net }
     }
 
-    /// The notes on one entity, all of kind [`EvidenceKind::Note`](eog_core::EvidenceKind::Note);
-    /// routes first.
+    /// The notes on one entity.
     ///
     /// - Signal [`Signal::Route`]: a change elsewhere whose effects reach the entity. The peer is
     ///   the next hop towards it, `change` its detail, the time that of the change. The trend is
@@ -162,9 +171,13 @@ impl EffectMap {
     ///   The peer is the next hop towards it (none when the anomaly is on the entity itself),
     ///   `change` the detail of the change, the time that of the onset. At most three anomalies,
     ///   earliest onset first.
-    pub fn notes(&self, entity: &EntityId) -> Vec<Finding> {
-        let mut notes = self.routes(entity);
-        notes.extend(self.impacts(entity));
+    pub fn notes(&self, entity: &EntityId) -> Notes {
+        let mut notes = Notes::default();
+        for (finding, hops) in self.routes(entity) {
+            notes.routes.push(Route { finding: finding.id().clone(), hops });
+            notes.findings.push(finding);
+        }
+        notes.findings.extend(self.impacts(entity));
         notes
     }
 
@@ -173,7 +186,8 @@ impl EffectMap {
         self.changes.iter().map(|qualifying| &qualifying.change)
     }
 
-    fn routes(&self, entity: &EntityId) -> Vec<Finding> {
+    /// Notes on routes, each with the hops from its change to the entity.
+    fn routes(&self, entity: &EntityId) -> Vec<(Finding, Vec<EntityId>)> {
         let Some(net) = &self.net else { return Vec::new() };
         let Some(number) = net.ways.number(entity) else { return Vec::new() };
         let roads = || self.changes.iter().map(|change| &change.road);
@@ -189,7 +203,7 @@ impl EffectMap {
                 let path = net.ways.named(&reached.path(&net.ways, &other.road, number)?);
                 let before = path.get(path.len().checked_sub(2)?)?.clone();
                 let new = taken.insert((other.change.entity.clone(), before.clone()));
-                new.then(|| other.route_note(&path, before))
+                new.then(|| (other.route_note(&path, before), path))
             })
             .take(MAX_NOTES)
             .collect()

@@ -56,7 +56,7 @@ fn shop() -> Topology {
 /// The notes on an entity as `signal peer` words.
 fn notes(changes: &[Finding], anomalies: &[Anomaly], entity: &str) -> Vec<String> {
     let map = EffectMap::new(&shop(), changes, anomalies);
-    let notes = map.notes(&id(entity));
+    let notes = map.notes(&id(entity)).findings;
     notes
         .iter()
         .map(|note| {
@@ -165,7 +165,7 @@ fn impacts_are_bounded_and_earliest_first() {
 
 /// What a map says, as the reference does.
 fn told(map: &EffectMap, entity: &EntityId) -> Vec<reference::Told> {
-    let notes = map.notes(entity);
+    let notes = map.notes(entity).findings;
     let told = notes.iter().map(|note| {
         let peer = note.peer.as_ref().map(|peer| (peer.entity.clone(), peer.role));
         let text = match note.signal {
@@ -282,7 +282,7 @@ fn what_was_changed_after_the_measured_harm_takes_nothing_from_what_was_changed_
     let alerts = [alert("web", 40, &[])];
     let told = |harm: Option<Onset>| {
         let map = EffectMap::dated(&shop(), &changes, &alerts, |_| harm);
-        let of = |entity: &str| map.notes(&id(entity)).len();
+        let of = |entity: &str| map.notes(&id(entity)).findings.len();
         let paths = map.qualifying().filter_map(|one| Some(one.change.as_ref()?.path.clone()));
         (paths.collect::<Vec<String>>(), of("db"), of("pay"))
     };

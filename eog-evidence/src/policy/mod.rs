@@ -46,6 +46,9 @@ use facts::Facts;
 ///     inbox: vec![],
 ///     anomalies: Vec::new(),
 ///     notice: None,
+///     former: None,
+///     hints: Vec::new(),
+///     quoted: Vec::new(),
 /// };
 /// let decision = EvidencePolicy::default().judge(&packet);
 /// assert_eq!(decision.label, Label::Defer);

@@ -160,7 +160,7 @@ impl World {
             ..Incident::default()
         };
         let map = EffectMap::new(&self.topology, &self.changes, &self.anomalies);
-        let notes = self.topology.entities().flat_map(|entity| map.notes(entity));
+        let notes = self.topology.entities().flat_map(|entity| map.notes(entity).findings);
         let context: InMemoryContext = self.findings.iter().cloned().chain(notes).collect();
         let case = open_case(&incident, None).unwrap();
         let controller = run(Controller::new(Config::default(), case), &context);

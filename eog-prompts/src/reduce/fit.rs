@@ -120,6 +120,9 @@ pub enum Unfit<E> {
 ///     inbox: vec![],
 ///     anomalies: Vec::new(),
 ///     notice: None,
+///     former: None,
+///     hints: Vec::new(),
+///     quoted: Vec::new(),
 /// };
 /// let cut = fit_packet(&packet, 12, |cut| Ok::<_, std::fmt::Error>(10 + cut.mentions.len() as u64))?;
 /// assert_eq!(cut.mentions, [0, 1]);

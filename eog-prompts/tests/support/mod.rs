@@ -40,6 +40,9 @@ pub(crate) fn packet_of(
         inbox,
         anomalies: Vec::new(),
         notice: None,
+        former: None,
+        hints: Vec::new(),
+        quoted: Vec::new(),
     }
 }
 

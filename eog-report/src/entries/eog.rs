@@ -71,6 +71,7 @@ pub fn why(reason: Reason, by: u64) -> String {
         Reason::Wake => format!("woken by entry {by}"),
         Reason::LateMessage => format!("late message of entry {by}"),
         Reason::Proposal => format!("proposed in entry {by}"),
+        Reason::Page => format!("for the page that entry {by} asked for"),
         Reason::Observation => format!("observation in entry {by}"),
         Reason::Settle => format!("unread message of a named cause, after entry {by}"),
         Reason::Check => format!("next to a named cause, after entry {by}"),

@@ -367,6 +367,9 @@ impl SearchController {
             inbox,
             anomalies,
             notice: None,
+            former: None,
+            hints: Vec::new(),
+            quoted: Vec::new(),
         });
         let before = self.decided.get(&Digest::of(&*packet)).filter(|entry| **entry < it.after);
         match before {

@@ -152,6 +152,7 @@ fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
         Reason::Claim => "because it was blamed",
         Reason::Wake | Reason::LateMessage => "because a neighbour's belief changed",
         Reason::Proposal => "because it was proposed",
+        Reason::Page => "because its last decision asked for another page",
         Reason::Observation => "because of an observation",
         Reason::Settle => "because it has not heard yet what a named cause says",
         Reason::Check => "because it is next to a named cause",

@@ -77,6 +77,9 @@ pub(super) fn page(
                 .push(format!("{left} weaker findings are left for page {} and later", wanted + 1));
         }
         tell_dependencies(&mut context, dependencies.len(), first_of_dependencies);
+        let of_dependencies = dependencies.len().div_ceil(query.deps_per_page.max(1));
+        let last = first_of_dependencies - 1 + of_dependencies;
+        context.pages_left = count(last.saturating_sub(wanted));
         return context;
     }
     let each = query.deps_per_page.max(1);
@@ -95,7 +98,12 @@ pub(super) fn page(
         ));
     }
     tell_dependencies(&mut context, left, wanted + 1);
+    context.pages_left = count(left.div_ceil(each));
     context
+}
+
+fn count(pages: usize) -> u32 {
+    u32::try_from(pages).unwrap_or(u32::MAX)
 }
 
 fn tell_dependencies(context: &mut LocalContext, left: usize, page: usize) {

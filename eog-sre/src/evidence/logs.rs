@@ -69,6 +69,11 @@ impl LogIndex {
         index
     }
 
+    /// Whether there are no lines of anybody.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_entity.is_empty()
+    }
+
     /// How many lines there are of an entity.
     pub(crate) fn count(&self, entity: &EntityId) -> usize {
         self.by_entity.get(entity).map_or(0, |lines| lines.rows.len())

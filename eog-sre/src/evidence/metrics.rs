@@ -47,6 +47,11 @@ impl MetricIndex {
         index
     }
 
+    /// Whether there are no series of anybody.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_entity.is_empty()
+    }
+
     /// How many series there are of an entity.
     pub(crate) fn count(&self, entity: &EntityId) -> usize {
         self.by_entity.get(entity).map_or(0, Vec::len)

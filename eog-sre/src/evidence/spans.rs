@@ -111,6 +111,11 @@ impl SpanIndex {
         self.calls.entry(caller).or_default().entry(callee).or_default().push(span);
     }
 
+    /// Whether there are no spans of anybody.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.served.is_empty()
+    }
+
     /// How many spans show what an entity serves.
     pub(crate) fn count(&self, entity: &EntityId) -> usize {
         self.served.get(entity).map_or(0, Vec::len)

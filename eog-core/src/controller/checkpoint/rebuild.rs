@@ -13,6 +13,7 @@ use crate::controller::config::Concurrency;
 use crate::controller::dispatch::Dispatched;
 use crate::controller::entry_body::Evaluation;
 use crate::controller::halt::Halt;
+use crate::controller::packets::Page;
 use crate::controller::widening::{DEAD_END_LOOKS, OPINIONS};
 use crate::ids::EntityId;
 use crate::ledger::Ledger;
@@ -108,6 +109,8 @@ impl Rebuilding {
             flips: stored.flips,
             dead_ends: stored.dead_ends,
             opinions: stored.opinions,
+            pages: stored.pages,
+            paged: stored.paged,
             origin_in_row: stored.origin_in_row,
             scores: stored.scores.clone(),
             learnt: stored.learnt.clone(),
@@ -123,6 +126,9 @@ impl Rebuilding {
         }
         if let (true, Some(belief)) = (node.settled, &node.belief) {
             self.controller.state.supersede(name, &[], &belief.claims);
+        }
+        if let Some(entry) = stored.paged {
+            self.evaluation_of(name, entry)?;
         }
         if let Some(entry) = stored.broadcast {
             self.evaluation_of(name, entry)?;
@@ -219,8 +225,20 @@ impl Rebuilding {
         }
         let (visit, after) = (stored.visit, stored.after);
         let (neighbours, anomalies) = (stored.neighbours.clone(), stored.anomalies);
-        let slot = Dispatched { activation, visit, after, cleared, inbox, neighbours, anomalies };
-        self.controller.launch(slot);
+        let page = Page { before: stored.pages_before, others: stored.other_pages };
+        for entry in page.others {
+            self.evaluation_of(entity, entry)?;
+        }
+        self.controller.launch(Dispatched {
+            activation,
+            visit,
+            after,
+            cleared,
+            inbox,
+            neighbours,
+            anomalies,
+            page,
+        });
         Ok(())
     }
 
@@ -252,6 +270,8 @@ impl Rebuilding {
 fn check_looks(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
     if stored.dead_ends > DEAD_END_LOOKS || stored.opinions > OPINIONS {
         Err(format!("{name} was looked at again too often"))
+    } else if u64::from(stored.pages) > underway {
+        Err(format!("{name} was given more pages than were seen"))
     } else if u64::from(stored.origin_in_row) > underway {
         Err(format!("{name} was found an origin more often than it was evaluated"))
     } else {

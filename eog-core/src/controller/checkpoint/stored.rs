@@ -71,6 +71,10 @@ pub(super) struct StoredNode {
     #[serde(skip_serializing_if = "is_default")]
     pub(super) opinions: u32,
     #[serde(skip_serializing_if = "is_default")]
+    pub(super) pages: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) paged: Option<u64>,
+    #[serde(skip_serializing_if = "is_default")]
     pub(super) origin_in_row: u32,
     /// By sender.
     #[serde(skip_serializing_if = "is_default")]
@@ -115,6 +119,12 @@ pub(super) struct StoredSlot {
     /// Of how many anomalies its packet may show those of its entity.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) anomalies: usize,
+    /// How many pages come before the one that was asked for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) pages_before: u32,
+    /// The entry whose context holds the other pages.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) other_pages: Option<u64>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -164,6 +174,8 @@ impl StoredNode {
             flips: node.flips,
             dead_ends: node.dead_ends,
             opinions: node.opinions,
+            pages: node.pages,
+            paged: node.paged,
             origin_in_row: node.origin_in_row,
             inbox: inbox
                 .map(|one| (one.broadcast.entry, one.new, one.wakes, one.read_label))
@@ -202,6 +214,8 @@ impl Places<'_> {
             inbox: slot.inbox.iter().map(|(_, sent)| sent.entry).collect(),
             neighbours: slot.neighbours().to_vec(),
             anomalies: slot.anomalies,
+            pages_before: slot.page.before,
+            other_pages: slot.page.others,
         }
     }
 }

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use eog_core::belief::ClaimEdge;
+use eog_core::contract::Hint;
 use eog_core::incident::{Direction, Neighbour};
-use eog_core::{Belief, Case, Claim, ContextRequest, EntityId, EvidenceId, LocalContext, Message};
+use eog_core::{
+    Belief, Case, Claim, ContextRequest, EntityId, EvidenceId, Finding, LocalContext, Message,
+};
 
 /// A belief that arrived: after how many evaluations, from whom, to whom, and whether it was to wake
 /// them.
@@ -19,7 +22,28 @@ struct Arrival {
 /// One finished evaluation.
 struct Evaluated {
     entity: EntityId,
-    failed: bool,
+    ended: Ended,
+}
+
+/// How an evaluation ended.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Ended {
+    Judged,
+    Failed,
+    /// It asked for another page, and goes on with it.
+    PageTurned,
+}
+
+impl Evaluated {
+    /// Whether it counts as a visit of this entity.
+    fn is_visit(&self, entity: &EntityId) -> bool {
+        self.entity == *entity && self.ended != Ended::PageTurned
+    }
+
+    /// Whether messages that had come before it were read by it.
+    fn read(&self, entity: &EntityId) -> bool {
+        self.entity == *entity && self.ended == Ended::Judged
+    }
 }
 
 pub(crate) struct History {
@@ -27,7 +51,8 @@ pub(crate) struct History {
     named: BTreeSet<EntityId>,
     evaluated: Vec<Evaluated>,
     arrivals: Vec<Arrival>,
-    broadcasts: Vec<(EntityId, Belief)>,
+    /// Who said what, and how many contexts had been seen by then.
+    broadcasts: Vec<(EntityId, Belief, usize)>,
     claims: Vec<ClaimEdge>,
     contexts: Vec<(EntityId, LocalContext)>,
 }
@@ -52,25 +77,25 @@ impl History {
 
     /// How many evaluations of others came after an entity's latest one.
     pub(crate) fn others_since(&self, entity: &EntityId) -> Option<usize> {
-        let last = self.evaluated.iter().rposition(|e| e.entity == *entity)?;
+        let last = self.evaluated.iter().rposition(|e| e.is_visit(entity))?;
         Some(self.evaluated.len() - 1 - last)
     }
 
     /// Ends an evaluation. Its consequences come after it.
-    pub(crate) fn finish(&mut self, entity: &EntityId, failed: bool) {
-        self.evaluated.push(Evaluated { entity: entity.clone(), failed });
+    pub(crate) fn finish(&mut self, entity: &EntityId, ended: Ended) {
+        self.evaluated.push(Evaluated { entity: entity.clone(), ended });
     }
 
     pub(crate) fn visits(&self, entity: &EntityId) -> u32 {
-        let count = self.evaluated.iter().filter(|e| e.entity == *entity).count();
+        let count = self.evaluated.iter().filter(|e| e.is_visit(entity)).count();
         u32::try_from(count).expect("is small")
     }
 
-    pub(crate) fn request(&self, entity: &EntityId) -> ContextRequest {
+    pub(crate) fn request(&self, entity: &EntityId, page: u32) -> ContextRequest {
         ContextRequest {
             entity: entity.clone(),
             window: self.case.window,
-            page: 1,
+            page,
             visit: self.visits(entity) + 1,
             changed_neighbours: self.unread(entity),
         }
@@ -78,7 +103,7 @@ impl History {
 
     /// Whether some unread message has another label than its sender's message read last.
     pub(crate) fn has_label_change(&self, entity: &EntityId) -> bool {
-        let read = self.evaluated.iter().rposition(|e| e.entity == *entity && !e.failed);
+        let read = self.evaluated.iter().rposition(|e| e.read(entity));
         self.unread(entity).iter().any(|sender| {
             let from_it = |arrival: &&Arrival| arrival.to == *entity && arrival.from == *sender;
             let arrivals = || self.arrivals.iter().filter(from_it);
@@ -106,7 +131,7 @@ impl History {
 
     /// Whose messages came after the entity's last evaluation that did not fail.
     pub(crate) fn unread(&self, entity: &EntityId) -> BTreeSet<EntityId> {
-        let read = self.evaluated.iter().rposition(|e| e.entity == *entity && !e.failed);
+        let read = self.evaluated.iter().rposition(|e| e.read(entity));
         let new = |arrival: &&Arrival| read.is_none_or(|read| arrival.after > read);
         let arrivals = self.arrivals.iter().filter(|arrival| arrival.to == *entity).filter(new);
         arrivals.map(|arrival| arrival.from.clone()).collect()
@@ -114,9 +139,10 @@ impl History {
 
     /// Visited entities to whom something arrived since then that was to wake them, by name.
     pub(crate) fn unread_wakes(&self) -> Vec<EntityId> {
-        let visited: BTreeSet<&EntityId> = self.evaluated.iter().map(|e| &e.entity).collect();
+        let visits = self.evaluated.iter().filter(|e| e.is_visit(&e.entity));
+        let visited: BTreeSet<&EntityId> = visits.map(|e| &e.entity).collect();
         let calls = |entity: &&&EntityId| {
-            let read = self.evaluated.iter().rposition(|e| e.entity == ***entity && !e.failed);
+            let read = self.evaluated.iter().rposition(|e| e.read(entity));
             let mut arrivals = self.arrivals.iter().filter(|arrival| arrival.to == ***entity);
             arrivals.any(|arrival| arrival.wakes && read.is_none_or(|read| arrival.after > read))
         };
@@ -125,7 +151,8 @@ impl History {
 
     /// Whether an entity's last evaluation did not fail.
     pub(crate) fn last_succeeded(&self, entity: &EntityId) -> bool {
-        self.evaluated.iter().rfind(|e| e.entity == *entity).is_some_and(|last| !last.failed)
+        let last = self.evaluated.iter().rfind(|e| e.is_visit(entity));
+        last.is_some_and(|last| last.ended == Ended::Judged)
     }
 
     /// The entity of each anomaly.
@@ -156,12 +183,65 @@ impl History {
     }
 
     pub(crate) fn broadcast(&mut self, from: &EntityId, belief: &Belief) {
-        self.broadcasts.push((from.clone(), belief.clone()));
+        self.broadcasts.push((from.clone(), belief.clone(), self.contexts.len()));
     }
 
     pub(crate) fn last_broadcast(&self, from: &EntityId) -> Option<Belief> {
-        let last = self.broadcasts.iter().rfind(|(sender, _)| sender == from);
-        last.map(|(_, belief)| belief.clone())
+        let last = self.broadcasts.iter().rfind(|(sender, ..)| sender == from);
+        last.map(|(_, belief, _)| belief.clone())
+    }
+
+    /// A finding that a sender had seen when it last said something.
+    fn seen_by(&self, sender: &EntityId, id: &EvidenceId) -> Option<Finding> {
+        let (.., contexts) = self.broadcasts.iter().rfind(|(from, ..)| from == sender)?;
+        let own = self.contexts.iter().take(*contexts).filter(|(owner, _)| owner == sender);
+        let mut findings = own.flat_map(|(_, context)| &context.findings);
+        findings.find(|finding| finding.id() == id).cloned()
+    }
+
+    /// What packets quote of what messages rest on.
+    pub(crate) fn quoted(
+        &self,
+        entity: &EntityId,
+        shown: &LocalContext,
+        most: usize,
+    ) -> Vec<Finding> {
+        let mut inbox = self.inbox(entity);
+        let unread = self.unread(entity);
+        inbox.sort_by_key(|message| !unread.contains(&message.sender));
+        let mut quoted: Vec<Finding> = Vec::new();
+        for Message { sender, belief } in inbox {
+            let about = |claim: &&Claim| claim.cause == *entity || claim.effect == *entity;
+            let claimed = belief.claims.iter().filter(about).flat_map(|claim| &claim.evidence);
+            let mut of_sender: Vec<Finding> = Vec::new();
+            for id in claimed.chain(&belief.evidence) {
+                let mut known = shown.findings.iter().chain(&quoted).chain(&of_sender);
+                if !known.any(|finding| finding.id() == id) {
+                    of_sender.extend(self.seen_by(&sender, id));
+                }
+            }
+            quoted.extend(of_sender.into_iter().take(3));
+        }
+        quoted.truncate(most);
+        quoted
+    }
+
+    /// Of which neighbours anomalies or changes are known.
+    pub(crate) fn hints(&self, entity: &EntityId, with_anomalies: bool) -> Vec<Hint> {
+        let count = |all: usize| u32::try_from(all).expect("is small");
+        let end = self.case.window.end();
+        let mut hints = Vec::new();
+        for entity in self.adjacent(entity) {
+            let anomalies = self.case.anomalies.iter().filter(|it| it.entity == entity).count();
+            let anomalies = if with_anomalies { count(anomalies) } else { 0 };
+            let on_record = self.case.record.iter().flat_map(|record| &record.changes);
+            let own = on_record.filter(|it| it.entity == entity && it.made.earliest() < end);
+            let changes = count(own.count());
+            if (anomalies, changes) != (0, 0) {
+                hints.push(Hint { entity, anomalies, changes });
+            }
+        }
+        hints
     }
 
     pub(crate) fn learn(&mut self, entity: &EntityId, context: &LocalContext) {

@@ -6,6 +6,7 @@ use eog_core::belief::ClaimEdge;
 use eog_core::{Belief, Case, Claim, Config, ContextPacket, EntityId, Label};
 
 use super::History;
+use super::history::Ended;
 use crate::drive::Answers;
 
 /// What the algorithm leaves behind.
@@ -40,7 +41,7 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
     while !active.is_empty() && budget > 0 {
         let v = active.remove(next(&active, &history, config));
         // 1. Fetch context.
-        let request = history.request(&v);
+        let request = history.request(&v, 1);
         let inbox = history.inbox(&v);
         let neighbours = history.neighbours(&v);
         let context = answers.context(&request).expect("nothing fails here");
@@ -54,6 +55,9 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
             inbox,
             anomalies: Vec::new(),
             notice: None,
+            former: None,
+            hints: Vec::new(),
+            quoted: Vec::new(),
         };
         // 2. Execute policy.
         let decision = answers.decide(&packet).expect("nothing fails here");
@@ -86,7 +90,7 @@ pub(crate) fn run(config: &Config, case: &Case, answers: &mut impl Answers) -> R
         run.beliefs.insert(v.clone(), new.clone());
         run.edges.extend(claims.iter().map(Claim::edge));
         history.join(&claims);
-        history.finish(&v, false);
+        history.finish(&v, Ended::Judged);
         let unvisited = |u: &EntityId| history.visits(u) == 0;
         let causes: BTreeSet<EntityId> = claims.iter().map(|claim| claim.cause.clone()).collect();
         let mut wanted: Vec<EntityId> = causes.into_iter().filter(&unvisited).collect();

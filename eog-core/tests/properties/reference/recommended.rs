@@ -5,11 +5,14 @@ mod looking_again;
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::Digest;
-use eog_core::contract::Notice;
+use eog_core::contract::{FormerBelief, Notice};
 use eog_core::controller::{Order, Reason, Wake};
-use eog_core::{Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label};
+use eog_core::{
+    Belief, Case, Claim, Config, ContextPacket, Decision, EntityId, EvidenceId, Label, LocalContext,
+};
 
 use super::History;
+use super::history::Ended;
 use crate::drive::Answers;
 
 /// One evaluation.
@@ -47,6 +50,8 @@ pub(crate) fn run(
         nodes: BTreeMap::new(),
         memory: Vec::new(),
         notices: BTreeMap::new(),
+        pages: BTreeMap::new(),
+        turning: BTreeSet::new(),
     };
     for seed in &case.seeds {
         if !model.active.contains(&seed.entity) {
@@ -63,6 +68,26 @@ pub(crate) fn run(
         steps.push(step);
     }
     (steps, model.history.unread_wakes())
+}
+
+/// What was shown first, and what came after it, as one context.
+fn as_one(first: &LocalContext, then: &LocalContext) -> LocalContext {
+    let mut whole = LocalContext {
+        omitted: then.omitted.clone(),
+        pages_left: then.pages_left,
+        ..first.clone()
+    };
+    for finding in &then.findings {
+        if !whole.findings.contains(finding) {
+            whole.findings.push(finding.clone());
+        }
+    }
+    for route in &then.routes {
+        if !whole.routes.contains(route) {
+            whole.routes.push(route.clone());
+        }
+    }
+    whole
 }
 
 #[derive(Default)]
@@ -88,19 +113,49 @@ struct Model<'m> {
     memory: Vec<(ContextPacket, Decision)>,
     /// What the packets of second looks will say.
     notices: BTreeMap<EntityId, Notice>,
+    /// What was shown of an entity of which a further page was given or asked for, and how many were
+    /// given.
+    pages: BTreeMap<EntityId, (LocalContext, u32)>,
+    /// Whose next look is at a further page.
+    turning: BTreeSet<EntityId>,
 }
 
 impl Model<'_> {
     fn step(&mut self, case: &Case, answers: &mut impl Answers) -> Step {
         let entity = self.active.remove(self.next());
-        let request = self.history.request(&entity);
+        let turning = self.turning.remove(&entity);
+        let paged = self.pages.get(&entity).cloned();
+        let mut given = paged.as_ref().map_or(0, |(_, given)| *given);
+        let request = self.history.request(&entity, if turning { given + 2 } else { 1 });
         let visit = request.visit;
+        let heard: Vec<EntityId> = request.changed_neighbours.iter().cloned().collect();
         let (inbox, neighbours) = (self.history.inbox(&entity), self.history.neighbours(&entity));
         let notice = self.notices.remove(&entity);
-        let Ok(context) = answers.context(&request) else {
+        let Ok(page) = answers.context(&request) else {
             return self.failed(entity, visit, None);
         };
+        let context = match paged {
+            Some((shown, _)) if turning => as_one(&shown, &page),
+            Some((shown, given)) if given > 0 => as_one(&page, &shown),
+            _ => page,
+        };
+        given += u32::from(turning);
+        if given > 0 {
+            self.pages.insert(entity.clone(), (context.clone(), given));
+        }
         let window = case.window;
+        let told = self.config.briefing.clone();
+        let is_news = !heard.is_empty() || notice.is_some();
+        let is_former_told = is_news && told.as_ref().is_some_and(|told| told.former);
+        let node = self.nodes.get(&entity).filter(|node| is_former_told && node.settled);
+        let former = node.and_then(|node| node.belief.clone());
+        let with_anomalies = self.config.anomalies_in_packets;
+        let hints = match &told {
+            Some(told) if told.hints => self.history.hints(&entity, with_anomalies),
+            _ => Vec::new(),
+        };
+        let most = told.as_ref().map_or(0, |told| told.quotes as usize);
+        let quoted = self.history.quoted(&entity, &context, most);
         let packet = ContextPacket {
             entity: entity.clone(),
             window,
@@ -114,6 +169,9 @@ impl Model<'_> {
                 .cloned()
                 .collect(),
             notice,
+            former: former.map(|belief| FormerBelief { belief, heard }),
+            hints,
+            quoted,
         };
         self.history.learn(&entity, &packet.context);
         let remembered = self.memory.iter().find(|(question, _)| *question == packet);
@@ -127,6 +185,12 @@ impl Model<'_> {
             },
         };
         self.memory.push((packet.clone(), decision.clone()));
+        let may_turn = told.is_some_and(|told| given < told.pages);
+        if decision.next_page && may_turn && packet.context.pages_left > 0 {
+            self.pages.insert(entity.clone(), (packet.context.clone(), given));
+            self.turning.insert(entity.clone());
+            return self.turned(entity, visit, how, &packet);
+        }
         self.commit(entity, visit, how, &packet, &decision)
     }
 
@@ -153,6 +217,22 @@ impl Model<'_> {
         })
     }
 
+    /// The next page was asked for: nothing else follows, and the entity is the next in line again.
+    fn turned(&mut self, entity: EntityId, visit: u32, how: How, packet: &ContextPacket) -> Step {
+        self.history.finish(&entity, Ended::PageTurned);
+        if let Some(notice) = &packet.notice {
+            self.notices.insert(entity.clone(), notice.clone());
+        }
+        self.active.retain(|waiting| *waiting != entity);
+        self.active.insert(0, entity.clone());
+        let held = self.nodes.get(&entity).and_then(|node| node.belief.clone());
+        let none = "not judged yet: the next page was asked for";
+        let belief = held.unwrap_or_else(|| Belief::new(Label::Defer, none));
+        let activations = vec![(entity.clone(), Reason::Page, false)];
+        let packet = Some(Digest::of(packet));
+        Step { entity, visit, how, packet, belief, told: Vec::new(), activations }
+    }
+
     fn failed(&mut self, entity: EntityId, visit: u32, packet: Option<&ContextPacket>) -> Step {
         let what = if packet.is_some() { "decision" } else { "context" };
         let node = self.nodes.entry(entity.clone()).or_default();
@@ -169,7 +249,7 @@ impl Model<'_> {
             }
         });
         let belief = belief.clone();
-        self.history.finish(&entity, true);
+        self.history.finish(&entity, Ended::Failed);
         let (how, packet) = (How::Failed, packet.map(Digest::of));
         Step { entity, visit, how, packet, belief, told: Vec::new(), activations: Vec::new() }
     }
@@ -212,7 +292,7 @@ impl Model<'_> {
         node.origin_in_row = if belief.label == Label::Origin { node.origin_in_row + 1 } else { 0 };
 
         // Consequences, in order.
-        self.history.finish(&entity, false);
+        self.history.finish(&entity, Ended::Judged);
         let mut activations = Vec::new();
         let causes: BTreeSet<EntityId> = belief.claims.iter().map(|c| c.cause.clone()).collect();
         let visited = |model: &Self, u: &EntityId| model.history.visits(u) > 0;
@@ -286,7 +366,14 @@ impl Model<'_> {
             let known = self.history.is_known(&claim.cause) && self.history.is_known(&claim.effect);
             let touches = claim.cause == *entity || claim.effect == *entity;
             let evidence = keep(&claim.evidence);
-            if known && touches && claim.cause != claim.effect && !evidence.is_empty() {
+            let mut routes = packet.context.routes.iter();
+            let follows = routes.any(|route| {
+                let hops = route.hops.iter().zip(route.hops.iter().skip(1));
+                let mut alike = hops.filter(|hop| *hop == (&claim.cause, &claim.effect));
+                evidence.contains(&route.finding) && alike.next().is_some()
+            });
+            if known && (touches || follows) && claim.cause != claim.effect && !evidence.is_empty()
+            {
                 claims.push(Claim { evidence, ..claim.clone() });
             }
         }

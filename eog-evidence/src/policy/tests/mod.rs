@@ -178,6 +178,9 @@ fn decide(findings: Vec<FindingContent>, inbox: Vec<Message>) -> (ContextPacket,
         inbox,
         anomalies: Vec::new(),
         notice: None,
+        former: None,
+        hints: Vec::new(),
+        quoted: Vec::new(),
     };
     let decision = EvidencePolicy::default().judge(&packet);
     (packet, decision)
