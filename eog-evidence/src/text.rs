@@ -24,6 +24,57 @@ pub fn shorten(text: &str, limit: usize) -> String {
     short
 }
 
+/// The text of a change on one line, at most `limit` characters of it. Of a diff that is longer, the
+/// names of the files and the changed lines are kept and what stands around them is left out, then
+/// changed lines from the end, with their count. Lines are joined by ` | `.
+///
+/// ```
+/// let diff = "diff --git a/app.yml b/app.yml\n@@ -1,3 +1,3 @@\n name: app\n-timeout: 5\n+timeout: 50\n";
+/// let short = eog_evidence::shorten_change(diff, 60);
+/// assert_eq!(short, "diff --git a/app.yml b/app.yml | -timeout: 5 | +timeout: 50");
+/// ```
+pub fn shorten_change(text: &str, limit: usize) -> String {
+    let lines: Vec<&str> =
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let whole = lines.join(" | ");
+    let fits = |text: &str| text.chars().nth(limit).is_none();
+    let is_diff =
+        lines.iter().any(|line| line.starts_with("@@ ") || line.starts_with("diff --git "));
+    if fits(&whole) || !is_diff {
+        return shorten(&whole, limit);
+    }
+    // What comes before a diff is what was said about it.
+    let begin = lines.iter().position(|line| is_file_name(line)).unwrap_or(0);
+    let (said, diff) = lines.split_at(begin);
+    let has_names = diff.iter().any(|line| line.starts_with("diff --git "));
+    let tells = |line: &&&str| {
+        let is_name = is_file_name(line);
+        if is_name && has_names { line.starts_with("diff ") } else { is_name || is_changed(line) }
+    };
+    let telling: Vec<&str> = said.iter().chain(diff.iter().filter(tells)).copied().collect();
+    let mut kept = telling.len();
+    loop {
+        let mut short = telling[..kept].join(" | ");
+        let lost = telling.len() - kept;
+        if lost > 0 {
+            short += &format!(" | … {} more", counted(lost, "line"));
+        }
+        if fits(&short) || kept <= 1 {
+            return shorten(&short, limit);
+        }
+        kept -= 1;
+    }
+}
+
+/// Whether a line of a diff names a file.
+fn is_file_name(line: &str) -> bool {
+    ["diff ", "--- ", "+++ "].iter().any(|start| line.starts_with(start))
+}
+
+fn is_changed(line: &str) -> bool {
+    line.starts_with(['+', '-'])
+}
+
 /// The lower-case words of a name or text: runs of letters and digits, split again where camelCase
 /// begins a word. Of a long text the first 16 KiB.
 ///
@@ -115,6 +166,26 @@ mod tests {
         assert_eq!(shorten("short", 5), "short");
         assert_eq!(shorten("too\nlong", 4), "too …");
         assert_eq!(shorten("ééé", 2), "éé…");
+    }
+
+    #[test]
+    fn of_a_long_diff_the_changed_lines_stay() {
+        let context = " unchanged: true\n".repeat(40);
+        let diff = format!(
+            "Raise limits\n--- a/values.yml\n+++ b/values.yml\n@@ -1,9 +1,9 @@\n{context}\
+             -memory: 512Mi\n+memory: 128Mi\n{context}-replicas: 3\n+replicas: 1\n"
+        );
+        let changed = "Raise limits | --- a/values.yml | +++ b/values.yml | -memory: 512Mi | \
+                       +memory: 128Mi | -replicas: 3 | +replicas: 1";
+        assert_eq!(shorten_change(&diff, 200), changed);
+        let less = "Raise limits | --- a/values.yml | +++ b/values.yml | -memory: 512Mi | \
+                    +memory: 128Mi | … 2 lines more";
+        assert_eq!(shorten_change(&diff, 110), less);
+        assert_eq!(shorten_change(&diff, 5), "Raise…");
+        // What is no diff is cut at its end; a list of options is none.
+        assert_eq!(shorten_change("-a\n-b\n-c", 5), "-a | …");
+        assert_eq!(shorten_change("one\n\ntwo", 20), "one | two");
+        assert_eq!(shorten_change("", 5), "");
     }
 
     #[test]

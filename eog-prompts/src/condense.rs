@@ -3,7 +3,7 @@
 use eog_core::{ContextPacket, Usage};
 
 use crate::Prompter;
-use crate::phases::{ClassifyEvidence, FilterInput, ItemLine, Scope};
+use crate::phases::{ClassifyEvidence, FilterInput, ItemLine, Scope, change_limit};
 use crate::sift::{Sift, SiftBounds, counter};
 
 /// Contexts of more tokens than this are read in chunks, even by models that accept more: in longer
@@ -59,7 +59,8 @@ pub async fn condense_packet(
 ) -> Condensed {
     let mut packet = packet.clone();
     let scope = Scope::new(packet.window, &[]);
-    let line = |finding| ItemLine::new(finding, &scope.times, String::new(), String::new());
+    let limit = change_limit(packet.context.findings.len());
+    let line = |finding| ItemLine::new(finding, &scope.times, String::new(), String::new(), limit);
     let lines: Vec<ItemLine> = packet.context.findings.iter().map(line).collect();
     let page_tokens = chunk_tokens.min(room(prompter)).max(1);
     let keep_tokens = page_tokens / 2;

@@ -29,7 +29,7 @@ use crate::{
 /// let model = Arc::new(MockModel::new("mock/small").when_text(
 ///     "# Entity: db",
 ///     r#"{ "because": "The pool became ten times smaller, then calls queued.", "label": "origin",
-///          "evidence": [1, 2], "missing": "none", "claims": [], "proposals": [],
+///          "evidence": [1, 2], "missing": "none", "next_page": false, "claims": [], "proposals": [],
 ///          "direction": "none" }"#,
 /// ));
 /// let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![model.clone()]));

@@ -6,9 +6,10 @@ mod support;
 
 use std::sync::Arc;
 
+use eog_core::contract::{Coverage, FormerBelief, Hint, Route};
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Direction;
-use eog_core::{ContextPacket, EvidenceId, Finding, Label};
+use eog_core::{ContextPacket, EvidenceId, EvidenceKind, Finding, Label};
 use eog_prompts::phases::{
     Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Missing, Step,
 };
@@ -78,6 +79,7 @@ fn answer(label: Label, evidence: &[u32]) -> ExploreAnswer {
         evidence: evidence.to_vec(),
         label,
         missing: if label == Label::Defer { Missing::Absent } else { Missing::None },
+        next_page: false,
         proposals: Vec::new(),
     }
 }
@@ -293,7 +295,7 @@ fn the_form_is_one_that_strict_modes_take() {
 #[test]
 fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
     let good = json!({
-        "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "missing": "none",
+        "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "missing": "none", "next_page": false,
         "claims": [{ "cause": "web", "effect": "db", "condition": "more load",
                      "observed": "it ran out", "evidence": [7] }],
         "direction": "none", "proposals": [],
@@ -319,7 +321,7 @@ fn a_claim_that_stays_wrong_does_not_cost_the_judgement() {
         });
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
-            "missing": "none", "claims": claims.collect::<Vec<_>>(), "direction": "upstream",
+            "missing": "none", "next_page": false, "claims": claims.collect::<Vec<_>>(), "direction": "upstream",
             "proposals": [{ "entity": "zebra", "reason": "it may tell" }],
         })
     };
@@ -387,16 +389,105 @@ fn a_packet_fits_any_model_that_has_room_for_the_instructions() {
 
 /// Claims of a neighbour about others are counted, not told.
 #[test]
-fn a_neighbour_is_heard_on_this_entity() {
+fn a_neighbour_is_heard_on_this_entity_first() {
     let mut says = belief(Label::Symptom, "so");
-    says.claims = vec![claim("disk", "web", []), claim("db", "web", []), claim("log", "web", [])];
+    let others = (0..7).map(|at| claim(&format!("disk-{at}"), "web", []));
+    says.claims = others.chain([claim("db", "web", [])]).collect();
     let packet = packet("db").message_of("web", says).build();
     let model = Arc::new(MockModel::new("mock/a"));
     let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
     let text = &request.messages[1].text;
     assert!(text.contains("claims db explains web"), "{text}");
-    assert!(text.contains("claims about others: 2"), "{text}");
-    assert!(!text.contains("disk"), "{text}");
+    assert!(text.contains("claims disk-4 explains web"), "{text}");
+    assert!(text.contains("and 2 more claims") && !text.contains("disk-5"), "{text}");
+}
+
+/// web, whose evidence tells a route: flags > api > web.
+fn at_the_end_of_a_route() -> ContextPacket {
+    let route = finding("web").signal(Signal::Route).peer("api", PeerRole::NextUpstream).build();
+    let mut packet = packet("web")
+        .finding(route.clone())
+        .finding(finding("web").signal(Signal::Errors).measured(0.3, 0.0, "ratio"))
+        .callee("api")
+        .build();
+    let hops = ["flags", "api", "web"].map(entity).to_vec();
+    packet.context.routes = vec![Route { finding: route.id().clone(), hops }];
+    packet
+}
+
+#[test]
+fn a_claim_to_the_far_end_of_a_route_is_made_hop_by_hop() {
+    let packet = at_the_end_of_a_route();
+    let input = input(&packet);
+    let [route, errors] = [0, 1].map(|at| packet.context.findings[at].id().clone());
+    let edges = |answer: &ExploreAnswer| {
+        assert_eq!(Explore::problems(&input, answer), Vec::<String>::new());
+        let claims = input.decision(answer).claims;
+        let edge = |claim: &eog_core::Claim| {
+            (claim.cause.to_string(), claim.effect.to_string(), claim.evidence.clone())
+        };
+        claims.iter().map(edge).collect::<Vec<_>>()
+    };
+    let hop = |cause: &str, effect: &str, ids: &[&EvidenceId]| {
+        (cause.to_owned(), effect.to_owned(), ids.iter().copied().cloned().collect::<Vec<_>>())
+    };
+    let far = symptom_of(&[explaining("flags", "web", &[1, 2])]);
+    let expected = [hop("flags", "api", &[&route]), hop("api", "web", &[&route, &errors])];
+    assert_eq!(edges(&far), expected);
+    // What it says of one hop itself stands.
+    let both = symptom_of(&[explaining("flags", "web", &[2]), explaining("api", "web", &[2])]);
+    let expected = [hop("api", "web", &[&errors]), hop("flags", "api", &[&route])];
+    assert_eq!(edges(&both), expected);
+    // Each hop may be claimed by itself, along the route alone.
+    let single = symptom_of(&[explaining("flags", "api", &[1]), explaining("api", "web", &[1])]);
+    assert_eq!(edges(&single).len(), 2);
+    for wrong in [explaining("api", "flags", &[1]), explaining("flags", "api", &[2])] {
+        let problems = Explore::problems(&input, &symptom_of(&[wrong]));
+        assert!(problems.iter().any(|it| it.contains("on a route that it cites")), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_page_more_can_be_asked_for_where_there_is_one() {
+    let mut packet = at_the_end_of_a_route();
+    let more = ExploreAnswer { next_page: true, ..answer(Label::Defer, &[77]) };
+    let problems = Explore::problems(&input(&packet), &more);
+    assert_eq!(problems, ["there is no further page; judge by what is shown"]);
+    packet.context.pages_left = 2;
+    let input = input(&packet);
+    assert_eq!(Explore::problems(&input, &more), Vec::<String>::new());
+    assert!(input.decision(&more).next_page);
+    assert!(!input.decision(&answer(Label::Symptom, &[2])).next_page);
+}
+
+#[test]
+fn a_prompt_tells_what_is_known_around_the_evidence() {
+    let mut packet = situation();
+    let told = finding("web").signal(Signal::Latency).measured(9.0, 1.0, "s").build();
+    packet.context.findings.clear();
+    packet.context.coverage = Some(Coverage {
+        own: vec![EvidenceKind::Metric],
+        others: vec![EvidenceKind::Log, EvidenceKind::Span],
+    });
+    packet.context.pages_left = 1;
+    packet.hints = vec![Hint { entity: entity("disk"), anomalies: 0, changes: 1 }];
+    packet.quoted = vec![told];
+    let held = belief(Label::Defer, "nothing is known");
+    packet.former = Some(FormerBelief { belief: held, heard: vec![entity("web")] });
+    let model = Arc::new(MockModel::new("mock/a"));
+    let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
+    let text = &request.messages[1].text;
+    for said in [
+        "Recorded of it: metrics. Of others alone: logs, spans. Of nobody: changes, events.",
+        "In what was recorded of it, nothing stands out.",
+        "that are left: 1.",
+        "disk (1 change)",
+        "\nweb [1] ",
+        "It was judged defer: \"nothing is known\"",
+        "New since then: the messages of web.",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }
 
 /// What is too long is read in chunks first, and all calls are counted.

@@ -123,7 +123,7 @@ fn reply(request: &ChatRequest) -> Option<Reply> {
                 "condition": "it hands on too little", "observed": "cases fell",
                 "evidence": [cite("cases_worth")],
             }],
-            "missing": "none", "direction": "upstream",
+            "missing": "none", "next_page": false, "direction": "upstream",
             "proposals": [{ "entity": "line-3/capper", "reason": "what feeds it" }],
         }),
         "line-3/labeller" => suffers(
@@ -150,7 +150,7 @@ fn reply(request: &ChatRequest) -> Option<Reply> {
                 "condition": "it delivers 5.2 bar", "observed": "pressure fell",
                 "evidence": [cite("outlet from")],
             }],
-            "missing": "none", "direction": "none", "proposals": [],
+            "missing": "none", "next_page": false, "direction": "none", "proposals": [],
         }),
         _ => return None,
     };
@@ -165,7 +165,7 @@ fn suffers(because: &str, [cause, effect]: [&str; 2], evidence: [Option<u32>; 2]
             "cause": cause, "effect": effect, "condition": "it gives too little",
             "observed": "output fell", "evidence": evidence,
         }],
-        "missing": "none", "direction": "none", "proposals": [],
+        "missing": "none", "next_page": false, "direction": "none", "proposals": [],
     })
 }
 

@@ -37,14 +37,14 @@ pub struct LocalContext {
     pub pages_left: u32,
 }
 
-/// The way on which effects reach an entity, as a finding of its context tells it.
+/// A way on which effects travel, to an entity or from it, as a finding of its context tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Route {
     /// The finding that tells it.
     pub finding: EvidenceId,
-    /// From where the effects begin to the entity itself, both included.
+    /// From where the effects begin to where they show, both included.
     pub hops: Vec<EntityId>,
 }
 

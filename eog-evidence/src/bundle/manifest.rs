@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::sibling::SiblingName;
 use crate::intervals::Intervals;
 use crate::mask::{MASK, is_secret_field, mask_named, mask_text};
-use crate::text::{change_in_words, shorten};
+use crate::text::{change_in_words, shorten, shorten_change};
 
 /// What the field `format` of a manifest says.
 pub const BUNDLE_FORMAT: &str = "eog-bundle";
@@ -17,8 +17,11 @@ pub const BUNDLE_FORMAT: &str = "eog-bundle";
 /// The version of the format that this program reads and writes.
 pub const BUNDLE_VERSION: u32 = 1;
 
-/// Longest kept description of a change, in characters.
-const MAX_DESCRIPTION: usize = 240;
+/// Longest kept path of a change, in characters.
+const MAX_PATH: usize = 240;
+
+/// Longest kept description of a change, in characters: a commit message, or a diff.
+const MAX_DESCRIPTION: usize = 2_000;
 
 /// Longest kept value of a change, in characters.
 const MAX_VALUE: usize = 4_000;
@@ -163,9 +166,9 @@ impl ChangeRecord {
     /// one in any text.
     pub fn to_finding(&self) -> Finding {
         let value = |value: &Option<String>| {
-            value.as_ref().map(|text| shorten(&mask_named(&self.path, text), MAX_VALUE))
+            value.as_ref().map(|text| shorten_change(&mask_named(&self.path, text), MAX_VALUE))
         };
-        let path = shorten(&mask_text(&self.path), MAX_DESCRIPTION);
+        let path = shorten(&mask_text(&self.path), MAX_PATH);
         let detail = ChangeDetail { path, old: value(&self.old), new: value(&self.new) };
         let words = change_in_words(&detail);
         let mut description = mask_text(&self.description);
@@ -175,7 +178,7 @@ impl ChangeRecord {
                 description = description.replace(secret.as_str(), MASK);
             }
         }
-        let excerpt = match shorten(&description, MAX_DESCRIPTION) {
+        let excerpt = match shorten_change(&description, MAX_DESCRIPTION) {
             none if none.is_empty() => words,
             description => format!("{description} ({words})"),
         };

@@ -82,7 +82,7 @@ pub struct EffectMap {
 pub struct Notes {
     /// All of kind [`EvidenceKind::Note`](eog_core::EvidenceKind::Note); routes first.
     pub findings: Vec<Finding>,
-    /// The ways that the notes on routes tell, hop by hop.
+    /// The ways that the notes tell, hop by hop.
     pub routes: Vec<Route>,
 }
 
@@ -177,7 +177,10 @@ impl EffectMap {
             notes.routes.push(Route { finding: finding.id().clone(), hops });
             notes.findings.push(finding);
         }
-        notes.findings.extend(self.impacts(entity));
+        for (finding, hops) in self.impacts(entity) {
+            notes.routes.push(Route { finding: finding.id().clone(), hops });
+            notes.findings.push(finding);
+        }
         notes
     }
 
@@ -209,8 +212,11 @@ impl EffectMap {
             .collect()
     }
 
-    fn impacts(&self, entity: &EntityId) -> impl Iterator<Item = Finding> {
+    /// Notes on impacts, each with the hops from the entity to the anomaly.
+    fn impacts(&self, entity: &EntityId) -> impl Iterator<Item = (Finding, Vec<EntityId>)> {
         let own = self.impacts.get(entity).into_iter().flatten();
-        own.filter_map(|impact| Some(self.changes.get(impact.place)?.impact_note(impact)))
+        own.filter_map(|impact| {
+            Some((self.changes.get(impact.place)?.impact_note(impact), impact.path.clone()))
+        })
     }
 }

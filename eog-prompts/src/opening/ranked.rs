@@ -8,7 +8,7 @@ use eog_core::incident::{Direction, Neighbour};
 use eog_core::{Anomaly, EntityId, Finding, Timestamp, Topology, Window};
 use eog_evidence::{DEMAND_RELATIONS, EffectMap, Incident, MAX_PATH_HOPS};
 
-use crate::phases::{ItemLine, Scope};
+use crate::phases::{ItemLine, Scope, change_limit};
 use crate::reduce::families;
 use crate::times::between;
 
@@ -120,10 +120,13 @@ impl<'a> Ranking<'a> {
                 "{left_out} of {all} {noun}, those with the weakest ties to an alert"
             ));
         }
-        for family in families(&findings, EACH) {
+        let families = families(&findings, EACH);
+        let limit = change_limit(families.len());
+        for family in families {
             let shown = findings[family.shown];
             let alike: Vec<&Finding> = family.alike.iter().map(|at| findings[*at]).collect();
-            let line = ItemLine::new(shown, &self.scope.times, self.hint(shown), names_of(&alike));
+            let line =
+                ItemLine::new(shown, &self.scope.times, self.hint(shown), names_of(&alike), limit);
             ranked.lines.push(line);
             ranked.groups.push(std::iter::once(shown).chain(alike).cloned().collect());
         }

@@ -134,7 +134,7 @@ fn real_data() -> Vec<(&'static str, Value)> {
         finding("web").measured(1.0, 2.0, "ms").peer("db", eog_core::evidence::PeerRole::Callee);
     let scope = Scope::new(case.window, &case.anomalies);
     let long = finding("db").change("pool.size", "50", "5").excerpt(&"x".repeat(400)).build();
-    let item = ItemLine::new(&long, &scope.times, String::new(), String::new());
+    let item = ItemLine::new(&long, &scope.times, String::new(), String::new(), 200);
     let page = FilterInput {
         scope: scope.clone(),
         entity: None,
@@ -183,6 +183,18 @@ fn real_data() -> Vec<(&'static str, Value)> {
         unexplained: vec![(name("web"), "another".to_owned())],
         rivals: vec![name("db")],
     });
+    packet.context.coverage = Some(eog_core::contract::Coverage {
+        own: vec![eog_core::EvidenceKind::Metric],
+        others: vec![eog_core::EvidenceKind::Log],
+    });
+    packet.hints = vec![eog_core::contract::Hint { entity: name("db"), anomalies: 1, changes: 2 }];
+    let heard = vec![name("db")];
+    let former = packet.inbox[0].belief.clone();
+    packet.former = Some(eog_core::contract::FormerBelief { belief: former, heard });
+    let quoted = finding("db").measured(1.0, 2.0, "ms");
+    let quoted = quoted.peer("web", eog_core::evidence::PeerRole::Caller).build();
+    packet.inbox[0].belief.evidence.push(quoted.id().clone());
+    packet.quoted = vec![quoted];
     let cut = crate::PacketCut::whole(&packet);
     let explore = ExploreInput::new(&Frame::of(&case), &packet, &cut);
     let incident = Incident { anomalies: vec![anomaly], ..Incident::default() };

@@ -3,16 +3,30 @@
 use std::collections::BTreeSet;
 
 use eog_core::evidence::Signal;
-use eog_core::{Finding, Window};
-use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
+use eog_core::{EvidenceKind, Finding, Window};
+use eog_evidence::{
+    MASK, is_secret_field, mask_named, mask_text, rounded, shorten, shorten_change,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alerts::AlertList;
 use crate::times::Times;
 
-/// Longest text of a finding, in characters.
+/// Longest text of a finding of a long list, in characters.
 const MAX_TEXT: usize = 200;
+
+/// Longest text, and longest value, of a change of a short list: what tells most is often in the last
+/// lines of a diff.
+const MAX_CHANGE: usize = 1_300;
+
+/// About so many characters all texts of a list have together: three pages.
+const ALL_TEXTS: usize = 100_000;
+
+/// How long the texts of changes may be in a list of so many findings, in characters.
+pub(crate) fn change_limit(findings: usize) -> usize {
+    (ALL_TEXTS / findings.max(1)).clamp(MAX_TEXT, MAX_CHANGE)
+}
 
 /// What the findings of a list are picked for.
 #[derive(Clone, Debug, Serialize)]
@@ -80,11 +94,19 @@ pub(crate) struct ChangeLine {
 }
 
 impl ItemLine {
-    pub(crate) fn new(finding: &Finding, times: &Times, hint: String, alike: String) -> Self {
+    /// `limit` is how long the texts of a change may be, in characters.
+    pub(crate) fn new(
+        finding: &Finding,
+        times: &Times,
+        hint: String,
+        alike: String,
+        limit: usize,
+    ) -> Self {
+        let limit = if finding.kind == EvidenceKind::Change { limit } else { MAX_TEXT };
         // Masked before it is cut: what is cut off may be what tells a secret.
         let mut said = finding.excerpt.clone();
         let change = finding.change.as_ref().map(|change| {
-            let value = |value: &String| shorten(&mask_named(&change.path, value), 80);
+            let value = |value: &String| shorten_change(&mask_named(&change.path, value), limit);
             for secret in [&change.old, &change.new].into_iter().flatten() {
                 if is_secret_field(&change.path, secret) {
                     said = said.replace(secret.as_str(), MASK);
@@ -99,12 +121,15 @@ impl ItemLine {
             format!(" ({}{} {unit})", rounded(quantity.observed), before.unwrap_or_default())
         });
         // A count of events is part of their text.
-        let measured = measured.filter(|_| finding.kind != eog_core::EvidenceKind::Event);
+        let measured = measured.filter(|_| finding.kind != EvidenceKind::Event);
         let said = mask_text(&said);
         // What both would say is said once: by the text, if all of it can be shown.
-        let repeats = finding.change.as_ref().is_some_and(|change| said.contains(&change.path));
-        let whole = said.chars().count() <= MAX_TEXT;
-        let text = if repeats && !whole { String::new() } else { shorten(&said, MAX_TEXT) };
+        let repeats = change.as_ref().is_some_and(|change| {
+            let values = [&change.old, &change.new].into_iter().flatten();
+            said.contains(&change.path) && values.into_iter().all(|value| said.contains(value))
+        });
+        let whole = said.chars().count() <= limit;
+        let text = shorten_change(&said, limit);
         Self {
             id: String::new(),
             when: times.at(finding.time.start()),
@@ -211,7 +236,7 @@ mod tests {
         let window = Window::new(at(0), at(60)).expect("a window");
         let scope = Scope::new(window, &[]);
         let event = finding("db").signal(Signal::Exhaustion).build();
-        let line = ItemLine::new(&event, &scope.times, String::new(), String::new());
+        let line = ItemLine::new(&event, &scope.times, String::new(), String::new(), 200);
         let items = vec![line; items];
         let left_out = vec![];
         FilterInput { scope, entity: None, page: 1, pages: 1, cap, items, left_out }
@@ -248,21 +273,25 @@ mod tests {
     fn a_change_is_said_once() {
         let line = |excerpt: &str| {
             let change = finding("db").change("pool.size", "50", "5").excerpt(excerpt).build();
-            ItemLine::new(&change, &Times::default(), String::new(), String::new())
+            ItemLine::new(&change, &Times::default(), String::new(), String::new(), 200)
         };
         let repeated = line("pool.size changed from 50 to 5");
         assert!(repeated.change.is_none() && repeated.text.contains("from 50 to 5"));
         let added = line("by the nightly job");
         assert!(added.change.is_some() && added.text == "by the nightly job");
         let long = line(&format!("pool.size changed: {}", "x".repeat(400)));
-        assert!(long.change.is_some() && long.text.is_empty());
+        assert!(long.change.is_some() && long.text.chars().count() == 201);
+        // A value that is cut in the words of the text is told by itself.
+        let cut = line("pool.size changed from 50 to …");
+        assert!(cut.change.is_some());
     }
 
     #[test]
     fn long_texts_of_a_finding_are_cut() {
         let long = "x".repeat(9_000);
         let change = finding("db").change(&long, &long, &long).excerpt(&long).build();
-        let line = ItemLine::new(&change, &Times::default(), String::new(), String::new());
+        let line = ItemLine::new(&change, &Times::default(), String::new(), String::new(), 200);
         assert!(line.words().len() < 1_000, "{}", line.words().len());
+        assert_eq!([1, 100, 400, 9_000].map(change_limit), [1_300, 1_000, 250, 200]);
     }
 }

@@ -1,6 +1,6 @@
 //! The incident as a whole, as prompts begin.
 
-use eog_core::{Anomaly, Case, EntityId, Timestamp, Window};
+use eog_core::{Anomaly, Case, Timestamp, Window};
 use serde::Serialize;
 
 use super::lines::Clock;
@@ -11,7 +11,7 @@ pub(crate) const MAX_ALERTS: usize = 12;
 /// The incident as a whole: the same for every question of an investigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    alerts: Vec<(Timestamp, EntityId, String)>,
+    alerts: Vec<Anomaly>,
     more: usize,
     last_onset: Option<Timestamp>,
 }
@@ -29,11 +29,8 @@ impl Frame {
 
     /// These alerts; if there are many, the first ones.
     pub(crate) fn of_alerts(anomalies: &[Anomaly]) -> Self {
-        let mut alerts: Vec<_> = anomalies
-            .iter()
-            .map(|alert| (alert.onset, alert.entity.clone(), alert.name.clone()))
-            .collect();
-        alerts.sort();
+        let mut alerts = anomalies.to_vec();
+        alerts.sort_by(|a, b| (a.onset, &a.entity, &a.name).cmp(&(b.onset, &b.entity, &b.name)));
         let more = alerts.len().saturating_sub(MAX_ALERTS);
         alerts.truncate(MAX_ALERTS);
         let onsets = anomalies.iter().flat_map(Anomaly::onsets);
@@ -47,17 +44,14 @@ impl Frame {
 
     /// Whether an alert is among those that are listed.
     pub(crate) fn lists(&self, alert: &Anomaly) -> bool {
-        let same = |(_, entity, name): &(Timestamp, EntityId, String)| {
-            (entity, name) == (&alert.entity, &alert.name)
-        };
+        let same =
+            |listed: &Anomaly| (&listed.entity, &listed.name) == (&alert.entity, &alert.name);
         self.alerts.iter().any(same)
     }
 
     /// The head of a prompt.
     pub(crate) fn lines(&self, window: Window, clock: &Clock) -> IncidentLines {
-        let line = |(onset, entity, name): &(Timestamp, EntityId, String)| {
-            AlertLine::new(clock, *onset, entity, name)
-        };
+        let line = |alert: &Anomaly| AlertLine::new(clock, alert);
         IncidentLines {
             day: clock.day().to_owned(),
             start: clock.show(window.start()),
@@ -82,13 +76,27 @@ pub(crate) struct IncidentLines {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct AlertLine {
     time: String,
+    /// When it was last seen; empty where that is not known.
+    until: String,
+    /// When it became active again.
+    again: Vec<String>,
     entity: String,
     name: String,
 }
 
+/// Most times at which an alert became active again that its line shows: the first ones.
+const MAX_RENEWALS: usize = 3;
+
 impl AlertLine {
-    pub(crate) fn new(clock: &Clock, onset: Timestamp, entity: &EntityId, name: &str) -> Self {
-        let time = clock.show(onset);
-        Self { time, entity: entity.to_string(), name: name.to_owned() }
+    pub(crate) fn new(clock: &Clock, alert: &Anomaly) -> Self {
+        let until = alert.last_seen.filter(|last| *last > alert.onset);
+        let again = alert.renewed.iter().take(MAX_RENEWALS);
+        Self {
+            time: clock.show(alert.onset),
+            until: until.map(|last| clock.show(last)).unwrap_or_default(),
+            again: again.map(|at| clock.show(*at)).collect(),
+            entity: alert.entity.to_string(),
+            name: alert.name.clone(),
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! Evidence, neighbours and claims as short lines: nothing is said twice.
 
+use eog_core::contract::Hint;
 use eog_core::evidence::{EvidenceTime, PeerRole};
 use eog_core::incident::{CLAIM_RELATION, Direction, Neighbour, Onset, to_the_second};
 use eog_core::{Claim, EvidenceKind, Finding, Label, Timestamp, Window};
-use eog_evidence::{MASK, is_secret_field, mask_named, mask_text, rounded, shorten};
+use eog_evidence::{
+    MASK, is_secret_field, mask_named, mask_text, rounded, shorten, shorten_change,
+};
 use serde::Serialize;
 
 /// Shows times without the day that the prompt names once.
@@ -92,7 +95,13 @@ pub(crate) fn finding_line(
                 text = text.replace(value.as_str(), MASK);
             }
         }
-        if !text.contains(&change.path) {
+        // What the text does not say whole is said here.
+        let is_told = |value: &Option<String>| {
+            value.as_ref().is_none_or(|value| {
+                is_secret_field(&change.path, value) || text.contains(value.as_str())
+            })
+        };
+        if !text.contains(&change.path) || !values.into_iter().all(is_told) {
             let [old, new] = values.map(|value| match value {
                 Some(value) => mask_named(&change.path, value),
                 None => "nothing".to_owned(),
@@ -108,6 +117,10 @@ pub(crate) fn finding_line(
             detail = format!("{}{observed} {}", before.unwrap_or_default(), quantity.unit);
         }
     }
+    let shown = |text: &str| match limit {
+        Some(limit) if finding.kind == EvidenceKind::Change => shorten_change(text, limit),
+        _ => cut(text, limit),
+    };
     let time = clock.span(finding.time);
     let began = finding.onset.map(|onset| clock.interval(onset));
     FindingLine {
@@ -125,8 +138,8 @@ pub(crate) fn finding_line(
             .peer
             .as_ref()
             .map(|peer| PeerPart { role: role_word(peer.role), entity: peer.entity.to_string() }),
-        detail: cut(&mask_text(&detail), limit),
-        text: cut(&mask_text(&text), limit),
+        detail: shown(&mask_text(&detail)),
+        text: shown(&mask_text(&text)),
     }
 }
 
@@ -137,15 +150,36 @@ pub(crate) struct NeighbourLine {
     /// Empty when only a claim joins them.
     relation: String,
     outgoing: bool,
-    names: Vec<String>,
+    names: Vec<NeighbourName>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct NeighbourName {
+    entity: String,
+    /// What is known of it before anybody looks there; empty where nothing is.
+    hint: String,
+}
+
+/// A hint in words, such as `2 alerts, 1 change`.
+fn hint_words(hint: &Hint) -> String {
+    let counted = |count: u32, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        _ => Some(format!("{count} {noun}s")),
+    };
+    let parts = [counted(hint.anomalies, "alert"), counted(hint.changes, "change")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn neighbour_lines<'a>(
     neighbours: impl Iterator<Item = &'a Neighbour>,
+    hints: &[Hint],
 ) -> Vec<NeighbourLine> {
     let mut lines: Vec<(Direction, NeighbourLine)> = Vec::new();
     for neighbour in neighbours {
-        let name = neighbour.entity.to_string();
+        let hint = hints.iter().find(|hint| hint.entity == neighbour.entity);
+        let hint = hint.map(hint_words).unwrap_or_default();
+        let name = NeighbourName { entity: neighbour.entity.to_string(), hint };
         let claimed = neighbour.relation == CLAIM_RELATION;
         let relation = if claimed { String::new() } else { neighbour.relation.clone() };
         let outgoing = neighbour.outgoing || claimed;
@@ -217,6 +251,19 @@ pub(crate) fn kind_word(kind: EvidenceKind) -> &'static str {
         EvidenceKind::Span => "span",
         EvidenceKind::Alert => "alert",
         EvidenceKind::Note => "note",
+    }
+}
+
+/// Several of a kind.
+pub(crate) fn kinds_word(kind: EvidenceKind) -> &'static str {
+    match kind {
+        EvidenceKind::Change => "changes",
+        EvidenceKind::Event => "events",
+        EvidenceKind::Metric => "metrics",
+        EvidenceKind::Log => "logs",
+        EvidenceKind::Span => "spans",
+        EvidenceKind::Alert => "alerts",
+        EvidenceKind::Note => "notes",
     }
 }
 

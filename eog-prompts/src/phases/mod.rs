@@ -23,7 +23,7 @@ pub use explore::{
     Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Missing, Step,
 };
 pub use filter::{FilterAnswer, FilterInput, Part, Relevant};
-pub(crate) use filter::{ItemLine, Scope};
+pub(crate) use filter::{ItemLine, Scope, change_limit};
 pub use filter_changes::FilterChanges;
 pub use filter_events::FilterEvents;
 pub use finalize::{

@@ -226,7 +226,7 @@ impl Rebuilding {
         let (visit, after) = (stored.visit, stored.after);
         let (neighbours, anomalies) = (stored.neighbours.clone(), stored.anomalies);
         let page = Page { before: stored.pages_before, others: stored.other_pages };
-        for entry in page.others {
+        if let Some(entry) = page.others {
             self.evaluation_of(entity, entry)?;
         }
         self.controller.launch(Dispatched {

@@ -83,6 +83,7 @@ pub(crate) fn answer(input: &ExploreInput, decision: &Decision) -> ExploreAnswer
         },
         evidence: listed(&decision.evidence),
         label: decision.label,
+        next_page: false,
         missing: match decision.label {
             Label::Defer if numbers.is_empty() => Missing::Absent,
             Label::Defer => Missing::NotUnderstood,
@@ -101,6 +102,7 @@ fn numbers(input: &ExploreInput) -> BTreeMap<EvidenceId, u32> {
         evidence: Vec::new(),
         label: Label::Healthy,
         missing: Missing::None,
+        next_page: false,
         proposals: Vec::new(),
     };
     let meaning = |number: u32| {

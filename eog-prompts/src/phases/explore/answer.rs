@@ -20,6 +20,8 @@ pub struct ExploreAnswer {
     pub label: Label,
     /// for defer; else none
     pub missing: Missing,
+    /// true: show the next page of the evidence; the judgement does not count then
+    pub next_page: bool,
     /// best first, may be empty
     pub proposals: Vec<ExploreProposal>,
 }

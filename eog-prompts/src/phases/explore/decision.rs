@@ -18,23 +18,8 @@ impl ExploreInput {
         };
         let mut decision = Decision::new(answer.label, summary);
         decision.evidence = ids(subject, &answer.evidence);
-        for claim in &answer.claims {
-            let (Ok(cause), Ok(effect)) =
-                (subject.resolve(&claim.cause), subject.resolve(&claim.effect))
-            else {
-                continue;
-            };
-            decision.claims.push(Claim {
-                cause: cause.clone(),
-                effect: effect.clone(),
-                condition: claim.condition.trim().to_owned(),
-                observed: claim.observed.trim().to_owned(),
-                evidence: ids(subject, &claim.evidence),
-                cause_since: None,
-                effect_since: None,
-                explains: None,
-            });
-        }
+        decision.next_page = answer.next_page;
+        decision.claims = claims(subject, answer);
         for proposal in &answer.proposals {
             let Ok(entity) = subject.resolve(&proposal.entity) else { continue };
             decision.proposals.push(Proposal {
@@ -45,6 +30,37 @@ impl ExploreInput {
         }
         decision
     }
+}
+
+/// The claims of an answer. One that joins the entity with the far end of a route is made hop by hop,
+/// except where another one speaks of the same two.
+fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
+    let (mut claims, mut far): (Vec<Claim>, Vec<Claim>) = (Vec::new(), Vec::new());
+    for claim in &answer.claims {
+        let (Ok(cause), Ok(effect)) =
+            (subject.resolve(&claim.cause), subject.resolve(&claim.effect))
+        else {
+            continue;
+        };
+        let (condition, observed) = (claim.condition.trim(), claim.observed.trim());
+        let evidence = ids(subject, &claim.evidence);
+        let Some((route, hops)) = subject.way(&claim.evidence, cause, effect) else {
+            claims.push(Claim::new(cause, effect, condition, observed).citing_ids(&evidence));
+            continue;
+        };
+        for hop in hops.windows(2) {
+            let own = hop.contains(&subject.entity);
+            let others = evidence.iter().filter(|id| own && *id != route);
+            let cited = std::iter::once(route).chain(others);
+            far.push(Claim::new(&hop[0], &hop[1], condition, observed).citing_ids(cited));
+        }
+    }
+    for hop in far {
+        if claims.iter().all(|claim| claim.edge() != hop.edge()) {
+            claims.push(hop);
+        }
+    }
+    claims
 }
 
 /// The ids of numbers, each once.

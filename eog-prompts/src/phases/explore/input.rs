@@ -1,14 +1,18 @@
 //! What a model is shown of one packet.
 
-use eog_core::contract::{Notice, NoticeReason};
-use eog_core::{ContextPacket, EntityId};
+use eog_core::contract::{Coverage, FormerBelief, Notice, NoticeReason};
+use eog_core::{ContextPacket, EntityId, EvidenceKind};
+use eog_evidence::mask_text;
 use serde::Serialize;
 
 use super::messages::{MessageLine, message_line};
 use super::subject::Subject;
 use crate::PacketCut;
 use crate::phases::frame::{AlertLine, Frame, IncidentLines, MAX_ALERTS};
-use crate::phases::lines::{Clock, FindingLine, NeighbourLine, finding_line, neighbour_lines};
+use crate::phases::lines::{
+    ClaimPart, Clock, FindingLine, NeighbourLine, cut, finding_line, kinds_word, label_word,
+    neighbour_lines,
+};
 
 /// One entity's evidence, ready for a template.
 ///
@@ -22,14 +26,87 @@ pub struct ExploreInput {
     /// Alerts on the entity that the frame does not list.
     own_alerts: Vec<AlertLine>,
     findings: Vec<FindingLine>,
+    /// What was recorded at all, if the source can tell.
+    recorded: Option<RecordedKinds>,
+    /// How many pages of evidence there are after what is shown.
+    pages_left: u32,
     neighbours: Vec<NeighbourLine>,
     mentions: Vec<String>,
     messages: Vec<MessageLine>,
+    /// What the messages rest on, of others.
+    quoted: Vec<QuotedLine>,
     omitted: Vec<String>,
+    former: Option<FormerLine>,
     notice: Option<NoticeLines>,
     #[serde(skip)]
     subject: Subject,
 }
+
+/// Kinds of evidence.
+#[derive(Clone, Debug, Serialize)]
+struct RecordedKinds {
+    own: Vec<&'static str>,
+    others: Vec<&'static str>,
+    nobody: Vec<&'static str>,
+}
+
+impl RecordedKinds {
+    fn of(coverage: &Coverage) -> Self {
+        use EvidenceKind::{Change, Event, Log, Metric, Span};
+        let words = |kinds: &[EvidenceKind]| kinds.iter().map(|kind| kinds_word(*kind)).collect();
+        let is_missing =
+            |kind: &EvidenceKind| !coverage.own.contains(kind) && !coverage.others.contains(kind);
+        let nobody = [Change, Event, Metric, Log, Span].into_iter().filter(is_missing);
+        Self {
+            own: words(&coverage.own),
+            others: words(&coverage.others),
+            nobody: nobody.map(kinds_word).collect(),
+        }
+    }
+}
+
+/// A finding of somebody else.
+#[derive(Clone, Debug, Serialize)]
+struct QuotedLine {
+    of: String,
+    #[serde(flatten)]
+    finding: FindingLine,
+}
+
+/// What the entity was judged to be before.
+#[derive(Clone, Debug, Serialize)]
+struct FormerLine {
+    label: &'static str,
+    since: String,
+    text: String,
+    claims: Vec<ClaimPart>,
+    /// Whose messages are new since then.
+    heard: Vec<String>,
+}
+
+impl FormerLine {
+    fn of(former: &FormerBelief, clock: &Clock, limit: Option<usize>) -> Self {
+        let FormerBelief { belief, heard } = former;
+        Self {
+            label: label_word(belief.label),
+            since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
+            text: cut(&mask_text(&belief.summary), limit),
+            claims: belief
+                .claims
+                .iter()
+                .take(MAX_FORMER)
+                .map(|claim| ClaimPart::new(claim, limit))
+                .collect(),
+            heard: heard.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// Most claims, and most senders of new messages, that the former judgement is shown with.
+const MAX_FORMER: usize = 8;
+
+/// Longest text of a finding of somebody else, in characters.
+const MAX_QUOTE: usize = 300;
 
 /// Why the entity is looked at again.
 #[derive(Clone, Debug, Serialize)]
@@ -82,22 +159,33 @@ impl ExploreInput {
             .map(|finding| finding_line(finding, subject.number_finding(finding), &clock, limit))
             .collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
-        let messages: Vec<MessageLine> =
-            messages.map(|message| message_line(message, &mut subject, &clock, limit)).collect();
+        let messages: Vec<MessageLine> = messages
+            .map(|message| message_line(message, &mut subject, &clock, limit, &packet.quoted))
+            .collect();
+        // Of what the messages cite that are shown.
+        let quoted = packet.quoted.iter().filter_map(|finding| {
+            let number = subject.number_of(finding.id())?;
+            let limit = Some(limit.map_or(MAX_QUOTE, |limit| limit.min(MAX_QUOTE)));
+            let of = finding.entity.to_string();
+            Some(QuotedLine { of, finding: finding_line(finding, number, &clock, limit) })
+        });
+        let quoted = quoted.collect();
         let neighbours = cut.neighbours.iter().filter_map(|at| packet.neighbours.get(*at));
         let mentions = cut.mentions.iter().filter_map(|at| packet.context.mentions.get(*at));
         let own = packet.anomalies.iter().filter(|alert| !frame.lists(alert));
-        let own = own
-            .take(MAX_ALERTS)
-            .map(|alert| AlertLine::new(&clock, alert.onset, &alert.entity, &alert.name));
+        let own = own.take(MAX_ALERTS).map(|alert| AlertLine::new(&clock, alert));
         Self {
             incident: frame.lines(packet.window, &clock),
             entity: packet.entity.to_string(),
             own_alerts: own.collect(),
             findings,
-            neighbours: neighbour_lines(neighbours),
+            recorded: packet.context.coverage.as_ref().map(RecordedKinds::of),
+            pages_left: packet.context.pages_left,
+            neighbours: neighbour_lines(neighbours, &packet.hints),
             mentions: mentions.map(ToString::to_string).collect(),
             messages,
+            quoted,
+            former: packet.former.as_ref().map(|former| FormerLine::of(former, &clock, limit)),
             omitted: cut.omitted.clone(),
             notice: packet.notice.as_ref().map(NoticeLines::of),
             subject,

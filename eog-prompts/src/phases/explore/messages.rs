@@ -1,6 +1,6 @@
 //! What neighbours say, as lines.
 
-use eog_core::Message;
+use eog_core::{Finding, Message};
 use eog_evidence::mask_text;
 use serde::Serialize;
 
@@ -25,14 +25,14 @@ pub(super) struct MessageLine {
     cited: Vec<CitedPart>,
     more_cited: usize,
     claims: Vec<ClaimPart>,
-    /// How many claims of the sender are not shown, since they are about others.
+    /// How many claims of the sender are not shown.
     other_claims: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
 struct CitedPart {
     number: u32,
-    /// Empty for local findings, whose kind stands in their own line.
+    /// Empty for findings that are shown, whose kind stands in their own line.
     kind: &'static str,
 }
 
@@ -41,11 +41,13 @@ pub(super) fn message_line(
     subject: &mut Subject,
     clock: &Clock,
     limit: Option<usize>,
+    quoted: &[Finding],
 ) -> MessageLine {
     let belief = &message.belief;
     let entity = subject.entity.clone();
-    let about: Vec<_> =
-        belief.claims.iter().filter(|claim| touches(claim, &entity)).take(MAX_CLAIMS).collect();
+    let (about, others): (Vec<_>, Vec<_>) =
+        belief.claims.iter().partition(|claim| touches(claim, &entity));
+    let about: Vec<_> = about.into_iter().chain(others).take(MAX_CLAIMS).collect();
     let mut ids: Vec<_> = Vec::new();
     for id in belief.evidence.iter().chain(about.iter().flat_map(|claim| &claim.evidence)) {
         if !ids.contains(&id) {
@@ -55,7 +57,8 @@ pub(super) fn message_line(
     let cited = ids.iter().take(MAX_CITED).map(|id| {
         let number = subject.number_cited(id);
         let local = subject.get(number).is_some_and(|citable| citable.own.is_some());
-        CitedPart { number, kind: if local { "" } else { kind_word(id.kind()) } }
+        let shown = local || quoted.iter().any(|finding| finding.id() == *id);
+        CitedPart { number, kind: if shown { "" } else { kind_word(id.kind()) } }
     });
     let cited = cited.collect();
     MessageLine {

@@ -30,6 +30,12 @@ const SLACK_SECONDS: i64 = 60;
 pub(super) fn problems(subject: &Subject, answer: &ExploreAnswer) -> Vec<String> {
     let mut problems = Vec::new();
     text("because", &answer.because, MAX_BECAUSE_CHARS, &mut problems);
+    if answer.next_page {
+        if subject.pages_left == 0 {
+            problems.push("there is no further page; judge by what is shown".to_owned());
+        }
+        return problems;
+    }
     numbers("evidence", &answer.evidence, subject, &mut problems);
     label(subject, answer, &mut problems);
     claims(subject, answer, &mut problems);
@@ -123,7 +129,9 @@ fn claims(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>)
             found.ok()
         });
         let [Some(cause), Some(effect)] = ends else { continue };
-        between(subject, &place, cause, effect, problems);
+        if !subject.leads(&claim.evidence, cause, effect) {
+            between(subject, &place, cause, effect, problems);
+        }
         if !edges.insert((cause, effect)) {
             problems.push(format!("{place} repeats an earlier claim of {cause} and {effect}"));
         }
@@ -145,8 +153,8 @@ fn between(
         problems.push(format!("{place}: {cause} cannot explain itself"));
     } else if cause != entity && effect != entity {
         problems.push(format!(
-            "{place} is about {cause} and {effect}; one of the two must be {entity}, others are \
-             judged on their own"
+            "{place} is about {cause} and {effect}; one of the two must be {entity}, or \
+             both must follow each other on a route that it cites"
         ));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eog_core::contract::Route;
 use eog_core::evidence::{EvidenceTime, Signal, Trend};
 use eog_core::incident::Neighbour;
 use eog_core::{ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Message, Timestamp};
@@ -18,6 +19,10 @@ pub(super) struct Subject {
     /// Every entity that may be named.
     names: Names,
     pub(super) neighbours: Vec<Neighbour>,
+    /// The ways that findings tell.
+    routes: Vec<Route>,
+    /// How many pages of evidence there are after what is shown.
+    pub(super) pages_left: u32,
     /// The last time any alert became active, if alerts are known.
     pub(super) last_onset: Option<Timestamp>,
     /// Whether a neighbour's message explains this entity.
@@ -87,6 +92,8 @@ impl Subject {
             numbers: BTreeMap::new(),
             names: Names::default(),
             neighbours: packet.neighbours.clone(),
+            routes: packet.context.routes.clone(),
+            pages_left: packet.context.pages_left,
             last_onset: None,
             is_explained: packet.inbox.iter().any(|message| {
                 message.belief.claims.iter().any(|claim| claim.effect == packet.entity)
@@ -97,7 +104,7 @@ impl Subject {
         packet.context.named().iter().for_each(|entity| subject.names.add(entity));
         for Message { sender, belief } in &packet.inbox {
             subject.names.add(sender);
-            for claim in belief.claims.iter().filter(|claim| touches(claim, &packet.entity)) {
+            for claim in &belief.claims {
                 subject.names.add(&claim.cause);
                 subject.names.add(&claim.effect);
             }
@@ -131,6 +138,11 @@ impl Subject {
         number
     }
 
+    /// The number that a piece of evidence has, if it is listed.
+    pub(super) fn number_of(&self, id: &EvidenceId) -> Option<u32> {
+        self.numbers.get(id).copied()
+    }
+
     /// What a number stands for.
     pub(super) fn get(&self, number: u32) -> Option<&Citable> {
         self.cited.get((number as usize).checked_sub(1)?)
@@ -140,6 +152,42 @@ impl Subject {
     pub(super) fn own(&self, numbers: impl IntoIterator<Item = u32>) -> Vec<(u32, Facts)> {
         let own = |number| self.get(number)?.own.map(|facts| (number, facts));
         numbers.into_iter().filter_map(own).collect()
+    }
+
+    /// Whether a cited finding tells a way with a hop from a cause right to an effect.
+    pub(super) fn leads(&self, numbers: &[u32], cause: &EntityId, effect: &EntityId) -> bool {
+        let cited = |route: &&Route| self.cites(numbers, route);
+        self.routes.iter().filter(cited).any(|route| route.leads(cause, effect))
+    }
+
+    /// The way from a cause to an effect that do not stand side by side, with the finding that tells
+    /// it: one that is cited, if any is.
+    pub(super) fn way(
+        &self,
+        numbers: &[u32],
+        cause: &EntityId,
+        effect: &EntityId,
+    ) -> Option<(&EvidenceId, &[EntityId])> {
+        let is_neighbour = |other: &EntityId| {
+            *other != self.entity && self.neighbours.iter().any(|it| it.entity == *other)
+        };
+        if is_neighbour(cause) || is_neighbour(effect) {
+            return None;
+        }
+        let between = |route: &'_ Route| {
+            let start = route.hops.iter().position(|hop| hop == cause)?;
+            let end = start + route.hops.get(start..)?.iter().position(|hop| hop == effect)?;
+            (end > start + 1).then_some(start..end + 1)
+        };
+        let mut found: Vec<_> =
+            self.routes.iter().filter_map(|route| Some((route, between(route)?))).collect();
+        found.sort_by_key(|(route, hops)| (!self.cites(numbers, route), hops.len()));
+        let (route, hops) = found.into_iter().next()?;
+        Some((&route.finding, route.hops.get(hops)?))
+    }
+
+    fn cites(&self, numbers: &[u32], route: &Route) -> bool {
+        self.numbers.get(&route.finding).is_some_and(|number| numbers.contains(number))
     }
 
     /// The entity of a name.

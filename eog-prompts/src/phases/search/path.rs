@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
         };
         let new: Vec<&Neighbour> = all.iter().filter(is_new).collect();
         new.iter().for_each(|neighbour| self.named.names.add(&neighbour.entity));
-        neighbour_lines(new.into_iter())
+        neighbour_lines(new.into_iter(), &[])
     }
 
     pub(super) fn named(self) -> Named {
