@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use eog::incident::Neighbour;
-use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, LocalContext};
+use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, Controller, LocalContext};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
 use eog_report::clean::{clean, escape_json};
 use eog_session::controllers::AnySettings;
@@ -27,7 +27,7 @@ pub(crate) fn run(
     start: &Start,
 ) -> Result<Exit, CliError> {
     let case = &begin.by_rule;
-    let packets = packets(source, case)?;
+    let packets = packets(source, begin)?;
     let mut text = String::from("Dry run: no calls are made.\n");
     let _ = writeln!(
         text,
@@ -55,8 +55,13 @@ pub(crate) fn run(
 }
 
 /// The packets of the entities to start from, before any entity has been judged.
-fn packets(source: &Opened, case: &Case) -> Result<Vec<ContextPacket>, CliError> {
+fn packets(source: &Opened, begin: &Begin) -> Result<Vec<ContextPacket>, CliError> {
+    let case = &begin.by_rule;
     let runtime = runtime()?;
+    let controller = match &begin.settings {
+        AnySettings::Eog(config) => Some(Controller::new((**config).clone(), case.clone())),
+        _ => None,
+    };
     let packet = |seed: &eog::Seed| {
         let request = ContextRequest {
             entity: seed.entity.clone(),
@@ -67,13 +72,17 @@ fn packets(source: &Opened, case: &Case) -> Result<Vec<ContextPacket>, CliError>
         };
         // In a run, a context that cannot be fetched is a recorded failure.
         let context = runtime.block_on(source.get_context(&request));
+        let context = context.unwrap_or_else(|failure| LocalContext {
+            omitted: vec![failure.to_string()],
+            ..LocalContext::default()
+        });
+        if let Some(controller) = &controller {
+            return controller.upcoming_packet(&seed.entity, context);
+        }
         ContextPacket {
             entity: seed.entity.clone(),
             window: case.window,
-            context: context.unwrap_or_else(|failure| LocalContext {
-                omitted: vec![failure.to_string()],
-                ..LocalContext::default()
-            }),
+            context,
             neighbours: neighbours(case, &seed.entity),
             inbox: Vec::new(),
             anomalies: Vec::new(),

@@ -142,8 +142,9 @@ mod with_programs {
         format!("command:{}", path.display())
     }
 
-    /// Whoever hears of no origin takes the blame. Writes down each call.
+    /// Whoever hears of no origin takes the blame, whatever it was itself. Writes down each call.
     const FIRST_COME: &str = r#"packet=$(cat)
+packet=${packet%%'"former":'*}
 echo call >> "$0.calls"
 id=$(echo "$packet" | grep -o 'alr-[0-9a-f]*' | head -n 1)
 case "$packet" in

@@ -188,7 +188,12 @@ fn openings_keep_what_is_recorded_in_its_place_and_hide_secrets() {
             alert.severity = text.to_owned();
         }
         let change = |path: &str, excerpt: &str| {
-            let change = finding("frontend").change(path, "old-value-9", "new-value-9");
+            // By its path alone a value is known to be a secret.
+            let [old, new] = match path == text {
+                true => ["five", "six"],
+                false => ["old-value-9", "new-value-9"],
+            };
+            let change = finding("frontend").change(path, old, new);
             change
                 .signal(eog_core::evidence::Signal::Demand)
                 .at("2026-03-20T12:00:00Z")

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eog::contract::{FormerBelief, Hint, Route};
 use eog::incident::{Direction, Neighbour};
 use eog::{
     Belief, Claim, ContextPacket, EntityId, Finding, Label, LocalContext, Message, Topology, Window,
@@ -52,6 +53,9 @@ pub fn packet(name: &str) -> PacketBuilder {
         context: LocalContext::default(),
         neighbours: Vec::new(),
         inbox: BTreeMap::new(),
+        former: None,
+        hints: BTreeMap::new(),
+        quoted: Vec::new(),
     }
 }
 
@@ -64,6 +68,9 @@ pub struct PacketBuilder {
     context: LocalContext,
     neighbours: Vec<Neighbour>,
     inbox: BTreeMap<EntityId, Belief>,
+    former: Option<FormerBelief>,
+    hints: BTreeMap<EntityId, Hint>,
+    quoted: Vec<Finding>,
 }
 
 impl PacketBuilder {
@@ -144,6 +151,43 @@ impl PacketBuilder {
         self
     }
 
+    /// Says how many anomalies and changes are known of a neighbour before anybody looks there.
+    #[track_caller]
+    pub fn hint(mut self, name: &str, anomalies: u32, changes: u32) -> Self {
+        let entity = entity(name);
+        self.hints.insert(entity.clone(), Hint { entity, anomalies, changes });
+        self
+    }
+
+    /// Adds a finding of somebody else that a message rests on.
+    pub fn quoting(mut self, finding: impl Into<Finding>) -> Self {
+        self.quoted.push(finding.into());
+        self
+    }
+
+    /// Says what was believed of the entity before, and whose messages are new since then.
+    #[track_caller]
+    pub fn formerly(mut self, belief: Belief, heard: &[&str]) -> Self {
+        let heard = heard.iter().map(|name| entity(name)).collect();
+        self.former = Some(FormerBelief { belief, heard });
+        self
+    }
+
+    /// Adds local evidence that tells the way on which effects travel, hop by hop.
+    #[track_caller]
+    pub fn route(mut self, finding: impl Into<Finding>, hops: &[&str]) -> Self {
+        let finding = finding.into();
+        let hops = hops.iter().map(|name| entity(name)).collect();
+        self.context.routes.push(Route { finding: finding.id().clone(), hops });
+        self.finding(finding)
+    }
+
+    /// Says how many further pages of the context there are.
+    pub fn pages_left(mut self, pages: u32) -> Self {
+        self.context.pages_left = pages;
+        self
+    }
+
     /// The packet, with neighbours and messages sorted as the controller sorts them.
     pub fn build(mut self) -> ContextPacket {
         self.neighbours.sort();
@@ -160,9 +204,9 @@ impl PacketBuilder {
                 .collect(),
             anomalies: Vec::new(),
             notice: None,
-            former: None,
-            hints: Vec::new(),
-            quoted: Vec::new(),
+            former: self.former,
+            hints: self.hints.into_values().collect(),
+            quoted: self.quoted,
         }
     }
 }
@@ -194,6 +238,7 @@ mod tests {
             .within(&graph)
             .message("b", Label::Healthy, "an earlier one")
             .message_of("b", from_b)
+            .quoting(finding("b"))
             .build();
         assert_eq!(policy.packets_of("a"), std::slice::from_ref(&built));
 

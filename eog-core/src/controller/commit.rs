@@ -166,8 +166,8 @@ impl Controller {
     /// Whether there is a next page, and room for it.
     fn may_turn_the_page(&self, entity: &EntityId, seen: &Seen) -> bool {
         let most = self.config.briefing.as_ref().map_or(0, |briefing| briefing.pages);
-        let given = self.state.get(entity).map_or(0, |node| node.pages);
-        seen.packet.context.pages_left > 0 && given < most
+        let turns = self.state.get(entity).map_or(0, |node| node.page_turns);
+        seen.packet.context.pages_left > 0 && turns < most
     }
 
     /// A decision that asks for the next page of its context: nothing of it is taken over, and the same
@@ -187,6 +187,7 @@ impl Controller {
         node.unread_inbox(&slot.cleared);
         node.visits = node.visits.saturating_sub(1);
         node.visited = node.last_commit.is_some();
+        node.page_turns += 1;
         node.paged = Some(seq);
         let unjudged = || Belief::new(Label::Defer, "not judged yet: the next page was asked for");
         let outcome = Outcome {

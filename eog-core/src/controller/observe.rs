@@ -63,6 +63,7 @@ impl Controller {
             node.dead_ends = 0;
             node.opinions = 0;
             node.pages = 0;
+            node.page_turns = 0;
             node.paged = None;
             node.damped = false;
             if node.visited || is_anomaly {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use eog_core::controller::{Concurrency, Reason, Wake, Widening};
+use eog_core::controller::{Concurrency, Evaluation, Reason, Wake, Widening};
 use eog_core::incident::Direction;
 use eog_core::{
     Budget, Case, Claim, Config, ContextPacket, ContextRequest, Controller, Decision, EntityId,
@@ -30,15 +30,18 @@ enum Trick {
     ClaimEverything,
     /// Fails at random.
     Fail,
+    /// Asks for the next page each time, of contexts without an end.
+    TurnPages,
 }
 
-const TRICKS: [Trick; 6] = [
+const TRICKS: [Trick; 7] = [
     Trick::Oscillate,
     Trick::Reword,
     Trick::Invent,
     Trick::CiteNews,
     Trick::ClaimEverything,
     Trick::Fail,
+    Trick::TurnPages,
 ];
 
 /// Context and policy in one bad hand. Remembers what it did, which a policy should not.
@@ -79,7 +82,7 @@ impl Answers for Adversary {
             return Err(Failure::context("refused"));
         }
         let entity = &request.entity;
-        let mut context = LocalContext::default();
+        let mut context = LocalContext { pages_left: 1, ..LocalContext::default() };
         context.findings.push(finding(entity, EvidenceKind::Log, 1, "usual"));
         if self.plays(Trick::CiteNews) {
             let query = format!("news {}", self.random());
@@ -102,6 +105,7 @@ impl Answers for Adversary {
         }
         let mut decision =
             Decision::new(Label::Symptom, "the usual").citing(&packet.context.findings);
+        decision.next_page = self.plays(Trick::TurnPages);
         let mut edges: Vec<(EntityId, EntityId)> = Vec::new();
         let own = packet.entity.clone();
         if self.plays(Trick::Oscillate) {
@@ -175,6 +179,19 @@ fn broadcasts(controller: &Controller) -> BTreeMap<EntityId, u64> {
     counts
 }
 
+/// How many further pages of each entity were given. The looks that asked for them go on.
+fn pages(controller: &Controller) -> BTreeMap<EntityId, u64> {
+    let mut counts = BTreeMap::new();
+    for evaluation in controller.ledger().evaluations().filter(|it| turned_a_page(it)) {
+        *counts.entry(evaluation.entity.clone()).or_default() += 1;
+    }
+    counts
+}
+
+fn turned_a_page(evaluation: &Evaluation) -> bool {
+    evaluation.activations.iter().any(|record| record.reason == Reason::Page)
+}
+
 /// How often each entity was looked at as a dead end, and asked for a second opinion.
 fn second_looks(controller: &Controller) -> BTreeMap<EntityId, [u64; 2]> {
     let mut counts: BTreeMap<EntityId, [u64; 2]> = BTreeMap::new();
@@ -234,7 +251,7 @@ proptest! {
         // often as the caps let it.
         let (entities, names) = (u64::from(max_entities), u64::from(max_entities) + size as u64);
         let changes = 1 + u64::from(flip_threshold) + 1 + u64::from(max_evidence);
-        let ceiling = entities + entities * changes * names + 5 * entities;
+        let ceiling = entities + entities * changes * names + 5 * entities + 4 * entities;
         let mut adversary = Adversary::new(&tricks, salt, size);
         let (controller, stop) = run(&config, &case, &mut adversary, ceiling);
         prop_assert!(matches!(stop, Some(StopReason::Converged { .. })), "{stop:?}");
@@ -258,7 +275,10 @@ proptest! {
         }
         let looks: u64 = looks.values().flatten().sum();
         prop_assert!(looks <= 5 * all.len() as u64);
-        let evaluations = controller.spent().evaluations - looks;
+        let given = pages(&controller);
+        prop_assert!(given.values().all(|pages| *pages <= 4), "{given:?}");
+        let given: u64 = given.values().sum();
+        let evaluations = controller.spent().evaluations - looks - given;
         prop_assert!(evaluations <= tight, "{evaluations} first looks and wakes, at most {tight}");
         prop_assert!(tight <= stated);
         prop_assert!(all.len() <= max_entities as usize);
@@ -279,12 +299,14 @@ proptest! {
         let max_visits = Some(limit);
         let concurrency = window_of(width);
         let config = Config { max_visits, max_entities, cooldown, concurrency, ..profile };
-        let ceiling = u64::from(limit) * u64::from(max_entities);
+        let ceiling = u64::from(limit + 4) * u64::from(max_entities);
         let mut adversary = Adversary::new(&tricks, salt, size);
         let (controller, stop) = run(&config, &case, &mut adversary, ceiling);
         prop_assert!(matches!(stop, Some(StopReason::Converged { .. })), "{stop:?}");
         let entities = activated(&controller, &case, max_entities).len() as u64;
-        let evaluations = controller.spent().evaluations;
+        let given = pages(&controller);
+        prop_assert!(given.values().all(|pages| *pages <= 4), "{given:?}");
+        let evaluations = controller.spent().evaluations - given.values().sum::<u64>();
         prop_assert!(evaluations <= u64::from(limit) * entities, "{evaluations}, {entities}");
         let visits = controller.ledger().evaluations().map(|e| e.visit);
         prop_assert!(visits.max().unwrap_or(0) <= limit);

@@ -490,7 +490,7 @@ fn a_context_is_ordered_and_brings_relations_from_the_second_visit_on() {
         "Note:Route/cart Alert:Errors Alert:Errors Span:Errors/cart Metric:Traffic/cart \
          Span:Latency/cart"
     );
-    assert_eq!(context(&writer, "unknown", 1, 1), eog_core::LocalContext::default());
+    assert_eq!(context(&writer, "unknown", 1, 1).findings, []);
     assert_eq!(context(&writer, "cart", 2, 1), second, "equal requests, equal contexts");
 }
 

@@ -372,8 +372,8 @@ impl<'m> Check<'m> {
         steps.into_values().collect()
     }
 
-    /// Whether an alert is explained follows from the factors and claims; a model can only word it.
-    /// Of a guess it can also say that it does not explain an alert.
+    /// Whether an alert is explained follows from the factors and claims; a model can only word it,
+    /// and add its doubt. Of a guess it can also say that it does not explain an alert.
     fn alerts(
         &mut self,
         told: &[ToldAlert],
@@ -404,11 +404,14 @@ impl<'m> Check<'m> {
             }
             let Some(told) = told else { continue };
             let what = format!("the explanation of {} on {}", alert.alert, alert.entity);
-            if told.explained != alert.explained {
-                let reason = match alert.explained {
-                    true => "a contributing factor reaches it along claims",
-                    false => "no contributing factor reaches it along claims",
-                };
+            if alert.explained && !told.explained {
+                // What the claims say stands, and so does an honest doubt.
+                if let Some(doubt) = self.text(&what, &told.explanation, MAX_TEXT) {
+                    alert.explanation =
+                        format!("{}; the model doubts it: {doubt}", alert.explanation);
+                }
+            } else if told.explained && !alert.explained {
+                let reason = "no contributing factor reaches it along claims";
                 self.refuse(format!("{what}: {}", told.explanation), reason);
             } else if let Some(text) = self.text(&what, &told.explanation, MAX_TEXT) {
                 alert.explanation = text;

@@ -282,7 +282,9 @@ mod tests {
         let long = line(&format!("pool.size changed: {}", "x".repeat(400)));
         assert!(long.change.is_some() && long.text.chars().count() == 201);
         // A value that is cut in the words of the text is told by itself.
-        let cut = line("pool.size changed from 50 to …");
+        let change = finding("db").change("pool.size", "50", "500 and more");
+        let change = change.excerpt("pool.size from 50 to 500 …").build();
+        let cut = ItemLine::new(&change, &Times::default(), String::new(), String::new(), 200);
         assert!(cut.change.is_some());
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::diagnosis::OriginGroup;
+use eog_core::evidence::Signal;
 use eog_core::{Claim, Diagnosis, EntityId, EvidenceId, EvidenceKind, Finding};
 use eog_report::clean::clean;
 use eog_report::words;
@@ -161,11 +162,12 @@ impl FinalizeInput {
         let claims = first(&claims, lines, "claim", "claims", &mut left_out);
         let alerts: Vec<usize> = (0..diagnosis.anomalies.len()).collect();
         let alerts = first(&alerts, lines, "alert", "alerts", &mut left_out);
-        let cited = cited(diagnosis, entities, claims);
+        let (cited, retold) = without_retold(cited(diagnosis, entities, claims));
         let cited = first(&cited, max_evidence, "finding", "findings", &mut left_out);
         let ids: Vec<EvidenceId> = cited.iter().map(|finding| finding.id().clone()).collect();
         let numbers = |wanted: &[EvidenceId]| -> Vec<usize> {
-            let wanted: BTreeSet<&EvidenceId> = wanted.iter().collect();
+            let wanted = wanted.iter().map(|id| retold.get(id).unwrap_or(id));
+            let wanted: BTreeSet<&EvidenceId> = wanted.collect();
             let numbered = ids.iter().enumerate().filter(|(_, id)| wanted.contains(id));
             numbered.map(|(position, _)| position + 1).collect()
         };
@@ -276,6 +278,20 @@ fn cited<'m>(
     claims.iter().for_each(|claim| cite(&claim.evidence));
     others.iter().for_each(|(_, belief)| cite(&belief.evidence));
     cited
+}
+
+/// Notes on how a change reaches others tell the change again. Those whose change is cited itself are
+/// left out; it stands in for them.
+fn without_retold(cited: Vec<&Finding>) -> (Vec<&Finding>, BTreeMap<EvidenceId, EvidenceId>) {
+    let mut retold = BTreeMap::new();
+    for note in cited.iter().filter(|it| matches!(it.signal, Signal::Route | Signal::Impact)) {
+        let is_told = |it: &&&Finding| it.kind == EvidenceKind::Change && it.change == note.change;
+        if let Some(change) = cited.iter().find(is_told).filter(|_| note.change.is_some()) {
+            retold.insert(note.id().clone(), change.id().clone());
+        }
+    }
+    let kept = cited.into_iter().filter(|finding| !retold.contains_key(finding.id()));
+    (kept.collect(), retold)
 }
 
 /// The first of a list, saying how many are left out.

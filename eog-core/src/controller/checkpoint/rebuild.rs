@@ -110,6 +110,7 @@ impl Rebuilding {
             dead_ends: stored.dead_ends,
             opinions: stored.opinions,
             pages: stored.pages,
+            page_turns: stored.page_turns,
             paged: stored.paged,
             origin_in_row: stored.origin_in_row,
             scores: stored.scores.clone(),
@@ -270,7 +271,7 @@ impl Rebuilding {
 fn check_looks(name: &EntityId, stored: &StoredNode, underway: u64) -> Result<(), Flaw> {
     if stored.dead_ends > DEAD_END_LOOKS || stored.opinions > OPINIONS {
         Err(format!("{name} was looked at again too often"))
-    } else if u64::from(stored.pages) > underway {
+    } else if u64::from(stored.pages.max(stored.page_turns)) > underway {
         Err(format!("{name} was given more pages than were seen"))
     } else if u64::from(stored.origin_in_row) > underway {
         Err(format!("{name} was found an origin more often than it was evaluated"))

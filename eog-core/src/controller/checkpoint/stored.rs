@@ -73,6 +73,8 @@ pub(super) struct StoredNode {
     #[serde(skip_serializing_if = "is_default")]
     pub(super) pages: u32,
     #[serde(skip_serializing_if = "is_default")]
+    pub(super) page_turns: u32,
+    #[serde(skip_serializing_if = "is_default")]
     pub(super) paged: Option<u64>,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) origin_in_row: u32,
@@ -175,6 +177,7 @@ impl StoredNode {
             dead_ends: node.dead_ends,
             opinions: node.opinions,
             pages: node.pages,
+            page_turns: node.page_turns,
             paged: node.paged,
             origin_in_row: node.origin_in_row,
             inbox: inbox

@@ -51,6 +51,7 @@ pub(crate) fn run(
         memory: Vec::new(),
         notices: BTreeMap::new(),
         pages: BTreeMap::new(),
+        asked: BTreeMap::new(),
         turning: BTreeSet::new(),
     };
     for seed in &case.seeds {
@@ -116,6 +117,8 @@ struct Model<'m> {
     /// What was shown of an entity of which a further page was given or asked for, and how many were
     /// given.
     pages: BTreeMap<EntityId, (LocalContext, u32)>,
+    /// How often a further page of each was asked for.
+    asked: BTreeMap<EntityId, u32>,
     /// Whose next look is at a further page.
     turning: BTreeSet<EntityId>,
 }
@@ -185,10 +188,12 @@ impl Model<'_> {
             },
         };
         self.memory.push((packet.clone(), decision.clone()));
-        let may_turn = told.is_some_and(|told| given < told.pages);
+        let asked = self.asked.entry(entity.clone()).or_default();
+        let may_turn = told.is_some_and(|told| *asked < told.pages);
         if decision.next_page && may_turn && packet.context.pages_left > 0 {
             self.pages.insert(entity.clone(), (packet.context.clone(), given));
             self.turning.insert(entity.clone());
+            *asked += 1;
             return self.turned(entity, visit, how, &packet);
         }
         self.commit(entity, visit, how, &packet, &decision)
