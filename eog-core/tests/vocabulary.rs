@@ -335,7 +335,7 @@ fn what_has_one_of_several_values() {
     all(&[BudgetKind::Hops, BudgetKind::ModelCalls, BudgetKind::Tokens, BudgetKind::Cost]);
     all(&[ActivationRefusal::Damped, ActivationRefusal::VisitLimit, ActivationRefusal::EntityCap]);
     all(&[ChangeRule::Substance, ChangeRule::Text]);
-    all(&[Wake::Visited, Wake::All]);
+    all(&[Wake::AtOdds, Wake::Contradicted, Wake::Visited, Wake::All]);
     all(&[ClaimRule::Supersede, ClaimRule::Accumulate]);
     all(&[Damping::Absorbing, Damping::LabelOverride]);
     all(&[Order::Fifo, Order::Priority, Order::Permuted { seed: u64::MAX }]);

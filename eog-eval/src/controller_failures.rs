@@ -27,7 +27,7 @@ pub enum FailureMode {
     /// been asked about. Answers from memory do not count: nobody was asked.
     RepeatedStep,
     /// MAST 1.4, loss of history: entities that a message called on to look again and that were never
-    /// judged with it. Under [`Wake::AtOdds`](eog::controller::Wake), the default, a message that
+    /// judged with it. Under [`Wake::Contradicted`](eog::controller::Wake), the default, a message that
     /// contradicts nothing of what its receiver believes calls on nobody, and does not count.
     LostHistory,
     /// MAST 2.6, reasoning-action mismatch: entities labelled origins that reach an alert and that

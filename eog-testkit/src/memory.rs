@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use eog::contract::{Coverage, Route};
 use eog::{BoxFuture, ContextContract, ContextRequest, EntityId, Failure, Finding, LocalContext};
 
 use crate::names::entity;
@@ -28,6 +29,8 @@ pub struct MemoryContext {
     findings: BTreeMap<EntityId, Vec<(Shown, Finding)>>,
     mentions: BTreeMap<EntityId, Vec<EntityId>>,
     omitted: BTreeMap<EntityId, Vec<String>>,
+    routes: BTreeMap<EntityId, Vec<Route>>,
+    coverage: BTreeMap<EntityId, Coverage>,
     failures: Vec<(EntityId, Option<u32>, Failure)>,
     requests: Mutex<Vec<ContextRequest>>,
 }
@@ -37,6 +40,7 @@ pub struct MemoryContext {
 enum Shown {
     FromVisit(u32),
     WhenNew(EntityId),
+    OnPage(u32),
 }
 
 impl MemoryContext {
@@ -67,6 +71,38 @@ impl MemoryContext {
     #[track_caller]
     pub fn when_new(self, neighbour: &str, finding: impl Into<Finding>) -> Self {
         self.add(Shown::WhenNew(entity(neighbour)), finding.into())
+    }
+
+    /// Adds a finding that shows on this page alone; pages are counted from 1, and what has no page
+    /// shows on the first. How many pages are left follows from the findings.
+    #[must_use]
+    pub fn on_page(self, page: u32, finding: impl Into<Finding>) -> Self {
+        self.add(Shown::OnPage(page), finding.into())
+    }
+
+    /// Adds a finding that tells the way on which effects travel, hop by hop.
+    ///
+    /// # Panics
+    /// When a name is not valid.
+    #[must_use]
+    #[track_caller]
+    pub fn route(mut self, finding: impl Into<Finding>, hops: &[&str]) -> Self {
+        let finding = finding.into();
+        let hops = hops.iter().map(|name| entity(name)).collect();
+        let route = Route { finding: finding.id().clone(), hops };
+        self.routes.entry(finding.entity.clone()).or_default().push(route);
+        self.with(finding)
+    }
+
+    /// Says which kinds of evidence were recorded of an entity, and of others alone.
+    ///
+    /// # Panics
+    /// When the name is not valid.
+    #[must_use]
+    #[track_caller]
+    pub fn recorded(mut self, of: &str, coverage: Coverage) -> Self {
+        self.coverage.insert(entity(of), coverage);
+        self
     }
 
     /// Lets the context of one entity mention another.
@@ -131,16 +167,26 @@ impl MemoryContext {
         if let Some((_, _, failure)) = failure {
             return Err(failure.clone());
         }
-        let all = self.findings.get(&request.entity).into_iter().flatten();
-        let shown = all.filter(|(shown, _)| match shown {
-            Shown::FromVisit(visit) => request.visit >= *visit,
-            Shown::WhenNew(neighbour) => request.changed_neighbours.contains(neighbour),
+        let all = || self.findings.get(&request.entity).into_iter().flatten();
+        let first = request.page <= 1;
+        let shown = all().filter(|(shown, _)| match shown {
+            Shown::FromVisit(visit) => first && request.visit >= *visit,
+            Shown::WhenNew(neighbour) => first && request.changed_neighbours.contains(neighbour),
+            Shown::OnPage(page) => request.page == *page || request.page == 0,
         });
+        let pages = all().map(|(shown, _)| if let Shown::OnPage(page) = shown { *page } else { 1 });
+        let last = if request.page == 0 { 0 } else { pages.max().unwrap_or(1) };
+        let findings: Vec<Finding> = shown.map(|(_, finding)| finding.clone()).collect();
+        let routes = self.routes.get(&request.entity).into_iter().flatten();
+        let is_shown =
+            |route: &&Route| findings.iter().any(|finding| *finding.id() == route.finding);
         Ok(LocalContext {
-            findings: shown.map(|(_, finding)| finding.clone()).collect(),
+            routes: routes.filter(is_shown).cloned().collect(),
+            coverage: self.coverage.get(&request.entity).cloned(),
+            pages_left: last.saturating_sub(request.page),
+            findings,
             mentions: self.mentions.get(&request.entity).cloned().unwrap_or_default(),
             omitted: self.omitted.get(&request.entity).cloned().unwrap_or_default(),
-            ..LocalContext::default()
         })
     }
 }
@@ -195,6 +241,28 @@ mod tests {
         }
         let empty = contract.answer(&request("unheard-of", 1, &[]));
         assert_eq!(empty, Ok(LocalContext::default()));
+    }
+
+    #[test]
+    fn further_pages_are_given_one_by_one() {
+        let contract = MemoryContext::default()
+            .route(crate::finding("a").excerpt("first"), &["z", "a"])
+            .on_page(2, crate::finding("a").excerpt("second"))
+            .on_page(3, crate::finding("a").excerpt("third"))
+            .recorded("a", Coverage::default());
+        for (page, expected, left) in [
+            (1, &["first"][..], 2),
+            (2, &["second"], 1),
+            (3, &["third"], 0),
+            (4, &[], 0),
+            (0, &["first", "second", "third"], 0),
+        ] {
+            let request = ContextRequest { page, ..request("a", 1, &[]) };
+            let context = contract.answer(&request).expect("no failure set");
+            assert_eq!((excerpts(&context).as_slice(), context.pages_left), (expected, left));
+            assert_eq!(context.routes.is_empty(), page > 1);
+            assert_eq!(context.coverage, Some(Coverage::default()));
+        }
     }
 
     #[test]

@@ -214,6 +214,15 @@ fn the_ledgers_of_format_1_show_all_that_the_format_has() {
         "\"reason\":\"dead_end\"",
         "\"reason\":\"widen\"",
         "\"reason\":\"second_opinion\"",
+        // What packets tell, pages, and routes.
+        "\"wake\":\"contradicted\"",
+        "\"briefing\":{",
+        "\"reason\":\"page\"",
+        "\"next_page\":true",
+        "\"no_further_page\"",
+        "\"routes\":[",
+        "\"coverage\":{",
+        "\"pages_left\":",
         // Times, and what they are measured against.
         "\"since\":",
         "\"cause_since\":",

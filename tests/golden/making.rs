@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use eog::belief::Explained;
-use eog::contract::{Alternative, NoticeReason};
+use eog::contract::{Alternative, Coverage, NoticeReason};
 use eog::controller::{Concurrency, Order};
 use eog::evidence::{Signal, Trend};
 use eog::incident::{
@@ -44,6 +44,7 @@ pub(crate) const GOLDEN: &[(&str, Make)] = &[
     ("out-of-money", out_of_money),
     ("fork", fork),
     ("looking-again", looking_again),
+    ("briefed", briefed),
 ];
 
 /// Writes the files of a golden ledger that are missing. Those that are there stay as they are.
@@ -131,6 +132,44 @@ fn failures() -> Finished {
     let order = Order::Permuted { seed: 7 };
     let config = Config { order, concurrency: three(), ..Config::default() };
     run(config, seeded(topology("a calls b; b calls c"), ["a", "b", "c"]), &contract, &policy)
+}
+
+/// What packets tell beyond evidence, further pages, and claims along a route.
+fn briefed() -> Finished {
+    let coverage = Coverage { own: vec![EvidenceKind::Metric], others: vec![EvidenceKind::Log] };
+    let contract = MemoryContext::default()
+        .route(finding("web").at("10:04"), &["flags", "api", "web"])
+        .on_page(2, finding("web").at("10:05"))
+        .recorded("web", coverage)
+        .with(finding("flags").change("timeout", "500ms", "5ms").at("10:04"));
+    let policy = TablePolicy::new([
+        on("web").answers(|packet| {
+            let [route, rest @ ..] = packet.context.findings.as_slice() else {
+                return healthy(packet);
+            };
+            let (flags, api, web) = (entity("flags"), entity("api"), entity("web"));
+            let hop = |cause, effect| Claim::new(cause, effect, "a shorter timeout", "it gives up");
+            let claims = [hop(&flags, &api), hop(&api, &web)];
+            let claims = claims.map(|claim| claim.citing_ids([route.id()]));
+            let decision = Decision::new(Label::Symptom, "its calls time out").citing(rest);
+            // Asks for a page where there is none, too.
+            Decision { claims: claims.to_vec(), next_page: true, ..decision }
+        }),
+        on("flags").answers(origin),
+        on_any().answers(|_| Decision::new(Label::Defer, "nothing is known")),
+    ]);
+    let topology = topology("web calls api; api calls flags");
+    let mut case = case(topology, [alert("web", "HttpErrors", "10:05")]);
+    case.record = Some(ChangeRecord {
+        span: case.window,
+        changes: vec![RecordedChange {
+            entity: entity("flags"),
+            made: Onset::at(at("10:04")),
+            what: "timeout".to_owned(),
+            finding: None,
+        }],
+    });
+    run(Config::default(), case, &contract, &policy)
 }
 
 /// Two that can never agree: they flip until both are damped or may not be visited again, and packets

@@ -12,6 +12,8 @@ pub(super) struct AtOdds<'b> {
     sender: &'b EntityId,
     belief: &'b Belief,
     before: Option<&'b Signature>,
+    /// Whether that it does not judge itself counts for nothing.
+    is_silence: bool,
     /// Whom effects of the sender reach, by declared edges or edges ever claimed.
     downstream: BTreeSet<EntityId>,
 }
@@ -22,11 +24,12 @@ impl<'b> AtOdds<'b> {
         sender: &'b EntityId,
         belief: &'b Belief,
         before: Option<&'b Signature>,
+        is_silence: bool,
     ) -> Self {
         let neighbours = state.neighbours(sender).into_iter();
         let downstream = neighbours.filter(|row| row.direction != Direction::Upstream);
         let downstream = downstream.map(|row| row.entity).collect();
-        Self { sender, belief, before, downstream }
+        Self { sender, belief, before, is_silence, downstream }
     }
 
     /// Whether the belief of a neighbour is at odds with the sender's. Nobody is who has none.
@@ -46,7 +49,12 @@ impl<'b> AtOdds<'b> {
         let withdrew = !blames && self.before.is_some_and(|before| before.claims.contains(&caused));
         let acquits = matches!(held.label, Label::Healthy | Label::Defer);
         let is_strange = !(is_accused || claims(held, &caused) || accuses || blames);
-        (is_accused && (matches!(self.belief.label, Label::Healthy | Label::Defer) || blames))
+        let denies = match self.belief.label {
+            Label::Healthy => true,
+            Label::Defer => !self.is_silence,
+            Label::Symptom | Label::Origin => false,
+        };
+        (is_accused && (denies || blames))
             || (accuses && !is_accused)
             || (blames && is_new && acquits)
             || (withdrew && held.label == Label::Origin)

@@ -378,8 +378,14 @@ impl Controller {
         before: Option<&Signature>,
     ) -> impl Iterator<Item = EntityId> {
         let told = outcome.broadcast_to.iter();
-        let odds = (self.config.wake == Wake::AtOdds)
-            .then(|| AtOdds::new(&self.state, entity, &outcome.belief, before));
+        let is_silence = match self.config.wake {
+            Wake::AtOdds => Some(false),
+            Wake::Contradicted => Some(is_empty_deferral(&outcome.belief)),
+            Wake::Visited | Wake::All => None,
+        };
+        let odds = is_silence.map(|is_silence| {
+            AtOdds::new(&self.state, entity, &outcome.belief, before, is_silence)
+        });
         // A belief that is about to be another one cannot be compared.
         let flying =
             |other: &EntityId| self.in_flight.iter().any(|s| s.activation.entity == *other);
@@ -431,6 +437,11 @@ impl Controller {
         }
         selected
     }
+}
+
+/// Whether a belief says nothing: it is no judgement, and rests on nothing.
+fn is_empty_deferral(belief: &Belief) -> bool {
+    belief.label == Label::Defer && belief.claims.is_empty() && belief.evidence.is_empty()
 }
 
 /// Earlier claims stay; a new claim on the same edge takes the place of the earlier one.

@@ -15,7 +15,7 @@ use crate::budget::Budget;
 /// use eog_core::Config;
 /// use eog_core::controller::Wake;
 /// let config = Config { budget: eog_core::Budget::hops(40), ..Config::default() };
-/// assert_eq!(config.wake, Wake::AtOdds);
+/// assert_eq!(config.wake, Wake::Contradicted);
 /// assert_eq!(Config::paper().wake, Wake::All);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl Default for Config {
         Self {
             policy: None,
             change: ChangeRule::Substance,
-            wake: Wake::AtOdds,
+            wake: Wake::Contradicted,
             claims: ClaimRule::Supersede,
             damping: Damping::Absorbing,
             flip_threshold: 3,
@@ -138,6 +138,9 @@ pub enum Wake {
     /// Neighbours already visited whose belief is at odds with it: one of the two says of the other
     /// what the other's belief does not bear out. Others keep the message unread.
     AtOdds,
+    /// The same, but a deferral that claims and cites nothing is at odds with nobody: it says no more
+    /// than silence.
+    Contradicted,
     /// Neighbours already visited; others keep the message for their first visit.
     Visited,
     /// All neighbours.

@@ -56,9 +56,14 @@ pub(crate) fn apply(run: &mut Run, setting: &str, value: &str) -> Result<(), Str
         "wake" => {
             config.wake = match value {
                 "at_odds" => Wake::AtOdds,
+                "contradicted" => Wake::Contradicted,
                 "visited" => Wake::Visited,
                 "all" => Wake::All,
-                _ => return Err(format!("write `at_odds`, `visited` or `all`, not {value:?}")),
+                _ => {
+                    return Err(format!(
+                        "write `at_odds`, `contradicted`, `visited` or `all`, not {value:?}"
+                    ));
+                }
             };
         }
         "change" => {

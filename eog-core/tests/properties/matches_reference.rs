@@ -100,7 +100,7 @@ proptest! {
         late_messages in any::<bool>(),
         broadcast in prop::bool::weighted(0.9),
         order in prop::sample::select(vec![Order::Fifo, Order::Priority, Order::Permuted { seed: 7 }]),
-        wake in prop::sample::select(vec![Wake::AtOdds, Wake::AtOdds, Wake::Visited]),
+        wake in prop::sample::select(vec![Wake::Contradicted, Wake::Contradicted, Wake::AtOdds, Wake::Visited]),
         radius in prop::option::weighted(0.8, prop::option::weighted(0.5, 0..3u32)),
         anomalies_in_packets in any::<bool>(),
         briefing in prop::option::weighted(0.8, briefings()),

@@ -232,7 +232,7 @@ proptest! {
         cooldown in 0..3u32,
         width in 1..4u32,
         decision_memory in any::<bool>(),
-        wake in prop::sample::select(vec![Wake::AtOdds, Wake::Visited]),
+        wake in prop::sample::select(vec![Wake::Contradicted, Wake::AtOdds, Wake::Visited]),
         radius in prop::option::weighted(0.8, prop::option::of(0..3u32)),
     ) {
         let config = Config {

@@ -314,7 +314,7 @@ impl Model<'_> {
         let mut woken: BTreeMap<EntityId, Reason> = BTreeMap::new();
         for neighbour in &told {
             let before = before.as_ref();
-            let wakes = self.config.wake != Wake::AtOdds
+            let wakes = !matches!(self.config.wake, Wake::AtOdds | Wake::Contradicted)
                 || self.contradicts(&entity, &belief, before, neighbour);
             self.history.arrive(&entity, neighbour, &belief, wakes);
             if wakes {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eog_core::belief::ClaimEdge;
 use eog_core::contract::{Notice, NoticeReason};
-use eog_core::controller::Reason;
+use eog_core::controller::{Reason, Wake};
 use eog_core::incident::Direction;
 use eog_core::{Belief, EntityId, Label};
 
@@ -30,7 +30,12 @@ impl Model<'_> {
                 .contains(&ClaimEdge { cause: cause.clone(), effect: effect.clone() })
         };
         let undecided = |label: Label| label == Label::Healthy || label == Label::Defer;
-        if says(theirs, v, n) && (undecided(new.label) || says(new, n, v)) {
+        let says_nothing = self.config.wake == Wake::Contradicted
+            && new.label == Label::Defer
+            && new.claims.is_empty()
+            && new.evidence.is_empty();
+        let denies = undecided(new.label) && !says_nothing;
+        if says(theirs, v, n) && (denies || says(new, n, v)) {
             return true;
         }
         if says(new, v, n) && !says(theirs, v, n) {
