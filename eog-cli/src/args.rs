@@ -39,6 +39,9 @@ pub(crate) use tool::{Call, Tool, ToolFormat};
 #[derive(Debug, Parser)]
 #[command(name = "eog", version, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) color: colorchoice_clap::Color,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -484,6 +487,8 @@ pub(crate) enum Profile {
 pub(crate) enum Format {
     /// For people, in colour on a terminal.
     Text,
+    /// The report for a ticket or a chat.
+    Markdown,
     /// The whole result for programs.
     Json,
     /// Causal graph for Graphviz.

@@ -261,6 +261,7 @@ fn tell(
 pub(crate) fn render(report: &Report, format: Format) -> String {
     match format {
         Format::Text => eog_report::text(report, files::terminal_width()),
+        Format::Markdown => eog_report::markdown(report),
         Format::Json => eog_report::json(report),
         Format::Dot => eog_report::dot(report),
         Format::Mermaid => eog_report::mermaid(report),

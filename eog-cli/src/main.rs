@@ -37,6 +37,7 @@ use error::Exit;
 fn main() -> ExitCode {
     // Clap prints help and usage errors itself, and ends with code 2 for the latter.
     let cli = Cli::parse();
+    cli.color.write_global();
     let done = match cli.command {
         Command::Investigate(arguments) => investigate::run(&arguments),
         Command::Resume(arguments) => investigate::resume(&arguments),

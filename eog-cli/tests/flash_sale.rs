@@ -217,8 +217,28 @@ fn every_format_is_what_it_says() {
     assert!(print("dot").starts_with("digraph eog {"));
     assert!(print("dot").contains("  n2 -> n3 [label="), "gateway to processor");
     assert!(print("mermaid").starts_with("flowchart LR\n"));
+    assert!(print("markdown").starts_with("# "));
     let json: Value = serde_json::from_str(&print("json")).unwrap();
     assert_eq!((&json["format"], &json["version"]), (&json!("eog-result"), &json!(1)));
+}
+
+#[test]
+fn colours_are_for_terminals_unless_asked_for() {
+    let printed = |options: &[&str]| {
+        let output = eog().args(options).arg("investigate").arg(bundle()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let plain = printed(&[]);
+    assert!(!plain.contains('\u{1b}'));
+    assert_eq!(printed(&["--color", "never"]), plain);
+    let coloured = printed(&["--color", "always"]);
+    assert!(coloured.contains("\u{1b}["), "{coloured}");
+    let (code, _, errors) = {
+        let output = eog().args(["--color", "blue", "doctor"]).output().unwrap();
+        (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("auto, always, never"), "{errors}");
 }
 
 #[test]
