@@ -6,6 +6,8 @@ mod support;
 
 use std::sync::Arc;
 
+use eog_core::contract::{FormerBelief, Hint};
+use eog_core::evidence::Signal;
 use eog_core::{Belief, Claim, EntityId, EvidenceId, Label, Message};
 use eog_prompts::{MockModel, Pack};
 use support::{packet_of, policy, shipped, shown};
@@ -41,7 +43,28 @@ fn from_processor() -> Message {
 
 fn explore_prompt(pack: &str) -> String {
     let (case, context) = shipped("flash-sale");
-    let packet = packet_of(&case, &context, "gateway", vec![from_processor()]);
+    let mut message = from_processor();
+    let told = packet_of(&case, &context, "processor", vec![]).context.findings;
+    let slow = told.iter().find(|finding| finding.signal == Signal::Latency).unwrap();
+    message.belief.evidence = vec![slow.id().clone()];
+    message.belief.claims[1].evidence = vec![slow.id().clone()];
+    let mut packet = packet_of(&case, &context, "gateway", vec![message]);
+    // As it is asked a second time, when processor has said something.
+    let summary = "Checkouts fail since the processor answers with HTTP 500.".to_owned();
+    let held = Belief { label: Label::Symptom, summary, ..from_processor().belief };
+    let claim = Claim {
+        cause: EntityId::new("processor").unwrap(),
+        effect: EntityId::new("gateway").unwrap(),
+        condition: "it answers with HTTP 500".to_owned(),
+        observed: "checkouts fail".to_owned(),
+        ..held.claims[0].clone()
+    };
+    let heard = vec![EntityId::new("processor").unwrap()];
+    let belief = Belief { claims: vec![claim], ..held };
+    packet.former = Some(FormerBelief { belief, heard });
+    packet.hints =
+        vec![Hint { entity: EntityId::new("frontend").unwrap(), anomalies: 0, changes: 1 }];
+    packet.quoted = vec![slow.clone()];
     let policy = policy(Pack::named(pack).unwrap(), &Arc::new(MockModel::new("mock/a")));
     shown(&policy.for_case(&case).prompt(&packet).unwrap())
 }

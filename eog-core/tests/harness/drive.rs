@@ -1,6 +1,7 @@
 //! Drives a controller through a case: context from the evidence table, decisions from the rules.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use eog_core::contract::Route;
 use eog_core::machine::{Inquiry, Ticket};
@@ -42,7 +43,7 @@ pub(crate) fn drive(script: &Script, run: &Run) -> Result<Finished, String> {
                 driver.requests.push(Request::Fetch(ticket, request));
             }
             Output::Ask { ticket, question: Inquiry::Decision(packet) } => {
-                driver.requests.push(Request::Decide(ticket, packet.as_ref().clone()));
+                driver.requests.push(Request::Decide(ticket, packet));
             }
             Output::Idle => {
                 let newest = driver.requests.len().checked_sub(1);
@@ -63,7 +64,7 @@ pub(crate) fn drive(script: &Script, run: &Run) -> Result<Finished, String> {
 
 enum Request {
     Fetch(Ticket, ContextRequest),
-    Decide(Ticket, ContextPacket),
+    Decide(Ticket, Arc<ContextPacket>),
 }
 
 struct Driver<'s> {

@@ -1,7 +1,8 @@
 //! What a model is shown of one packet.
 
 use eog_core::contract::{Coverage, FormerBelief, Notice, NoticeReason};
-use eog_core::{ContextPacket, EntityId, EvidenceKind};
+use eog_core::evidence::Signal;
+use eog_core::{ContextPacket, EntityId, EvidenceKind, Finding};
 use eog_evidence::mask_text;
 use serde::Serialize;
 
@@ -37,9 +38,47 @@ pub struct ExploreInput {
     quoted: Vec<QuotedLine>,
     omitted: Vec<String>,
     former: Option<FormerLine>,
+    notes: Notes,
     notice: Option<NoticeLines>,
     #[serde(skip)]
     subject: Subject,
+}
+
+/// Which explanations the shown parts need: what nothing shown is about is not explained.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of a template")]
+struct Notes {
+    any: bool,
+    route: bool,
+    impact: bool,
+    load: bool,
+    experiment: bool,
+    restart: bool,
+    messages: bool,
+    hints: bool,
+}
+
+impl Notes {
+    fn of(findings: &[&Finding], messages: bool, hints: bool) -> Self {
+        use Signal::{
+            Availability, Demand, Exhaustion, Experiment, Impact, Restart, Route, Saturation,
+            Traffic,
+        };
+        let has = |signals: &[Signal]| findings.iter().any(|it| signals.contains(&it.signal));
+        let mut notes = Self {
+            any: true,
+            route: has(&[Route]),
+            impact: has(&[Impact]),
+            load: has(&[Traffic, Demand, Exhaustion, Saturation, Availability]),
+            experiment: has(&[Experiment]),
+            restart: has(&[Restart]),
+            messages,
+            hints,
+        };
+        let Self { route, impact, load, experiment, restart, .. } = notes;
+        notes.any = route || impact || load || experiment || restart || messages || hints;
+        notes
+    }
 }
 
 /// Kinds of evidence.
@@ -152,10 +191,10 @@ impl ExploreInput {
         subject.last_onset = frame.last_onset();
         let limit = cut.text_limit;
         let shown = |at: &usize| packet.context.findings.get(*at);
-        let findings: Vec<FindingLine> = cut
-            .findings
-            .iter()
-            .filter_map(shown)
+        let listed: Vec<&Finding> = cut.findings.iter().filter_map(shown).collect();
+        let notes = Notes::of(&listed, !cut.messages.is_empty(), !packet.hints.is_empty());
+        let findings: Vec<FindingLine> = listed
+            .into_iter()
             .map(|finding| finding_line(finding, subject.number_finding(finding), &clock, limit))
             .collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
@@ -186,6 +225,7 @@ impl ExploreInput {
             messages,
             quoted,
             former: packet.former.as_ref().map(|former| FormerLine::of(former, &clock, limit)),
+            notes,
             omitted: cut.omitted.clone(),
             notice: packet.notice.as_ref().map(NoticeLines::of),
             subject,
