@@ -84,6 +84,14 @@ pub struct Evaluation {
     pub activations: Vec<ActivationRecord>,
 }
 
+impl Evaluation {
+    /// Whether it asked for the next page of its context: nothing of its decision was taken over, and
+    /// the same look goes on.
+    pub fn turns_the_page(&self) -> bool {
+        self.activations.iter().any(|record| record.reason == Reason::Page)
+    }
+}
+
 /// What an evaluation changed about its entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

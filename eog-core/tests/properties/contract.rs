@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eog_core::controller::{Evaluation, Reason};
+use eog_core::controller::Reason;
 use eog_core::ledger::{RecordedAnswer, Refusal, Warning};
 use eog_core::{
     Claim, Config, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId, Failure, Label,
@@ -22,11 +22,6 @@ struct Witness<'w> {
     named: BTreeSet<EntityId>,
     /// By owner the finding of a route, and each of its hops.
     hops: BTreeSet<(EntityId, EvidenceId, EntityId, EntityId)>,
-}
-
-/// Whether an evaluation asked for another page, so that nothing of its decision was taken over.
-fn turned_a_page(evaluation: &Evaluation) -> bool {
-    evaluation.activations.iter().any(|record| record.reason == Reason::Page)
 }
 
 impl Answers for Witness<'_> {
@@ -96,7 +91,7 @@ proptest! {
         let (controller, _) = run(&config, &world.case, &mut &world, 2_000);
         for evaluation in controller.ledger().evaluations() {
             let decision = match &evaluation.answer {
-                RecordedAnswer::Decided(decision) if !turned_a_page(evaluation) => decision.clone(),
+                RecordedAnswer::Decided(decision) if !evaluation.turns_the_page() => decision.clone(),
                 _ => continue,
             };
             let belief = &evaluation.outcome.belief;
@@ -149,7 +144,7 @@ proptest! {
             let (entity, belief) = (&evaluation.entity, &evaluation.outcome.belief);
             held.insert(entity.clone(), belief.claims.clone());
             let failed = matches!(evaluation.answer, RecordedAnswer::Failed(_));
-            let answered = !failed && !turned_a_page(evaluation);
+            let answered = !failed && !evaluation.turns_the_page();
             // Damping hides what the label was.
             if answered && !evaluation.outcome.damped {
                 let explained = held.values().flatten().any(|claim| claim.effect == *entity);

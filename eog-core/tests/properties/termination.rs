@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use eog_core::controller::{Concurrency, Evaluation, Reason, Wake, Widening};
+use eog_core::controller::{Concurrency, Reason, Wake, Widening};
 use eog_core::incident::Direction;
 use eog_core::{
     Budget, Case, Claim, Config, ContextPacket, ContextRequest, Controller, Decision, EntityId,
@@ -182,14 +182,10 @@ fn broadcasts(controller: &Controller) -> BTreeMap<EntityId, u64> {
 /// How many further pages of each entity were given. The looks that asked for them go on.
 fn pages(controller: &Controller) -> BTreeMap<EntityId, u64> {
     let mut counts = BTreeMap::new();
-    for evaluation in controller.ledger().evaluations().filter(|it| turned_a_page(it)) {
+    for evaluation in controller.ledger().evaluations().filter(|it| it.turns_the_page()) {
         *counts.entry(evaluation.entity.clone()).or_default() += 1;
     }
     counts
-}
-
-fn turned_a_page(evaluation: &Evaluation) -> bool {
-    evaluation.activations.iter().any(|record| record.reason == Reason::Page)
 }
 
 /// How often each entity was looked at as a dead end, and asked for a second opinion.

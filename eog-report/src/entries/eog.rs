@@ -36,7 +36,10 @@ impl Told for EntryBody {
                 why: why(evaluation.reason, evaluation.activated_by),
                 grew_from: Some(evaluation.activated_by),
                 queued: queued(&evaluation.activations),
-                changed: words::change(evaluation.outcome.change).to_owned(),
+                changed: match evaluation.turns_the_page() {
+                    true => TURNS.to_owned(),
+                    false => words::change(evaluation.outcome.change).to_owned(),
+                },
             },
             Self::Observed(observed) => {
                 Trail { queued: queued(&observed.activations), ..Trail::default() }
@@ -46,9 +49,15 @@ impl Told for EntryBody {
     }
 }
 
+/// What an entity does that is to be judged with one page more.
+const TURNS: &str = "asks for the next page of its evidence";
+
 fn evaluated(evaluation: &Evaluation) -> String {
     let Evaluation { entity, visit, outcome, .. } = evaluation;
     let why = why(evaluation.reason, evaluation.activated_by);
+    if evaluation.turns_the_page() {
+        return format!("{} ({why}, visit {visit}) {TURNS}", clean(entity.as_str()));
+    }
     let mut line = format!(
         "{} ({why}, visit {visit}){}",
         named(entity, outcome.belief.label),

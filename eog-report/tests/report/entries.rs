@@ -8,7 +8,10 @@ use eog_core::{
 };
 use eog_report::page::plain;
 use eog_report::{Report, entries, markdown, text};
-use eog_testkit::{alert, case, finding, origin, symptom_of, topology};
+use eog_testkit::{
+    MemoryContext, alert, case, finding, healthy, origin, policy_fn, run, seeded, symptom_of,
+    topology,
+};
 
 /// A web service whose database was changed.
 fn ended<M: Machine<Question = Inquiry>>(mut machine: M) -> M {
@@ -39,6 +42,22 @@ fn incident() -> eog_core::Case {
 
 fn listed<B: eog_report::Told>(ledger: &Ledger<B>) -> Vec<String> {
     plain(&entries(ledger, None)).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_page_that_is_asked_for_is_told() {
+    let contract = MemoryContext::default()
+        .with(finding("web").at("10:04"))
+        .on_page(2, finding("web").at("10:05"));
+    let policy = policy_fn(|packet| Decision {
+        next_page: packet.context.pages_left > 0,
+        ..healthy(packet)
+    });
+    let case = seeded(topology("web calls db"), ["web"]);
+    let lines = listed(run(Config::default(), case, &contract, &policy).ledger());
+    assert_eq!(lines[1], "1  web (seed, visit 1) asks for the next page of its evidence");
+    let next = "2  web Healthy (for the page that entry 1 asked for, visit 1): first belief";
+    assert_eq!(lines[2], next);
 }
 
 #[test]
