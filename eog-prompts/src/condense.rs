@@ -80,6 +80,7 @@ pub async fn condense_packet(
         },
         lines: &lines,
         bounds: SiftBounds {
+            whole: 0,
             page_items: usize::MAX,
             page_tokens,
             overlap: page_tokens / OVERLAP_PART,

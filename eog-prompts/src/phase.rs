@@ -53,6 +53,12 @@ pub trait Phase {
     /// model reads it. An answer without problems is used.
     fn problems(input: &Self::Input, answer: &Self::Answer) -> Vec<String>;
 
+    /// Whether it is worth another request to have these problems mended. Where it is not, the answer
+    /// is used without the parts that have them.
+    fn worth_asking_again(_problems: &[String]) -> bool {
+        true
+    }
+
     /// What is left of a corrected answer that still has problems: the same without the parts that
     /// have them, in which it says what was refused. It is used only if it has no problems. Nothing
     /// unless a phase has parts that can be refused alone.

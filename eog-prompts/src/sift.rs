@@ -23,6 +23,8 @@ pub(crate) struct Sift<'a> {
 /// Bounds of a list and its pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SiftBounds {
+    /// With at most so many lines nothing is picked, if they fit as they are.
+    pub(crate) whole: usize,
     /// Most lines of a page.
     pub(crate) page_items: usize,
     /// Most tokens of the lines of a page.
@@ -63,7 +65,8 @@ impl Sift<'_> {
         let mut game = Game { sift: &self, sizes: &sizes, sifted: Sifted::default() };
         let mut current: Vec<Pick> = (0..self.lines.len()).map(|at| (at, Part::Context)).collect();
         for round in 1..=MAX_ROUNDS {
-            if round > 1 && game.fits(&current) {
+            // A short list costs least, and loses nothing, when it is shown as it is.
+            if game.fits(&current) && (round > 1 || current.len() <= self.bounds.whole) {
                 break;
             }
             let winners = game.play::<P>(round, &current).await;

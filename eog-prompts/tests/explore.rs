@@ -18,7 +18,7 @@ use eog_prompts::{
     Reply, TokenCounter, answer_form, not_strict,
 };
 use eog_testkit::{alert, ask, belief, case, claim, entity, finding, packet, topology};
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{number, policy};
 
 /// db, with: [1] a change at 10:04, [2] errors since 10:05, [3] errors since 09:50, [4] a restart,
@@ -137,7 +137,7 @@ fn each_broken_rule_is_told() {
     let with = |claim: ExploreClaim| symptom_of(&[explaining("web", "db", &[7]), claim]);
     let cases: Vec<(ExploreAnswer, &str)> = vec![
         (ExploreAnswer { because: " ".into(), ..origin(&[1]) }, "because is empty"),
-        (ExploreAnswer { because: "x".repeat(601), ..origin(&[1]) }, "at most 600"),
+        (ExploreAnswer { because: " ".to_owned(), ..origin(&[1]) }, "because is empty"),
         (
             origin(&[1, 9, 0]),
             "evidence: no evidence has the number [9] [0]; evidence is listed as 1 to 8",
@@ -308,6 +308,49 @@ fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
     assert!(!answer.remembered);
     let correction = &model.requests()[1].messages[3].text;
     assert!(correction.contains(r#"unknown entity \"wbe\"; nearest: web"#), "{correction}");
+}
+
+/// A text that is too long is cut where a sentence ends, and costs no second request.
+#[test]
+fn a_long_text_is_cut_and_not_sent_back() {
+    let input = input(&situation());
+    let long = format!("{}It is not told any more.", "It sends more load. ".repeat(30));
+    let told = ExploreAnswer { because: long, ..answer(Label::Origin, &[1]) };
+    assert_eq!(Explore::problems(&input, &told), [] as [String; 0]);
+    let summary = input.decision(&told).summary;
+    assert_eq!(summary.chars().count(), 599);
+    assert!(summary.ends_with("It sends more load."), "{summary}");
+}
+
+/// Whom to look at next is a suggestion: one that names nobody is not worth another request, unless
+/// the judgement rests on it.
+#[test]
+fn a_wrong_proposal_is_left_out_at_once() {
+    let reply = |claims: Value| {
+        json!({
+            "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
+            "missing": "none", "next_page": false, "claims": claims, "direction": "upstream",
+            "proposals": [{ "entity": "zebra", "reason": "it may tell" },
+                          { "entity": "web", "reason": "what it sends" }],
+        })
+    };
+    let claim = json!([{ "cause": "web", "effect": "db", "condition": "more load",
+                         "observed": "it ran out", "evidence": [7] }]);
+    let asked = |claims: Value| {
+        let model =
+            Arc::new(MockModel::new("mock/a").then(reply(claims.clone())).then(reply(claims)));
+        let answer = ask(&policy(Pack::sre(), &model), &situation()).unwrap();
+        (answer, model.requests().len())
+    };
+    let (answer, requests) = asked(claim);
+    assert_eq!((requests, answer.usage.model_calls), (1, 1));
+    assert_eq!(answer.decision.claims.len(), 1);
+    let proposed: Vec<&str> =
+        answer.decision.proposals.iter().map(|proposal| proposal.entity.as_str()).collect();
+    assert_eq!(proposed, ["web"]);
+    let said = &answer.decision.summary;
+    assert!(said.starts_with("Web sends more. [refused: proposal 1: unknown entity"), "{said}");
+    assert_eq!(asked(json!([])).1, 1, "another proposal is enough for a symptom");
 }
 
 /// A claim that stays wrong is refused alone, with its reason; the judgement stands unless it

@@ -17,7 +17,8 @@ use eog::Engine;
 use eog_core::diagnosis::Doubt;
 use eog_core::{Confidence, Config, EntityId, Label};
 use eog_prompts::{
-    ChatRequest, Finalizer, MockModel, Opening, Pack, Prompter, Reply, condense_packet,
+    ChatRequest, Finalizer, MockModel, Opening, OpeningLimits, Pack, Prompter, Reply,
+    condense_packet,
 };
 use eog_testkit::assert_that;
 use serde_json::{Value, json};
@@ -236,7 +237,7 @@ async fn openings_and_long_contexts_speak_no_software_either() {
     let model = Arc::new(MockModel::new("mock/plant").when(|_| true, "nonsense"));
     let pack = Arc::new(Pack::named("plant").unwrap());
     let prompter = Arc::new(Prompter::new(pack, vec![Arc::<MockModel>::clone(&model)]));
-    let opening = Opening::new(Arc::clone(&prompter));
+    let opening = Opening::new(Arc::clone(&prompter)).with_limits(OpeningLimits::asking_always());
     let opened = opening.open(&context.bundle().incident(), None).await.unwrap();
     assert_eq!(opened.case.seeds, case.seeds, "what no model can choose is chosen as without one");
     let packet = packet_of(&case, &context, "line-3/capper", Vec::new());

@@ -8,7 +8,7 @@ mod support;
 use std::sync::Arc;
 
 use eog_core::{ContextPacket, Label};
-use eog_prompts::{ChatRequest, MockModel, Opening, Pack, Prompter};
+use eog_prompts::{ChatRequest, MockModel, Opening, OpeningLimits, Pack, Prompter};
 use eog_testkit::{alert, belief, case, claim, finding, packet, topology};
 use support::{policy, subject};
 
@@ -208,7 +208,7 @@ fn openings_keep_what_is_recorded_in_its_place_and_hide_secrets() {
         let model = Arc::new(MockModel::new("mock/a").when(|_| true, "nonsense"));
         let pack = Arc::new(Pack::sre());
         let prompter = Prompter::new(pack, vec![Arc::<MockModel>::clone(&model)]);
-        let opening = Opening::new(Arc::new(prompter));
+        let opening = Opening::new(Arc::new(prompter)).with_limits(OpeningLimits::asking_always());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(opening.open(&incident, None)).unwrap();
         model.requests()

@@ -89,7 +89,7 @@ fn what_was_recorded_is_replayed_without_a_model_and_holds_no_key() {
     assert_eq!(run.code, Some(0), "{}", run.said);
     let run = keyless(&["--cassette", "traffic.jsonl", "--prompts", "plant"]);
     assert_eq!(run.code, Some(1), "{}", run.said);
-    let said = "the cassette has no answer to a request of the phase select_investigation_window";
+    let said = "the cassette has no answer to a request of the phase bootstrap";
     assert!(run.said.contains(said) && run.said.contains("set OPENAI_API_KEY"), "{}", run.said);
     let run = keyless(&["--cassette", "new.jsonl"]);
     assert_eq!(run.code, Some(2), "{}", run.said);
@@ -110,7 +110,7 @@ fn an_answer_that_was_not_recorded_is_missed_loudly() {
     let path = flash_sale();
     let path = path.to_str().unwrap();
     let whole = std::fs::read_to_string(lab.path("traffic.jsonl")).unwrap();
-    for phase in ["filter_spec_changes", "explore", "finalize"] {
+    for phase in ["bootstrap", "explore", "finalize"] {
         let mark = format!("\"phase\":\"{phase}\"");
         let at = whole.lines().position(|line| line.contains(&mark)).unwrap();
         let lines: Vec<&str> =

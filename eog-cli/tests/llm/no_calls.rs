@@ -100,7 +100,7 @@ fn prompts_are_listed_shown_exported_and_changed() {
     let lab = Lab::at(&server, "");
     let list = lab.run(&["prompt", "list"]);
     assert_eq!(list.code, Some(0), "{}", list.said);
-    for phase in crate::diagnosis::PHASES {
+    for phase in crate::diagnosis::ALL_PHASES {
         assert!(list.printed.contains(&format!("  {phase}\n")), "{}", list.printed);
         let shown = lab.run(&["prompt", "show", phase]);
         assert!(shown.printed.contains(&format!("--- {phase}.system.hbs")), "{}", shown.said);

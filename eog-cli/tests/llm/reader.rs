@@ -58,8 +58,8 @@ fn window(question: &str) -> Value {
         alerts.iter().filter_map(|line| word(line, 0).strip_suffix('*')).collect();
     json!({
         "anchors": anchors,
-        "start": between(question, "must lie between ", " and "),
-        "end": between(question, " and ", ". Which window?").rsplit(' ').next(),
+        "start": between(question, "recorded from ", " to "),
+        "end": between(between(question, "recorded from ", ";"), " to ", ";"),
         "reasoning": "it holds all that was recorded",
     })
 }
@@ -82,10 +82,8 @@ fn seeds(question: &str, start: Start) -> Value {
     let (alerts, changes) = (block(question, "alerts"), block(question, "changes"));
     let of_alerts = alerts.iter().filter_map(|line| {
         let id = word(line, 0).strip_suffix('*')?;
-        // After its times.
-        let is_name =
-            |word: &&str| !matches!(*word, "to" | "again") && !word.starts_with(char::is_numeric);
-        let entity = line.split_whitespace().skip(1).find(is_name)?;
+        // After its times, which a colon and a space end.
+        let entity = word(line.split_once(": ")?.1, 0);
         Some(json!({ "entity": entity, "strength": "alert_alone", "evidence": [],
             "explains": [id], "reason": "it has an alert" }))
     });

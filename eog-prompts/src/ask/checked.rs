@@ -17,8 +17,8 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 /// How much of its own answer a model is shown again, in characters.
 const MAX_QUOTED_CHARS: usize = 6_000;
 
-/// The answer, or all that is wrong with it. A last answer is used without the parts that can be
-/// refused alone.
+/// The answer, or all that is wrong with it. A last answer, and one with nothing wrong that is worth
+/// another request, is used without the parts that can be refused alone.
 pub(super) fn check<P: Phase>(
     schema: &Value,
     input: &P::Input,
@@ -36,7 +36,11 @@ pub(super) fn check<P: Phase>(
     if problems.is_empty() {
         return Ok(answer);
     }
-    let rest = if last { P::without_refused(input, &answer) } else { None };
+    let rest = if last || !P::worth_asking_again(&problems) {
+        P::without_refused(input, &answer)
+    } else {
+        None
+    };
     rest.ok_or_else(|| bounded(&problems))
 }
 

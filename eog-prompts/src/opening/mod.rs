@@ -12,7 +12,7 @@ use eog_evidence::{Incident, StartError, open_case, shorten};
 use crate::condense::room;
 use crate::phases::{
     Candidate, ChooseSeeds, FilterAnswer, FilterChanges, FilterEvents, FilterInput, MAX_CANDIDATES,
-    Scope, SeedFacts, SeedsAnswer, SeedsInput, SelectWindow, WindowAnswer, WindowInput,
+    Scope, SeedFacts, SeedsAnswer, SeedsInput, SelectWindow, WindowAnswer, WindowInput, is_golden,
 };
 use crate::reduce::largest_fitting;
 use crate::sift::{Sift, SiftBounds};
@@ -25,8 +25,9 @@ const MAX_REASON: usize = 300;
 /// Opens investigations with a model: window, events, changes, entities to start from.
 ///
 /// It has four phases: `select_investigation_window` (skipped if the caller or the incident sets a
-/// window), `filter_events` and `filter_spec_changes` (page by page, with further rounds until few
-/// are left), and `bootstrap`. The choices of a model are checked against the incident: times must
+/// window, and if all leading alerts fired within an hour, which makes them one incident),
+/// `filter_events` and `filter_spec_changes` (skipped if the list can be shown as it is; otherwise
+/// page by page, with further rounds until few are left), and `bootstrap`. The choices of a model are checked against the incident: times must
 /// lie within the recording, alerts and findings must exist, and there must be a path for effects
 /// from each candidate to the alerts that it is to explain. When a phase fails, the choice of
 /// [`open_case`] is used instead, and the case says so.
@@ -58,7 +59,7 @@ const MAX_REASON: usize = 300;
 /// let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::new(model)]);
 /// let opened = Opening::new(Arc::new(prompter)).open(&incident, None).await?;
 /// assert_eq!(opened.case.seeds[0].entity.as_str(), "web");
-/// assert_eq!(opened.fallbacks[0].phase, "select_investigation_window");
+/// assert_eq!(opened.fallbacks[0].phase, "bootstrap"); // One alert: there is no window to choose.
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -73,6 +74,12 @@ pub struct Opening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpeningLimits {
+    /// Leading alerts that all fire within less than so many seconds are one incident: its window is
+    /// that of [`open_case`], and no model is asked for it. 0: a model is always asked.
+    pub one_incident: u32,
+    /// A list of at most so many events, or changes, is shown as it is, and no model is asked to
+    /// pick from it.
+    pub whole: usize,
     /// Maximum number of events or changes on one page.
     pub page_items: usize,
     /// Maximum tokens of the lines on one page.
@@ -88,12 +95,21 @@ pub struct OpeningLimits {
 impl Default for OpeningLimits {
     fn default() -> Self {
         Self {
+            one_incident: 3_600,
+            whole: 30,
             page_items: 100,
             page_tokens: 12_000,
             page_cap: 15,
             keep: 30,
             candidates: MAX_CANDIDATES,
         }
+    }
+}
+
+impl OpeningLimits {
+    /// The defaults, but no phase is skipped because its answer is clear: every prompt can be seen.
+    pub fn asking_always() -> Self {
+        Self { one_incident: 0, whole: 0, ..Self::default() }
     }
 }
 
@@ -153,10 +169,12 @@ impl Opening {
         if base.anomalies.is_empty() {
             return Ok(run.finish(base));
         }
-        let scope = Scope::new(base.window, &base.anomalies);
+        let mut scope = Scope::new(base.window, &base.anomalies);
         let ranking = Ranking::new(incident, base.window, &scope);
         let events = run.filter::<FilterEvents>(&scope, ranking.events(), "events").await;
         let changes = run.filter::<FilterChanges>(&scope, ranking.changes(), "changes").await;
+        let reached = ranking.alerts();
+        scope.alerts.reaching(reached);
         let case = run.choose_seeds(incident, base, scope, changes, events).await;
         Ok(run.finish(case))
     }
@@ -182,7 +200,9 @@ impl Run<'_> {
         given: Option<Window>,
     ) -> Result<Case, StartError> {
         let named = given.is_some() || incident.window.is_some();
-        let Some(input) = WindowInput::new(incident).filter(|_| !named) else {
+        let span = self.opening.limits.one_incident;
+        let clear = named || fired_within(&incident.anomalies, span);
+        let Some(input) = WindowInput::new(incident).filter(|_| !clear) else {
             return open_case(incident, given);
         };
         self.leave_out(SelectWindow::NAME, input.alerts().left_out());
@@ -216,6 +236,7 @@ impl Run<'_> {
             left_out: ranked.left_out.clone(),
         };
         let bounds = SiftBounds {
+            whole: limits.whole,
             page_items: limits.page_items,
             page_tokens: limits.page_tokens.min(room),
             overlap: 0,
@@ -338,6 +359,16 @@ impl SeedsInput {
         self.facts.events.truncate(count);
         self
     }
+}
+
+/// Whether all leading alerts (all alerts where none leads) fired within less than so many seconds.
+fn fired_within(alerts: &[Anomaly], seconds: u32) -> bool {
+    let any_golden = alerts.iter().any(|alert| is_golden(alert.signal));
+    let leading = alerts.iter().filter(|alert| is_golden(alert.signal) || !any_golden);
+    let onsets: Vec<i64> =
+        leading.flat_map(Anomaly::onsets).map(|onset| onset.as_second()).collect();
+    let ends = onsets.iter().min().zip(onsets.iter().max());
+    ends.is_some_and(|(first, last)| last - first < i64::from(seconds))
 }
 
 fn numbered(letter: &str, ranked: Ranked) -> Vec<crate::phases::ItemLine> {

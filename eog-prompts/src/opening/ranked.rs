@@ -182,14 +182,32 @@ impl<'a> Ranking<'a> {
             }
             None => "after the alerts it reaches began".to_owned(),
         };
-        let names: Vec<String> =
-            reached.iter().take(MAX_NAMES).map(|alert| format!("A{}", alert + 1)).collect();
-        let more = match reached.len().saturating_sub(MAX_NAMES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("{when}; reaches {}{more}", names.join(", "))
+        format!("{when}; reaches {}", numbers(&reached))
     }
+
+    /// For each alert the alerts of other entities that its effects reach, in words.
+    pub(super) fn alerts(&self) -> Vec<String> {
+        let alerts = self.scope.alerts.shown();
+        let reached = |from: &Anomaly| {
+            let others = self.effects.iter().zip(alerts).enumerate();
+            let reached = others.filter(|(_, (effects, to))| {
+                to.entity != from.entity && effects.contains_key(&from.entity)
+            });
+            reached.map(|(alert, _)| alert).collect::<Vec<_>>()
+        };
+        alerts.iter().map(|alert| numbers(&reached(alert))).collect()
+    }
+}
+
+/// Alerts by their numbers; nothing for none.
+fn numbers(alerts: &[usize]) -> String {
+    let names: Vec<String> =
+        alerts.iter().take(MAX_NAMES).map(|alert| format!("A{}", alert + 1)).collect();
+    let more = match alerts.len().saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.join(", ") + &more
 }
 
 /// Of whom else the same is recorded, in words.

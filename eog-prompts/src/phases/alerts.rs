@@ -42,6 +42,8 @@ struct AlertLine {
     alert: String,
     severity: String,
     text: String,
+    /// Other alerts that its entity's effects reach, in words.
+    reaches: String,
 }
 
 impl AlertList {
@@ -63,11 +65,19 @@ impl AlertList {
             alert: shorten(&mask_text(&anomaly.name), 80),
             severity: shorten(&anomaly.severity, 20),
             text: shorten(&mask_text(&anomaly.description), 160),
+            reaches: String::new(),
         };
         Self {
             lines: strongest.iter().enumerate().map(line).collect(),
             left_out: anomalies.len() - strongest.len(),
             anomalies: strongest.into_iter().cloned().collect(),
+        }
+    }
+
+    /// Adds to each alert the other alerts that its effects reach, in words.
+    pub(crate) fn reaching(&mut self, words: Vec<String>) {
+        for (line, words) in self.lines.iter_mut().zip(words) {
+            line.reaches = words;
         }
     }
 

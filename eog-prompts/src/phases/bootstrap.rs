@@ -47,8 +47,8 @@ pub(crate) struct SeedFacts {
 pub struct SeedsAnswer {
     /// Where to start, the strongest first.
     pub candidates: Vec<Candidate>,
-    /// What was set aside: alerts that explain nothing, changes and events without a way to an
-    /// alert.
+    /// What was set aside: alerts without * that explain nothing, changes and events that have a way
+    /// to an alert.
     pub ignored: Vec<Ignored>,
     /// One or two sentences.
     pub reasoning: String,
@@ -66,7 +66,7 @@ pub struct Candidate {
     pub evidence: Vec<String>,
     /// The alerts that it can explain by way of effects or load, such as "A1".
     pub explains: Vec<String>,
-    /// One sentence; entities by name, no numbers.
+    /// One sentence. Name entities; do not write "A1" or "C1".
     pub reason: String,
 }
 

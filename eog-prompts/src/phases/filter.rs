@@ -105,6 +105,14 @@ impl ItemLine {
         let limit = if finding.kind == EvidenceKind::Change { limit } else { MAX_TEXT };
         // Masked before it is cut: what is cut off may be what tells a secret.
         let mut said = finding.excerpt.clone();
+        if let Some(change) = &finding.change {
+            // What the text says as a quoted string is said once, and not quoted twice.
+            for value in [&change.old, &change.new].into_iter().flatten() {
+                if !said.contains(value.as_str()) {
+                    said = said.replace(&format!("{value:?}"), "…");
+                }
+            }
+        }
         let change = finding.change.as_ref().map(|change| {
             let value = |value: &String| shorten_change(&mask_named(&change.path, value), limit);
             for secret in [&change.old, &change.new].into_iter().flatten() {

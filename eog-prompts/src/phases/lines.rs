@@ -1,7 +1,7 @@
 //! Evidence, neighbours and claims as short lines: nothing is said twice.
 
 use eog_core::contract::Hint;
-use eog_core::evidence::{EvidenceTime, PeerRole};
+use eog_core::evidence::{EvidenceTime, PeerRole, Signal};
 use eog_core::incident::{CLAIM_RELATION, Direction, Neighbour, Onset, to_the_second};
 use eog_core::{Claim, EvidenceKind, Finding, Label, Timestamp, Window};
 use eog_evidence::{
@@ -95,13 +95,22 @@ pub(crate) fn finding_line(
                 text = text.replace(value.as_str(), MASK);
             }
         }
+        // What the text says as a quoted string is said once, and not quoted twice.
+        for value in values.into_iter().flatten() {
+            if !text.contains(value.as_str()) {
+                text = text.replace(&format!("{value:?}"), "…");
+            }
+        }
         // What the text does not say whole is said here.
         let is_told = |value: &Option<String>| {
             value.as_ref().is_none_or(|value| {
                 is_secret_field(&change.path, value) || text.contains(value.as_str())
             })
         };
-        if !text.contains(&change.path) || !values.into_iter().all(is_told) {
+        if finding.signal == Signal::Impact {
+            // The change is one of the entity itself, which stands there whole.
+            detail.clone_from(&change.path);
+        } else if !text.contains(&change.path) || !values.into_iter().all(is_told) {
             let [old, new] = values.map(|value| match value {
                 Some(value) => mask_named(&change.path, value),
                 None => "nothing".to_owned(),
@@ -121,6 +130,7 @@ pub(crate) fn finding_line(
         Some(limit) if finding.kind == EvidenceKind::Change => shorten_change(text, limit),
         _ => cut(text, limit),
     };
+    let is_measured = !matches!(finding.kind, EvidenceKind::Note | EvidenceKind::Change);
     let time = clock.span(finding.time);
     let began = finding.onset.map(|onset| clock.interval(onset));
     FindingLine {
@@ -129,7 +139,10 @@ pub(crate) fn finding_line(
         time,
         kind: kind_word(finding.kind),
         signal: snake(&finding.signal),
+        // Of what is compared the text gives both values; "rising" beside values that fall would
+        // speak of the deviation.
         trend: match finding.trend {
+            _ if !is_measured || finding.signal == Signal::Other => "",
             eog_core::evidence::Trend::Rising => "rising",
             eog_core::evidence::Trend::Falling => "falling",
             eog_core::evidence::Trend::Steady => "",

@@ -16,6 +16,7 @@ mod names;
 mod search;
 mod select_window;
 
+pub(crate) use alerts::is_golden;
 pub use bootstrap::{Candidate, ChooseSeeds, Ignored, SeedsAnswer, SeedsInput, Strength};
 pub(crate) use bootstrap::{MAX_CANDIDATES, SeedFacts};
 pub use classify::ClassifyEvidence;

@@ -44,7 +44,7 @@ pub struct WindowAnswer {
     pub start: String,
     /// First instant after the window, later than start.
     pub end: String,
-    /// One or two sentences; entities by name, no numbers of alerts.
+    /// One or two sentences. Name entities; do not write "A1".
     pub reasoning: String,
 }
 

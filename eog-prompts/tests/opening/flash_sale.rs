@@ -78,8 +78,10 @@ fn prompts_show_what_the_choice_needs() {
     open(&flash_sale(), &model);
     let requests = model.requests();
     let [window, events, changes, bootstrap] = requests.as_slice() else { panic!("{requests:?}") };
-    assert!(question(window).contains("between 2026-03-20T11:12:00Z and "), "{}", question(window));
-    assert!(block(window, "alerts")[0].starts_with("A1* 12:08:00 to 12:30:00 gateway errors"));
+    assert!(question(window).contains("from 2026-03-20T11:12:00Z to "), "{}", question(window));
+    assert!(
+        block(window, "alerts")[0].starts_with("A1* 12:08:00, last seen 12:30:00: gateway errors")
+    );
     assert!(block(events, "events")[0].contains("no known way to an alert"));
     assert!(question(events).contains("Keep at most "));
     // The demand that was changed comes before the nightly restart.
@@ -113,10 +115,54 @@ fn the_same_incident_asks_the_same() {
 }
 
 #[test]
+fn what_has_only_one_answer_is_not_asked() {
+    // One alert, two events and two changes: one incident, and nothing to pick from.
+    let model = Arc::new(reader());
+    let opened = open_with(&flash_sale(), &model, OpeningLimits::default());
+    assert_eq!(phases(&model), ["bootstrap"]);
+    assert_eq!(opened.usage.model_calls, 1);
+    let by_rule = open_case(&flash_sale(), None).unwrap();
+    assert_eq!(opened.case.window, by_rule.window);
+    assert_eq!(opened.case.bootstrap.window_reason, by_rule.bootstrap.window_reason);
+    assert_eq!(seeds(&opened), ["frontend", "gateway"]);
+    // All that was recorded is shown, and nothing is said to be left out.
+    assert_eq!(block(&model.requests()[0], "changes").len(), 2);
+    assert_eq!(opened.left_out, [] as [String; 0]);
+}
+
+#[test]
+fn alerts_of_more_than_one_incident_ask_for_a_window() {
+    let mut incident = flash_sale();
+    let mut later = incident.anomalies[0].clone();
+    later.onset = at("2026-03-20T13:07:59Z");
+    later.last_seen = None;
+    incident.anomalies.push(later);
+    let asked = |incident: &Incident| {
+        let model = Arc::new(reader());
+        open_with(incident, &model, OpeningLimits::default());
+        phases(&model)
+    };
+    assert_eq!(asked(&incident)[0], "bootstrap");
+    incident.anomalies[1].onset = at("2026-03-20T13:08:00Z");
+    assert_eq!(asked(&incident)[0], "select_investigation_window");
+    // What fires anew begins again.
+    incident.anomalies.pop();
+    incident.anomalies[0].renewed = vec![at("2026-03-20T13:08:00Z")];
+    assert_eq!(asked(&incident)[0], "select_investigation_window");
+    // Alerts of weaker signals do not count.
+    incident.anomalies[0].renewed = vec![];
+    let mut weak = incident.anomalies[0].clone();
+    weak.signal = eog_core::evidence::Signal::Saturation;
+    weak.onset = at("2026-03-20T16:00:00Z");
+    incident.anomalies.push(weak);
+    assert_eq!(asked(&incident)[0], "bootstrap");
+}
+
+#[test]
 fn a_given_window_is_not_asked_for() {
     let model = Arc::new(reader());
     let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::<MockModel>::clone(&model)]);
-    let opening = Opening::new(Arc::new(prompter));
+    let opening = Opening::new(Arc::new(prompter)).with_limits(OpeningLimits::asking_always());
     let window = eog_core::Window::new(at("2026-03-20T11:50:00Z"), at("2026-03-20T12:10:00Z"));
     let opened = block_on(opening.open(&flash_sale(), window.ok())).unwrap();
     assert_eq!(phases(&model)[0], "filter_events");

@@ -100,7 +100,7 @@ fn thousand_events() -> Vec<Finding> {
 #[test]
 fn a_thousand_events_are_paged_capped_and_played_down() {
     let model = Arc::new(MockModel::new("mock/greedy").answering(greedy));
-    let limits = OpeningLimits::default();
+    let limits = OpeningLimits::asking_always();
     let opened = open_with(&incident(thousand_events(), vec![]), &model, limits);
     assert_eq!(opened.fallbacks, []);
 
@@ -137,7 +137,7 @@ fn what_is_not_even_on_a_page_is_said() {
 #[test]
 fn a_second_round_shrinks_even_when_everything_wins() {
     let model = Arc::new(MockModel::new("mock/greedy").answering(greedy));
-    let mut limits = OpeningLimits::default();
+    let mut limits = OpeningLimits::asking_always();
     (limits.page_items, limits.page_cap, limits.keep) = (10, 10, 7);
     let opened = open_with(&incident(thousand_events(), vec![]), &model, limits);
     let bootstrap = of_phase(&model, "bootstrap");
@@ -159,7 +159,7 @@ fn when_rounds_cannot_decide_a_cause_stays_before_context() {
         Some(Reply::from(answer))
     };
     let model = Arc::new(MockModel::new("mock/judge").answering(judge));
-    let mut limits = OpeningLimits::default();
+    let mut limits = OpeningLimits::asking_always();
     (limits.page_items, limits.keep) = (1, 1);
     let events = thousand_events().into_iter().take(3).collect();
     open_with(&incident(events, vec![]), &model, limits);

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use eog_core::{EntityId, Timestamp};
 use eog_evidence::{Bundle, Incident};
-use eog_prompts::{ChatRequest, MockModel, OpenedCase, Opening, Pack, Prompter, Role};
+use eog_prompts::{
+    ChatRequest, MockModel, OpenedCase, Opening, OpeningLimits, Pack, Prompter, Role,
+};
 use serde_json::{Value, json};
 
 fn flash_sale() -> Incident {
@@ -20,16 +22,12 @@ fn flash_sale() -> Incident {
     Bundle::read(&folder).unwrap().incident()
 }
 
-/// Opens an incident with a model.
+/// Opens an incident with a model that is asked in every phase.
 fn open(incident: &Incident, model: &Arc<MockModel>) -> OpenedCase {
-    open_with(incident, model, eog_prompts::OpeningLimits::default())
+    open_with(incident, model, OpeningLimits::asking_always())
 }
 
-fn open_with(
-    incident: &Incident,
-    model: &Arc<MockModel>,
-    limits: eog_prompts::OpeningLimits,
-) -> OpenedCase {
+fn open_with(incident: &Incident, model: &Arc<MockModel>, limits: OpeningLimits) -> OpenedCase {
     let prompter = Prompter::new(Arc::new(Pack::sre()), vec![Arc::<MockModel>::clone(model)]);
     let opening = Opening::new(Arc::new(prompter)).with_limits(limits);
     block_on(opening.open(incident, None)).unwrap()

@@ -73,7 +73,8 @@ impl Report<'_> {
                 let is_new = old.is_none_or(|old| text(old, "status") != status);
                 if kind == "AllInjected" && status == "True" && is_new {
                     let said = "the experiment ran: its faults are injected".to_owned();
-                    self.push(Signal::Experiment, Trend::Steady, seen, kind, said, None);
+                    let when = injected(&state.object, seen);
+                    self.push(Signal::Experiment, Trend::Steady, when, kind, said, None);
                 }
                 continue;
             }
@@ -244,6 +245,22 @@ impl Report<'_> {
 fn appeared(before: Option<&Observation>, state: &Observation) -> (Timestamp, Option<Onset>) {
     let onset = before.map(|before| Onset::between(before.last_seen, state.first_seen));
     (state.first_seen, onset)
+}
+
+/// When an experiment of Chaos Mesh injected its first fault: as it recorded itself, else between its
+/// creation and the dump that shows it.
+fn injected(experiment: &Value, seen: (Timestamp, Option<Onset>)) -> (Timestamp, Option<Onset>) {
+    let records = list(experiment, "/status/experiment/containerRecords");
+    let applied = records
+        .flat_map(|record| list(record, "/events"))
+        .filter(|event| (text(event, "operation"), text(event, "type")) == ("Apply", "Succeeded"));
+    let first = applied.filter_map(|event| time::parse(text(event, "timestamp"))).min();
+    if let Some(first) = first {
+        return (first, Some(Onset::at(first)));
+    }
+    let created = experiment.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
+    let created = created.and_then(time::parse).map(|created| Onset::between(created, seen.0));
+    (seen.0, seen.1.or(created))
 }
 
 fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {

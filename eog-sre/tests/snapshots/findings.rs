@@ -135,6 +135,40 @@ fn an_experiment_is_defined_and_then_runs() {
     assert!(told[0].starts_with("Change Experiment"), "{told:#?}");
     assert!(told[1].contains("the experiment ran"), "{told:#?}");
     assert_eq!(told.len(), 2);
+    // It ran between the two dumps; nothing tells more.
+    let ran = page.findings.iter().find(|it| it.excerpt.contains("the experiment ran")).unwrap();
+    assert_eq!(ran.time.start(), at("10:05:00"));
+    assert_eq!(ran.onset.unwrap().earliest(), at("10:00:00"));
+}
+
+#[test]
+fn an_experiment_ran_when_it_says_that_it_was_applied() {
+    let event = |operation: &str, kind: &str, clock: &str| json!({"operation": operation, "type": kind, "timestamp": format!("2026-01-01T{clock}Z")});
+    let applied = json!([
+        {"id": "shop/web-1", "events": [event("Apply", "Failed", "09:55:02"),
+            event("Apply", "Succeeded", "09:55:09"), event("Recover", "Succeeded", "09:56:00")]},
+        {"id": "shop/web-2", "events": [event("Apply", "Succeeded", "09:55:05")]},
+    ]);
+    let chaos = |records: Value| {
+        json!({"apiVersion": "chaos-mesh.org/v1alpha1", "kind": "PodChaos",
+            "metadata": {"name": "kill", "namespace": "shop",
+                "creationTimestamp": "2026-01-01T09:55:00Z"},
+            "spec": {"action": "pod-failure"},
+            "status": {"conditions": [{"type": "AllInjected", "status": "True"}],
+                "experiment": {"containerRecords": records}}})
+    };
+    let ran = |records: Value| {
+        let mut recording = Recording::new();
+        recording.object("10:05:00", chaos(records));
+        let context = recording.context();
+        let page = context.page(&id("shop/PodChaos/kill"), window("09:00:00", "11:00:00"), 1);
+        page.findings.into_iter().find(|it| it.excerpt.contains("the experiment ran")).unwrap()
+    };
+    assert_eq!(ran(applied).time.start(), at("09:55:05"));
+    // Without a record of its own: between its creation and the dump that shows it.
+    let dumped = ran(json!([]));
+    assert_eq!(dumped.time.start(), at("10:05:00"));
+    assert_eq!(dumped.onset.unwrap().earliest(), at("09:55:00"));
 }
 
 #[test]

@@ -6,15 +6,21 @@ use eog_core::{Claim, Decision, EntityId, EvidenceId, Label, Proposal};
 use super::subject::Subject;
 use super::{ExploreAnswer, ExploreInput, Missing, Step};
 
+/// Longest reasons, in characters. They are sent to neighbours, again and again.
+const MAX_BECAUSE_CHARS: usize = 600;
+
+/// Longest condition, observation or reason of a proposal, in characters.
+const MAX_PART_CHARS: usize = 240;
+
 impl ExploreInput {
     /// The decision for an answer. If the answer has problems, what cannot be mapped is left out.
     pub fn decision(&self, answer: &ExploreAnswer) -> Decision {
         let subject = self.subject();
-        let because = answer.because.trim();
+        let because = whole_sentences(&answer.because, MAX_BECAUSE_CHARS);
         let summary = match (answer.label, answer.missing) {
             (Label::Defer, Missing::Absent) => format!("Evidence is absent: {because}"),
             (Label::Defer, Missing::NotUnderstood) => format!("Not understood: {because}"),
-            _ => because.to_owned(),
+            _ => because,
         };
         let mut decision = Decision::new(answer.label, summary);
         decision.evidence = ids(subject, &answer.evidence);
@@ -25,7 +31,7 @@ impl ExploreInput {
             decision.proposals.push(Proposal {
                 entity: entity.clone(),
                 direction: direction(subject, entity, answer.direction),
-                reason: proposal.reason.trim().to_owned(),
+                reason: whole_sentences(&proposal.reason, MAX_PART_CHARS),
             });
         }
         decision
@@ -42,7 +48,9 @@ fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
         else {
             continue;
         };
-        let (condition, observed) = (claim.condition.trim(), claim.observed.trim());
+        let [condition, observed] =
+            [&claim.condition, &claim.observed].map(|text| whole_sentences(text, MAX_PART_CHARS));
+        let (condition, observed) = (condition.as_str(), observed.as_str());
         let evidence = ids(subject, &claim.evidence);
         let Some((route, hops)) = subject.way(&claim.evidence, cause, effect) else {
             claims.push(Claim::new(cause, effect, condition, observed).citing_ids(&evidence));
@@ -61,6 +69,21 @@ fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
         }
     }
     claims
+}
+
+/// A text of at most so many characters: of a longer one the sentences that fit, else its beginning up
+/// to a word.
+fn whole_sentences(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
+    let (start, _) = text.split_at(end);
+    let sentence = start.rfind(". ").map(|at| at + 1);
+    // A short first sentence would leave out too much.
+    if let Some(at) = sentence.filter(|at| *at >= end / 2) {
+        return start.get(..at).unwrap_or(start).to_owned();
+    }
+    let word = start.rfind(char::is_whitespace).unwrap_or(end);
+    format!("{}…", start.get(..word).unwrap_or(start).trim_end())
 }
 
 /// The ids of numbers, each once.
@@ -82,5 +105,21 @@ fn direction(subject: &Subject, entity: &EntityId, step: Step) -> Direction {
         (None, Step::Upstream) => Direction::Upstream,
         (None, Step::Downstream) => Direction::Downstream,
         (None, Step::Ownership | Step::Infrastructure | Step::None) => Direction::Both,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_end_with_a_sentence_or_a_word() {
+        assert_eq!(whole_sentences(" It fits. ", 8), "It fits.");
+        assert_eq!(whole_sentences("One is told. Two is not told.", 20), "One is told.");
+        assert_eq!(
+            whole_sentences("No. The second one is far too long.", 20),
+            "No. The second one…"
+        );
+        assert_eq!(whole_sentences("äöüßäöüß", 4), "äöüß…");
     }
 }

@@ -25,6 +25,11 @@ impl Phase for Explore {
         problems::problems(input.subject(), answer)
     }
 
+    /// Where to look next is a suggestion: a bad one is left out.
+    fn worth_asking_again(problems: &[String]) -> bool {
+        problems.iter().any(|problem| !refused::is_of_proposal(problem))
+    }
+
     fn without_refused(input: &ExploreInput, answer: &ExploreAnswer) -> Option<ExploreAnswer> {
         refused::without_refused(input.subject(), answer)
     }

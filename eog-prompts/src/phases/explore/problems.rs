@@ -11,12 +11,6 @@ use super::subject::{Facts, Subject};
 use super::{ExploreAnswer, ExploreClaim, Missing, Step};
 use crate::phases::lines::label_word;
 
-/// Longest reasons, in characters. They are sent to neighbours, again and again.
-const MAX_BECAUSE_CHARS: usize = 600;
-
-/// Longest condition, observation or reason of a proposal, in characters.
-const MAX_PART_CHARS: usize = 240;
-
 /// Most proposals of one judgement.
 const MAX_PROPOSALS: usize = 2;
 
@@ -29,7 +23,7 @@ const SLACK_SECONDS: i64 = 60;
 
 pub(super) fn problems(subject: &Subject, answer: &ExploreAnswer) -> Vec<String> {
     let mut problems = Vec::new();
-    text("because", &answer.because, MAX_BECAUSE_CHARS, &mut problems);
+    text("because", &answer.because, &mut problems);
     if answer.next_page {
         if subject.pages_left == 0 {
             problems.push("there is no further page; judge by what is shown".to_owned());
@@ -46,12 +40,10 @@ pub(super) fn problems(subject: &Subject, answer: &ExploreAnswer) -> Vec<String>
     problems
 }
 
-fn text(field: &str, text: &str, limit: usize, problems: &mut Vec<String>) {
-    let length = text.trim().chars().count();
-    if length == 0 {
+/// A text that is too long is cut, and costs no request.
+fn text(field: &str, text: &str, problems: &mut Vec<String>) {
+    if text.trim().is_empty() {
         problems.push(format!("{field} is empty"));
-    } else if length > limit {
-        problems.push(format!("{field} has {length} characters; at most {limit} are allowed"));
     }
 }
 
@@ -115,7 +107,7 @@ fn claims(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>)
     for (index, claim) in answer.claims.iter().enumerate().take(MAX_CLAIMS) {
         let place = format!("claim {}", index + 1);
         for (field, value) in [("condition", &claim.condition), ("observed", &claim.observed)] {
-            text(&format!("{place}, {field}"), value, MAX_PART_CHARS, problems);
+            text(&format!("{place}, {field}"), value, problems);
         }
         if claim.evidence.is_empty() {
             problems.push(format!("{place} cites nothing; give at least one number"));
@@ -257,7 +249,7 @@ fn proposals(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<Strin
     let mut seen = BTreeSet::new();
     for (index, proposal) in answer.proposals.iter().enumerate().take(MAX_PROPOSALS) {
         let place = format!("proposal {}", index + 1);
-        text(&format!("{place}, reason"), &proposal.reason, MAX_PART_CHARS, problems);
+        text(&format!("{place}, reason"), &proposal.reason, problems);
         match subject.resolve(&proposal.entity) {
             Err(problem) => problems.push(format!("{place}: {problem}")),
             Ok(entity) if *entity == subject.entity => {

@@ -50,6 +50,11 @@ fn is_of_part(problem: &str) -> bool {
     ["claim ", "proposal "].iter().any(|part| problem.starts_with(part))
 }
 
+/// Whether a problem is one of a single proposal.
+pub(super) fn is_of_proposal(problem: &str) -> bool {
+    problem.starts_with("proposal ")
+}
+
 /// Whether a problem is one of this place: `claim 1` is not a place of `claim 12`.
 fn at_place(problem: &str, place: &str) -> bool {
     let rest = problem.strip_prefix(place);
