@@ -23,7 +23,7 @@ pub(crate) use eval::{
     Runs,
 };
 pub(crate) use judging::{By, Judging};
-pub(crate) use mcp::{Mcp, McpCommand, Serve};
+pub(crate) use mcp::{Mcp, McpCommand, Serve, Toolset as ListedTools};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
 pub(crate) use said::Said;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
+use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token, Toolset};
 use eog_report::clean::clean_line;
 
-use crate::args::{Mcp, McpCommand, Serve};
+use crate::args::{ListedTools, Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
 use crate::interrupt::{end_at_once_on_second, interrupted};
 use crate::investigate::choose;
@@ -71,6 +71,10 @@ fn settings(serve: &Serve) -> Settings {
     settings.max_waiting = serve.max_waiting;
     settings.max_time = serve.max_time;
     settings.keep = serve.keep;
+    settings.toolset = match serve.toolset {
+        ListedTools::Compact => Toolset::Compact,
+        ListedTools::Full => Toolset::Full,
+    };
     settings
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::reading::parse_size;
 use super::{Calls, Judging, Reading, parse_seconds};
@@ -26,6 +26,16 @@ pub(crate) enum McpCommand {
     /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
     /// are interrupted, and `resume` continues them. A second signal ends it at once.
     Serve(Box<Serve>),
+}
+
+/// Which tools clients are shown.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Toolset {
+    /// For agents.
+    #[default]
+    Compact,
+    /// For programs.
+    Full,
 }
 
 const SERVE_HELP: &str = "\
@@ -98,6 +108,12 @@ pub(crate) struct Serve {
     /// Maximum time for one investigation, in seconds. What was found by then is the result.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = parse_seconds)]
     pub(crate) max_time: Duration,
+
+    /// Which tools clients are shown: `compact` has one tool, `query`, for all tables of a snapshot and
+    /// no schemas of answers, so that the list fits into the prompt of an agent; `full` has a tool for
+    /// each table and all schemas. All can be called by name either way.
+    #[arg(long, value_name = "SET", value_enum, default_value_t)]
+    pub(crate) toolset: Toolset,
 
     /// Serve HTTP at this address instead of standard input and output. The endpoint is /mcp. An
     /// address that other machines can reach requires a token and --allow-host.

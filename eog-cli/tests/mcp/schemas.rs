@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-use crate::support::{Place, call, client, complaint, content, recording};
+use crate::support::{Place, call, client, complaint, content, recording, serve};
 
 /// The formats that Rust has for numbers.
 fn without_widths(schema: &mut Value) {
@@ -64,6 +64,51 @@ async fn every_tool_describes_itself() {
     let tree = tools.iter().find(|tool| tool.name == "get_trace_error_tree").unwrap();
     let required = &tree.output_schema.as_ref().unwrap()["required"];
     assert!(!required.as_array().unwrap().contains(&json!("notes")), "{required}");
+    client.cancel().await.unwrap();
+}
+
+/// What an agent is shown unless a person asks for more.
+#[tokio::test]
+async fn the_list_for_agents_is_short_and_reaches_everything() {
+    let place = Place::new();
+    let client = serve(place.plain(), client()).await;
+    let tools = client.list_all_tools().await.unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    let own =
+        ["investigate", "resume", "explain", "diff", "list_investigations", "get_context", "query"];
+    assert_eq!(names, own);
+    assert!(tools.iter().all(|tool| tool.output_schema.is_none()));
+    let listed = serde_json::to_string(&tools).unwrap();
+    let tokens = eog_prompts::TokenCounter::new("o200k_base").text(&listed);
+    assert!(tokens <= 6_000, "{tokens} tokens");
+
+    // Every table answers as the tool of its name does.
+    let query = tools.iter().find(|tool| tool.name == "query").unwrap();
+    let tables = query.input_schema["properties"]["table"]["enum"].as_array().unwrap();
+    assert_eq!(tables.len(), eog_sre::tools::tools().len() - 1);
+    for table in tables {
+        let told = query.description.as_ref().unwrap();
+        assert!(told.contains(&format!("- {}(", table.as_str().unwrap())), "{told}");
+        let described = json!({"table": table, "describe": true});
+        let described = content(client.call_tool(call("query", described)).await);
+        assert_eq!(described["arguments"]["type"], "object", "{table}");
+    }
+    let asked = |arguments: Value| client.call_tool(call("query", arguments));
+    let by_table = asked(json!({"table": "event_analysis", "snapshot": "snap",
+        "arguments": {"limit": 1}}));
+    let by_table = content(by_table.await);
+    let by_name = json!({"snapshot": "snap", "limit": 1});
+    let by_name = content(client.call_tool(call("event_analysis", by_name)).await);
+    assert_eq!((by_table["total"].as_u64(), &by_table), (Some(1), &by_name));
+
+    let wrong = complaint(asked(json!({"table": "events"})).await);
+    assert!(wrong.contains("event_analysis"), "{wrong}");
+    let wrong = json!({"table": "event_analysis", "snapshot": "snap", "arguments": {"limt": 1}});
+    let wrong = complaint(asked(wrong).await);
+    assert!(wrong.contains("did you mean limit?"), "{wrong}");
+    let bundle =
+        complaint(asked(json!({"table": "alert_summary", "snapshot": "flash-sale"})).await);
+    assert!(bundle.contains("this is a bundle"), "{bundle}");
     client.cancel().await.unwrap();
 }
 

@@ -35,6 +35,13 @@ impl Place {
 
     /// The command that serves this place.
     pub(crate) fn command(&self) -> Command {
+        let mut command = self.plain();
+        command.args(["--toolset", "full"]);
+        command
+    }
+
+    /// The server as a client configures it.
+    pub(crate) fn plain(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
         command.args(["mcp", "serve", "--root"]).arg(self.roots());
         command.arg("--state").arg(self.state()).env_remove("EOG_MCP_TOKEN");
@@ -81,7 +88,7 @@ impl Place {
     }
 }
 
-async fn serve<H: ClientHandler>(
+pub(crate) async fn serve<H: ClientHandler>(
     command: impl Into<tokio::process::Command>,
     handler: H,
 ) -> RunningService<RoleClient, H> {

@@ -8,7 +8,7 @@ use jsonschema::error::ValidationErrorKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error::Problem;
 
@@ -180,6 +180,23 @@ pub(super) struct List {
     pub(super) limit: Option<usize>,
     /// How many to pass over, newest first.
     pub(super) offset: Option<usize>,
+}
+
+/// Arguments of `query`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Query {
+    /// Folder of the snapshot below a root of the server. May be left out when the server has one root
+    /// and that is the folder.
+    pub(super) snapshot: Option<String>,
+    /// Application architecture (a JSON file below a root), if there is one.
+    pub(super) architecture: Option<String>,
+    /// What to ask for.
+    pub(super) table: String,
+    /// The arguments of the table.
+    pub(super) arguments: Option<Map<String, Value>>,
+    /// Describe the table, and ask nothing.
+    pub(super) describe: Option<bool>,
 }
 
 /// Arguments of `get_context`.

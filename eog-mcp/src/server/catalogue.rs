@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::answers::{Compared, Explained, Investigated, Listed};
-use super::arguments::{Checked, Diff, Explain, GetContext, Investigate, List, Resume};
+use super::arguments::{Checked, Diff, Explain, GetContext, Investigate, List, Query, Resume};
 use super::roots::Roots;
+use super::settings::Toolset;
 
 /// What a call runs.
 #[derive(Clone, Copy)]
@@ -20,6 +21,8 @@ pub(super) enum Kind {
     Diff,
     List,
     Context,
+    /// A table of a snapshot, named by an argument.
+    Query,
     Snapshot(&'static ToolInfo),
 }
 
@@ -40,29 +43,46 @@ pub(super) struct Offered {
 pub(super) struct Catalogue {
     tools: Vec<Tool>,
     offered: Vec<Offered>,
+    toolset: Toolset,
 }
 
 impl Catalogue {
-    pub(super) fn new(roots: &Roots) -> Self {
-        let mut catalogue = Self { tools: Vec::new(), offered: Vec::new() };
+    pub(super) fn new(roots: &Roots, toolset: Toolset) -> Self {
+        let mut catalogue = Self { tools: Vec::new(), offered: Vec::new(), toolset };
         catalogue.own();
+        catalogue.query();
         for info in tools() {
             catalogue.of_snapshot(info, roots);
         }
         catalogue
     }
 
-    pub(super) fn tools(&self) -> &[Tool] {
-        &self.tools
+    /// What `tools/list` gives.
+    pub(super) fn listed(&self) -> Vec<Tool> {
+        let listed = self.tools.iter().zip(&self.offered).filter(|(_, it)| self.lists(it.kind));
+        let mut listed: Vec<Tool> = listed.map(|(tool, _)| tool.clone()).collect();
+        if self.toolset == Toolset::Compact {
+            listed.iter_mut().for_each(|tool| tool.output_schema = None);
+        }
+        listed
+    }
+
+    fn lists(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Query => self.toolset == Toolset::Compact,
+            Kind::Snapshot(_) => self.toolset == Toolset::Full,
+            _ => true,
+        }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<(&Tool, &Offered)> {
         self.tools.iter().zip(&self.offered).find(|(tool, _)| tool.name == name)
     }
 
-    /// The names of all tools.
+    /// The names of all tools that are listed.
     pub(super) fn names(&self) -> Vec<&str> {
-        self.tools.iter().map(|tool| &*tool.name).collect()
+        let listed = self.tools.iter().zip(&self.offered).filter(|(_, it)| self.lists(it.kind));
+        listed.map(|(tool, _)| &*tool.name).collect()
     }
 
     fn own(&mut self) {
@@ -133,6 +153,19 @@ impl Catalogue {
         self.offered.push(Offered { kind, arguments: Checked::new(&input) });
     }
 
+    /// One tool for all tables of a snapshot. Its answers are those of the tables.
+    fn query(&mut self) {
+        let mut input = eog_core::json_schema::<Query>();
+        let names: Vec<&str> = tables().map(|info| info.name).collect();
+        input["properties"]["table"]["enum"] = json!(names);
+        let lines: String = tables().map(table_line).collect();
+        let tool = Tool::new("query", format!("{QUERY}\n{lines}"), object(&input))
+            .with_title("Query the telemetry of a snapshot")
+            .with_annotations(reads());
+        self.tools.push(tool);
+        self.offered.push(Offered { kind: Kind::Query, arguments: Checked::new(&input) });
+    }
+
     /// A tool over a snapshot: its own arguments, and which snapshot.
     fn of_snapshot(&mut self, info: &'static ToolInfo, roots: &Roots) {
         let mut input = info.args_schema();
@@ -168,6 +201,24 @@ impl Catalogue {
         self.tools.push(tool);
         self.offered.push(Offered { kind: Kind::Snapshot(info), arguments: Checked::new(&input) });
     }
+}
+
+/// The tools over snapshots that `query` stands for. Contexts have a tool of their own, for bundles, too.
+fn tables() -> impl Iterator<Item = &'static ToolInfo> {
+    tools().iter().filter(|info| info.name != "get_context_contract")
+}
+
+/// A table in one line: its arguments, those that it needs first and marked, and what it tells.
+fn table_line(info: &ToolInfo) -> String {
+    let schema = info.args_schema();
+    let is_required = |name: &str| {
+        schema["required"].as_array().is_some_and(|all| all.iter().any(|it| it == name))
+    };
+    let names = schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
+    let (needed, other): (Vec<&String>, Vec<&String>) = names.partition(|name| is_required(name));
+    let needed = needed.into_iter().map(|name| format!("{name}*"));
+    let arguments: Vec<String> = needed.chain(other.into_iter().cloned()).collect();
+    format!("\n- {}({}): {}", info.name, arguments.join(", "), info.summary)
 }
 
 /// The same call gives the same answer, and changes nothing.
@@ -208,8 +259,8 @@ with the smallest set of origins that explains the alerts.
 Call it first, with the folder of the incident. The answer names the origins with their evidence, how
 effects travelled from them, and which alerts they explain. `confidence` says how far to trust it:
 `confirmed` (a change that precedes what it explains), `likely`, or `inconclusive`, when only
-`candidates` are given. Then `explain` tells why one entity got its label, and the tools over snapshots
-(event_analysis, get_k8_spec, metric_analysis, …) let you check the evidence yourself.
+`candidates` are given. Then `explain` tells why one entity got its label, and `query` lets you check the
+evidence in a snapshot yourself.
 
 It takes from under a second to minutes; each step is a progress notification. Every step is stored
 first, so a call that is cancelled or runs out of time leaves an investigation that `resume` goes on
@@ -244,4 +295,11 @@ times and excerpts, entities that they name, and what was left out. This is the 
 `investigate` uses it, for bundles and snapshots alike, so that another engine can investigate with
 this server as its source.
 
-For questions of your own about a snapshot the other tools say more.";
+For questions of your own about a snapshot `query` says more.";
+
+const QUERY: &str = "\
+Asks a snapshot for alerts, events, changes, objects, topology, traces, metrics or logs. `arguments` are
+those of the table (* are required); with `describe` the answer is what a table tells, its arguments with
+their types, and examples. Answers are pages: `limit` and `offset`. Bundles have no tables.
+
+Tables:";

@@ -59,7 +59,7 @@ pub use error::ServeError;
 pub use http::{HttpSettings, Token};
 use roots::Roots;
 use runner::Runner;
-pub use settings::Settings;
+pub use settings::{Settings, Toolset};
 use tasks::Tasks;
 
 /// How long a server takes to end at most, once it is told to or its client is gone.
@@ -110,7 +110,7 @@ impl Server {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Ok(Self(Arc::new(Shared {
             library: library(&settings),
-            catalogue: Catalogue::new(&roots),
+            catalogue: Catalogue::new(&roots, settings.toolset),
             runner: Runner::new(settings.max_running.get(), settings.max_waiting),
             queries: Semaphore::new(cores.max(2)),
             tasks: Tasks::new(settings.task_patience),
@@ -123,9 +123,9 @@ impl Server {
         })))
     }
 
-    /// Every tool with its schemas, as `tools/list` gives them.
+    /// The tools as `tools/list` gives them.
     pub fn tools(&self) -> Vec<Tool> {
-        self.0.catalogue.tools().to_vec()
+        self.0.catalogue.listed()
     }
 
     /// How many investigations run at this moment, and how many wait for their turn.

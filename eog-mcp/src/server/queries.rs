@@ -8,11 +8,12 @@ use eog_session::told;
 use eog_session::travel::{self, ExplainError};
 use eog_sre::tools::{ToolError, ToolInfo};
 use rmcp::model::CallToolResult;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answers::{Compared, Concluded, Explained, Listed, Summary};
-use super::arguments::{self, Checked, Diff, Explain, GetContext, List};
+use super::arguments::{self, Checked, Diff, Explain, GetContext, List, Query};
+use super::catalogue::{Kind, Offered};
 use super::error::Problem;
 use super::investigations::result;
 use super::{Server, words};
@@ -113,6 +114,36 @@ impl Server {
             .block_on(source.get_context(&request))
             .map_err(|failure| Problem::Input { folder: called, reason: failure.to_string() })?;
         result(&context, words::context(&request.entity, &context))
+    }
+
+    /// One question to a table of a snapshot, or what the table tells. Blocks.
+    pub(super) fn query(
+        &self,
+        query: Query,
+        cancel: &CancellationToken,
+    ) -> Result<CallToolResult, Problem> {
+        let Some((tool, Offered { kind: Kind::Snapshot(info), arguments: checked })) =
+            self.0.catalogue.find(&query.table)
+        else {
+            return Err(Problem::Store(format!("there is no table {:?}", query.table)));
+        };
+        if query.describe == Some(true) {
+            let described = json!({
+                "table": info.name,
+                "description": tool.description,
+                "arguments": info.args_schema(),
+            });
+            let text = serde_json::to_string_pretty(&described).unwrap_or_default();
+            return result(&described, text);
+        }
+        let mut arguments = query.arguments.unwrap_or_default();
+        let places = [("snapshot", query.snapshot), ("architecture", query.architecture)];
+        for (name, path) in places {
+            if let Some(path) = path {
+                arguments.insert(name.to_owned(), Value::String(path));
+            }
+        }
+        self.question(info, checked, arguments, cancel)
     }
 
     /// One question to a snapshot. Blocks.

@@ -7,6 +7,18 @@ use std::time::Duration;
 /// Investigations that stay in the state folder, unless something else is set.
 const KEEP: NonZeroUsize = NonZeroUsize::new(1000).expect("1000 is not 0");
 
+/// Which tools a server lists. Every tool can be called by its name, listed or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Toolset {
+    /// Investigations, contexts, and one tool `query` for all tables of a snapshot, without schemas of
+    /// answers: a list that fits into the prompt of an agent.
+    #[default]
+    Compact,
+    /// A tool for each table, and the schemas of all answers: for programs.
+    Full,
+}
+
 /// What a server may read, store and take on.
 ///
 /// ```
@@ -44,6 +56,8 @@ pub struct Settings {
     pub max_time: Duration,
     /// How long a person may take to answer one question.
     pub answer_time: Duration,
+    /// Which tools are listed.
+    pub toolset: Toolset,
     /// A task that nobody has asked for in this time is cancelled.
     pub task_patience: Duration,
 }
@@ -66,6 +80,7 @@ impl Settings {
             max_waiting: 256,
             max_time: Duration::from_secs(3600),
             answer_time: Duration::from_secs(600),
+            toolset: Toolset::Compact,
             task_patience: Duration::from_secs(300),
         }
     }
