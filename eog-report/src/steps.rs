@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use eog_core::diagnosis::ForkTaken;
-use eog_core::ledger::{Body, Look, Observation, RecordedAnswer};
-use eog_core::{EntityId, Entry, EvidenceId, Label, Ledger};
+use eog_core::ledger::{Look, Observation, RecordedAnswer};
+use eog_core::{EntityId, Entry, EvidenceId, Label, Ledger, LocalContext};
 
 use crate::clean::clean_up_to;
 use crate::entries::{Told, one};
@@ -122,12 +122,24 @@ pub fn steps<B: Told>(ledger: &Ledger<B>) -> Vec<Step> {
         let words = clean_up_to(&plain(&one(entry, &mut forks)), MAX_TEXT);
         let mut step = bare(entry, words);
         if let Some(look) = entry.body.look() {
-            fill(&mut step, ledger, &look);
+            let context = look.context.and_then(|record| ledger.context(&record.digest));
+            fill(&mut step, context, &look);
             step.before = labels.insert(look.entity.clone(), look.belief.label);
         }
         step
     };
     ledger.entries().iter().map(step).collect()
+}
+
+/// An entry alone as a step, for whoever watches a ledger grow: what was believed before is left out,
+/// and what was shown where an earlier entry holds it.
+pub fn step<B: Told>(entry: &Entry<B>) -> Step {
+    let words = clean_up_to(&plain(&one(entry, &mut std::iter::empty())), MAX_TEXT);
+    let mut step = bare(entry, words);
+    if let Some(look) = entry.body.look() {
+        fill(&mut step, look.context.and_then(|record| record.body.as_ref()), &look);
+    }
+    step
 }
 
 fn bare<B: Told>(entry: &Entry<B>, words: String) -> Step {
@@ -166,8 +178,8 @@ fn about(observation: &Observation) -> Option<EntityId> {
     }
 }
 
-fn fill<B: Body>(step: &mut Step, ledger: &Ledger<B>, look: &Look<'_>) {
-    if let Some(context) = look.context.and_then(|record| ledger.context(&record.digest)) {
+fn fill(step: &mut Step, context: Option<&LocalContext>, look: &Look<'_>) {
+    if let Some(context) = context {
         step.saw = context.findings.iter().map(|finding| finding.id().clone()).collect();
         step.omitted = context.omitted.iter().map(|it| clean_up_to(it, MAX_TEXT)).collect();
     }

@@ -56,7 +56,7 @@ pub use axum;
 use catalogue::Catalogue;
 use eog_session::store::Store;
 pub use error::ServeError;
-pub use http::{HttpSettings, Token};
+pub use http::{HttpSettings, SignIn, Token, serve_routes};
 use roots::Roots;
 use runner::Runner;
 pub use settings::Settings;

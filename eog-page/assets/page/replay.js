@@ -5,7 +5,7 @@ eog.replay = (place) => {
   const { steps, nodes } = eog.data;
   const placeOf = new Map(nodes.map((node, number) => [node.name, number]));
   let at = 0;
-  const last = Math.max(0, steps.length - 1);
+  let last = Math.max(0, steps.length - 1);
   const panel = eog.el("div", { class: "panel", "aria-live": "polite" });
   const slider = eog.el("input", { type: "range", class: "slider", min: 0, max: last, value: 0, "aria-label": "Step of the replay", oninput: () => go(Number(slider.value)) });
   const shown = eog.el("output", { "aria-hidden": "true" });
@@ -13,7 +13,8 @@ eog.replay = (place) => {
   const back = eog.button("◀", () => go(at - 1), { "aria-label": "Step back" });
   const next = eog.button("▶", () => go(at + 1), { "aria-label": "Step forward" });
   const end = eog.button("▶|", () => go(last), { "aria-label": "Last step" });
-  const flips = steps.map((step, number) => (step.before && step.before !== step.label ? number : -1)).filter((number) => number >= 0);
+  const isFlip = (step) => step.before && step.before !== step.label;
+  const flips = steps.map((step, number) => (isFlip(step) ? number : -1)).filter((number) => number >= 0);
   const flip = eog.button("Next flip", () => go(flips.find((number) => number > at) ?? at), { disabled: !flips.length });
   place.append(eog.el("div", { class: "bar" }, first, back, next, end, slider, shown, flip),
     eog.el("p", { class: "note" }, "Keys: left and right arrow step, Home and End go to the ends, F goes to the next flip."));
@@ -61,6 +62,36 @@ eog.replay = (place) => {
     go(to);
   });
   go(0);
+  return {
+    // One entry more, as a live page is told it: names and texts stand in it, not their numbers.
+    grow: (entry) => {
+      const wasLast = at === last;
+      const step = eog.numbered(entry);
+      if (step.label) step.before = steps.findLast((one) => one.name === step.name && one.label)?.label;
+      if (isFlip(step)) { flips.push(steps.length); flip.disabled = false; }
+      steps.push(step);
+      last = steps.length - 1;
+      slider.max = last;
+      go(wasLast ? last : at);
+    },
+  };
+};
+
+// An entry in which names and texts stand, as the data of the page has it.
+eog.numbered = (entry) => {
+  const places = (eog.places ??= new Map(eog.data.texts.map((text, number) => [text, number])));
+  const number = (text) => {
+    if (text === null || text === undefined || text === "") return undefined;
+    if (!places.has(text)) places.set(text, eog.data.texts.push(text) - 1);
+    return places.get(text);
+  };
+  const { seq, kind, from, label, seen } = entry;
+  return {
+    seq, kind, from: from ?? undefined, label: label ?? undefined, unshown: seen || undefined,
+    words: number(label ? "" : entry.words), name: number(entry.name), why: number(entry.why), changed: number(entry.changed),
+    answer: number(entry.answer), summary: number(entry.summary), rule: number(entry.rule),
+    claims: entry.claims.map((pair) => pair.map(number)), told: entry.told.map(number), queued: entry.queued.map(number),
+  };
 };
 
 // One step in words.
