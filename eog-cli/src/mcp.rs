@@ -77,7 +77,7 @@ fn settings(serve: &Serve) -> Settings {
 /// The address and how it is protected.
 fn http(serve: &Serve, address: SocketAddr) -> Result<(SocketAddr, HttpSettings), CliError> {
     let mut settings = HttpSettings::default();
-    settings.token = token(serve.token_file.as_deref())?;
+    settings.token = token(serve.token_file.as_deref(), "EOG_MCP_TOKEN")?;
     settings.hosts.clone_from(&serve.hosts);
     settings.origins.clone_from(&serve.origins);
     settings.max_body_bytes = usize::try_from(serve.max_body).unwrap_or(usize::MAX);
@@ -87,7 +87,7 @@ fn http(serve: &Serve, address: SocketAddr) -> Result<(SocketAddr, HttpSettings)
 }
 
 /// The token from its file or the environment, never from the command line, which others can see.
-fn token(file: Option<&Path>) -> Result<Option<Token>, CliError> {
+pub(crate) fn token(file: Option<&Path>, variable: &str) -> Result<Option<Token>, CliError> {
     let (text, from) = match file {
         Some(path) => {
             let unusable = |reason: String| CliError::Input { path: path.to_owned(), reason };
@@ -98,8 +98,8 @@ fn token(file: Option<&Path>) -> Result<Option<Token>, CliError> {
             let text = std::fs::read_to_string(path).map_err(|e| unusable(e.to_string()))?;
             (text, path.display().to_string())
         }
-        None => match std::env::var("EOG_MCP_TOKEN") {
-            Ok(text) => (text, "EOG_MCP_TOKEN".to_owned()),
+        None => match std::env::var(variable) {
+            Ok(text) => (text, variable.to_owned()),
             Err(_) => return Ok(None),
         },
     };

@@ -407,6 +407,11 @@ impl AnySettings {
         budget.and_then(|budget| serde_json::from_value(budget).ok()).unwrap_or_default()
     }
 
+    /// Whether its controller takes in what is new while it runs.
+    pub fn takes_words(&self) -> bool {
+        matches!(self, Self::Eog(_))
+    }
+
     /// Who judges, by name, if that is recorded.
     pub fn policy(&self) -> Option<&str> {
         each!(self, AnySettings, settings => eog::ledger::Settings::policy(&**settings))

@@ -12,7 +12,7 @@ use eog::{Budget, EntityId, Label, Spent};
 use eog_report as report;
 use tokio::sync::watch;
 
-use crate::controllers::{AnyEntry, AnyLedger, AnySettings};
+use crate::controllers::{AnyEntry, AnyLedger};
 use crate::listener::{Listener, Step};
 use crate::source::{Verdict, Word, Words};
 
@@ -63,6 +63,10 @@ pub struct Status {
     pub words: Words,
     /// How many runs have ended.
     pub ended: u64,
+    /// Whether it has ended with something left to do.
+    pub is_unfinished: bool,
+    /// Whether its controller takes in what people say.
+    pub takes_words: bool,
     /// What somebody who waits wants to know, such as why news was left out.
     pub notice: String,
 }
@@ -95,6 +99,8 @@ impl Default for Watched {
             origins: Vec::new(),
             words: Words::new(),
             ended: 0,
+            is_unfinished: false,
+            takes_words: true,
             notice: String::new(),
         };
         let state = State {
@@ -147,10 +153,10 @@ impl Watched {
         AnyLedger::of_entries(&entries)
     }
 
-    /// Takes in the ledger that a run goes on with.
-    pub fn recall(&self, ledger: &AnyLedger, words: Words) {
-        for entry in ledger.any_entries() {
-            self.entry(&entry);
+    /// Takes in the entries that a run goes on with, and what was said before.
+    pub fn recall(&self, entries: &[AnyEntry], words: Words) {
+        for entry in entries {
+            self.entry(entry);
         }
         self.update(|state| state.status.words.extend(words));
     }
@@ -159,14 +165,16 @@ impl Watched {
     pub fn begin(&self) {
         self.update(|state| {
             state.status.phase = Phase::Running;
+            state.status.is_unfinished = false;
             state.status.notice.clear();
         });
     }
 
-    /// A run has ended; why, in words.
-    pub fn end(&self, why: String) {
+    /// A run has ended: why, and whether something is left to do.
+    pub fn end(&self, why: String, is_unfinished: bool) {
         self.update(|state| {
             state.status.phase = Phase::Ended(why);
+            state.status.is_unfinished = is_unfinished;
             state.status.now.clear();
             state.status.ended += 1;
         });
@@ -208,7 +216,8 @@ impl Listener for Watched {
         let step = Arc::new(entry.step());
         self.update(|state| {
             if let Some(settings) = entry.settings() {
-                state.status.budget = AnySettings::budget(&settings);
+                state.status.budget = settings.budget();
+                state.status.takes_words = settings.takes_words();
             }
             state.status.entries = step.seq + 1;
             if let (Some(entity), Some(belief)) = (&step.entity, &step.belief) {
@@ -293,7 +302,7 @@ mod tests {
             watched.entry(&entry);
         }
         assert!(reader.has_changed().unwrap());
-        watched.end("done".to_owned());
+        watched.end("done".to_owned(), false);
         let status = watched.status();
         assert_eq!(status.phase, Phase::Ended("done".to_owned()));
         assert_eq!((status.entries, status.ended), (3, 1));

@@ -131,7 +131,7 @@ eog.live = (place, replay) => {
 
   const connect = () => {
     source?.close();
-    source = new EventSource(`${base}/events?next=${at}`);
+    source = new EventSource(`${base}/events/${at}`);
     source.addEventListener("entry", (event) => grow(JSON.parse(event.data)));
     source.addEventListener("state", (event) => show(JSON.parse(event.data)));
     source.addEventListener("missed", (event) => { notice.textContent = `${event.data} entries were missed: reload the page to see them.`; });
