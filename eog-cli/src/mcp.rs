@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use eog_live::Live;
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token};
 use eog_report::clean::clean_line;
 
@@ -40,7 +41,14 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
                 let listener = tokio::net::TcpListener::bind(address).await?;
                 let at = listener.local_addr()?;
                 eprintln!("eog: serving MCP at http://{at}/mcp");
-                server.http(listener, settings, interrupted()).await
+                eprintln!("eog: the investigations are at http://{at}/");
+                let live = Live::new(server.clone());
+                let settings = eog_live::settings(settings, &live);
+                let ends = async {
+                    interrupted().await;
+                    live.end();
+                };
+                server.http(listener, settings, ends).await
             }
         }
     });

@@ -13,6 +13,7 @@
 
 mod events;
 mod routes;
+mod served;
 mod single;
 
 use std::sync::Arc;

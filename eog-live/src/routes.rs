@@ -15,6 +15,7 @@ use eog::EntityId;
 use eog_evidence::{mask_text, shorten};
 use eog_mcp::server::HttpSettings;
 use eog_session::source::{Verdict, Word};
+use eog_session::watched::Watched;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -85,7 +86,7 @@ async fn list(State(live): Shown) -> Response {
 }
 
 async fn page(State(live): Shown, Path(id): Path<String>) -> Response {
-    let Some(watched) = live.host.watched(&id) else { return unknown() };
+    let Some(watched) = find(&live, &id).await else { return unknown() };
     let Ok(_turn) = live.pages.acquire().await else { return unknown() };
     let made = {
         let live = live.clone();
@@ -102,9 +103,14 @@ async fn page(State(live): Shown, Path(id): Path<String>) -> Response {
     };
     match made.await {
         Some(Ok(page)) => html(Some(page)),
-        Some(Err(reason)) => refusal(StatusCode::CONFLICT, &reason),
+        Some(Err(reason)) => html(Some(eog_page::waiting(&reason))),
         None => html(None),
     }
+}
+
+async fn find(live: &Arc<Shared>, id: &str) -> Option<Arc<Watched>> {
+    let (live, id) = (live.clone(), id.to_owned());
+    aside(move || live.host.watched(&id)).await?
 }
 
 async fn stream(
@@ -112,7 +118,7 @@ async fn stream(
     Path((id, next)): Path<(String, u64)>,
     headers: HeaderMap,
 ) -> Response {
-    let Some(watched) = live.host.watched(&id) else { return unknown() };
+    let Some(watched) = find(&live, &id).await else { return unknown() };
     let Some(reader) = live.readers.enter() else {
         let full = format!("{MAX_READERS} readers watch already; close a page, then load this one");
         return refusal(StatusCode::SERVICE_UNAVAILABLE, &full);

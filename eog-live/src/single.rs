@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use eog::{BoxFuture, CallRecorder, EntityId, StopReason};
+use eog::{BoxFuture, BudgetKind, CallRecorder, EntityId, StopReason};
 use eog_page::Row;
 use eog_report::{Report, Step};
 use eog_session::run::Cancel;
@@ -143,9 +143,12 @@ impl Shared {
     }
 }
 
-/// Whether something is left to do.
+/// Whether it can go on. A budget of policy calls is part of the ledger, and would end it again at once.
 fn is_unfinished(report: &Report) -> bool {
-    !matches!(report.stop, StopReason::Converged { .. })
+    !matches!(
+        report.stop,
+        StopReason::Converged { .. } | StopReason::BudgetExhausted { which: BudgetKind::Hops }
+    )
 }
 
 impl Host for Single {
@@ -189,7 +192,7 @@ impl Host for Single {
         }
         let ledger = shared.watched.ledger().map_err(|error| error.to_string())?;
         if ledger.is_empty() {
-            return Err("it chooses where to begin; load the page again in a moment".to_owned());
+            return Err("The investigation chooses where to begin.".to_owned());
         }
         let finished = ledger.restore(|| None).map_err(|error| error.to_string())?;
         let mut report = Report::new(shared.source.incident().name.as_str(), finished.diagnosis());

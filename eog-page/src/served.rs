@@ -14,6 +14,7 @@ use crate::{Charts, data, inert, sections};
 
 const LIST: &str = include_str!("../assets/list.hbs");
 const SIGN_IN: &str = include_str!("../assets/sign-in.hbs");
+const WAITING: &str = include_str!("../assets/waiting.hbs");
 pub(crate) const LIST_SCRIPT: &str = include_str!("../assets/page/list.js");
 
 /// What the page of an investigation that is served needs beside its report.
@@ -148,7 +149,7 @@ pub fn list(rows: &[Row]) -> String {
 }
 
 #[derive(Serialize)]
-struct SignIn<'a> {
+struct Short<'a> {
     policy: String,
     style: &'a str,
     complaint: &'a str,
@@ -156,9 +157,18 @@ struct SignIn<'a> {
 
 /// The page that asks for the token of the server, and what was wrong with the last one.
 pub fn sign_in(complaint: &str) -> String {
+    short(SIGN_IN, complaint)
+}
+
+/// A page that loads itself again, and why there is nothing to show yet.
+pub fn waiting(why: &str) -> String {
+    short(WAITING, &clean_up_to(why, MAX_TEXT))
+}
+
+fn short(template: &str, complaint: &str) -> String {
     let parts = Parts::small(Vec::new());
     let policy = parts.policy();
-    render(SIGN_IN, &SignIn { policy, style: &parts.style, complaint })
+    render(template, &Short { policy, style: &parts.style, complaint })
 }
 
 #[cfg(test)]
@@ -186,6 +196,7 @@ mod tests {
     #[test]
     fn the_form_says_what_was_wrong() {
         assert!(sign_in("the token is wrong").contains("the token is wrong"));
+        assert!(waiting(HOSTILE).contains("&lt;/script&gt;") && !waiting(HOSTILE).contains("<script"));
         assert!(sign_in("").contains("script-src &#x27;none&#x27;"));
     }
 }

@@ -53,6 +53,11 @@ impl Steering {
         (Self { cancel: cancel.clone(), controls }, cancel)
     }
 
+    /// The other end.
+    pub fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
     pub(crate) async fn cancelled(&self) {
         self.cancel.cancelled().await;
     }
