@@ -8,7 +8,8 @@ use eog_report::clean::{clean, clean_line};
 use eog_session::controllers::{AnyEntry, AnyLedger, AnySettings};
 use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::{
-    Cancel, Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge, same_source,
+    Cancel, Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge,
+    same_source,
 };
 use eog_session::source::{Files, Opened, Words, keep_words};
 

@@ -113,14 +113,18 @@ impl Shared {
 
     async fn tell(&self, entity: EntityId, word: Word) -> Result<(), String> {
         if !self.source.incident().topology.contains(&entity) {
-            let near = eog_evidence::near_entities(&self.source.incident().topology, entity.as_str());
+            let near =
+                eog_evidence::near_entities(&self.source.incident().topology, entity.as_str());
             return Err(match near.as_slice() {
                 [] => "the incident has no such entity; name it as the page does".to_owned(),
-                near => format!("the incident has no such entity; did you mean {}?", near.join(" or ")),
+                near => {
+                    format!("the incident has no such entity; did you mean {}?", near.join(" or "))
+                }
             });
         }
         if !self.watched.status().takes_words {
-            return Err("this controller takes in nothing; begin anew with --cause or --not-cause".to_owned());
+            return Err("this controller takes in nothing; begin anew with --cause or --not-cause"
+                .to_owned());
         }
         let _turn = self.keeping.lock().await;
         let words = Words::from([(entity.clone(), word.clone())]);

@@ -190,13 +190,17 @@ mod tests {
         let page = list(&[row]);
         assert!(page.contains("&lt;/script&gt;") && !page.contains("<script>alert"), "{page}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'));
-        assert!(page.contains("form-action &#x27;self&#x27;") && list(&[]).contains("No investigation"));
+        assert!(
+            page.contains("form-action &#x27;self&#x27;") && list(&[]).contains("No investigation")
+        );
     }
 
     #[test]
     fn the_form_says_what_was_wrong() {
         assert!(sign_in("the token is wrong").contains("the token is wrong"));
-        assert!(waiting(HOSTILE).contains("&lt;/script&gt;") && !waiting(HOSTILE).contains("<script"));
+        assert!(
+            waiting(HOSTILE).contains("&lt;/script&gt;") && !waiting(HOSTILE).contains("<script")
+        );
         assert!(sign_in("").contains("script-src &#x27;none&#x27;"));
     }
 }

@@ -12,8 +12,9 @@ use eog::linear::LinearBody;
 use eog::machine::{OfMachine, Responder};
 use eog::side::SideError;
 use eog::{
-    AbductivePolicy, Budget, Case, Conclusion, Config, ContextContract, Controller, Diagnosis, Entry,
-    Finished, Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures, Spent, StopReason,
+    AbductivePolicy, Budget, Case, Conclusion, Config, ContextContract, Controller, Diagnosis,
+    Entry, Finished, Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures, Spent,
+    StopReason,
 };
 use eog_report::{Step, Told};
 use eog_search::{

@@ -103,12 +103,8 @@ impl Default for Watched {
             takes_words: true,
             notice: String::new(),
         };
-        let state = State {
-            status,
-            entries: Vec::new(),
-            recent: VecDeque::new(),
-            held: BTreeMap::new(),
-        };
+        let state =
+            State { status, entries: Vec::new(), recent: VecDeque::new(), held: BTreeMap::new() };
         Self { state: Mutex::new(state), changed: watch::channel(0).0 }
     }
 }

@@ -30,9 +30,7 @@ impl Board {
     /// The place of an investigation. One that does not run and that nobody watches has none.
     pub(super) fn watched(&self, id: &InvestigationId) -> Arc<Watched> {
         let mut places = self.places();
-        places.retain(|_, place| {
-            place.steering.is_some() || Arc::strong_count(&place.watched) > 1
-        });
+        places.retain(|_, place| place.steering.is_some() || Arc::strong_count(&place.watched) > 1);
         places.entry(id.clone()).or_default().watched.clone()
     }
 

@@ -178,11 +178,7 @@ impl Server {
     }
 
     /// Stores what people said unasked. Gives the entities about which there is something new.
-    pub(super) fn hear(
-        &self,
-        id: &InvestigationId,
-        said: Words,
-    ) -> Result<Vec<EntityId>, Problem> {
+    pub(super) fn hear(&self, id: &InvestigationId, said: Words) -> Result<Vec<EntityId>, Problem> {
         if said.is_empty() {
             return Ok(Vec::new());
         }

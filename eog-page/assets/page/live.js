@@ -11,7 +11,8 @@ eog.live = (place, replay) => {
   const now = eog.el("span", { role: "status", id: "live-now" });
   const notice = eog.el("p", { class: "notice", role: "alert", id: "live-notice" });
   const figures = eog.el("dl", { class: "figures", id: "live-figures" });
-  const log = eog.el("ol", { class: "plain log", role: "log", tabindex: 0, "aria-label": "Entries as they come", id: "live-log" });
+  const rows = eog.el("ul", { class: "plain" });
+  const log = eog.el("div", { class: "log", role: "log", tabindex: 0, "aria-label": "Entries as they come", id: "live-log" }, rows);
   const origins = eog.el("ul", { class: "plain told", id: "live-origins" });
   const asked = eog.el("ul", { class: "plain asked", id: "live-questions" });
   const said = eog.el("ul", { class: "plain told", id: "live-said" });
@@ -123,8 +124,8 @@ eog.live = (place, replay) => {
     at = entry.seq + 1;
     const words = entry.label ? `${entry.name} is ${entry.label}: ${entry.summary}` : entry.words;
     const atEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
-    log.append(eog.el("li", {}, eog.el("span", { class: "dim" }, `${entry.seq} `), words));
-    while (log.children.length > MAX_ROWS) log.firstChild.remove();
+    rows.append(eog.el("li", {}, eog.el("span", { class: "dim" }, `${entry.seq} `), words));
+    while (rows.children.length > MAX_ROWS) rows.firstChild.remove();
     if (atEnd) log.scrollTop = log.scrollHeight;
     replay.grow(entry);
   };
@@ -144,7 +145,7 @@ eog.live = (place, replay) => {
   };
   for (const step of eog.data.steps.slice(-20)) {
     const words = step.label ? `${eog.text(step.name)} is ${step.label}: ${eog.text(step.summary)}` : eog.text(step.words);
-    log.append(eog.el("li", {}, eog.el("span", { class: "dim" }, `${step.seq} `), words));
+    rows.append(eog.el("li", {}, eog.el("span", { class: "dim" }, `${step.seq} `), words));
   }
   show(status);
   connect();

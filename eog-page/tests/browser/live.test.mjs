@@ -1,7 +1,7 @@
 // The live page: an investigation with a slow policy is watched by three from its start to its end,
 // reloaded in the middle, stopped, answered, and given a verdict that changes the result.
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { axeViolations, check, close, dark, desk, end, open, out, phone } from "./harness.mjs";
@@ -22,7 +22,7 @@ const start = async (args, env = {}) => {
   const ended = new Promise((done) => child.on("exit", (code) => { children.delete(child); done(code); }));
   const url = await new Promise((done, fail) => {
     const look = () => {
-      const found = said.err.match(/(?:watch it|investigations are) at (\S+)/);
+      const found = said.err.match(/(?:watch it|investigations are) at (\S+)\n/);
       if (found) done(found[1]);
     };
     child.stderr.on("data", look);
@@ -61,16 +61,20 @@ const sober = async (page, name) => {
 
 // From its start to its end, by three, reloaded in the middle; then a verdict.
 {
-  const eog = await watch(`${examples}/flash-sale`, { EOG_SLOW_MS: "500", EOG_DEFER: "processor" });
+  const hold = `${out}/hold`;
+  rmSync(hold, { force: true });
+  const eog = await watch(`${examples}/flash-sale`, { EOG_SLOW_MS: "500", EOG_DEFER: "catalog", EOG_HOLD: hold });
   const first = await look(eog.url);
   await running(first);
+  const before = await entries(first);
+  await first.waitForFunction((before) => document.querySelectorAll("#live-log li").length > before, before);
+  await first.waitForSelector("#live-questions button");
+  writeFileSync(hold, "");
   const others = [await look(eog.url, dark), await look(eog.url, phone)];
   const pages = [first, ...others];
   await sober(first, "live running light");
   await sober(others[0], "live running dark");
   await sober(others[1], "live running phone");
-  const before = await entries(first);
-  await first.waitForFunction((before) => document.querySelectorAll("#live-log li").length > before, before);
   const seen = await entries(first);
   await first.reload();
   await first.waitForSelector("html.ready", { state: "attached" });
@@ -79,15 +83,16 @@ const sober = async (page, name) => {
   check(Number(slider) >= seen - 1, `the replay has what was recorded so far, not ${slider} of ${seen}`);
 
   // The question about who was put off, by keyboard.
-  await first.waitForSelector("#live-questions button");
   await first.locator("#live-questions button").focus();
   await first.keyboard.press("Enter");
-  check((await first.inputValue("#live-entity")) === "processor", "the question names its entity");
+  check((await first.inputValue("#live-entity")) === "catalog", "the question names its entity");
   await first.keyboard.type("</li><img src=x onerror=alert(1)> it was scaled up \u202e");
   check(await reach(first, "#live-tell"), "Tab leads from the text to the button");
   await first.keyboard.press("Enter");
   await Promise.all(pages.map((page) => page.waitForFunction(() => document.querySelector("#live-said").textContent.includes("it was scaled up"))));
   check(!/\u202e/.test(await first.textContent("#live-said")), "no control character is shown");
+  check((await first.locator("#live-said img").count()) === 0, "what was said is text");
+  rmSync(hold);
 
   await Promise.all(pages.map((page) => finished(page, 1)));
   const result = (page) => page.textContent("#verdict .sentence");
@@ -95,7 +100,7 @@ const sober = async (page, name) => {
   check(new Set(verdicts).size === 1 && verdicts[0].includes("frontend"), `all see one result: ${verdicts}`);
   const figures = await Promise.all(pages.map((page) => page.textContent("#live-figures")));
   check(new Set(figures).size === 1, `all see the same figures: ${figures}`);
-  check(/healthy/.test(await first.evaluate(() => eog.data.nodes.find((node) => eog.text(node.name) === "processor").role)), "the answer was taken in");
+  check(/healthy/.test(await first.evaluate(() => eog.data.nodes.find((node) => eog.text(node.name) === "catalog").role)), "the answer was taken in");
   await sober(first, "live ended light");
 
   // Not this one: go on without it.
@@ -171,6 +176,7 @@ const sober = async (page, name) => {
 // A server: its list, signing in, and a verdict on what has ended.
 {
   const state = `${out}/state`, token = "a-token-for-tests-only";
+  rmSync(state, { recursive: true, force: true });
   mkdirSync(state, { recursive: true });
   const serve = ["mcp", "serve", "--root", examples, "--state", state];
   const filled = spawn(process.env.EOG, serve, { stdio: ["pipe", "pipe", "inherit"] });

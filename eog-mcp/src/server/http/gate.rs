@@ -18,8 +18,8 @@ use tower_http::cors::CorsLayer;
 
 use super::PATH;
 use super::settings::{HttpSettings, SignIn};
-use super::token::Token;
 use super::sign_in;
+use super::token::Token;
 use crate::server::message::refused;
 
 /// How long browsers may remember what a page may ask.
@@ -314,7 +314,8 @@ mod tests {
         };
         assert_eq!(from("/i/run/stop", "http://localhost:8080"), 200);
         assert_eq!(from("/mcp", "http://localhost:8080"), 403);
-        for origin in ["http://localhost:9", "https://evil.org", "null", "", "file://localhost:8080"]
+        for origin in
+            ["http://localhost:9", "https://evil.org", "null", "", "file://localhost:8080"]
         {
             assert_eq!(from("/i/run/stop", origin), 403, "{origin}");
         }

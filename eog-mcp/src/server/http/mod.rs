@@ -76,7 +76,8 @@ pub async fn serve_routes(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     settings.protect(listener.local_addr()?)?;
-    let routes = behind_gate(settings.routes.clone(), "there is no such page; begin at /", &settings);
+    let routes =
+        behind_gate(settings.routes.clone(), "there is no such page; begin at /", &settings);
     let open = Connections::accept(listener, &routes, &settings, stop).await;
     open.end(Instant::now() + LAST).await;
     Ok(())

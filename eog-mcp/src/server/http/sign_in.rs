@@ -35,7 +35,8 @@ pub(super) fn is_of_a_browser(request: &Request) -> bool {
 /// Whether a browser has what it was given.
 pub(super) fn has_cookie(token: &Token, headers: &HeaderMap) -> bool {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
+    let mut pairs =
+        cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
     pairs.any(|(name, value)| name == NAME && token.is_cookie(value))
 }
 
@@ -102,7 +103,9 @@ mod tests {
         let good = token.cookie();
         assert!(has(&format!("a=b; {NAME}={good}; c=d")));
         let other = Token::new("0123456789abcdeg").unwrap().cookie();
-        for wrong in [format!("{NAME}={other}"), format!("other={good}"), format!("{NAME}=0123456789abcdef")] {
+        for wrong in
+            [format!("{NAME}={other}"), format!("other={good}"), format!("{NAME}=0123456789abcdef")]
+        {
             assert!(!has(&wrong), "{wrong}");
         }
     }

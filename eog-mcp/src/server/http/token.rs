@@ -43,7 +43,8 @@ impl Token {
                 "it must consist of at most 1024 printable ASCII characters without spaces",
             ));
         }
-        let cookie = blake3::derive_key("eog 2026 cookie of a browser that has the token", text.as_bytes());
+        let cookie =
+            blake3::derive_key("eog 2026 cookie of a browser that has the token", text.as_bytes());
         Ok(Self { digest: blake3::hash(text.as_bytes()), cookie: cookie.into() })
     }
 
