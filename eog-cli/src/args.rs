@@ -175,7 +175,7 @@ pub(crate) struct Investigate {
     /// Make no calls; write no files. Print the packets of the entities to start from, the first
     /// prompt for a language model with its exact number of tokens, and an upper bound for the
     /// whole investigation.
-    #[arg(long, conflicts_with = "journal")]
+    #[arg(long, conflicts_with_all = ["journal", "live"])]
     pub(crate) dry_run: bool,
 
     /// For tests: do not wait until --journal is on disk. Faster, and what was stored still survives a

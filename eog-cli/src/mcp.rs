@@ -1,5 +1,6 @@
 //! `eog mcp serve`: agents as the users of eog.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,8 +41,11 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
             Some((address, settings)) => {
                 let listener = tokio::net::TcpListener::bind(address).await?;
                 let at = listener.local_addr()?;
-                eprintln!("eog: serving MCP at http://{at}/mcp");
-                eprintln!("eog: the investigations are at http://{at}/");
+                let said = format!(
+                    "eog: serving MCP at http://{at}/mcp\neog: the investigations are at http://{at}/\n"
+                );
+                // At once, since whoever started it may read no more than the first line.
+                let _ = std::io::stderr().write_all(said.as_bytes());
                 let live = Live::new(server.clone());
                 let settings = eog_live::settings(settings, &live);
                 let ends = async {

@@ -9,13 +9,14 @@ use sha2::{Digest as _, Sha256};
 use crate::sections::Sections;
 
 /// What is put together for the browser, in this order. The first is made by `assets/bundle.sh`.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../assets/vendor.js"),
     include_str!("../assets/page/model.js"),
     include_str!("../assets/page/layout.js"),
     include_str!("../assets/page/graph.js"),
     include_str!("../assets/page/timeline.js"),
     include_str!("../assets/page/charts.js"),
+    include_str!("../assets/page/tree.js"),
     include_str!("../assets/page/replay.js"),
     include_str!("../assets/page/page.js"),
 ];

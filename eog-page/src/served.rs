@@ -37,7 +37,7 @@ pub fn live(report: &Report, steps: &[Step], charts: &Charts, live: &Live) -> St
 
 /// One entry, for a page that grows.
 #[derive(Serialize)]
-struct Grown {
+struct Told {
     seq: u64,
     kind: &'static str,
     words: String,
@@ -53,6 +53,7 @@ struct Grown {
     claims: Vec<(String, String)>,
     told: Vec<String>,
     queued: Vec<String>,
+    grown: Vec<data::Grown>,
 }
 
 /// One entry as JSON on one line, for a live page that was made before it.
@@ -63,7 +64,7 @@ pub fn live_step(step: &Step) -> String {
     };
     let belief = step.belief.as_ref();
     let claims = belief.iter().flat_map(|belief| &belief.claims);
-    inert::json(&Grown {
+    inert::json(&Told {
         seq: step.seq,
         kind: match step.kind {
             StepKind::Opened => "opened",
@@ -91,6 +92,7 @@ pub fn live_step(step: &Step) -> String {
         claims: claims.map(|(from, to)| (shown(from.as_str()), shown(to.as_str()))).collect(),
         told: names(&step.told),
         queued: names(&step.trail.queued),
+        grown: data::grown(step),
     })
 }
 

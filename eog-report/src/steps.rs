@@ -70,6 +70,28 @@ pub struct Trail {
     pub queued: Vec<EntityId>,
     /// What the answer changed, in words.
     pub changed: String,
+    /// What it did to the tree, if the machine grows one.
+    pub grown: Vec<Grown>,
+}
+
+/// A node of a tree that an entry made, or what it changed of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grown {
+    /// The node.
+    pub node: String,
+    /// The one that it stands below, if the entry made it.
+    pub below: Option<String>,
+    /// The score that it got from 0 to 1000, if it got one.
+    pub score: Option<u16>,
+    /// What became of it in a word, such as `pruned`, if something did.
+    pub fate: Option<&'static str>,
+}
+
+impl Grown {
+    /// A node, of which nothing is said.
+    pub fn at(node: impl ToString) -> Self {
+        Self { node: node.to_string(), below: None, score: None, fate: None }
+    }
 }
 
 /// What came back.
@@ -118,6 +140,7 @@ pub fn steps<B: Told>(ledger: &Ledger<B>) -> Vec<Step> {
     let forks = ForkTaken::all(ledger);
     let mut forks = forks.iter();
     let mut labels: BTreeMap<EntityId, Label> = BTreeMap::new();
+    let mut nodes: BTreeMap<String, u64> = BTreeMap::new();
     let step = |entry: &Arc<Entry<B>>| {
         let words = clean_up_to(&plain(&one(entry, &mut forks)), MAX_TEXT);
         let mut step = bare(entry, words);
@@ -125,6 +148,11 @@ pub fn steps<B: Told>(ledger: &Ledger<B>) -> Vec<Step> {
             let context = look.context.and_then(|record| ledger.context(&record.digest));
             fill(&mut step, context, &look);
             step.before = labels.insert(look.entity.clone(), look.belief.label);
+        }
+        for grown in &step.trail.grown {
+            let Some(below) = &grown.below else { continue };
+            step.trail.grew_from = step.trail.grew_from.or(nodes.get(below).copied());
+            nodes.insert(grown.node.clone(), step.seq);
         }
         step
     };

@@ -211,7 +211,9 @@ impl Listener for Watched {
     fn entry(&self, entry: &AnyEntry) {
         let step = Arc::new(entry.step());
         self.update(|state| {
-            if let Some(settings) = entry.settings() {
+            if step.seq == 0
+                && let Some(settings) = entry.settings()
+            {
                 state.status.budget = settings.budget();
                 state.status.takes_words = settings.takes_words();
             }

@@ -77,6 +77,10 @@ impl Server {
                 let source = self.source(&began, gone)?;
                 let failed = |error| Problem::run(&id, &began.name, error);
                 let policies = &*shared.policies;
+                let watched = shared.board.watched(&id);
+                if watched.status().entries == 0 {
+                    watched.recall(&ledger.any_entries(), Words::new());
+                }
                 let is_new = ledger.is_empty();
                 let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
                 same_judge(policies, then).map_err(failed)?;

@@ -20,7 +20,9 @@ eog.replay = (place) => {
     eog.el("p", { class: "note" }, "Keys: left and right arrow step, Home and End go to the ends, F goes to the next flip."));
   const canvas = eog.el("div", {});
   const large = nodes.filter((node) => node.drawn || node.summary !== undefined).length > 150;
-  place.append(panel, canvas);
+  const grove = eog.el("div", {});
+  place.append(panel, grove, canvas);
+  let tree = null;
   // A large drawing costs time: it is made when the reader comes near.
   let drawing = null;
   const draw = () => {
@@ -51,16 +53,20 @@ eog.replay = (place) => {
     for (const one of [first, back]) one.setAttribute("aria-disabled", at === 0);
     for (const one of [next, end]) one.setAttribute("aria-disabled", at === last);
     panel.replaceChildren(...eog.stepWords(step, at, go));
+    // Only searches have a tree.
+    if (!tree && step.grown?.length) tree = new eog.Tree(grove, (number) => go(number));
+    tree?.show(at);
     drawing?.mark({ now: placeOf.get(step.name), labels: labels(at), messages: (step.told ?? []).map((name) => placeOf.get(name)), follow: true });
   };
   place.addEventListener("keydown", (event) => {
     // The drawing and the slider have their own arrows.
-    if (event.target.closest(".drawing, select, a") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.closest(".drawing, .tree-view, select, a") || event.ctrlKey || event.altKey || event.metaKey) return;
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last, f: flips.find((number) => number > at) ?? at }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     go(to);
   });
+  if (steps.some((step) => step.grown?.length)) tree = new eog.Tree(grove, (number) => go(number));
   go(0);
   return {
     // One entry more, as a live page is told it: names and texts stand in it, not their numbers.
@@ -90,7 +96,7 @@ eog.numbered = (entry) => {
     seq, kind, from: from ?? undefined, label: label ?? undefined, unshown: seen || undefined,
     words: number(label ? "" : entry.words), name: number(entry.name), why: number(entry.why), changed: number(entry.changed),
     answer: number(entry.answer), summary: number(entry.summary), rule: number(entry.rule),
-    claims: entry.claims.map((pair) => pair.map(number)), told: entry.told.map(number), queued: entry.queued.map(number),
+    claims: entry.claims.map((pair) => pair.map(number)), told: entry.told.map(number), queued: entry.queued.map(number), grown: entry.grown,
   };
 };
 
