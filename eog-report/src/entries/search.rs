@@ -45,11 +45,13 @@ fn grown(body: &SearchBody) -> Vec<Grown> {
         SearchBody::Looked(looked) => {
             vec![Grown { below: Some(below(&looked.at)), ..Grown::at(&looked.at) }]
         }
-        SearchBody::Scored(Scored { at, verdict: Some(verdict), .. }) => {
+        SearchBody::Scored(scored) => {
+            let Scored { at, verdict: Some(verdict), .. } = &**scored else { return Vec::new() };
             let fate = verdict.prune.then_some("pruned");
             vec![Grown { score: Some(verdict.score), fate, ..Grown::at(at) }]
         }
-        SearchBody::Planned(Planned { cut, tries, .. }) => {
+        SearchBody::Planned(planned) => {
+            let Planned { cut, tries, .. } = &**planned;
             let applied = tries.iter().filter_map(|tried| match tried {
                 PlanTry::Applied(actions) => Some(actions),
                 _ => None,
