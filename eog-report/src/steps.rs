@@ -89,7 +89,7 @@ pub struct Grown {
 
 impl Grown {
     /// A node, of which nothing is said.
-    pub fn at(node: impl ToString) -> Self {
+    pub fn at(node: &impl ToString) -> Self {
         Self { node: node.to_string(), below: None, score: None, fate: None }
     }
 }

@@ -62,7 +62,7 @@ impl<A: Listener + ?Sized, B: Listener + ?Sized> Listener for (Arc<A>, Arc<B>) {
     }
 
     fn stressing(&self, progress: eog::stress::StressProgress) {
-        self.0.stressing(progress.clone());
+        self.0.stressing(progress);
         self.1.stressing(progress);
     }
 }
