@@ -7,7 +7,7 @@
 //!                                  └─► events ─► Watched, which every reader reads at its own pace
 //! ```
 //!
-//! [`routes`] are served by [`serve_routes`](eog_mcp::server::serve_routes) or, beside `/mcp`, by a
+//! [`Live::routes`] are served by [`serve_routes`](eog_mcp::server::serve_routes) or, beside `/mcp`, by a
 //! [`Server`](eog_mcp::server::Server): both check host, origin, token, length and time before a route is
 //! called. Everything that is shown enters pages as text or as inert data ([`eog_page`]).
 
