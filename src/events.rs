@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eog_core::controller::EntryBody;
 use eog_core::machine::QuestionKind;
-use eog_core::{EntityId, Entry, StopReason};
+use eog_core::{EntityId, Entry, Spent, StopReason};
 use tokio::sync::broadcast;
 
 /// How many events a listener may lag behind before it misses some.
@@ -23,6 +23,8 @@ pub enum Event<B = EntryBody> {
     },
     /// An entry was stored in the ledger.
     Appended(Arc<Entry<B>>),
+    /// More was spent: all that was so far. Follows the entries that it was spent for.
+    Spent(Spent),
     /// An observation did not fit and was left out, with the reason.
     Refused(String),
     /// So many events were missed, because the listener was slow. The ledger has every entry.

@@ -45,6 +45,7 @@ async fn told(mut events: EventStream) -> Vec<String> {
             Event::Asking { about, kind: QuestionKind::Context } => format!("fetching {about}"),
             Event::Asking { about, kind: QuestionKind::Policy } => format!("deciding {about}"),
             Event::Appended(entry) => format!("appended {}", entry.seq),
+            Event::Spent(spent) => format!("spent {}", spent.hops),
             other => format!("{other:?}"),
         });
     }
@@ -67,12 +68,15 @@ async fn events_tell_each_step_in_order() {
         "fetching web",
         "deciding web",
         "appended 1",
+        "spent 1",
         "fetching db",
         "deciding db",
         "appended 2",
+        "spent 2",
         "fetching web",
         "deciding web",
         "appended 3",
+        "spent 3",
         "Stopped(Converged { refused_wakes: 0 })",
     ];
     assert_eq!(told(events).await, expected);
@@ -94,7 +98,7 @@ async fn nobody_has_to_listen() {
     let unread = Engine::new(MemoryContext::default(), all_healthy()).with_events(sender);
     let ended = unread.investigate(config(), apart(&names)).await;
     assert_that(&ended).evaluated(names);
-    let all = 1 + 500 * 3 + 1;
+    let all = 1 + 500 * 4 + 1;
     let heard = quick.await.expect("it does not panic");
     assert_eq!(heard.len(), all);
     let missed = all - eog::EVENT_BUFFER;

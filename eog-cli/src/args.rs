@@ -2,6 +2,7 @@
 
 mod eval;
 mod judging;
+mod live;
 mod mcp;
 mod prompt;
 mod reading;
@@ -23,6 +24,7 @@ pub(crate) use eval::{
     Runs,
 };
 pub(crate) use judging::{By, Judging};
+pub(crate) use live::LiveArgs;
 pub(crate) use mcp::{Mcp, McpCommand, Serve, Toolset as ListedTools};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
@@ -173,7 +175,7 @@ pub(crate) struct Investigate {
     /// Make no calls; write no files. Print the packets of the entities to start from, the first
     /// prompt for a language model with its exact number of tokens, and an upper bound for the
     /// whole investigation.
-    #[arg(long, conflicts_with = "journal")]
+    #[arg(long, conflicts_with_all = ["journal", "live"])]
     pub(crate) dry_run: bool,
 
     /// For tests: do not wait until --journal is on disk. Faster, and what was stored still survives a
@@ -282,6 +284,9 @@ pub(crate) struct Running {
     /// missing; files with these names are replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -5,16 +5,18 @@ use std::path::Path;
 use eog::{DecisionMemory, EntityId, StopReason};
 use eog_report::Report;
 use eog_report::clean::{clean, clean_line};
-use eog_session::controllers::{AnyLedger, AnySettings};
+use eog_session::controllers::{AnyEntry, AnyLedger, AnySettings};
 use eog_session::judge::{Chosen, Policies as _};
 use eog_session::run::{
-    Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge, same_source,
+    Cancel, Course, CutShort, Ended, Records, RunError, Start as Begin, Steering, same_judge,
+    same_source,
 };
-use eog_session::source::{Files, Opened, keep_words};
+use eog_session::source::{Files, Opened, Words, keep_words};
 
 use crate::args::{Format, Investigate, Resume, Running, Start};
 use crate::error::{CliError, Exit};
 use crate::interrupt::interrupted;
+use crate::live::{Place, Watching};
 use crate::onward::{self, Onward};
 use crate::progress::Progress;
 use crate::runtime::runtime;
@@ -59,7 +61,7 @@ pub(crate) fn begin(
 
 /// `eog resume`.
 pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
-    let work = Work::prepare(&arguments.running)?;
+    let mut work = Work::prepare(&arguments.running)?;
     let architecture = arguments.architecture.as_deref();
     let source = source::open(&work.progress, &arguments.path, architecture, &arguments.reading)?;
     let path = arguments.journal.as_path();
@@ -76,6 +78,7 @@ pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     say_cut(path, records.cut);
     work.keep_input(&records, path, &source)?;
     if !ledger.is_empty() {
+        work.seen = ledger.any_entries();
         let run = async |course: Course<'_>, news| course.resume(&ledger, news).await;
         return work.conduct(&source, records, Some(path), onward, run);
     }
@@ -98,6 +101,9 @@ pub(crate) struct Work<'a> {
     pub(crate) chosen: Chosen,
     pub(crate) progress: Progress,
     memory: Option<DecisionMemory>,
+    place: Option<Place>,
+    /// What a ledger that is resumed holds already.
+    seen: Vec<AnyEntry>,
 }
 
 impl<'a> Work<'a> {
@@ -109,8 +115,10 @@ impl<'a> Work<'a> {
             files::prepare(folder)?;
         }
         let memory = running.memory.as_deref().map(DecisionMemory::open).transpose()?;
+        let place = Place::prepare(&running.live)?;
         let progress = Progress::start(running.quiet);
-        Ok(Self { running, chosen: chosen.with_limits(limits), progress, memory })
+        let (chosen, seen) = (chosen.with_limits(limits), Vec::new());
+        Ok(Self { running, chosen, progress, memory, place, seen })
     }
 
     /// Where the run leaves its traces: a new journal, if one is asked for.
@@ -157,40 +165,84 @@ impl<'a> Work<'a> {
         onward: Onward<'_>,
         run: impl AsyncFnOnce(Course<'_>, Vec<EntityId>) -> Result<Ended, RunError>,
     ) -> Result<Exit, CliError> {
-        let Self { running, chosen, progress, memory } = self;
+        let Self { running, chosen, progress, memory, place, seen } = self;
         let words = running.said.words(&source.incident().topology)?;
         let news = words.keys().cloned().collect();
-        let kept = runtime()?.block_on(keep_words(&records.recorder, words));
-        let words = kept.map_err(|error| {
-            CliError::run(error.into(), source, ledger, || onward.resume(running, &chosen))
-        })?;
-        let (steering, cancel) = Steering::new();
-        let course = Course {
+        let recorder = records.recorder.clone();
+        let keep = |words| {
+            let kept = runtime()?.block_on(keep_words(&recorder, words));
+            kept.map_err(|error| {
+                CliError::run(error.into(), source, ledger, || onward.resume(running, &chosen))
+            })
+        };
+        let mut words = keep(words)?;
+        let watching = place.map(|place| Watching::begin(place, source, &recorder, &seen, &words));
+        let watching = watching.transpose()?;
+        let resume = || onward.resume(running, &chosen);
+        let course = |progress: &Progress, records, words, steering| Course {
             words,
             records,
-            memory,
+            memory: memory.clone(),
             speculation: running.speculation(),
             deadline: running.deadline(),
             steering,
-            listener: progress.listener(),
+            listener: match &watching {
+                Some(watching) => watching.beside(progress.listener()),
+                None => progress.listener(),
+            },
             ..Course::new(&chosen, source.clone())
         };
-        let ended = runtime()?.block_on(async {
-            let interrupt = async {
-                interrupted().await;
-                cancel.cancel();
-                std::future::pending().await
-            };
-            tokio::select! {
-                ended = run(course, news) => ended,
-                never = interrupt => never,
+        let begin = || {
+            let (steering, cancel) = Steering::new();
+            if let Some(watching) = &watching {
+                watching.begin_run(&cancel);
             }
-        });
-        let resume = || onward.resume(running, &chosen);
-        let ended = ended.map_err(|error| CliError::run(error, source, ledger, resume))?;
-        drop(progress);
-        memory::tell(ended.memory.as_ref(), running.quiet);
-        tell(running, &chosen, ended, onward, source)
+            (steering, cancel)
+        };
+        let (steering, cancel) = begin();
+        let first = run(course(&progress, records, words, steering), news);
+        let mut ended = runtime()?.block_on(cancelling(&cancel, first));
+        let mut progress = progress;
+        loop {
+            let mut done = ended.map_err(|error| CliError::run(error, source, ledger, resume))?;
+            drop(progress);
+            memory::tell(done.memory.as_ref(), running.quiet);
+            let (so_far, mut spent) = (done.finished.ledger(), done.finished.spent().usage);
+            spent += done.spent_after;
+            let report = told::report_of_run(&mut done);
+            if let Some(watching) = &watching {
+                watching.end_run(&report, &done);
+            }
+            let exit = tell(running, &chosen, &report, done, onward, source)?;
+            let Some(watching) = &watching else { return Ok(exit) };
+            let Some(news) = runtime()?.block_on(watching.news(running.quiet)) else {
+                return Ok(exit);
+            };
+            progress = Progress::start(running.quiet);
+            words = keep(Words::new())?;
+            let journal = onward.journal.map(AnyLedger::open_journal).transpose()?;
+            let journal = journal.map(|(_, journal, _)| journal);
+            let records = Records::again(journal, recorder.clone(), spent);
+            let (steering, cancel) = begin();
+            let again = course(&progress, records, words, steering).resume(&so_far, news);
+            ended = runtime()?.block_on(cancelling(&cancel, again));
+        }
+    }
+}
+
+/// Makes a run; Ctrl-C cancels it.
+async fn cancelling(
+    cancel: &Cancel,
+    run: impl Future<Output = Result<Ended, RunError>>,
+) -> Result<Ended, RunError> {
+    let interrupt = async {
+        interrupted().await;
+        cancel.cancel();
+        std::future::pending().await
+    };
+    tokio::select! {
+        ended = run => ended,
+        never = interrupt => never,
     }
 }
 
@@ -214,11 +266,11 @@ pub(crate) fn say_cut(path: &Path, cut: Option<impl std::fmt::Display>) {
 fn tell(
     running: &Running,
     chosen: &Chosen,
+    report: &Report,
     mut ended: Ended,
     onward: Onward<'_>,
     source: &Opened,
 ) -> Result<Exit, CliError> {
-    let report = told::report_of_run(&mut ended);
     let journal_error = ended.finished.take_journal_error();
     let (finished, cut_short) = (&ended.finished, ended.cut_short);
     let next = match &journal_error {
@@ -229,14 +281,14 @@ fn tell(
         Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
     });
     let is_stored = journal.is_ok();
-    let mut outputs = vec![journal, files::print(&render(&report, running.format))];
+    let mut outputs = vec![journal, files::print(&render(report, running.format))];
     if let Some(folder) = &running.out {
         let ledger = finished.to_json_lines();
         outputs.push(files::write(folder, "ledger.jsonl", &ledger));
-        outputs.push(files::write(folder, "agent_output.json", &eog_report::agent_output(&report)));
-        outputs.push(files::write(folder, "graph.dot", &eog_report::dot(&report)));
-        outputs.push(files::write(folder, "report.md", &eog_report::markdown(&report)));
-        let page = html::page(&report, &finished.steps(), Some(source));
+        outputs.push(files::write(folder, "agent_output.json", &eog_report::agent_output(report)));
+        outputs.push(files::write(folder, "graph.dot", &eog_report::dot(report)));
+        outputs.push(files::write(folder, "report.md", &eog_report::markdown(report)));
+        let page = html::page(report, &finished.steps(), Some(source));
         outputs.push(files::write(folder, "report.html", &page));
     }
     let outputs = files::all(outputs);

@@ -10,6 +10,7 @@ mod fork;
 mod html;
 mod interrupt;
 mod investigate;
+mod live;
 mod mcp;
 mod memory;
 mod onward;

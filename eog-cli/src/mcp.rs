@@ -1,10 +1,12 @@
 //! `eog mcp serve`: agents as the users of eog.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use eog_live::Live;
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token, Toolset};
 use eog_report::clean::clean_line;
 
@@ -39,8 +41,18 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
             Some((address, settings)) => {
                 let listener = tokio::net::TcpListener::bind(address).await?;
                 let at = listener.local_addr()?;
-                eprintln!("eog: serving MCP at http://{at}/mcp");
-                server.http(listener, settings, interrupted()).await
+                let said = format!(
+                    "eog: serving MCP at http://{at}/mcp\neog: the investigations are at http://{at}/\n"
+                );
+                // At once, since whoever started it may read no more than the first line.
+                let _ = std::io::stderr().write_all(said.as_bytes());
+                let live = Live::new(server.clone());
+                let settings = eog_live::settings(settings, &live);
+                let ends = async {
+                    interrupted().await;
+                    live.end();
+                };
+                server.http(listener, settings, ends).await
             }
         }
     });
@@ -81,7 +93,7 @@ fn settings(serve: &Serve) -> Settings {
 /// The address and how it is protected.
 fn http(serve: &Serve, address: SocketAddr) -> Result<(SocketAddr, HttpSettings), CliError> {
     let mut settings = HttpSettings::default();
-    settings.token = token(serve.token_file.as_deref())?;
+    settings.token = token(serve.token_file.as_deref(), "EOG_MCP_TOKEN")?;
     settings.hosts.clone_from(&serve.hosts);
     settings.origins.clone_from(&serve.origins);
     settings.max_body_bytes = usize::try_from(serve.max_body).unwrap_or(usize::MAX);
@@ -91,7 +103,7 @@ fn http(serve: &Serve, address: SocketAddr) -> Result<(SocketAddr, HttpSettings)
 }
 
 /// The token from its file or the environment, never from the command line, which others can see.
-fn token(file: Option<&Path>) -> Result<Option<Token>, CliError> {
+pub(crate) fn token(file: Option<&Path>, variable: &str) -> Result<Option<Token>, CliError> {
     let (text, from) = match file {
         Some(path) => {
             let unusable = |reason: String| CliError::Input { path: path.to_owned(), reason };
@@ -102,8 +114,8 @@ fn token(file: Option<&Path>) -> Result<Option<Token>, CliError> {
             let text = std::fs::read_to_string(path).map_err(|e| unusable(e.to_string()))?;
             (text, path.display().to_string())
         }
-        None => match std::env::var("EOG_MCP_TOKEN") {
-            Ok(text) => (text, "EOG_MCP_TOKEN".to_owned()),
+        None => match std::env::var(variable) {
+            Ok(text) => (text, variable.to_owned()),
             Err(_) => return Ok(None),
         },
     };

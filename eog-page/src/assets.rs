@@ -9,18 +9,22 @@ use sha2::{Digest as _, Sha256};
 use crate::sections::Sections;
 
 /// What is put together for the browser, in this order. The first is made by `assets/bundle.sh`.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../assets/vendor.js"),
     include_str!("../assets/page/model.js"),
     include_str!("../assets/page/layout.js"),
     include_str!("../assets/page/graph.js"),
     include_str!("../assets/page/timeline.js"),
     include_str!("../assets/page/charts.js"),
+    include_str!("../assets/page/tree.js"),
     include_str!("../assets/page/replay.js"),
     include_str!("../assets/page/page.js"),
 ];
 const STYLES: [&str; 2] =
     [include_str!("../assets/vendor.css"), include_str!("../assets/page.css")];
+/// What a page that is served has beside that.
+const LIVE_SCRIPT: &str = include_str!("../assets/page/live.js");
+const LIVE_STYLE: &str = include_str!("../assets/live.css");
 const TEMPLATE: &str = include_str!("../assets/page.hbs");
 const LICENSES: &str = include_str!("../assets/vendor.LICENSES.txt");
 
@@ -31,32 +35,64 @@ struct Whole<'a> {
     scripts: &'a [&'a str],
     licenses: &'a str,
     data: &'a str,
+    live: Option<&'a str>,
     #[serde(flatten)]
     sections: &'a Sections,
 }
 
-/// The page with its sections and its data, which must be inert.
-pub(crate) fn page(sections: &Sections, data: &str) -> String {
-    let style = STYLES.concat();
-    let policy = policy(&style, "");
-    let whole =
-        Whole { policy, style: &style, scripts: &SCRIPTS, licenses: LICENSES, data, sections };
-    let mut templates = Handlebars::new();
-    templates.set_strict_mode(true);
-    // The template is a part of this crate, and a test renders it whole.
-    templates
-        .render_template(TEMPLATE, &whole)
-        .unwrap_or_else(|error| unreachable!("the template of the page: {error}"))
+/// The page with its sections and its data, which must be inert. `live` is the data of a page that is
+/// served.
+pub(crate) fn page(sections: &Sections, data: &str, live: Option<&str>) -> String {
+    let parts = Parts::of(live.is_some());
+    let Parts { style, scripts, .. } = &parts;
+    let policy = parts.policy();
+    render(TEMPLATE, &Whole { policy, style, scripts, licenses: LICENSES, data, live, sections })
 }
 
-/// What the page may do: run its own scripts and wear its own style, and nothing else.
-fn policy(style: &str, more: &str) -> String {
-    let scripts: Vec<String> = SCRIPTS.iter().map(|script| hash(script)).collect();
-    format!(
-        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'{more}",
-        scripts.join(" "),
-        hash(style)
-    )
+/// A template with what it shows.
+pub(crate) fn render(template: &str, shown: &impl Serialize) -> String {
+    let mut templates = Handlebars::new();
+    templates.set_strict_mode(true);
+    // The templates are a part of this crate, and a test renders each of them whole.
+    templates
+        .render_template(template, shown)
+        .unwrap_or_else(|error| unreachable!("a template of the page: {error}"))
+}
+
+/// Style and scripts of a page, and what it may do.
+pub(crate) struct Parts {
+    pub(crate) style: String,
+    pub(crate) scripts: Vec<&'static str>,
+    more: &'static str,
+}
+
+impl Parts {
+    fn of(is_live: bool) -> Self {
+        let (mut style, mut scripts) = (STYLES.concat(), SCRIPTS.to_vec());
+        if is_live {
+            style += LIVE_STYLE;
+            // The last one says that the page is ready.
+            scripts.insert(scripts.len() - 1, LIVE_SCRIPT);
+        }
+        Self { style, scripts, more: if is_live { "; connect-src 'self'" } else { "" } }
+    }
+
+    /// A small page that is served: it may send its form to where it came from.
+    pub(crate) fn small(scripts: Vec<&'static str>) -> Self {
+        Self { style: STYLES[1].to_owned() + LIVE_STYLE, scripts, more: "" }
+    }
+
+    /// Run these scripts and wear this style, and nothing else.
+    pub(crate) fn policy(&self) -> String {
+        let scripts: Vec<String> = self.scripts.iter().map(|script| hash(script)).collect();
+        let scripts = if scripts.is_empty() { "'none'".to_owned() } else { scripts.join(" ") };
+        let form = if self.scripts.len() < SCRIPTS.len() { "'self'" } else { "'none'" };
+        format!(
+            "default-src 'none'; script-src {scripts}; style-src {}; base-uri 'none'; form-action {form}{}",
+            hash(&self.style),
+            self.more
+        )
+    }
 }
 
 fn hash(text: &str) -> String {
@@ -69,11 +105,11 @@ mod tests {
 
     #[test]
     fn no_part_ends_the_element_that_it_stands_in() {
-        for script in SCRIPTS {
+        for script in SCRIPTS.into_iter().chain([LIVE_SCRIPT, crate::served::LIST_SCRIPT]) {
             let lower = script.to_lowercase();
             assert!(!lower.contains("</script") && !lower.contains("<!--"), "{script:.60}");
         }
-        assert!(!STYLES.concat().to_lowercase().contains("</style"));
+        assert!(!(STYLES.concat() + LIVE_STYLE).to_lowercase().contains("</style"));
     }
 
     #[test]

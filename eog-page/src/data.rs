@@ -7,11 +7,12 @@ use eog_core::evidence::EvidenceTime;
 use eog_core::incident::Onset;
 use eog_core::{Diagnosis, EntityId, EvidenceId, EvidenceKind, Finding, Label, Timestamp};
 use eog_evidence::Chart;
+use eog_report::clean::clean_up_to;
 use eog_report::{Answer, Believed, Graph, Report, Role, Step, StepKind, words};
 use serde::Serialize;
 
 use crate::Charts;
-use crate::texts::{Texts, kind};
+use crate::texts::{MAX_TEXT, Texts, kind};
 
 /// Relations of the topology that a page holds at most: of more only those of entities that had a
 /// part or were looked at.
@@ -131,6 +132,31 @@ struct Entry {
     told: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     queued: Vec<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    grown: Vec<Grown>,
+}
+
+/// A node of a tree that an entry made, or what it changed of one.
+#[derive(Serialize)]
+pub(crate) struct Grown {
+    node: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    below: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fate: Option<&'static str>,
+}
+
+/// What an entry did to a tree. Names of nodes are digits and dots.
+pub(crate) fn grown(step: &Step) -> Vec<Grown> {
+    let one = |grown: &eog_report::Grown| Grown {
+        node: clean_up_to(&grown.node, MAX_TEXT),
+        below: grown.below.as_deref().map(|below| clean_up_to(below, MAX_TEXT)),
+        score: grown.score,
+        fate: grown.fate,
+    };
+    step.trail.grown.iter().map(one).collect()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
@@ -414,6 +440,7 @@ fn entry(step: &Step, findings: &Findings, texts: &mut Texts) -> Entry {
         claims: belief.map(|belief| claims(belief, texts)).unwrap_or_default(),
         told: texts.names(&step.told),
         queued: texts.names(&step.trail.queued),
+        grown: grown(step),
     }
 }
 

@@ -23,11 +23,14 @@ mod assets;
 mod data;
 mod inert;
 mod sections;
+mod served;
 mod texts;
 
 use eog_core::{Finding, Window};
 use eog_evidence::Chart;
 use eog_report::{Report, Step};
+
+pub use served::{Live, Row, list, live, live_step, sign_in, waiting};
 
 /// Most charts of one page.
 pub const MAX_CHARTS: usize = 24;
@@ -67,5 +70,5 @@ impl Charts {
 pub fn html(report: &Report, steps: &[Step], charts: &Charts) -> String {
     let (data, findings) = data::data(report, steps, charts);
     let sections = sections::sections(report, steps, charts, &findings);
-    assets::page(&sections, &inert::json(&data))
+    assets::page(&sections, &inert::json(&data), None)
 }

@@ -225,7 +225,9 @@ fn against(report: &Report) -> Vec<String> {
         let onsets = words::count(conclusion.unexplained_onsets.len(), "onset", "onsets");
         against.push(format!("{onsets} of alerts not explained"));
     }
-    if !matches!(report.stop, StopReason::Converged { .. }) {
+    if report.is_running {
+        against.push("it is still running: this is what is known by now".to_owned());
+    } else if !matches!(report.stop, StopReason::Converged { .. }) {
         against.push(report.stop.to_string());
     }
     let failures = diagnosis.failures.len();

@@ -149,6 +149,6 @@ pub use narrative::{
 pub use report::{Alert, Report, RunFigures};
 pub use rules::narrate;
 pub use search_tree::search_tree;
-pub use steps::{Answer, Believed, Step, StepKind, Trail, steps};
+pub use steps::{Answer, Believed, Grown, Step, StepKind, Trail, step, steps};
 pub use text::text;
 pub use tree::{Branch, tree};

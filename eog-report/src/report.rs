@@ -48,6 +48,8 @@ pub struct Report {
     pub stop: StopReason,
     /// Whether it stopped because its journal could not be written.
     pub is_unstored: bool,
+    /// Whether it still goes on, so that this is what is known by now.
+    pub is_running: bool,
     /// What the run did beside the result, unless this is a replay.
     pub run: Option<RunFigures>,
 }
@@ -89,6 +91,7 @@ impl Report {
             stop: diagnosis.stop.unwrap_or(StopReason::Cancelled),
             diagnosis,
             is_unstored: false,
+            is_running: false,
             run: None,
         }
     }
@@ -193,6 +196,8 @@ impl Report {
     pub fn cost(&self) -> String {
         let stop = if self.is_unstored {
             "stopped: the journal could not be written".to_owned()
+        } else if self.is_running {
+            "still running".to_owned()
         } else {
             self.stop.to_string()
         };

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use eog_core::diagnosis::ForkTaken;
-use eog_core::ledger::{Body, Look, Observation, RecordedAnswer};
-use eog_core::{EntityId, Entry, EvidenceId, Label, Ledger};
+use eog_core::ledger::{Look, Observation, RecordedAnswer};
+use eog_core::{EntityId, Entry, EvidenceId, Label, Ledger, LocalContext};
 
 use crate::clean::clean_up_to;
 use crate::entries::{Told, one};
@@ -70,6 +70,28 @@ pub struct Trail {
     pub queued: Vec<EntityId>,
     /// What the answer changed, in words.
     pub changed: String,
+    /// What it did to the tree, if the machine grows one.
+    pub grown: Vec<Grown>,
+}
+
+/// A node of a tree that an entry made, or what it changed of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grown {
+    /// The node.
+    pub node: String,
+    /// The one that it stands below, if the entry made it.
+    pub below: Option<String>,
+    /// The score that it got from 0 to 1000, if it got one.
+    pub score: Option<u16>,
+    /// What became of it in a word, such as `pruned`, if something did.
+    pub fate: Option<&'static str>,
+}
+
+impl Grown {
+    /// A node, of which nothing is said.
+    pub fn at(node: &impl ToString) -> Self {
+        Self { node: node.to_string(), below: None, score: None, fate: None }
+    }
 }
 
 /// What came back.
@@ -118,16 +140,34 @@ pub fn steps<B: Told>(ledger: &Ledger<B>) -> Vec<Step> {
     let forks = ForkTaken::all(ledger);
     let mut forks = forks.iter();
     let mut labels: BTreeMap<EntityId, Label> = BTreeMap::new();
+    let mut nodes: BTreeMap<String, u64> = BTreeMap::new();
     let step = |entry: &Arc<Entry<B>>| {
         let words = clean_up_to(&plain(&one(entry, &mut forks)), MAX_TEXT);
         let mut step = bare(entry, words);
         if let Some(look) = entry.body.look() {
-            fill(&mut step, ledger, &look);
+            let context = look.context.and_then(|record| ledger.context(&record.digest));
+            fill(&mut step, context, &look);
             step.before = labels.insert(look.entity.clone(), look.belief.label);
+        }
+        for grown in &step.trail.grown {
+            let Some(below) = &grown.below else { continue };
+            step.trail.grew_from = step.trail.grew_from.or(nodes.get(below).copied());
+            nodes.insert(grown.node.clone(), step.seq);
         }
         step
     };
     ledger.entries().iter().map(step).collect()
+}
+
+/// An entry alone as a step, for whoever watches a ledger grow: what was believed before is left out,
+/// and what was shown where an earlier entry holds it.
+pub fn step<B: Told>(entry: &Entry<B>) -> Step {
+    let words = clean_up_to(&plain(&one(entry, &mut std::iter::empty())), MAX_TEXT);
+    let mut step = bare(entry, words);
+    if let Some(look) = entry.body.look() {
+        fill(&mut step, look.context.and_then(|record| record.body.as_ref()), &look);
+    }
+    step
 }
 
 fn bare<B: Told>(entry: &Entry<B>, words: String) -> Step {
@@ -166,8 +206,8 @@ fn about(observation: &Observation) -> Option<EntityId> {
     }
 }
 
-fn fill<B: Body>(step: &mut Step, ledger: &Ledger<B>, look: &Look<'_>) {
-    if let Some(context) = look.context.and_then(|record| ledger.context(&record.digest)) {
+fn fill(step: &mut Step, context: Option<&LocalContext>, look: &Look<'_>) {
+    if let Some(context) = context {
         step.saw = context.findings.iter().map(|finding| finding.id().clone()).collect();
         step.omitted = context.omitted.iter().map(|it| clean_up_to(it, MAX_TEXT)).collect();
     }

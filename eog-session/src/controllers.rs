@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use eog::controller::EntryBody;
 use eog::journal::JournalError;
@@ -11,8 +12,9 @@ use eog::linear::LinearBody;
 use eog::machine::{OfMachine, Responder};
 use eog::side::SideError;
 use eog::{
-    AbductivePolicy, Case, Conclusion, Config, ContextContract, Controller, Diagnosis, Finished,
-    Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures, Spent, StopReason,
+    AbductivePolicy, Budget, Case, Conclusion, Config, ContextContract, Controller, Diagnosis,
+    Entry, Finished, Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures, Spent,
+    StopReason,
 };
 use eog_report::{Step, Told};
 use eog_search::{
@@ -27,6 +29,9 @@ pub trait Investigator: Machine<Body: Told> {
 
     /// The settings that hold after an entry, with the name of whoever judges.
     fn settings_at(ledger: &Ledger<Self::Body>, at: u64) -> Option<Self::Settings>;
+
+    /// An entry of it as one of any controller.
+    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry;
 
     /// Who answers its questions.
     type Responder<C: ContextContract, P: AbductivePolicy>: Responder<Self::Question>;
@@ -64,6 +69,10 @@ impl Investigator for Controller {
         Some(config.clone())
     }
 
+    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
+        AnyEntry::Eog(entry)
+    }
+
     type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
 
     fn responder<C: ContextContract, P: AbductivePolicy>(
@@ -90,6 +99,10 @@ impl Investigator for Linear {
         Some(config.clone())
     }
 
+    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
+        AnyEntry::Linear(entry)
+    }
+
     type Responder<C: ContextContract, P: AbductivePolicy> = Self::ByPolicy<C, P>;
 
     fn responder<C: ContextContract, P: AbductivePolicy>(
@@ -114,6 +127,10 @@ impl Investigator for SearchController {
             _ => before,
         })?;
         Some(config.clone())
+    }
+
+    fn entry(entry: Arc<Entry<Self::Body>>) -> AnyEntry {
+        AnyEntry::Search(entry)
     }
 
     type Responder<C: ContextContract, P: AbductivePolicy> = SearchResponder<C, P, Box<dyn Roles>>;
@@ -212,6 +229,12 @@ macro_rules! controllers {
             $(#[doc = $doc] $variant(Ledger<<$machine as Machine>::Body>),)+
         }
 
+        /// An entry of whichever controller, as it was stored. Clones share it.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyEntry {
+            $(#[doc = $doc] $variant(Arc<Entry<<$machine as Machine>::Body>>),)+
+        }
+
         /// An investigation of whichever controller that has ended.
         #[derive(Debug)]
         pub enum AnyFinished {
@@ -263,6 +286,35 @@ macro_rules! controllers {
         }
 
         impl AnyLedger {
+            /// The ledger of entries that were stored one after the other.
+            ///
+            /// # Errors
+            /// [`LedgerError`] when one does not follow from the one before, such as where some are
+            /// missing.
+            pub fn of_entries(entries: &[AnyEntry]) -> Result<Self, LedgerError> {
+                match entries.first() {
+                    $(Some(AnyEntry::$variant(_)) => {
+                        let mut ledger = Ledger::default();
+                        for entry in entries {
+                            if let AnyEntry::$variant(entry) = entry {
+                                ledger.push((**entry).clone())?;
+                            }
+                        }
+                        Ok(Self::$variant(ledger))
+                    })+
+                    None => Ok(Self::Eog(Ledger::default())),
+                }
+            }
+
+            /// Its entries, oldest first.
+            pub fn any_entries(&self) -> Vec<AnyEntry> {
+                match self {
+                    $(Self::$variant(ledger) => {
+                        ledger.entries().iter().cloned().map(AnyEntry::$variant).collect()
+                    })+
+                }
+            }
+
             /// Whose ledger it is; that of EoG if it is empty.
             pub fn controller(&self) -> ControllerName {
                 let name = match self {
@@ -274,6 +326,13 @@ macro_rules! controllers {
         }
 
         impl AnyFinished {
+            /// Its ledger.
+            pub fn ledger(&self) -> AnyLedger {
+                match self {
+                    $(Self::$variant(it) => AnyLedger::$variant(it.ledger().clone()),)+
+                }
+            }
+
             /// Whose investigation it is.
             pub fn controller(&self) -> ControllerName {
                 match self {
@@ -342,9 +401,34 @@ controllers! {
 type Journaled<T> = (AnyLedger, T);
 
 impl AnySettings {
+    /// The budget, as far as these settings have one.
+    pub fn budget(&self) -> Budget {
+        let settings = each!(self, AnySettings, settings => serde_json::to_value(settings));
+        let budget = settings.ok().and_then(|mut all| Some(all.get_mut("budget")?.take()));
+        budget.and_then(|budget| serde_json::from_value(budget).ok()).unwrap_or_default()
+    }
+
+    /// Whether its controller takes in what is new while it runs.
+    pub fn takes_words(&self) -> bool {
+        matches!(self, Self::Eog(_))
+    }
+
     /// Who judges, by name, if that is recorded.
     pub fn policy(&self) -> Option<&str> {
         each!(self, AnySettings, settings => eog::ledger::Settings::policy(&**settings))
+    }
+}
+
+impl AnyEntry {
+    /// The entry for a replay, as far as it can be told without those before it.
+    pub fn step(&self) -> Step {
+        each!(self, AnyEntry, entry => eog_report::step(entry))
+    }
+
+    /// The settings that it begins the ledger with, if it is the first.
+    pub fn settings(&self) -> Option<AnySettings> {
+        let ledger = AnyLedger::of_entries(std::slice::from_ref(self)).ok()?;
+        AnySettings::at(&ledger, 0)
     }
 }
 

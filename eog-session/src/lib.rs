@@ -6,6 +6,7 @@
 //! - [`travel`]: a ledger or journal is read, replayed, explained and compared.
 //! - [`store`]: a folder of investigations, as a server keeps it.
 //! - [`stress`](mod@stress): one investigation in many orders.
+//! - [`watched`]: a run that any number of people watch.
 //! - [`told`]: words for what is found beside a result.
 //! - [`controllers`]: which controllers there are. All of the above works for each of them, or says in
 //!   one line why not.
@@ -40,5 +41,6 @@ pub mod store;
 pub mod stress;
 pub mod told;
 pub mod travel;
+pub mod watched;
 
 pub use listener::{Listener, Step};

@@ -1,7 +1,11 @@
 //! Who is told how a session goes on.
 
-use eog::EntityId;
+use std::sync::Arc;
+
 use eog::machine::QuestionKind;
+use eog::{EntityId, Spent};
+
+use crate::controllers::AnyEntry;
 
 /// Hears how a session goes on. It is called while the session works, so it must return at once.
 ///
@@ -10,6 +14,11 @@ pub trait Listener: Send + Sync {
     /// A run took a step.
     fn step(&self, step: &Step) {
         let _ = step;
+    }
+
+    /// A run stored an entry, which [`Listener::step`] is told in words.
+    fn entry(&self, entry: &AnyEntry) {
+        let _ = entry;
     }
 
     /// A model is asked, for a phase of its prompts.
@@ -29,6 +38,34 @@ pub trait Listener: Send + Sync {
 }
 
 impl Listener for () {}
+
+/// Both hear.
+impl<A: Listener + ?Sized, B: Listener + ?Sized> Listener for (Arc<A>, Arc<B>) {
+    fn step(&self, step: &Step) {
+        self.0.step(step);
+        self.1.step(step);
+    }
+
+    fn entry(&self, entry: &AnyEntry) {
+        self.0.entry(entry);
+        self.1.entry(entry);
+    }
+
+    fn asking_model(&self, model: &str, phase: &str) {
+        self.0.asking_model(model, phase);
+        self.1.asking_model(model, phase);
+    }
+
+    fn notice(&self, line: &str) {
+        self.0.notice(line);
+        self.1.notice(line);
+    }
+
+    fn stressing(&self, progress: eog::stress::StressProgress) {
+        self.0.stressing(progress);
+        self.1.stressing(progress);
+    }
+}
 
 /// A step of a run, the same for all controllers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +87,10 @@ pub enum Step {
         /// What it records, in one line.
         words: String,
     },
+    /// More was spent: all that was so far.
+    Spent(Spent),
+    /// News did not fit and was left out, with the reason.
+    Refused(String),
     /// So many steps were missed.
     Missed(u64),
 }

@@ -324,7 +324,9 @@ impl<'a> Course<'a> {
         let left = self.left();
         let Self { source, words, records, memory, speculation, steering, listener, .. } = self;
         let name = source.incident().name.clone();
-        let contract = Supplemented::new(source, &words, case.window);
+        let heard = steering.heard();
+        heard.recall(words);
+        let contract = Supplemented::new(source, heard, case.window);
         let (events, stream) = eog::events();
         let recorder = records.recorder.clone();
         let (cancel, controls) = steering.into_parts();
@@ -415,11 +417,17 @@ async fn follow<M: Investigator>(mut stream: EventStream<M::Body>, listener: &dy
     while let Some(event) = stream.next().await {
         let step = match event {
             eog::Event::Asking { about, kind } => Step::Asking { about, kind },
-            eog::Event::Appended(entry) => Step::Stored {
-                seq: entry.seq,
-                judged: entry.body.look().is_some(),
-                words: eog_report::brief(&entry),
-            },
+            eog::Event::Appended(entry) => {
+                let step = Step::Stored {
+                    seq: entry.seq,
+                    judged: entry.body.look().is_some(),
+                    words: eog_report::brief(&entry),
+                };
+                listener.entry(&M::entry(entry));
+                step
+            }
+            eog::Event::Spent(spent) => Step::Spent(spent),
+            eog::Event::Refused(reason) => Step::Refused(reason),
             eog::Event::Missed(count) => Step::Missed(count),
             _ => continue,
         };

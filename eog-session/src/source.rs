@@ -26,7 +26,7 @@ pub use eog_sre::ReadOptions;
 pub use error::OpenError;
 pub use files::Files;
 pub use library::Library;
-pub use notes::{Supplemented, Verdict, Word, Words, keep_words};
+pub use notes::{Heard, Supplemented, Verdict, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
 

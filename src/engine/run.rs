@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eog_core::ledger::{Body, Observation};
 use eog_core::machine::{InputError, Question, Responder};
-use eog_core::{Entry, Input, Machine, Output, StopReason, Usage};
+use eog_core::{Entry, Input, Machine, Output, Spent, StopReason, Usage};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -133,6 +133,7 @@ impl<R, B: Body> Run<R, B> {
             let taken = machine.handle(Input::Spent(usage));
             debug_assert!(taken.is_ok(), "what was spent always fits");
         }
+        records.tell_spent(machine.spent());
         let stored = records.journal.as_ref().map(Journal::entries);
         let entries = stored.unwrap_or_else(|| machine.ledger().next_seq());
         records.figures.end(entries, stop, caller.elapsed(), machine.spent());
@@ -161,6 +162,8 @@ pub(super) struct Records<B> {
     journal_error: Option<JournalError>,
     figures: Figures,
     events: Option<EventSender<B>>,
+    /// What listeners know to be spent.
+    spent: Spent,
     /// What the planted fault has not stored yet.
     #[cfg(feature = "planted-faults")]
     late: Vec<Arc<Entry<B>>>,
@@ -180,6 +183,7 @@ impl<B: Body> Records<B> {
             journal_error: None,
             figures: Figures::new(recorder),
             events,
+            spent: Spent::default(),
             #[cfg(feature = "planted-faults")]
             late: Vec::new(),
         }
@@ -209,6 +213,7 @@ impl<B: Body> Records<B> {
             }
             self.tell(Event::Appended(Arc::clone(entry)));
         }
+        self.tell_spent(machine.spent());
         if let Some(journal) = &mut self.journal {
             journal.keep_up(machine);
         }
@@ -233,6 +238,12 @@ impl<B: Body> Records<B> {
         let mut usage = self.figures.take_usage();
         usage += desk.take_unaccounted();
         (usage != Usage::default()).then_some(usage)
+    }
+
+    fn tell_spent(&mut self, spent: Spent) {
+        if std::mem::replace(&mut self.spent, spent) != spent {
+            self.tell(Event::Spent(spent));
+        }
     }
 
     fn tell(&self, event: Event<B>) {

@@ -131,11 +131,14 @@ fn strangers_are_refused_with_what_to_do() {
     refused(&format!("{host}{token}"), &"x".repeat(5000), 413, "longer than 2000 bytes");
     refused(&format!("{host}{token}"), "this is no JSON", 400, "send one JSON-RPC object");
     let (status, answer) =
-        raw(&server, &format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
+        raw(&server, &format!("GET /nowhere HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
     assert!(
         status == 404 && answer.contains("the MCP endpoint of this server is /mcp"),
         "{answer}"
     );
+
+    let (status, _) = raw(&server, &format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
+    assert_eq!(status, 401, "the pages, too, are for those who have the token");
 
     // A body that does not say how long it is.
     let chunk = format!("{:x}\r\n{}\r\n", 5000, "x".repeat(5000));

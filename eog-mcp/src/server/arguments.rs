@@ -344,6 +344,13 @@ pub(super) fn all_wrong(checked: &Checked, arguments: &Value) -> Vec<String> {
                 let name = property.as_str().unwrap_or_default();
                 wrong.push(format!("{name}: is missing"));
             }
+            // Whoever named one that is not there needs to see them all.
+            ValidationErrorKind::Enum { options } if options.is_array() => {
+                let named: Vec<String> =
+                    options.as_array().into_iter().flatten().map(Value::to_string).collect();
+                let given = eog_evidence::shorten(&error.instance().to_string(), 60);
+                wrong.push(format!("{place}: {given} is none of {}", named.join(", ")));
+            }
             _ => {
                 let what = eog_evidence::shorten(&error.to_string(), 300);
                 wrong.push(if place.is_empty() { what } else { format!("{place}: {what}") });

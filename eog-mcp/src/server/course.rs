@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::answers::Investigated;
 use super::arguments::{Investigate, words};
 use super::error::Problem;
+use super::words::is_unfinished;
 use super::work::{Answers, Done, Work};
 use super::{Server, ask};
 use eog_session::store::{Began, InvestigationId, Part};
@@ -76,6 +77,10 @@ impl Server {
                 let source = self.source(&began, gone)?;
                 let failed = |error| Problem::run(&id, &began.name, error);
                 let policies = &*shared.policies;
+                let watched = shared.board.watched(&id);
+                if watched.status().entries == 0 {
+                    watched.recall(&ledger.any_entries(), Words::new());
+                }
                 let is_new = ledger.is_empty();
                 let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
                 same_judge(policies, then).map_err(failed)?;
@@ -125,7 +130,11 @@ impl Server {
     }
 
     /// The incident of a stored investigation, if this server may read it.
-    fn source(&self, began: &Began, gone: &CancellationToken) -> Result<Opened, Problem> {
+    pub(super) fn source(
+        &self,
+        began: &Began,
+        gone: &CancellationToken,
+    ) -> Result<Opened, Problem> {
         let shared = &self.0;
         let folder = shared.roots.allow(&began.folder)?;
         let architecture =
@@ -173,7 +182,7 @@ impl Server {
     }
 
     /// Stores what people said unasked. Gives the entities about which there is something new.
-    fn hear(&self, id: &InvestigationId, said: Words) -> Result<Vec<EntityId>, Problem> {
+    pub(super) fn hear(&self, id: &InvestigationId, said: Words) -> Result<Vec<EntityId>, Problem> {
         if said.is_empty() {
             return Ok(Vec::new());
         }
@@ -197,12 +206,17 @@ impl Server {
         let shared = &self.0;
         let Making { id, began, seconds, steering, listener } = making;
         let most = shared.settings.max_time;
+        let words = shared.store.people(&id).words();
+        let mut running = shared.board.begin(&id, steering.cancel());
+        for (entity, word) in &words {
+            running.watched.hear(entity.clone(), word.clone());
+        }
         let course = Course {
-            words: shared.store.people(&id).words(),
+            words,
             records,
             deadline: Some(seconds.map_or(most, Duration::from_secs).min(most)),
             steering,
-            listener,
+            listener: Arc::new((listener, running.watched.clone())),
             ..Course::new(&*shared.policies, source)
         };
         let ended = tokio::runtime::Handle::current().block_on(run(course));
@@ -213,6 +227,7 @@ impl Server {
         let mut report = Report::new(began.name, ended.finished.diagnosis());
         report.narrative = ended.narrative.unwrap_or(report.narrative);
         let tree = ended.finished.tree(None).map(|tree| plain(&tree));
+        running.end = (report.stop.to_string(), is_unfinished(report.stop));
         self.end(id, &report, ended.finished.to_json_lines(), tree.as_deref())
     }
 

@@ -53,10 +53,14 @@ pub(super) fn result(
 }
 
 /// Cancels a run when nobody waits for it any more, and what is read for it.
-struct CancelOnDrop(Cancel, CancellationToken);
+pub(super) struct CancelOnDrop(Cancel, CancellationToken);
 
 impl CancelOnDrop {
-    fn cancel(&self) {
+    pub(super) fn new(run: Cancel, reading: CancellationToken) -> Self {
+        Self(run, reading)
+    }
+
+    pub(super) fn cancel(&self) {
         self.0.cancel();
         self.1.cancel();
     }
@@ -115,7 +119,7 @@ impl Server {
         let (steering, cancelling) = Steering::new();
         let (steps, mut stream) = mpsc::channel(eog::EVENT_BUFFER);
         let gone = CancellationToken::new();
-        let watched = CancelOnDrop(cancelling, gone.clone());
+        let watched = CancelOnDrop::new(cancelling, gone.clone());
         let server = self.clone();
         let mut done = self.0.tracker.spawn_blocking(move || {
             let _turn = turn;

@@ -19,6 +19,7 @@
 mod answers;
 mod arguments;
 mod ask;
+mod board;
 mod catalogue;
 mod course;
 mod error;
@@ -26,6 +27,7 @@ mod handler;
 mod http;
 mod investigations;
 mod message;
+mod pages;
 mod queries;
 mod resources;
 mod roots;
@@ -53,10 +55,12 @@ use tokio_util::task::TaskTracker;
 /// The library of [`HttpSettings::routes`].
 #[doc(no_inline)]
 pub use axum;
+use board::Board;
 use catalogue::Catalogue;
 use eog_session::store::Store;
 pub use error::ServeError;
-pub use http::{HttpSettings, Token};
+pub use http::{HttpSettings, SignIn, Token, serve_routes};
+pub use pages::{SoFar, Stored};
 use roots::Roots;
 use runner::Runner;
 pub use settings::{Settings, Toolset};
@@ -90,6 +94,7 @@ struct Shared {
     library: Library,
     catalogue: Catalogue,
     runner: Runner,
+    board: Board,
     /// Short questions that may be answered at once.
     queries: Semaphore,
     tasks: Tasks,
@@ -111,6 +116,7 @@ impl Server {
         Ok(Self(Arc::new(Shared {
             library: library(&settings),
             catalogue: Catalogue::new(&roots, settings.toolset),
+            board: Board::default(),
             runner: Runner::new(settings.max_running.get(), settings.max_waiting),
             queries: Semaphore::new(cores.max(2)),
             tasks: Tasks::new(settings.task_patience),

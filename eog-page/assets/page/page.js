@@ -16,7 +16,8 @@ eog.onResize = (draw) => eog.resized.push(draw);
   eog.onResize(() => drawing.show(drawing.mode));
   eog.timeline(at("timeline-view"));
   if (at("charts-view")) eog.charts(at("charts-view"));
-  eog.replay(at("replay-view"));
+  const replay = eog.replay(at("replay-view"));
+  if (at("live-view")) eog.live(at("live-view"), replay);
 
   // Evidence: search, and copying a query.
   const list = at("evidence-list");

@@ -5,7 +5,7 @@ eog.replay = (place) => {
   const { steps, nodes } = eog.data;
   const placeOf = new Map(nodes.map((node, number) => [node.name, number]));
   let at = 0;
-  const last = Math.max(0, steps.length - 1);
+  let last = Math.max(0, steps.length - 1);
   const panel = eog.el("div", { class: "panel", "aria-live": "polite" });
   const slider = eog.el("input", { type: "range", class: "slider", min: 0, max: last, value: 0, "aria-label": "Step of the replay", oninput: () => go(Number(slider.value)) });
   const shown = eog.el("output", { "aria-hidden": "true" });
@@ -13,13 +13,16 @@ eog.replay = (place) => {
   const back = eog.button("◀", () => go(at - 1), { "aria-label": "Step back" });
   const next = eog.button("▶", () => go(at + 1), { "aria-label": "Step forward" });
   const end = eog.button("▶|", () => go(last), { "aria-label": "Last step" });
-  const flips = steps.map((step, number) => (step.before && step.before !== step.label ? number : -1)).filter((number) => number >= 0);
+  const isFlip = (step) => step.before && step.before !== step.label;
+  const flips = steps.map((step, number) => (isFlip(step) ? number : -1)).filter((number) => number >= 0);
   const flip = eog.button("Next flip", () => go(flips.find((number) => number > at) ?? at), { disabled: !flips.length });
   place.append(eog.el("div", { class: "bar" }, first, back, next, end, slider, shown, flip),
     eog.el("p", { class: "note" }, "Keys: left and right arrow step, Home and End go to the ends, F goes to the next flip."));
   const canvas = eog.el("div", {});
   const large = nodes.filter((node) => node.drawn || node.summary !== undefined).length > 150;
-  place.append(panel, canvas);
+  const grove = eog.el("div", {});
+  place.append(panel, grove, canvas);
+  let tree = null;
   // A large drawing costs time: it is made when the reader comes near.
   let drawing = null;
   const draw = () => {
@@ -50,17 +53,51 @@ eog.replay = (place) => {
     for (const one of [first, back]) one.setAttribute("aria-disabled", at === 0);
     for (const one of [next, end]) one.setAttribute("aria-disabled", at === last);
     panel.replaceChildren(...eog.stepWords(step, at, go));
+    // Only searches have a tree.
+    if (!tree && step.grown?.length) tree = new eog.Tree(grove, (number) => go(number));
+    tree?.show(at);
     drawing?.mark({ now: placeOf.get(step.name), labels: labels(at), messages: (step.told ?? []).map((name) => placeOf.get(name)), follow: true });
   };
   place.addEventListener("keydown", (event) => {
     // The drawing and the slider have their own arrows.
-    if (event.target.closest(".drawing, select, a") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.closest(".drawing, .tree-view, select, a") || event.ctrlKey || event.altKey || event.metaKey) return;
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last, f: flips.find((number) => number > at) ?? at }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     go(to);
   });
+  if (steps.some((step) => step.grown?.length)) tree = new eog.Tree(grove, (number) => go(number));
   go(0);
+  return {
+    // One entry more, as a live page is told it: names and texts stand in it, not their numbers.
+    grow: (entry) => {
+      const wasLast = at === last;
+      const step = eog.numbered(entry);
+      if (step.label) step.before = steps.findLast((one) => one.name === step.name && one.label)?.label;
+      if (isFlip(step)) { flips.push(steps.length); flip.disabled = false; }
+      steps.push(step);
+      last = steps.length - 1;
+      slider.max = last;
+      go(wasLast ? last : at);
+    },
+  };
+};
+
+// An entry in which names and texts stand, as the data of the page has it.
+eog.numbered = (entry) => {
+  const places = (eog.places ??= new Map(eog.data.texts.map((text, number) => [text, number])));
+  const number = (text) => {
+    if (text === null || text === undefined || text === "") return undefined;
+    if (!places.has(text)) places.set(text, eog.data.texts.push(text) - 1);
+    return places.get(text);
+  };
+  const { seq, kind, from, label, seen } = entry;
+  return {
+    seq, kind, from: from ?? undefined, label: label ?? undefined, unshown: seen || undefined,
+    words: number(label ? "" : entry.words), name: number(entry.name), why: number(entry.why), changed: number(entry.changed),
+    answer: number(entry.answer), summary: number(entry.summary), rule: number(entry.rule),
+    claims: entry.claims.map((pair) => pair.map(number)), told: entry.told.map(number), queued: entry.queued.map(number), grown: entry.grown,
+  };
 };
 
 // One step in words.

@@ -18,6 +18,8 @@ page() {
 
 page flash-sale "$root/examples/flash-sale"
 page bottling-line "$root/examples/bottling-line"
+page beam "$root/examples/flash-sale" --controller beam
+page lats "$root/examples/flash-sale" --controller lats
 page linear "$root/examples/flash-sale" --controller linear
 # A ledger alone, without its bundle.
 "$EOG" report "$out/results/flash-sale" --html "$out/no-source.html"

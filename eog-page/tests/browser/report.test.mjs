@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { axeViolations, browser, check, close, dark, desk, end, open, out, phone } from "./harness.mjs";
 
-const all = ["flash-sale", "bottling-line", "linear", "no-source", "scenario-2", "petshop", "many", "thousand", "hostile"];
+const all = ["flash-sale", "bottling-line", "linear", "beam", "lats", "no-source", "scenario-2", "petshop", "many", "thousand", "hostile"];
 const pages = all.filter((name) => existsSync(`${out}/${name}.html`));
 const large = ["many", "thousand"];
 const url = (name) => `file://${out}/${name}.html`;
@@ -136,6 +136,30 @@ for (const name of ["thousand", "many"].filter((one) => pages.includes(one))) {
   await flips.keyboard.press("f");
   check(/flipped/.test(await flips.textContent("#replay-view .panel")), "F leads to a flip");
   await close(flips, "flips");
+}
+
+// A search: its tree grows with the replay.
+for (const name of ["beam", "lats"]) {
+  const page = await open(url(name));
+  const nodes = () => page.locator("#replay-view .tree .node").count();
+  check((await nodes()) === 0, `${name}: at the first step nothing was looked at`);
+  await page.locator("#replay-view button[aria-label='Step forward']").focus();
+  let before = 0, grew = 0;
+  const total = await page.evaluate(() => eog.data.steps.length);
+  for (let i = 1; i < total; i += 1) {
+    await page.keyboard.press("ArrowRight");
+    const now = await nodes();
+    check(now >= before, `${name}: the tree does not shrink`);
+    grew += now > before ? 1 : 0;
+    before = now;
+  }
+  const looked = await page.evaluate(() => eog.data.steps.filter((step) => step.kind === "looked").length);
+  check(before === looked && grew > 1, `${name}: ${before} nodes of ${looked} looks`);
+  check((await page.locator("#replay-view .tree .node title", { hasText: "score" }).count()) > 0, `${name}: scores are shown`);
+  await page.locator("#replay-view .tree .node").first().focus();
+  await page.keyboard.press("Enter");
+  check((await page.textContent("#replay-view .panel")).includes("node 1"), `${name}: Enter leads to the entry of a node`);
+  await close(page, `${name} tree`);
 }
 
 // Without scripts everything that is text is there.

@@ -40,6 +40,7 @@ impl Told for EntryBody {
                     true => TURNS.to_owned(),
                     false => words::change(evaluation.outcome.change).to_owned(),
                 },
+                grown: Vec::new(),
             },
             Self::Observed(observed) => {
                 Trail { queued: queued(&observed.activations), ..Trail::default() }

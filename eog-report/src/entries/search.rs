@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use eog_core::contract::Failure;
 use eog_search::{
-    Acted, Action, Ended, Looked, PlanAction, PlanTry, Planned, Proposed, Purpose, Reflected,
-    Scored, SearchBody,
+    Acted, Action, Ended, Looked, NodeId, Place, PlanAction, PlanTry, Planned, Proposed, Purpose,
+    Reflected, Scored, SearchBody,
 };
 
 use super::{MAX_FAILURE, Told, answered, named, some};
 use crate::clean::{clean, clean_to};
+use crate::steps::{Grown, Trail};
 
 /// Characters shown of a reason.
 const MAX_REASON: usize = 120;
@@ -26,6 +27,56 @@ impl Told for SearchBody {
             Self::Ended(ended) => told_ended(ended),
             _ => "an entry of an unknown kind".to_owned(),
         }
+    }
+
+    fn trail(&self) -> Trail {
+        let why = match self {
+            Self::Looked(looked) => format!("node {}", looked.at),
+            _ => String::new(),
+        };
+        Trail { why, grown: grown(self), ..Trail::default() }
+    }
+}
+
+/// What an entry did to the tree. A node stands in it from when it was looked at.
+fn grown(body: &SearchBody) -> Vec<Grown> {
+    let fate = |node: &NodeId, fate| Grown { fate: Some(fate), ..Grown::at(node) };
+    match body {
+        SearchBody::Looked(looked) => {
+            vec![Grown { below: Some(below(&looked.at)), ..Grown::at(&looked.at) }]
+        }
+        SearchBody::Scored(scored) => {
+            let Scored { at, verdict: Some(verdict), .. } = &**scored else { return Vec::new() };
+            let fate = verdict.prune.then_some("pruned");
+            vec![Grown { score: Some(verdict.score), fate, ..Grown::at(at) }]
+        }
+        SearchBody::Planned(planned) => {
+            let Planned { cut, tries, .. } = &**planned;
+            let applied = tries.iter().filter_map(|tried| match tried {
+                PlanTry::Applied(actions) => Some(actions),
+                _ => None,
+            });
+            let done = applied.flatten().filter_map(|action| match action {
+                PlanAction::Hold { node, .. } => Some(fate(node, "held")),
+                PlanAction::Prune { node, .. } => Some(fate(node, "pruned")),
+                PlanAction::Converge { node } => Some(fate(node, "chosen")),
+                _ => None,
+            });
+            cut.iter().map(|node| fate(node, "cut by the beam")).chain(done).collect()
+        }
+        SearchBody::Ended(Ended { best: Some(best), .. }) => {
+            vec![Grown { fate: Some("best"), ..Grown::at(best) }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What a place stands below: a step of a simulation below the step before, a node below its parent.
+fn below(place: &Place) -> String {
+    let node = place.at().clone();
+    match place.step_number() {
+        0 => node.parent().unwrap_or_else(NodeId::root).to_string(),
+        step => Place::step(node, step - 1).to_string(),
     }
 }
 

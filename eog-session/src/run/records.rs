@@ -70,6 +70,12 @@ impl Records {
         Ok(Self { journal: Some(journal), recorder, spent_before, cut: records.cut })
     }
 
+    /// For a further run of the same process: with the journal that the last one has let go of, and
+    /// what was spent so far.
+    pub fn again(journal: Option<Journal>, recorder: CallRecorder, spent_before: Usage) -> Self {
+        Self { journal, recorder, spent_before, cut: None }
+    }
+
     /// The same, without waiting until the disk has what the journal stores.
     #[must_use]
     pub fn without_fsync(self) -> Self {

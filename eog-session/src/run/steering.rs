@@ -1,12 +1,16 @@
-//! Cancelling a run, whatever it is doing.
+//! Steering a run, whatever it is doing: it is cancelled, or told what people know.
 
-use eog::{Controls, Handle};
+use eog::ledger::Observation;
+use eog::{Controls, EntityId, Handle};
 use tokio_util::sync::CancellationToken;
 
-/// Cancels a run. Clones cancel the same one.
+use crate::source::{Heard, Word};
+
+/// Cancels a run, or tells it what people know. Clones steer the same one.
 #[derive(Clone, Debug)]
 pub struct Cancel {
     handle: Handle,
+    heard: Heard,
     /// For what is done before the engine begins and after it has ended.
     beside: CancellationToken,
 }
@@ -16,6 +20,16 @@ impl Cancel {
     pub fn cancel(&self) {
         self.handle.cancel();
         self.beside.cancel();
+    }
+
+    /// Tells the run what a person said of an entity: the entity is looked at again with it, which the
+    /// ledger records. Whether the run took it; one that has ended is to be resumed with it.
+    ///
+    /// Keep the word first ([`keep_words`](crate::source::keep_words)): the ledger holds what was seen of
+    /// it, not what was said.
+    pub async fn tell(&self, entity: EntityId, word: Word) -> bool {
+        self.heard.hear(entity.clone(), word);
+        self.handle.observe(Observation::NewEvidence(entity)).await.is_ok()
     }
 
     pub(crate) async fn cancelled(&self) {
@@ -34,8 +48,14 @@ impl Steering {
     /// Both ends.
     pub fn new() -> (Self, Cancel) {
         let (handle, controls) = eog::handle();
-        let cancel = Cancel { handle, beside: CancellationToken::new() };
+        let (heard, beside) = (Heard::default(), CancellationToken::new());
+        let cancel = Cancel { handle, heard, beside };
         (Self { cancel: cancel.clone(), controls }, cancel)
+    }
+
+    /// The other end.
+    pub fn cancel(&self) -> Cancel {
+        self.cancel.clone()
     }
 
     pub(crate) async fn cancelled(&self) {
@@ -44,6 +64,10 @@ impl Steering {
 
     pub(crate) fn handle(&self) -> Handle {
         self.cancel.handle.clone()
+    }
+
+    pub(crate) fn heard(&self) -> Heard {
+        self.cancel.heard.clone()
     }
 
     pub(crate) fn into_parts(self) -> (Cancel, Controls) {

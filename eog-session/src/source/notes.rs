@@ -1,6 +1,7 @@
 //! What people said, beside what a source tells.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use eog::evidence::{EvidenceTime, FindingContent, Signal, Trend};
 use eog::side::RecordError;
@@ -104,19 +105,41 @@ pub async fn keep_words(recorder: &CallRecorder, words: Words) -> Result<Words, 
     Ok(all)
 }
 
+/// What people have said so far, while a run goes on. Clones hear the same.
+#[derive(Clone, Debug, Default)]
+pub struct Heard(Arc<RwLock<Words>>);
+
+impl Heard {
+    /// Takes in what somebody said; the last word on an entity counts.
+    pub fn hear(&self, entity: EntityId, word: Word) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(entity, word);
+    }
+
+    /// Takes in what was said before. What has been said since counts.
+    pub(crate) fn recall(&self, words: Words) {
+        let mut heard = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for (entity, word) in words {
+            heard.entry(entity).or_insert(word);
+        }
+    }
+
+    fn of(&self, entity: &EntityId) -> Option<Word> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(entity).cloned()
+    }
+}
+
 /// A contract, with what people said of entities as findings before its own.
 #[derive(Clone, Debug)]
 pub struct Supplemented<C> {
     contract: C,
-    words: BTreeMap<EntityId, Finding>,
+    heard: Heard,
+    window: Window,
 }
 
 impl<C> Supplemented<C> {
-    /// Adds words by entity, which hold over the whole window.
-    pub fn new(contract: C, words: &Words, window: Window) -> Self {
-        let finding =
-            |(entity, word): (&EntityId, &Word)| (entity.clone(), word.finding(entity, window));
-        Self { contract, words: words.iter().map(finding).collect() }
+    /// Adds what is heard, which holds over the whole window.
+    pub fn new(contract: C, heard: Heard, window: Window) -> Self {
+        Self { contract, heard, window }
     }
 }
 
@@ -125,12 +148,14 @@ impl<C: ContextContract> ContextContract for Supplemented<C> {
         &'a self,
         request: &'a ContextRequest,
     ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
-        let Some(word) = self.words.get(&request.entity).filter(|_| request.page <= 1) else {
+        let entity = &request.entity;
+        let Some(word) = self.heard.of(entity).filter(|_| request.page <= 1) else {
             return self.contract.get_context(request);
         };
+        let finding = word.finding(entity, self.window);
         Box::pin(async move {
             let mut context = self.contract.get_context(request).await?;
-            context.findings.insert(0, word.clone());
+            context.findings.insert(0, finding);
             Ok(context)
         })
     }

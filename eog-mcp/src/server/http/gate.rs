@@ -16,7 +16,9 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::model::{ErrorData, ServerJsonRpcMessage};
 use tower_http::cors::CorsLayer;
 
-use super::settings::HttpSettings;
+use super::PATH;
+use super::settings::{HttpSettings, SignIn};
+use super::sign_in;
 use super::token::Token;
 use crate::server::message::refused;
 
@@ -29,6 +31,7 @@ const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// What requests must be like, whatever they ask for.
 pub(super) struct Gate {
     token: Option<Token>,
+    sign_in: Option<SignIn>,
     hosts: Vec<String>,
     origins: Vec<String>,
     max_body_bytes: usize,
@@ -64,9 +67,15 @@ pub(super) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: 
     if let Err(refusal) = gate.check(&request) {
         return *refusal;
     }
-    match gate.read(request).await {
-        Ok(request) => next.run(request).await,
-        Err(refusal) => *refusal,
+    let request = match gate.read(request).await {
+        Ok(request) => request,
+        Err(refusal) => return *refusal,
+    };
+    match (&gate.token, gate.sign_in) {
+        (Some(token), Some(page)) if sign_in::is_asked(&request) => {
+            sign_in::answer(token, page, request).await
+        }
+        _ => next.run(request).await,
     }
 }
 
@@ -74,6 +83,7 @@ impl Gate {
     pub(super) fn new(settings: &HttpSettings) -> Self {
         Self {
             token: settings.token.clone(),
+            sign_in: settings.sign_in,
             hosts: lower(&settings.hosts).collect(),
             origins: lower(&settings.origins).collect(),
             max_body_bytes: settings.max_body_bytes,
@@ -83,10 +93,31 @@ impl Gate {
 
     /// Refuses a request by its head, before anything more is read of it.
     fn check(&self, request: &Request) -> Result<(), Box<Response>> {
-        self.host(request.uri(), request.headers())?;
-        self.origin(request.headers())?;
-        self.token(request.headers())?;
-        self.size(request.headers())
+        let headers = request.headers();
+        self.host(request.uri(), headers)?;
+        // MCP is for programs; pages call where they came from.
+        let is_page = request.uri().path() != PATH;
+        if !(is_page && is_same_origin(headers)) {
+            self.origin(headers)?;
+        }
+        match self.sign_in {
+            Some(page) if is_page => self.signed_in(page, request)?,
+            _ => self.token(headers)?,
+        }
+        self.size(headers)
+    }
+
+    /// Lets a browser pass that has the token in its cookie, or asks for it.
+    fn signed_in(&self, page: SignIn, request: &Request) -> Result<(), Box<Response>> {
+        let Some(token) = &self.token else { return Ok(()) };
+        if sign_in::is_asked(request) || sign_in::has_cookie(token, request.headers()) {
+            return Ok(());
+        }
+        let refused = self.token(request.headers());
+        match request.headers().contains_key(AUTHORIZATION) || !sign_in::is_of_a_browser(request) {
+            true => refused,
+            false => Err(Box::new(sign_in::ask(page, ""))),
+        }
     }
 
     /// A web page can make a browser resolve its own name to this machine; the name then gives it
@@ -195,6 +226,18 @@ impl Gate {
     }
 }
 
+/// Whether a request comes from a page of the host that it is sent to, as browsers say it. The scheme is
+/// that of the page: there may be a proxy with TLS in between.
+fn is_same_origin(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let (Some(_), None) = (origins.next(), origins.next()) else { return false };
+    let origin = text(ORIGIN).and_then(|origin| origin.split_once("://"));
+    origin.zip(text(HOST)).is_some_and(|((scheme, from), host)| {
+        matches!(scheme, "http" | "https") && from.eq_ignore_ascii_case(host)
+    })
+}
+
 /// A refusal that clients of MCP can read, and people, too.
 pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
     answer(status, &refused(ErrorData::invalid_request(message.to_owned(), None), None))
@@ -211,7 +254,11 @@ mod tests {
     use super::*;
 
     fn status(gate: &Gate, headers: &[(&str, &str)]) -> u16 {
-        let mut request = Request::builder().uri("/mcp");
+        status_at(gate, "/mcp", headers)
+    }
+
+    fn status_at(gate: &Gate, path: &str, headers: &[(&str, &str)]) -> u16 {
+        let mut request = Request::builder().uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -256,6 +303,27 @@ mod tests {
         for origin in ["https://evil.org", "http://pages.example.org", "null", "http://localhost"] {
             assert_eq!(from(origin), 403, "{origin}");
         }
+    }
+
+    #[test]
+    fn pages_pass_to_where_they_came_from_and_no_other_page_does() {
+        let gate = Gate::new(&HttpSettings::default());
+        let from = |path, origin| {
+            let host = "localhost:8080";
+            status_at(&gate, path, &[("host", host), ("origin", origin)])
+        };
+        assert_eq!(from("/i/run/stop", "http://localhost:8080"), 200);
+        assert_eq!(from("/mcp", "http://localhost:8080"), 403);
+        for origin in
+            ["http://localhost:9", "https://evil.org", "null", "", "file://localhost:8080"]
+        {
+            assert_eq!(from("/i/run/stop", origin), 403, "{origin}");
+        }
+        let two = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "null")];
+        assert_eq!(status_at(&gate, "/", &two), 403);
+        // A name that resolves to this machine is not one of this server.
+        let rebound = [("host", "evil.org"), ("origin", "http://evil.org")];
+        assert_eq!(status_at(&gate, "/i/run/stop", &rebound), 403);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod connections;
 mod endpoint;
 mod gate;
 mod settings;
+mod sign_in;
 mod token;
 mod watch;
 
@@ -24,7 +25,7 @@ use tokio::time::Instant;
 use connections::Connections;
 use endpoint::Endpoint;
 use gate::Gate;
-pub use settings::HttpSettings;
+pub use settings::{HttpSettings, SignIn};
 pub use token::Token;
 
 use super::error::ServeError;
@@ -64,16 +65,40 @@ impl Server {
     }
 }
 
+/// Serves the further [`routes`](HttpSettings::routes) alone until `stop` resolves, behind the same checks
+/// as an MCP server. Then it returns within 5 seconds; whatever streams is to end by then.
+///
+/// # Errors
+/// [`ServeError::Unprotected`] when others can reach the address and no token or no name is set.
+pub async fn serve_routes(
+    listener: TcpListener,
+    settings: HttpSettings,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    settings.protect(listener.local_addr()?)?;
+    let routes =
+        behind_gate(settings.routes.clone(), "there is no such page; begin at /", &settings);
+    let open = Connections::accept(listener, &routes, &settings, stop).await;
+    open.end(Instant::now() + LAST).await;
+    Ok(())
+}
+
 /// Everything that is served.
 fn routes(endpoint: &Arc<Endpoint>, settings: &HttpSettings) -> Router {
     let routes = Router::new()
         .route(PATH, any(endpoint::answer).with_state(endpoint.clone()))
-        .merge(settings.routes.clone())
+        .merge(settings.routes.clone());
+    behind_gate(routes, "the MCP endpoint of this server is /mcp", settings)
+}
+
+/// Routes behind all checks, with what is said of any other.
+fn behind_gate(routes: Router, unknown: &'static str, settings: &HttpSettings) -> Router {
+    let routes = routes
+        // Signing in is answered by the gate, once there is a route for it.
+        .route(sign_in::SIGN_IN, any(async || StatusCode::NOT_FOUND))
         // Around all routes above.
         .layer(from_fn_with_state(Arc::new(Gate::new(settings)), gate::pass))
-        .fallback(async || {
-            gate::refusal(StatusCode::NOT_FOUND, "the MCP endpoint of this server is /mcp")
-        });
+        .fallback(async move || gate::refusal(StatusCode::NOT_FOUND, unknown));
     match gate::cors(settings) {
         // Browsers ask without a token what they may ask.
         Some(cors) => routes.layer(cors),

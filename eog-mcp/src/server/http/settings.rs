@@ -8,6 +8,10 @@ use axum::Router;
 use super::token::Token;
 use crate::server::error::ServeError;
 
+/// The page that asks for the token, as HTML with the form that posts `token` to `/sign-in`, given what
+/// was wrong with the last one.
+pub type SignIn = fn(&str) -> String;
+
 /// How a server is reached over HTTP, and by whom.
 ///
 /// ```
@@ -30,6 +34,9 @@ pub struct HttpSettings {
     /// What every request must carry as `Authorization: Bearer …`. Needed where others can reach the
     /// address.
     pub token: Option<Token>,
+    /// How browsers are asked for the token, which have no header for it: they keep it in a cookie that
+    /// is good for the further [`routes`](HttpSettings::routes) alone.
+    pub sign_in: Option<SignIn>,
     /// Names by which the server may be called, beside those of this machine alone (`localhost`,
     /// `127.0.0.1`, `[::1]`), such as `eog.example.org` or `eog.example.org:8080`. Needed where
     /// others can reach the address: a name that is not expected may be a web page's.
@@ -61,6 +68,7 @@ impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             token: None,
+            sign_in: None,
             hosts: Vec::new(),
             origins: Vec::new(),
             max_body_bytes: 1 << 20,

@@ -10,7 +10,7 @@ const MIN: usize = 16;
 /// Most characters of a token.
 const MAX: usize = 1024;
 
-/// The secret that clients of an open address share with the server. Only its digest is kept.
+/// The secret that clients of an open address share with the server. Only digests of it are kept.
 ///
 /// ```
 /// use eog_mcp::server::Token;
@@ -21,7 +21,10 @@ const MAX: usize = 1024;
 /// # Ok::<(), eog_mcp::server::ServeError>(())
 /// ```
 #[derive(Clone)]
-pub struct Token(blake3::Hash);
+pub struct Token {
+    digest: blake3::Hash,
+    cookie: blake3::Hash,
+}
 
 impl Token {
     /// From text, without the white space around it.
@@ -40,12 +43,24 @@ impl Token {
                 "it must consist of at most 1024 printable ASCII characters without spaces",
             ));
         }
-        Ok(Self(blake3::hash(text.as_bytes())))
+        let cookie =
+            blake3::derive_key("eog 2026 cookie of a browser that has the token", text.as_bytes());
+        Ok(Self { digest: blake3::hash(text.as_bytes()), cookie: cookie.into() })
     }
 
     /// Whether a text is the token. Takes the same time wherever the two differ.
     pub fn is(&self, text: &str) -> bool {
-        blake3::hash(text.as_bytes()) == self.0
+        blake3::hash(text.as_bytes()) == self.digest
+    }
+
+    /// What a browser keeps that had the token: the token cannot be told from it.
+    pub(super) fn cookie(&self) -> String {
+        self.cookie.to_hex().to_string()
+    }
+
+    /// Whether a text is what a browser was given to keep. Takes the same time wherever the two differ.
+    pub(super) fn is_cookie(&self, text: &str) -> bool {
+        blake3::Hash::from_hex(text).is_ok_and(|given| given == self.cookie)
     }
 }
 

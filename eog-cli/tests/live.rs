@@ -1,0 +1,338 @@
+//! `--live`: the real binary and real sockets. What browsers do with it is tested in Chromium
+//! (`.ci/browser`).
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+const TOKEN: &str = "a-token-for-tests-only";
+
+/// A run that is watched. It is killed with the test.
+struct Run {
+    child: Child,
+    address: String,
+    errors: BufReader<std::process::ChildStderr>,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale")
+}
+
+impl Run {
+    fn start(arguments: &[&str], token: Option<&str>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
+        command.arg("investigate").arg(example()).args(["--live"]).args(arguments);
+        command.env_remove("EOG_LIVE_TOKEN").stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(token) = token {
+            command.env("EOG_LIVE_TOKEN", token);
+        }
+        let mut child = command.spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let line = line(&mut errors);
+        let url = line.trim().strip_prefix("eog: watch it at http://").expect(&line);
+        let address = url.strip_suffix("/i/run").expect(&line).to_owned();
+        Self { child, address, errors }
+    }
+
+    /// Waits until the run has ended and only the page stays.
+    fn stays(&mut self) {
+        let line = line(&mut self.errors);
+        assert!(line.contains("press Ctrl-C to end it"), "{line}");
+    }
+
+    fn interrupt(&mut self) -> (Option<i32>, String) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let mut printed = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+        (self.child.wait().unwrap().code(), printed)
+    }
+
+    /// Sends a request and gives status and answer.
+    fn raw(&self, request: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let _ = stream.write_all(request.as_bytes());
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        let status = answer.split(' ').nth(1).unwrap_or_else(|| panic!("no answer: {answer:?}"));
+        (status.parse().unwrap(), answer)
+    }
+
+    fn get(&self, path: &str, headers: &str) -> (u16, String) {
+        let host = &self.address;
+        self.raw(&format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
+        ))
+    }
+
+    fn post(&self, path: &str, headers: &str, body: &str) -> (u16, String) {
+        let (host, length) = (&self.address, body.len());
+        self.raw(&format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+        ))
+    }
+
+    fn say(&self, body: &str) -> (u16, String) {
+        self.post("/i/run/words", "Content-Type: application/json\r\n", body)
+    }
+
+    /// The events from an entry on.
+    fn events(&self, next: u64, headers: &str) -> Events {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let host = &self.address;
+        write!(stream, "GET /i/run/events/{next} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n")
+            .unwrap();
+        Events(BufReader::new(stream))
+    }
+}
+
+fn line(from: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    from.read_line(&mut line).unwrap();
+    line
+}
+
+struct Events(BufReader<TcpStream>);
+
+impl Events {
+    /// The next event of this kind.
+    fn next(&mut self, kind: &str) -> Value {
+        let wanted = format!("event: {kind}");
+        loop {
+            let text = line(&mut self.0);
+            assert!(!text.is_empty(), "the stream ended before {kind}");
+            if text.trim() == wanted {
+                let data = line(&mut self.0);
+                return serde_json::from_str(data.trim().strip_prefix("data: ").unwrap()).unwrap();
+            }
+        }
+    }
+
+    /// The next state that a test waits for.
+    fn until(&mut self, is: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let state = self.next("state");
+            if is(&state) {
+                return state;
+            }
+        }
+    }
+}
+
+/// A policy that waits as long as a file is there.
+struct Held {
+    folder: tempfile::TempDir,
+}
+
+impl Held {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let held = Self { folder };
+        std::fs::write(held.hold(), "").unwrap();
+        let script = "#!/bin/sh\ncat > /dev/null\nwhile [ -e \"${0%/*}/hold\" ]; do sleep 0.02; done\n\
+                      echo '{\"label\": \"defer\", \"summary\": \"not known\"}'\n";
+        std::fs::write(held.policy(), script).unwrap();
+        std::fs::set_permissions(held.policy(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        held
+    }
+
+    fn hold(&self) -> PathBuf {
+        self.folder.path().join("hold")
+    }
+
+    fn policy(&self) -> PathBuf {
+        self.folder.path().join("policy.sh")
+    }
+
+    fn option(&self) -> String {
+        format!("command:{}", self.policy().display())
+    }
+}
+
+#[test]
+fn a_verdict_re_opens_what_has_ended_and_is_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("run.journal");
+    let out = folder.path().join("out");
+    let options =
+        ["--journal", journal.to_str().unwrap(), "--out", out.to_str().unwrap(), "--no-fsync"];
+    let mut run = Run::start(&options, None);
+    run.stays();
+    let (status, page) = run.get("/i/run", "");
+    assert_eq!(status, 200);
+    assert!(page.contains("Confirmed root cause: frontend"), "the finished report is there");
+    assert!(page.contains("frame-ancestors 'none'") && page.contains("no-store"));
+
+    let mut events = run.events(0, "");
+    assert_eq!(events.next("entry")["kind"], "opened");
+    let first = events.until(|state| state["running"] == false);
+    assert_eq!(first["origins"][0], "frontend");
+    let (status, answer) =
+        run.say(r#"{"entity": "frontend", "verdict": "not_cause", "text": "its owner looked"}"#);
+    assert_eq!(status, 200, "{answer}");
+    let observed = loop {
+        let entry = events.next("entry");
+        if entry["kind"] == "observed" {
+            break entry;
+        }
+    };
+    assert_eq!(observed["name"], "frontend");
+    run.stays();
+    let (_, page) = run.get("/i/run", "");
+    assert!(!page.contains("Confirmed root cause: frontend"), "the result has changed");
+    let after = events.until(|state| state["ended"] == 2);
+    assert_eq!(after["words"][0]["words"], "this is not the cause");
+    // A browser that comes back says what it has.
+    let last = after["entries"].as_u64().unwrap() - 1;
+    let mut again = run.events(0, &format!("Last-Event-ID: {}\r\n", last - 1));
+    assert_eq!(again.next("entry")["seq"], last);
+
+    let (code, printed) = run.interrupt();
+    assert_eq!(code, Some(3), "the code is that of the last result");
+    assert_eq!(printed.matches("flash sale\n").count(), 2, "each result is printed: {printed}");
+    let ledger = std::fs::read_to_string(out.join("ledger.jsonl")).unwrap();
+    assert!(ledger.contains(r#""observation":{"new_evidence":"frontend"}"#), "{ledger:.300}");
+    assert!(ledger.contains("its owner looked"), "the ledger holds the verdict");
+    let replayed =
+        Command::new(env!("CARGO_BIN_EXE_eog")).arg("replay").arg(&journal).output().unwrap();
+    assert_eq!(replayed.status.code(), Some(3), "the journal can be replayed");
+}
+
+#[test]
+fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
+    let held = Held::new();
+    let mut run = Run::start(&["--policy", &held.option()], None);
+    // It reads nothing, and holds nobody back.
+    let stalled = run.events(0, "");
+    let mut events = run.events(0, "");
+    let state = events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
+    assert_eq!((&state["running"], &state["budget"]["hops"]), (&Value::Bool(true), &200.into()));
+    let (status, page) = run.get("/i/run", "");
+    assert!(status == 200 && page.contains("it is still running"), "{status}");
+    let (status, _) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
+    assert_eq!(status, 200);
+    let stopped = events.until(|state| state["running"] == false);
+    assert_eq!(stopped["unfinished"], true);
+    run.stays();
+    let (status, answer) = run.post("/i/run/stop", "Content-Type: application/json\r\n", "{}");
+    assert!(status == 409 && answer.contains("it does not run"), "{answer}");
+
+    let (status, _) = run.post("/i/run/go-on", "Content-Type: application/json\r\n", "{}");
+    assert_eq!(status, 200);
+    events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
+    // An answer while it goes on.
+    assert_eq!(
+        run.say(r#"{"entity": "gateway", "verdict": null, "text": "it was restarted"}"#).0,
+        200
+    );
+    std::fs::remove_file(held.hold()).unwrap();
+    let ended = events.until(|state| state["ended"] == 2);
+    assert_eq!(ended["why"], "converged");
+    let entities = |state: &Value| -> Vec<String> {
+        let all = state["questions"].as_array().unwrap().iter();
+        all.map(|question| question[0].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(!entities(&ended).contains(&"gateway".to_owned()), "it was answered: {ended}");
+    run.stays();
+    drop(stalled);
+    let (code, printed) = run.interrupt();
+    assert_eq!(code, Some(3));
+    assert!(printed.contains("it was restarted") || printed.contains("INCONCLUSIVE"), "{printed}");
+    assert_eq!(events.next("bye"), 0, "readers are told of the end");
+}
+
+#[test]
+fn strangers_are_refused() {
+    let mut run = Run::start(&[], None);
+    run.stays();
+    let json = "Content-Type: application/json\r\n";
+    let host = run.address.clone();
+    let own = format!("{json}Origin: http://{host}\r\n");
+    let cross = format!("{json}Origin: http://evil.example.org\r\n");
+    let null = format!("{json}Origin: null\r\n");
+    assert_eq!(run.post("/i/run/go-on", &own, "{}").0, 200, "the page itself");
+    run.stays();
+    for headers in [cross, null] {
+        assert_eq!(run.post("/i/run/go-on", &headers, "{}").0, 403, "{headers}");
+    }
+    // What a form of another page can send without asking first.
+    assert_eq!(run.post("/i/run/go-on", "Content-Type: text/plain\r\n", "{}").0, 415);
+    let rebound = "GET /i/run HTTP/1.1\r\nHost: evil.example.org\r\nConnection: close\r\n\r\n";
+    assert_eq!(run.raw(rebound).0, 403);
+    assert_eq!(run.get("/i/other", "").0, 404);
+    assert_eq!(run.get("/i/run/stop", "").0, 405, "reading changes nothing");
+    for (body, status, says) in [
+        (r#"{"entity": "fronted", "verdict": "cause"}"#, 409, "did you mean frontend"),
+        (r#"{"entity": "gateway", "verdict": null, "text": " "}"#, 400, "a remark says something"),
+        (r#"{"entity": "gateway", "verdict": "maybe"}"#, 400, "not understood"),
+        ("{", 400, "not understood"),
+    ] {
+        let (found, answer) = run.say(body);
+        assert!(found == status && answer.contains(says), "{answer}");
+    }
+    let long = format!(r#"{{"entity": "gateway", "text": "{}"}}"#, "x".repeat(100_000));
+    assert_eq!(run.say(&long).0, 413);
+    let huge = run.post("/i/run/words", json, &"x".repeat(2 << 20));
+    assert_eq!(huge.0, 413);
+    // So many may read; one more is told so, and there is room again when one leaves.
+    let mut readers: Vec<Events> = (0..64).map(|_| run.events(0, "")).collect();
+    for reader in &mut readers {
+        reader.next("state");
+    }
+    let (status, answer) = run.get("/i/run/events/0", "");
+    assert!(status == 503 && answer.contains("64 readers"), "{answer}");
+    assert_eq!(run.interrupt().0, Some(0));
+}
+
+#[test]
+fn the_token_is_asked_for_by_a_form() {
+    let mut run = Run::start(&[], Some(TOKEN));
+    run.stays();
+    let browser = "Accept: text/html\r\n";
+    let (status, page) = run.get("/i/run", browser);
+    assert!(status == 401 && page.contains("<form") && !page.contains("flash sale"), "{page:.300}");
+    assert_eq!(run.get("/i/run/events/0", "").0, 401);
+    assert_eq!(run.get("/i/run", &format!("Authorization: Bearer {TOKEN}\r\n")).0, 200);
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let (status, page) = run.post("/sign-in", form, "token=wrong-token-wrong");
+    assert!(status == 401 && page.contains("This is not the token."), "{page:.300}");
+    let evil = format!("{form}Origin: http://evil.example.org\r\n");
+    assert_eq!(run.post("/sign-in", &evil, &format!("token={TOKEN}")).0, 403);
+    let (status, answer) = run.post("/sign-in", form, &format!("token={TOKEN}"));
+    assert_eq!(status, 303, "{answer}");
+    assert!(answer.contains("HttpOnly") && answer.contains("SameSite=Strict"), "{answer}");
+    let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    assert!(!cookie.contains(TOKEN));
+    assert_eq!(run.get("/i/run", &format!("Cookie: {cookie}\r\n")).0, 200);
+    assert_eq!(run.get("/i/run", &format!("Cookie: {cookie}0\r\n")).0, 401);
+    run.interrupt();
+}
+
+#[test]
+fn an_open_address_must_be_protected() {
+    let output = Command::new(env!("CARGO_BIN_EXE_eog"))
+        .arg("investigate")
+        .arg(example())
+        .arg("--live=0.0.0.0:0")
+        .env_remove("EOG_LIVE_TOKEN")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("EOG_LIVE_TOKEN") && said.contains("--live-host"), "{said}");
+}

@@ -1,0 +1,88 @@
+//! Investigations in the browser, while they run and after: a list, a page for each, events as they come,
+//! and what a person may say to them.
+//!
+//! ```text
+//! browser ─► gate of eog-mcp ─► routes ─► Host ─┬─► Single: the run of a command
+//!                                  │            └─► Server: the investigations of an MCP server
+//!                                  └─► events ─► Watched, which every reader reads at its own pace
+//! ```
+//!
+//! [`Live::routes`] are served by [`serve_routes`](eog_mcp::server::serve_routes) or, beside `/mcp`, by a
+//! [`Server`](eog_mcp::server::Server): both check host, origin, token, length and time before a route is
+//! called. Everything that is shown enters pages as text or as inert data ([`eog_page`]).
+
+mod events;
+mod routes;
+mod served;
+mod single;
+
+use std::sync::Arc;
+
+use eog::{BoxFuture, EntityId};
+use eog_page::{Charts, Row};
+use eog_report::{Report, Step};
+use eog_session::source::{Opened, Word};
+use eog_session::watched::Watched;
+
+pub use routes::{Live, settings};
+pub use single::Single;
+
+/// Whose investigations are shown.
+pub trait Host: Send + Sync + 'static {
+    /// The investigations there are, newest first.
+    fn rows(&self) -> Vec<Row>;
+
+    /// One of them, if there is one of this id.
+    fn watched(&self, id: &str) -> Option<Arc<Watched>>;
+
+    /// What is known of it by now. Blocks.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    fn standing(&self, id: &str) -> Result<Standing, String>;
+
+    /// Stops it; what it has found so far is its result.
+    ///
+    /// # Errors
+    /// Why it cannot be stopped.
+    fn stop(&self, id: &str) -> Result<(), String>;
+
+    /// Goes on with it, where something is left to do.
+    ///
+    /// # Errors
+    /// Why that cannot be.
+    fn go_on<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Tells it what a person said of an entity, and re-opens it if it has ended.
+    ///
+    /// # Errors
+    /// Why that cannot be.
+    fn tell<'a>(
+        &'a self,
+        id: &'a str,
+        entity: EntityId,
+        word: Word,
+    ) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// What is known of an investigation by now.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Standing {
+    /// The report.
+    pub report: Report,
+    /// The entries.
+    pub steps: Vec<Step>,
+    /// The measured series that it cites.
+    pub charts: Charts,
+}
+
+impl Standing {
+    /// A standing with charts of this source, if it is at hand.
+    pub fn new(report: Report, steps: Vec<Step>, source: Option<&Opened>) -> Self {
+        let charts = source.map_or(Charts::NoSource, |source| {
+            Charts::of(&report, |finding, window| source.chart(finding, window))
+        });
+        Self { report, steps, charts }
+    }
+}

@@ -1,0 +1,233 @@
+//! What is served, under which path.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use eog::EntityId;
+use eog_evidence::{mask_text, shorten};
+use eog_mcp::server::HttpSettings;
+use eog_session::source::{Verdict, Word};
+use eog_session::watched::Watched;
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::events::{self, Readers};
+use crate::{Host, Standing};
+
+/// Most readers of events at once, of all investigations.
+const MAX_READERS: usize = 64;
+/// Most pages that are made at once: each replays a ledger.
+const MAX_PAGES: usize = 2;
+/// Most characters of what a person says.
+const MAX_TEXT: usize = 4_000;
+/// Most bytes of what is sent to an investigation.
+const MAX_BODY: usize = 64 << 10;
+
+/// The pages of a host. Clones are the same.
+#[derive(Clone)]
+pub struct Live(Arc<Shared>);
+
+pub(crate) struct Shared {
+    host: Box<dyn Host>,
+    readers: Arc<Readers>,
+    pages: Semaphore,
+    stop: CancellationToken,
+}
+
+/// How pages are served: as pages, with a form for the token.
+pub fn settings(mut settings: HttpSettings, live: &Live) -> HttpSettings {
+    settings.sign_in = Some(eog_page::sign_in);
+    settings.routes = settings.routes.merge(live.routes());
+    settings
+}
+
+impl Live {
+    /// The pages of this host.
+    pub fn new(host: impl Host) -> Self {
+        Self(Arc::new(Shared {
+            host: Box::new(host),
+            readers: Arc::new(Readers::new(MAX_READERS)),
+            pages: Semaphore::new(MAX_PAGES),
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// Ends all streams: readers are told that nothing more comes.
+    pub fn end(&self) {
+        self.0.stop.cancel();
+    }
+
+    /// The routes: `/` lists the investigations, `/i/ID` shows one.
+    pub fn routes(&self) -> Router {
+        Router::new()
+            .route("/", get(list))
+            .route("/i/{id}", get(page))
+            .route("/i/{id}/events/{next}", get(stream))
+            .route("/i/{id}/stop", post(stop))
+            .route("/i/{id}/go-on", post(go_on))
+            .route("/i/{id}/words", post(words))
+            .with_state(self.0.clone())
+    }
+}
+
+type Shown = State<Arc<Shared>>;
+
+async fn list(State(live): Shown) -> Response {
+    html(aside(move || eog_page::list(&live.host.rows())).await)
+}
+
+async fn page(State(live): Shown, Path(id): Path<String>) -> Response {
+    let Some(watched) = find(&live, &id).await else { return unknown() };
+    let Ok(_turn) = live.pages.acquire().await else { return unknown() };
+    let made = {
+        let live = live.clone();
+        aside(move || {
+            // Before the ledger is read: what comes meanwhile is told by events, again or for the first
+            // time.
+            let standing = live.host.standing(&id)?;
+            let status = events::state(&watched.status());
+            let next = standing.steps.last().map_or(0, |step| step.seq + 1);
+            let shown = eog_page::Live { base: format!("/i/{id}"), next, status };
+            let Standing { report, steps, charts, .. } = &standing;
+            Ok::<_, String>(eog_page::live(report, steps, charts, &shown))
+        })
+    };
+    match made.await {
+        Some(Ok(page)) => html(Some(page)),
+        Some(Err(reason)) => html(Some(eog_page::waiting(&reason))),
+        None => html(None),
+    }
+}
+
+async fn find(live: &Arc<Shared>, id: &str) -> Option<Arc<Watched>> {
+    let (live, id) = (live.clone(), id.to_owned());
+    aside(move || live.host.watched(&id)).await?
+}
+
+async fn stream(
+    State(live): Shown,
+    Path((id, next)): Path<(String, u64)>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(watched) = find(&live, &id).await else { return unknown() };
+    let Some(reader) = live.readers.enter() else {
+        let full = format!("{MAX_READERS} readers watch already; close a page, then load this one");
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, &full);
+    };
+    // A browser that lost its connection says what it has.
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
+    let next = last.map_or(next, |last: u64| next.max(last.saturating_add(1)));
+    let events = events::stream(watched, next, live.stop.clone(), reader);
+    answer(StatusCode::OK, "text/event-stream", Body::from_stream(events))
+}
+
+async fn stop(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    match is_json(&headers) {
+        Ok(()) => told(live.host.stop(&id)),
+        Err(refused) => *refused,
+    }
+}
+
+async fn go_on(State(live): Shown, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    match is_json(&headers) {
+        Ok(()) => told(live.host.go_on(&id).await),
+        Err(refused) => *refused,
+    }
+}
+
+/// What a person says of an entity.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    entity: String,
+    verdict: Option<Verdict>,
+    #[serde(default)]
+    text: String,
+}
+
+async fn words(State(live): Shown, Path(id): Path<String>, request: Request) -> Response {
+    if let Err(refused) = is_json(request.headers()) {
+        return *refused;
+    }
+    let Ok(body) = to_bytes(request.into_body(), MAX_BODY).await else {
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "say it in fewer words");
+    };
+    let said: Said = match serde_json::from_slice(&body) {
+        Ok(said) => said,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, &format!("not understood: {error}")),
+    };
+    let text = mask_text(&shorten(said.text.trim(), MAX_TEXT));
+    let Ok(entity) = EntityId::new(said.entity.trim()) else {
+        return refusal(StatusCode::BAD_REQUEST, "name an entity as the page does");
+    };
+    if said.verdict.is_none() && text.is_empty() {
+        return refusal(StatusCode::BAD_REQUEST, "a remark says something; write what you know");
+    }
+    told(live.host.tell(&id, entity, Word { verdict: said.verdict, text }).await)
+}
+
+/// Browsers ask first before they let a foreign page send this kind of content, and are refused.
+fn is_json(headers: &HeaderMap) -> Result<(), Box<Response>> {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match kind.is_some_and(|kind| kind.trim().to_lowercase().starts_with("application/json")) {
+        true => Ok(()),
+        false => Err(Box::new(refusal(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "send JSON, with the header Content-Type: application/json",
+        ))),
+    }
+}
+
+/// Runs something that blocks on another thread.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+fn told(done: Result<(), String>) -> Response {
+    match done {
+        Ok(()) => answer(StatusCode::OK, "application/json", "{}"),
+        Err(reason) => refusal(StatusCode::CONFLICT, &reason),
+    }
+}
+
+fn unknown() -> Response {
+    refusal(StatusCode::NOT_FOUND, "there is no such investigation; / lists those there are")
+}
+
+fn refusal(status: StatusCode, reason: &str) -> Response {
+    answer(status, "application/json", serde_json::json!({ "error": reason }).to_string())
+}
+
+fn html(page: Option<String>) -> Response {
+    match page {
+        Some(page) => answer(StatusCode::OK, "text/html; charset=utf-8", page),
+        None => refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the page could not be made, which is a defect",
+        ),
+    }
+}
+
+/// An answer that nobody keeps, frames or takes for something else. What its page may do stands in the
+/// page.
+fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
+    let headers = [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
+        (HeaderName::from_static("x-content-type-options"), "nosniff"),
+        (HeaderName::from_static("referrer-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    (status, headers, body.into()).into_response()
+}

@@ -1,0 +1,183 @@
+//! What pages for people show of the investigations of a server, and what they may do to them.
+
+use std::sync::Arc;
+
+use eog::EntityId;
+use eog_report::{Report, Step};
+use eog_session::run::Steering;
+use eog_session::source::{Opened, Word, Words};
+use eog_session::store::InvestigationId;
+use eog_session::watched::{Phase, Watched};
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use super::error::Problem;
+use super::investigations::{CancelOnDrop, Standing};
+use super::work::Work;
+
+/// One investigation in short.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stored {
+    /// Its id.
+    pub id: String,
+    /// What the incident is called. Untrusted.
+    pub name: String,
+    /// `running`, `finished`, or `interrupted`.
+    pub status: &'static str,
+    /// How sure the result is, if there is one.
+    pub confidence: Option<String>,
+    /// The origins that explain an alert. Untrusted.
+    pub origins: Vec<String>,
+}
+
+/// What is known of an investigation by now.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SoFar {
+    /// The report, as the rules tell it.
+    pub report: Report,
+    /// The entries of the ledger.
+    pub steps: Vec<Step>,
+    /// Where its evidence comes from, if that can still be read.
+    pub source: Option<Opened>,
+}
+
+impl Server {
+    /// The investigations of this server, newest first. Blocks.
+    pub fn stored(&self) -> Vec<Stored> {
+        let store = &self.0.store;
+        let row = |id: InvestigationId| {
+            let ended = store.ended(&id);
+            Stored {
+                name: store.began(&id).map(|began| began.name).unwrap_or_default(),
+                status: self.status(&id, ended.as_ref()),
+                confidence: ended.as_ref().map(|ended| ended.confidence.clone()),
+                origins: ended.map(|ended| ended.origins).unwrap_or_default(),
+                id: id.to_string(),
+            }
+        };
+        store.ids().into_iter().rev().map(row).collect()
+    }
+
+    /// An investigation to be watched, if there is one of this id. Blocks.
+    pub fn watched(&self, id: &str) -> Option<Arc<Watched>> {
+        let id = self.0.store.find(id).ok()?;
+        let watched = self.0.board.watched(&id);
+        let status = watched.status();
+        if !self.0.runner.is_live(&id) && status.phase == Phase::Running && status.entries == 0 {
+            // Nobody has watched it before.
+            let ended = self.0.store.ended(&id);
+            let why = ended.as_ref().map_or("it was interrupted".to_owned(), |it| it.stop.clone());
+            if let Ok((_, read)) = self.recorded(&id) {
+                watched.recall(&read.ledger.any_entries(), self.0.store.people(&id).words());
+            }
+            watched.end(why, ended.is_none_or(|ended| ended.is_unfinished));
+        }
+        Some(watched)
+    }
+
+    /// What is known of an investigation by now. Blocks.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    pub fn so_far(&self, id: &str) -> Result<SoFar, String> {
+        let id = self.0.store.find(id).map_err(|error| error.to_string())?;
+        let Standing { began, finished, .. } =
+            self.standing(&id).map_err(|problem| problem.to_string())?;
+        let mut report = Report::new(began.name.as_str(), finished.diagnosis());
+        report.is_running = self.0.runner.is_live(&id);
+        if report.is_running {
+            report.diagnosis.spent = self.0.board.watched(&id).status().spent;
+        }
+        let source = self.source(&began, &CancellationToken::new()).ok();
+        Ok(SoFar { report, steps: finished.steps(), source })
+    }
+
+    /// Stops an investigation that runs here. What it has found so far is its result.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn stop(&self, id: &str) -> Result<(), String> {
+        let id = self.0.store.find(id).map_err(|error| error.to_string())?;
+        let steering = self.0.board.steering(&id).ok_or("it does not run on this server")?;
+        steering.cancel();
+        Ok(())
+    }
+
+    /// Tells an investigation what a person said of an entity. One that has ended goes on with it.
+    ///
+    /// # Errors
+    /// Why that cannot be.
+    pub async fn tell(&self, id: &str, entity: EntityId, word: Word) -> Result<(), String> {
+        let id = self.0.store.find(id).map_err(|error| error.to_string())?;
+        let began = self.0.store.began(&id).map_err(|error| error.to_string())?;
+        if !began.config.takes_words() {
+            return Err("this controller takes in nothing; begin a new investigation".to_owned());
+        }
+        let said = Words::from([(entity.clone(), word.clone())]);
+        if let Some(run) = self.0.board.steering(&id) {
+            self.hear(&id, said.clone()).map_err(|problem| problem.to_string())?;
+            self.0.board.watched(&id).hear(entity.clone(), word.clone());
+            if run.tell(entity, word).await {
+                return Ok(());
+            }
+        }
+        self.go_on_with(id, said)
+    }
+
+    /// Goes on with an investigation that has ended, where something is left to do.
+    ///
+    /// # Errors
+    /// Why that cannot be.
+    pub fn go_on(&self, id: &str) -> Result<(), String> {
+        let id = self.0.store.find(id).map_err(|error| error.to_string())?;
+        self.go_on_with(id, Words::new())
+    }
+
+    /// Runs on its own, for nobody who waits.
+    fn go_on_with(&self, id: InvestigationId, said: Words) -> Result<(), String> {
+        if said.is_empty() && self.0.runner.is_live(&id) {
+            return Err("it runs already".to_owned());
+        }
+        let watched = self.0.board.watched(&id);
+        for (entity, word) in &said {
+            watched.hear(entity.clone(), word.clone());
+        }
+        let (server, work) =
+            (self.clone(), Work::GoOn { id, seconds: None, answers: Vec::new(), said });
+        self.0.tracker.spawn(async move {
+            if let Err(problem) = server.run_alone(work).await
+                && !matches!(problem, Problem::Cancelled(_))
+            {
+                eog_session::Listener::notice(&*watched, &problem.to_string());
+            }
+        });
+        Ok(())
+    }
+
+    async fn run_alone(&self, work: Work) -> Result<(), Problem> {
+        let stop = &self.0.stop;
+        let turn = self.0.runner.turn(stop).await?;
+        let (steering, cancelling) = Steering::new();
+        let gone = CancellationToken::new();
+        let run = CancelOnDrop::new(cancelling, gone.clone());
+        let server = self.clone();
+        let mut done = self.0.tracker.spawn_blocking(move || {
+            let _turn = turn;
+            server.run_here(work, steering, Arc::new(()), &gone)
+        });
+        let ended = tokio::select! {
+            biased;
+            ended = &mut done => ended,
+            () = stop.cancelled() => {
+                run.cancel();
+                done.await
+            }
+        };
+        let ended = ended.map_err(|error| {
+            Problem::Store(format!("the investigation broke off, which is a defect: {error}"))
+        })?;
+        ended.map(drop)
+    }
+}
