@@ -171,6 +171,7 @@ impl Diagnosis {
     ///     InMemoryContext, Label, Machine, Topology, Window, machine, policy_fn,
     /// };
     /// use eog_core::evidence::{EvidenceKind, EvidenceTime, FindingContent, Signal};
+    /// use eog_core::incident::EffectDirection;
     ///
     /// let at = "2026-01-01T10:05:00Z".parse()?;
     /// let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
@@ -191,7 +192,9 @@ impl Diagnosis {
     ///         ),
     ///     }
     /// });
-    /// let case = Case::from_anomalies(Topology::default(), window, vec![alert]);
+    /// let mut topology = Topology::default();
+    /// topology.connect(&"web".parse()?, "calls", &"db".parse()?, EffectDirection::TargetToSource);
+    /// let case = Case::from_anomalies(topology, window, vec![alert]);
     /// let mut controller = Controller::open(Config::default(), case);
     /// machine::drive(&mut controller, &ContextAndPolicy { contract, policy })?;
     ///
