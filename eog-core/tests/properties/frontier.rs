@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::cases;
 use super::drive::{Answers, run};
-use super::world::{anomaly, at, finding, labels, name, topology, window};
+use eog_testkit::prop::parts::{anomaly, at, finding, labels, name, topology, window};
 
 /// What the definition says about labels, live claims and anomalies.
 pub(crate) struct Expected {

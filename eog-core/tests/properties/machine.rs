@@ -16,7 +16,7 @@ use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state
 use super::cases;
 use super::determinism::{course_of, observations};
 use super::drive::{Question, run_on};
-use super::world::{World, worlds};
+use eog_testkit::prop::{World, worlds};
 
 /// One thing a caller does, right or wrong.
 #[derive(Clone, Debug)]

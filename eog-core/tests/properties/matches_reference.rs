@@ -11,7 +11,7 @@ use super::drive::run;
 use super::frontier::{assert_is_as_defined, by_definition, held};
 use super::reference::paper;
 use super::reference::recommended::{self, How, Step};
-use super::world::worlds;
+use eog_testkit::prop::worlds;
 
 /// Far more evaluations than a limited run of these small worlds needs.
 const LIMIT: u64 = 2_000;
