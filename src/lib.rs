@@ -12,6 +12,7 @@ pub mod memory;
 /// For the crates of this workspace.
 #[doc(hidden)]
 pub mod processes;
+mod running;
 pub mod side;
 pub mod stress;
 pub mod travel;
@@ -23,4 +24,5 @@ pub use events::{EVENT_BUFFER, Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
 pub use journal::Journal;
 pub use memory::{DecisionMemory, Remembering};
+pub use running::{Lost, Running};
 pub use side::CallRecorder;

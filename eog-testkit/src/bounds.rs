@@ -208,6 +208,7 @@ fn at_most(
 }
 
 /// What the settings promise; of those before and after forks, the looser ones.
+#[derive(Clone, Copy)]
 struct Rules {
     entities: u64,
     visits: Option<u64>,
