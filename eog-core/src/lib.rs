@@ -152,4 +152,4 @@ pub use linear::{Linear, LinearConfig};
 pub use machine::{ContextAndPolicy, Input, Machine, Output};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
-pub use stop::StopReason;
+pub use stop::{StopReason, Unreachable};

@@ -266,7 +266,9 @@ impl StateMachineTest for Caller {
         assert_eq!(waiting.len(), distinct.len(), "an entity waits twice");
         match caller.stop {
             None => {}
-            Some(StopReason::Converged { .. }) => assert!(waiting.is_empty()),
+            Some(StopReason::Converged { .. } | StopReason::SourceUnreachable { .. }) => {
+                assert!(waiting.is_empty())
+            }
             Some(StopReason::Cancelled) => assert!(known.cancelled),
             Some(StopReason::Deadline) => {
                 assert!(known.deadline && (known.reopened || !known.cancelled));

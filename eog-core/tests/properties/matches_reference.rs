@@ -78,7 +78,7 @@ proptest! {
         prop_assert_eq!(found, expected);
         let claims: Vec<_> = reference.edges.iter().cloned().collect();
         prop_assert_eq!(controller.live_claims(), claims);
-        let converged = matches!(stop, Some(StopReason::Converged { .. }));
+        let converged = stop.is_some_and(StopReason::is_at_rest);
         prop_assert_eq!(converged, reference.converged);
 
         let labels = reference.beliefs.iter().map(|(entity, belief)| (entity.clone(), belief.label));

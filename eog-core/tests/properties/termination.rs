@@ -63,7 +63,7 @@ proptest! {
         let changes = 1 + flips + 1 + u64::from(config.max_evidence);
         let ceiling = entities + entities * changes * names + 5 * entities + 4 * entities;
         let (controller, stop) = run(&config, &case, &mut &adversary, ceiling);
-        prop_assert!(matches!(stop, Some(StopReason::Converged { .. })), "{stop:?}");
+        prop_assert!(stop.is_some_and(StopReason::is_at_rest), "{stop:?}");
         prop_assert_eq!(check_bounds(controller.ledger()), Ok(()));
     }
 
@@ -78,7 +78,7 @@ proptest! {
         let config = Config { max_visits: Some(limit), budget, ..config };
         let ceiling = u64::from(limit + 4) * u64::from(config.max_entities);
         let (controller, stop) = run(&config, &case, &mut &adversary, ceiling);
-        prop_assert!(matches!(stop, Some(StopReason::Converged { .. })), "{stop:?}");
+        prop_assert!(stop.is_some_and(StopReason::is_at_rest), "{stop:?}");
         prop_assert_eq!(check_bounds(controller.ledger()), Ok(()));
     }
 
@@ -126,7 +126,7 @@ proptest! {
         } else {
             run(&config, &world.case, &mut &world, 5_000)
         };
-        prop_assert!(matches!(stop, Some(StopReason::Converged { .. })), "{stop:?}");
+        prop_assert!(stop.is_some_and(StopReason::is_at_rest), "{stop:?}");
         let mut evaluated = BTreeSet::new();
         let mut admitted = activated(&controller, &world.case, max_entities);
         for evaluation in controller.ledger().evaluations() {
