@@ -267,7 +267,7 @@ impl StateMachineTest for Caller {
         match caller.stop {
             None => {}
             Some(StopReason::Converged { .. } | StopReason::SourceUnreachable { .. }) => {
-                assert!(waiting.is_empty())
+                assert!(waiting.is_empty());
             }
             Some(StopReason::Cancelled) => assert!(known.cancelled),
             Some(StopReason::Deadline) => {
