@@ -6,6 +6,8 @@ mod figures;
 mod limits;
 mod run;
 
+use std::sync::Arc;
+
 use eog_core::controller::EntryBody;
 use eog_core::ledger::{Body, ForkChanges, ForkError, RestoreError};
 use eog_core::machine::{OfMachine, Responder};
@@ -14,10 +16,12 @@ use eog_core::{
     StopReason, Usage,
 };
 
-use crate::events::EventSender;
+use crate::events::{EventSender, EventStream, WeakSender};
 use crate::handle::Controls;
 use crate::journal::{Journal, JournalError};
+use crate::running::Running;
 use crate::side::{CallRecorder, RunStart, SideError};
+use call::{Caller, Rooms};
 pub use limits::{Limits, Retry, Speculation, SpeculationFigures};
 use run::{Records, Run};
 
@@ -47,8 +51,9 @@ use run::{Records, Run};
 /// ```
 #[derive(Debug)]
 pub struct Engine<R, B = EntryBody> {
-    responder: R,
+    responder: Arc<R>,
     limits: Limits,
+    rooms: Rooms,
     speculation: Option<Speculation>,
     events: Option<EventSender<B>>,
     controls: Option<Controls>,
@@ -124,9 +129,11 @@ impl<R, B: Body> Engine<R, B> {
     /// An engine for machines with questions of their own, with default limits and nobody who
     /// watches.
     pub fn with_responder(responder: R) -> Self {
+        let limits = Limits::default();
         Self {
-            responder,
-            limits: Limits::default(),
+            responder: Arc::new(responder),
+            limits,
+            rooms: Rooms::of(&limits),
             speculation: None,
             events: None,
             controls: None,
@@ -140,7 +147,28 @@ impl<R, B: Body> Engine<R, B> {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self.rooms = Rooms::of(&limits);
         self
+    }
+
+    /// Another engine over the same contract and policy, with the same limits: what the two may have under
+    /// way at once counts together. It has no listener, no controls, no journal and no recorder: these
+    /// belong to one run each.
+    ///
+    /// One engine so serves any number of runs at once; see [`Engine::start`].
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self {
+            responder: Arc::clone(&self.responder),
+            limits: self.limits,
+            rooms: self.rooms.clone(),
+            speculation: self.speculation,
+            events: None,
+            controls: None,
+            journal: None,
+            recorder: None,
+            spent_before: Usage::default(),
+        }
     }
 
     /// Asks ahead: while an answer is awaited, what will probably be asked next is asked, too.
@@ -186,6 +214,12 @@ impl<R, B: Body> Engine<R, B> {
         self
     }
 
+    /// Listens to this run from its beginning, by the sender that it has or a new one.
+    pub(crate) fn listen(&mut self) -> (WeakSender<B>, EventStream<B>) {
+        let sender = self.events.get_or_insert_with(|| crate::events().0);
+        (sender.downgrade(), sender.subscribe())
+    }
+
     /// Runs one investigation to its end.
     ///
     /// Must run inside a tokio runtime with time enabled. Dropping the future stops everything.
@@ -196,6 +230,56 @@ impl<R, B: Body> Engine<R, B> {
         R: Responder<<S::Machine as Machine>::Question>,
     {
         self.drive(S::Machine::open(settings, case), RunStart::Began).await
+    }
+
+    /// Starts one investigation as a task of its own, and gives what holds it: progress, cancellation,
+    /// observations, outcome. Controls given to this engine are replaced by those of the [`Running`].
+    ///
+    /// Must be called inside a tokio runtime with time enabled.
+    ///
+    /// ```
+    /// use eog::{Config, Decision, Engine, InMemoryContext, Label, policy_fn};
+    /// # use eog::{Case, Topology, Window};
+    /// # let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
+    /// # let case = |entity: &str| -> Result<Case, eog::InvalidId> {
+    /// #     Ok(Case::from_anomalies(Topology::default(), window, vec![])
+    /// #         .with_seed(entity.parse()?, "a hunch"))
+    /// # };
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// let policy = policy_fn(|_| Decision::new(Label::Healthy, "nothing unusual"));
+    /// let engine = Engine::new(InMemoryContext::default(), policy);
+    /// let one = engine.share().start(Config::default(), case("cart")?);
+    /// let other = engine.share().start(Config::default(), case("db")?);
+    /// other.handle().cancel();
+    /// assert_eq!(one.outcome().await?.spent().evaluations, 1);
+    /// assert_eq!(other.outcome().await?.stop, eog::StopReason::Cancelled);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start<S>(self, settings: S, case: Case) -> Running<S::Machine>
+    where
+        S: OfMachine,
+        S::Machine: Machine<Body = B, Settings = S> + Send + Sync + 'static,
+        R: Responder<<S::Machine as Machine>::Question> + 'static,
+    {
+        Running::of(self, S::Machine::open(settings, case), RunStart::Began)
+    }
+
+    /// Goes on with an investigation where its ledger ends, as a task of its own: [`Engine::start`] for
+    /// [`Engine::resume`].
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the ledger does not follow by the rules of this program.
+    pub fn start_again(mut self, ledger: &Ledger<B>) -> Result<Running<B::Machine>, RestoreError>
+    where
+        B: OfMachine,
+        B::Machine: Machine<Body = B> + Send + Sync + 'static,
+        R: Responder<<B::Machine as Machine>::Question> + 'static,
+    {
+        let machine = self.restored(ledger)?;
+        Ok(Running::of(self, machine, RunStart::Resumed))
     }
 
     /// Goes on with an investigation where its ledger ends, and runs it to its end. Only what the
@@ -213,12 +297,21 @@ impl<R, B: Body> Engine<R, B> {
         B::Machine: Machine<Body = B>,
         R: Responder<<B::Machine as Machine>::Question>,
     {
-        let by_checkpoint = self.journal.as_mut().and_then(|journal| journal.restore(ledger));
-        let machine = match by_checkpoint {
-            Some(machine) => machine,
-            None => eog_core::ledger::restore(ledger)?,
-        };
+        let machine = self.restored(ledger)?;
         Ok(self.drive(machine, RunStart::Resumed).await)
+    }
+
+    /// The machine as it was after the last entry of a ledger.
+    fn restored(&mut self, ledger: &Ledger<B>) -> Result<B::Machine, RestoreError>
+    where
+        B: OfMachine,
+        B::Machine: Machine<Body = B>,
+    {
+        let by_checkpoint = self.journal.as_mut().and_then(|journal| journal.restore(ledger));
+        match by_checkpoint {
+            Some(machine) => Ok(machine),
+            None => eog_core::ledger::restore(ledger),
+        }
     }
 
     /// Takes another course from entry `at` of a ledger on, and runs it to its end. Only what the
@@ -244,7 +337,7 @@ impl<R, B: Body> Engine<R, B> {
     }
 
     /// Drives a machine as it is to its end.
-    async fn drive<M>(self, mut machine: M, start: RunStart) -> Finished<M>
+    pub(crate) async fn drive<M>(self, mut machine: M, start: RunStart) -> Finished<M>
     where
         M: Machine<Body = B>,
         R: Responder<M::Question>,
@@ -253,9 +346,10 @@ impl<R, B: Body> Engine<R, B> {
             let taken = machine.handle(input);
             debug_assert!(taken.is_ok(), "these inputs always fit");
         }
-        let Self { responder, limits, speculation, controls, journal, recorder, events, .. } = self;
-        let records = Records::new(journal, recorder, events);
-        let run = Run { responder, limits, speculation, controls, records };
+        let Self { responder, limits, rooms, speculation, controls, .. } = self;
+        let records = Records::new(self.journal, self.recorder, self.events);
+        let caller = Caller::sharing(responder, limits, rooms);
+        let run = Run { caller, limits, speculation, controls, records };
         run.drive(machine, start).await
     }
 }

@@ -43,9 +43,28 @@ impl<B: Clone> EventSender<B> {
         EventStream(self.0.subscribe())
     }
 
+    /// One that does not keep listeners waiting for the end of an engine that has ended.
+    pub(crate) fn downgrade(&self) -> WeakSender<B> {
+        WeakSender(self.0.downgrade())
+    }
+
     /// Sends an event; nobody listening is fine.
     pub(crate) fn send(&self, event: Event<B>) {
         let _ = self.0.send(event);
+    }
+}
+
+/// A sender that goes with the engine's.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakSender<B>(broadcast::WeakSender<Event<B>>);
+
+impl<B: Clone> WeakSender<B> {
+    /// A further listener. It hears what happens from now on; nothing where the engine has ended.
+    pub(crate) fn subscribe(&self) -> EventStream<B> {
+        match self.0.upgrade() {
+            Some(sender) => EventStream(sender.subscribe()),
+            None => events().1,
+        }
     }
 }
 

@@ -41,6 +41,9 @@
 //!
 //! Package `eog` drives machines on tokio, with a journal, time-outs and retries.
 //!
+//! With the feature `petgraph`, the module `graph` makes a [`Topology`] of any graph of that crate, and
+//! gives topologies and explanations as such graphs.
+//!
 //! # The one rule for callers
 //!
 //! Feed one [`Input`], then drain [`Machine::poll`] until it returns [`Output::Idle`] or
@@ -115,6 +118,8 @@ pub mod controller;
 pub mod diagnosis;
 mod digest;
 pub mod evidence;
+#[cfg(feature = "petgraph")]
+pub mod graph;
 mod ids;
 pub mod incident;
 pub mod ledger;
@@ -147,4 +152,4 @@ pub use linear::{Linear, LinearConfig};
 pub use machine::{ContextAndPolicy, Input, Machine, Output};
 #[cfg(feature = "schema")]
 pub use schema::json_schema;
-pub use stop::StopReason;
+pub use stop::{StopReason, Unreachable};

@@ -1,10 +1,14 @@
 //! Why an investigation ends.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::budget::BudgetKind;
+use crate::ledger::Ledger;
+use crate::ledger::body::Body;
+use crate::ledger::record::RecordedAnswer;
 
 /// Why an investigation ended. Data, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +19,14 @@ pub enum StopReason {
         /// Activations refused because the entity was damped, had used its visits, or was one
         /// too many.
         refused_wakes: u64,
+    },
+    /// Nothing is active any more, and the source of contexts is dead: it gave none at all, or none any
+    /// more to the last three entities or more that were looked at. What was not seen may hold the cause.
+    SourceUnreachable {
+        /// How many of the last looks got no context, one after the other.
+        failed: u64,
+        /// How many looks there were in all.
+        looks: u64,
     },
     /// A budget is used up while entities still wait.
     BudgetExhausted {
@@ -27,6 +39,68 @@ pub enum StopReason {
     Deadline,
 }
 
+impl StopReason {
+    /// Whether nothing is active any more, so that going on would change nothing.
+    pub fn is_at_rest(self) -> bool {
+        matches!(self, Self::Converged { .. } | Self::SourceUnreachable { .. })
+    }
+}
+
+/// A source of contexts that is dead; see [`StopReason::SourceUnreachable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unreachable {
+    /// How many of the last looks got no context, one after the other.
+    pub failed: u64,
+    /// How many looks there were in all.
+    pub looks: u64,
+}
+
+/// So many entities without a context in a row are no accident, where others had one.
+const DEAD_AFTER: usize = 3;
+
+impl Unreachable {
+    /// Whether the source was dead at the end of a ledger.
+    pub(crate) fn of<B: Body>(ledger: &Ledger<B>) -> Option<Self> {
+        let mut latest = ledger.entries().iter().rev().filter_map(|entry| entry.body.look());
+        let (mut failed, mut entities) = (0, BTreeSet::new());
+        let was_alive = loop {
+            match latest.next() {
+                None => break false,
+                Some(look) => match look.answer {
+                    RecordedAnswer::Failed(failure) if failure.kind.is_context() => {
+                        failed += 1;
+                        entities.insert(look.entity);
+                    }
+                    _ => break true,
+                },
+            }
+        };
+        let is_dead = if was_alive { entities.len() >= DEAD_AFTER } else { failed > 0 };
+        let looks = ledger.entries().iter().filter(|entry| entry.body.look().is_some());
+        is_dead.then(|| Self { failed, looks: looks.count() as u64 })
+    }
+
+    /// Why an investigation of this ledger ends at which nothing is active any more.
+    pub(crate) fn or_converged<B: Body>(ledger: &Ledger<B>, refused_wakes: u64) -> StopReason {
+        match Self::of(ledger) {
+            Some(Self { failed, looks }) => StopReason::SourceUnreachable { failed, looks },
+            None => StopReason::Converged { refused_wakes },
+        }
+    }
+}
+
+/// In a few words, such as `the source is out of reach: no context in the last 4 of 9 looks`.
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { failed, looks } = self;
+        if failed == looks {
+            return write!(f, "the source is out of reach: no context in any of {looks} looks");
+        }
+        write!(f, "the source is out of reach: no context in the last {failed} of {looks} looks")
+    }
+}
+
 /// In a few words, such as `converged` or `stopped: token budget exhausted, entities still waiting`.
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,6 +109,9 @@ impl fmt::Display for StopReason {
             Self::Converged { refused_wakes: 1 } => f.write_str("converged, 1 activation refused"),
             Self::Converged { refused_wakes } => {
                 write!(f, "converged, {refused_wakes} activations refused")
+            }
+            Self::SourceUnreachable { failed, looks } => {
+                write!(f, "{}", Unreachable { failed: *failed, looks: *looks })
             }
             Self::BudgetExhausted { which } => {
                 write!(f, "stopped: {which} budget exhausted, entities still waiting")

@@ -100,6 +100,9 @@ fn errors(finding: &Finding) -> f64 {
 }
 
 /// Ranks entities by where a walk from effects to causes ends up.
+///
+/// By Brin and Page, not by `petgraph::algo::page_rank`: there a walk that jumps at random never jumps to
+/// what it could walk to, which gives other ranks, and each round takes the square of all entities.
 pub fn page_rank(topology: &Topology) -> Ranking {
     let entities: Vec<&EntityId> = topology.entities().collect();
     let causes: BTreeMap<&EntityId, Vec<EntityId>> = entities

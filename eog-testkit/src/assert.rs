@@ -11,6 +11,7 @@ use eog::{
     Topology,
 };
 
+use crate::bounds::check_bounds;
 use crate::names::entity;
 use crate::render::{render, render_entry};
 
@@ -196,6 +197,14 @@ impl<'a, T: Asserted + ?Sized> Assertion<'a, T> {
             format!("evaluations should be numbered from 1, but the numbers are {numbers:?}");
         let gapless = (1..).zip(&numbers).all(|(expected, number)| expected == *number);
         this.holds(gapless, &[], &message)
+    }
+
+    /// Every bound that the algorithm states holds; see [`assert_bounds`](crate::assert_bounds).
+    #[track_caller]
+    pub fn keeps_its_bounds(self) -> Self {
+        let Err(broken) = check_bounds(self.subject.ledger()) else { return self };
+        let about: Vec<&str> = broken.entity.iter().map(EntityId::as_str).collect();
+        self.holds(false, &about, &broken.to_string())
     }
 
     fn evaluations(&self) -> impl Iterator<Item = &'a Evaluation> + use<'a, T> {

@@ -22,16 +22,9 @@ pub fn claim<'a>(
     effect: &str,
     evidence: impl IntoIterator<Item = &'a Finding>,
 ) -> Claim {
-    Claim {
-        cause: entity(cause),
-        effect: entity(effect),
-        condition: format!("{cause} is degraded"),
-        observed: format!("{effect} is affected"),
-        evidence: evidence.into_iter().map(|finding| finding.id().clone()).collect(),
-        cause_since: None,
-        effect_since: None,
-        explains: None,
-    }
+    let (condition, observed) = (format!("{cause} is degraded"), format!("{effect} is affected"));
+    Claim::new(&entity(cause), &entity(effect), condition, observed)
+        .citing_ids(evidence.into_iter().map(Finding::id))
 }
 
 /// `Healthy`, citing all local findings.

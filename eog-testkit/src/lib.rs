@@ -9,6 +9,8 @@
 //! - **Store** on a disk that fails and crashes as it is told: [`SimDisk`].
 //! - **Generate** incidents whose origins are known: [`truth`]. Judge them with stated errors:
 //!   [`oracle`]. Judge and disturb them from one seed: [`sim`]. Run the whole fault simulator: [`sim::simulate`].
+//! - **Draw** topologies, cases, evidence and policies that do their worst, in property tests: `prop`.
+//! - **Bound** any of it in a line: [`assert_bounds`].
 //! - **Assert** on what happened: [`assert_that`]. A failed assertion prints the ledger lines it
 //!   is about, as [`render`] writes them.
 //!
@@ -47,6 +49,7 @@
 //! make no sense. Nothing here reads a clock; random numbers come from a [`RandomSeed`] alone.
 
 mod assert;
+mod bounds;
 mod calls;
 mod decisions;
 mod disk;
@@ -56,6 +59,8 @@ mod findings;
 mod memory;
 mod names;
 mod packets;
+#[cfg(feature = "proptest")]
+pub mod prop;
 mod recorder;
 mod render;
 mod run;
@@ -69,10 +74,16 @@ mod topologies;
 #[doc = include_str!("../../docs/testing-policies.md")]
 struct Guide;
 
+/// Compiles the examples of the guide to bounds.
+#[cfg(all(doctest, feature = "proptest"))]
+#[doc = include_str!("../../docs/bounding-a-policy.md")]
+struct GuideToBounds;
+
 use eog_simulate::random;
 pub use eog_simulate::{RandomSeed, Stream, oracle, truth};
 
 pub use assert::{Asserted, Assertion, Concluded, assert_that};
+pub use bounds::{Bound, BrokenBound, assert_bounds, check_bounds};
 pub use calls::Call;
 pub use decisions::{claim, deferred, healthy, origin, symptom_of};
 pub use disk::SimDisk;

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -24,25 +25,41 @@ pub(crate) struct Called<T> {
     pub(super) failed_usage: Usage,
 }
 
+/// Room for calls, of all who share it.
+#[derive(Clone, Debug)]
+pub(super) struct Rooms {
+    contexts: Option<Arc<Semaphore>>,
+    policies: Option<Arc<Semaphore>>,
+}
+
+impl Rooms {
+    pub(super) fn of(limits: &Limits) -> Self {
+        let room = |limit: Option<std::num::NonZeroU32>| {
+            limit.map(|limit| Arc::new(Semaphore::new(limit.get() as usize)))
+        };
+        Self { contexts: room(limits.context_calls), policies: room(limits.policy_calls) }
+    }
+}
+
 /// Asks questions within the limits.
 #[derive(Debug)]
 pub(crate) struct Caller<R> {
-    responder: R,
+    responder: Arc<R>,
     limits: Limits,
-    contexts: Option<Semaphore>,
-    policies: Option<Semaphore>,
+    rooms: Rooms,
     begun: Instant,
     retries: AtomicU64,
 }
 
 impl<R> Caller<R> {
     pub(crate) fn new(responder: R, limits: Limits) -> Self {
-        let room = |limit: Option<std::num::NonZeroU32>| {
-            limit.map(|limit| Semaphore::new(limit.get() as usize))
-        };
-        let (contexts, policies) = (room(limits.context_calls), room(limits.policy_calls));
+        Self::sharing(Arc::new(responder), limits, Rooms::of(&limits))
+    }
+
+    /// One that has a responder and its limits in common with others.
+    pub(super) fn sharing(responder: Arc<R>, limits: Limits, rooms: Rooms) -> Self {
         let (begun, retries) = (Instant::now(), AtomicU64::new(0));
-        Self { responder, limits, contexts, policies, begun, retries }
+        Self { responder, limits, rooms, begun, retries }
     }
 
     /// How many attempts followed one that failed.
@@ -61,13 +78,14 @@ impl<R> Caller<R> {
         R: Responder<Q>,
     {
         let (room, kinds) = match question.kind() {
-            QuestionKind::Context => (&self.contexts, Kinds::context(&self.limits)),
-            QuestionKind::Policy => {
-                (&self.policies, Kinds::policy(&self.limits, self.responder.timeout(question)))
-            }
+            QuestionKind::Context => (&self.rooms.contexts, Kinds::context(&self.limits)),
+            QuestionKind::Policy => (
+                &self.rooms.policies,
+                Kinds::policy(&self.limits, self.responder.timeout(question)),
+            ),
         };
         let attempt = || self.responder.respond(question);
-        self.call(question.key(), room.as_ref(), kinds, attempt).await
+        self.call(question.key(), room.as_deref(), kinds, attempt).await
     }
 
     async fn call<T, F: Future<Output = Result<T, Failure>>>(

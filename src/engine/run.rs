@@ -19,7 +19,7 @@ use crate::side::{CallRecorder, RunStart};
 
 /// What a run is given.
 pub(super) struct Run<R, B> {
-    pub(super) responder: R,
+    pub(super) caller: Caller<R>,
     pub(super) limits: Limits,
     pub(super) speculation: Option<Speculation>,
     pub(super) controls: Option<Controls>,
@@ -33,7 +33,7 @@ impl<R, B: Body> Run<R, B> {
         M: Machine<Body = B>,
         R: Responder<M::Question>,
     {
-        let Self { responder, limits, speculation, mut controls, mut records } = self;
+        let Self { caller, limits, speculation, mut controls, mut records } = self;
         let deadline = async {
             match limits.deadline {
                 Some(after) => tokio::time::sleep(after).await,
@@ -50,7 +50,6 @@ impl<R, B: Body> Run<R, B> {
         };
         let mut cancelled = std::pin::pin!(cancelled.fuse());
         let mut answers_first = false;
-        let caller = Caller::new(responder, limits);
         let mut desk = Desk::new(&caller, speculation);
         let mut waiting = None;
         records.figures.begin(start, records.journal.as_ref().map_or(0, Journal::entries));

@@ -23,7 +23,7 @@ use super::frame::VERSION;
 #[non_exhaustive]
 pub enum JournalError {
     /// A journal is to be created where something is already.
-    #[error("{} exists already; go on with it by `eog resume`, or choose another path", path.display())]
+    #[error("{} exists already; resume what it holds, or choose another path", path.display())]
     Exists {
         /// The path.
         path: PathBuf,
@@ -125,7 +125,7 @@ pub enum JournalError {
     /// Entries could not be stored. Those acknowledged before are safe.
     #[error(
         "cannot write to the journal {}: {source}; its first {entries} entries are safe: mend the \
-         cause and go on by `eog resume`",
+         cause and resume from it",
         path.display()
     )]
     NotWritten {
@@ -139,7 +139,7 @@ pub enum JournalError {
     /// The file was removed, moved or replaced while it was open.
     #[error(
         "the journal {} was removed, moved or replaced while it was being written; nothing more is \
-         stored: put it back and go on by `eog resume`",
+         stored: put it back and resume from it",
         path.display()
     )]
     Vanished {
@@ -149,7 +149,7 @@ pub enum JournalError {
     /// An earlier write failed, and the journal takes no more.
     #[error(
         "the journal {} takes nothing more after a failed write; its first {entries} entries were \
-         acknowledged: mend the cause and go on by `eog resume`",
+         acknowledged: mend the cause and resume from it",
         path.display()
     )]
     Poisoned {

@@ -49,6 +49,8 @@ pub struct Explanation {
 pub enum Again {
     /// It was not asked: there is no policy, or no packet with a decision.
     NotAsked,
+    /// It was not asked: the ledger does not say who judged, and another policy would explain nothing.
+    JudgeUnknown,
     /// The recorded label.
     Same,
     /// Another label than the recorded one. It is not the policy that decided, it wavers, or it was

@@ -13,23 +13,14 @@ use crate::ids::EntityId;
 /// `eog-testkit` has one that also fails on demand and records what was asked.
 ///
 /// ```
-/// use eog_core::{EntityId, EvidenceKind, Finding, InMemoryContext};
-/// use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend};
+/// use eog_core::{EntityId, EvidenceKind, InMemoryContext};
+/// use eog_core::evidence::{EvidenceTime, FindingContent, Signal};
 /// let mut memory = InMemoryContext::default();
-/// memory.add(Finding::new(FindingContent {
-///     entity: EntityId::new("db")?,
-///     kind: EvidenceKind::Event,
-///     signal: Signal::Exhaustion,
-///     trend: Trend::Rising,
-///     time: EvidenceTime::At("2026-01-01T10:04:00Z".parse()?),
-///     quantity: None,
-///     change: None,
-///     peer: None,
-///     source: "kernel log".to_owned(),
-///     query: "oom".to_owned(),
-///     excerpt: "process 4021 killed: out of memory".to_owned(),
-///     onset: None,
-/// }));
+/// let at = EvidenceTime::At("2026-01-01T10:04:00Z".parse()?);
+/// let killed = FindingContent::new("db".parse()?, EvidenceKind::Event, Signal::Exhaustion, at)
+///     .from_source("kernel log", "oom")
+///     .with_excerpt("process 4021 killed: out of memory");
+/// memory.add(killed.into());
 /// assert_eq!(memory.context(&EntityId::new("db")?).findings.len(), 1);
 /// assert!(memory.context(&EntityId::new("web")?).findings.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -36,7 +36,7 @@ use crate::machine::emission::Emission;
 use crate::machine::exchange::{Input, InputError, Output, Ticket};
 use crate::machine::inquiry::{Inquiry, Reply};
 use crate::state::State;
-use crate::stop::StopReason;
+use crate::stop::{StopReason, Unreachable};
 pub use active::Reason;
 use active::{Activation, ActiveSet};
 pub use checkpoint::Checkpoint;
@@ -301,13 +301,13 @@ impl Controller {
 
     /// What follows from the beliefs held now: frontier, coverage, cover, ranking.
     pub fn conclusion(&self) -> Conclusion {
-        conclude(&self.state)
+        Conclusion { unreachable: Unreachable::of(&self.ledger), ..conclude(&self.state) }
     }
 
     /// Why the investigation would end, were nothing under way.
     fn stop_reason(&self) -> Option<StopReason> {
         if self.active.is_empty() {
-            Some(StopReason::Converged { refused_wakes: self.refused_wakes })
+            Some(Unreachable::or_converged(&self.ledger, self.refused_wakes))
         } else if let Some(cause) = self.halt.cause() {
             Some(match cause {
                 HaltCause::Cancelled => self

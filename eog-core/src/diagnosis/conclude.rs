@@ -21,6 +21,7 @@ use crate::ids::{EntityId, EvidenceId};
 use crate::incident::onset::Onset;
 use crate::incident::window::to_the_second;
 use crate::state::State;
+use crate::stop::Unreachable;
 
 use confirm::Promises;
 use frontier::Found;
@@ -65,6 +66,9 @@ pub struct Conclusion {
     /// Entities whose belief is older than a failed evaluation, or that were never evaluated
     /// successfully.
     pub stale: Vec<EntityId>,
+    /// The source of contexts, if it was dead at the end: what was not seen may hold the cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<Unreachable>,
 }
 
 /// The verdict in one line, such as `likely: database, 1 of 2 alerts explained`.
@@ -86,7 +90,8 @@ impl std::fmt::Display for Conclusion {
             origins.flat_map(|group| &group.origins).map(EntityId::as_str).collect();
         let alerts = covered.len() + self.unexplained.len();
         let named = if names.is_empty() { "no origin".to_owned() } else { names.join(", ") };
-        write!(f, "{}: {named}, {} of {alerts} alerts explained", self.confidence, covered.len())
+        write!(f, "{}: {named}, {} of {alerts} alerts explained", self.confidence, covered.len())?;
+        self.unreachable.map_or(Ok(()), |unreachable| write!(f, "; {unreachable}"))
     }
 }
 
@@ -413,6 +418,8 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
         unread: names(standings.unread),
         damped: names(standings.damped),
         stale: names(standings.stale),
+        // What a ledger tells, not the state.
+        unreachable: None,
     }
 }
 

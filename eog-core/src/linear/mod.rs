@@ -30,7 +30,7 @@ use crate::machine::inquiry::{ContextAndPolicy, Inquiry, Reply};
 use crate::machine::judgements::{Judged, Judgements};
 use crate::machine::question::Question;
 use crate::machine::{Machine, OfMachine};
-use crate::stop::StopReason;
+use crate::stop::{StopReason, Unreachable};
 use notes::{Note, Notes};
 
 /// A linear loop in the manner of ReAct: one entity after the other, nothing looked at twice on
@@ -378,19 +378,23 @@ impl Machine for Linear {
         if self.underway.is_some() || !self.emission.is_settled(&self.ledger) {
             None
         } else if self.candidates().is_empty() && !self.repeats_now() {
-            Some(StopReason::Converged { refused_wakes: 0 })
+            Some(Unreachable::or_converged(&self.ledger, 0))
         } else {
             self.withheld()
         }
     }
 
     fn conclusion(&self) -> Conclusion {
-        self.judgements.conclusion()
+        let unreachable = Unreachable::of(&self.ledger);
+        Conclusion { unreachable, ..self.judgements.conclusion() }
     }
 
     fn diagnosis(&self) -> Diagnosis {
         let waiting = self.candidates().len();
-        self.judgements.diagnosis(&self.ledger, waiting, self.spent, self.stop())
+        let mut diagnosis =
+            self.judgements.diagnosis(&self.ledger, waiting, self.spent, self.stop());
+        diagnosis.conclusion.unreachable = Unreachable::of(&self.ledger);
+        diagnosis
     }
 
     fn in_flight(&self) -> u32 {

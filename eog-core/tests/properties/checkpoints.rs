@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::cases;
 use super::determinism::{configs, observations};
 use super::drive::{Course, Question, go_on, run};
-use super::world::{World, worlds};
+use eog_testkit::prop::{World, worlds};
 
 const LIMIT: u64 = 2_000;
 

@@ -12,7 +12,8 @@ use proptest::prelude::*;
 
 use super::cases;
 use super::drive::{Answers, run};
-use super::world::{World, ghost, worlds};
+use eog_testkit::prop::parts::ghost;
+use eog_testkit::prop::{World, worlds};
 
 /// Passes questions on and notes what each entity was shown and told.
 struct Witness<'w> {

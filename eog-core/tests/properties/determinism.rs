@@ -10,7 +10,8 @@ use proptest::prelude::*;
 
 use super::cases;
 use super::drive::{Course, run, run_on};
-use super::world::{World, anomaly, name, worlds};
+use eog_testkit::prop::parts::{anomaly, name, topology, window};
+use eog_testkit::prop::{World, worlds};
 
 const LIMIT: u64 = 2_000;
 
@@ -152,11 +153,8 @@ fn a_changed_entry_is_named() {
 /// Ledger before effect: nothing that follows from an entry leaves before the entry is stored.
 #[test]
 fn requests_wait_for_their_entry() {
-    let mut case = eog_core::Case::from_anomalies(
-        super::world::topology(1, &[]),
-        super::world::window(),
-        vec![anomaly(name(0), 5)],
-    );
+    let mut case =
+        eog_core::Case::from_anomalies(topology(1, &[]), window(), vec![anomaly(name(0), 5)]);
     case.seeds.truncate(1);
     let config = Config { widening: None, ..Config::default() };
     let mut controller = Controller::new(config, case);

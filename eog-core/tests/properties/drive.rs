@@ -7,7 +7,7 @@ use eog_core::{
     LocalContext, Output, StopReason, Usage,
 };
 
-use super::world::World;
+use eog_testkit::prop::{Adversary, World};
 
 /// Answers the controller's questions. May remember what it was asked.
 pub(crate) trait Answers {
@@ -21,6 +21,15 @@ impl Answers for &World {
     }
     fn decide(&mut self, packet: &ContextPacket) -> Result<Decision, Failure> {
         World::decide(self, packet)
+    }
+}
+
+impl Answers for &Adversary {
+    fn context(&mut self, request: &ContextRequest) -> Result<LocalContext, Failure> {
+        Adversary::context(self, request)
+    }
+    fn decide(&mut self, packet: &ContextPacket) -> Result<Decision, Failure> {
+        Adversary::decide(self, packet)
     }
 }
 

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::cases;
 use super::drive::{Answers, run};
-use super::world::{anomaly, at, finding, labels, name, topology, window};
+use eog_testkit::prop::parts::{anomaly, at, finding, labels, name, topology, window};
 
 /// What the definition says about labels, live claims and anomalies.
 pub(crate) struct Expected {
@@ -149,8 +149,7 @@ fn conclude(planted: &[Planted], alerts: &[(usize, u8)], checks: Checks) -> Cont
     let budget = eog_core::Budget::hops(planted.len() as u64);
     let config = Config { broadcast: false, checks, budget, ..Config::default() };
     let (controller, stop) = run(&config, &case, &mut Planter(planted), 1_000);
-    let stopped =
-        matches!(stop, Some(StopReason::Converged { .. } | StopReason::BudgetExhausted { .. }));
+    let stopped = matches!(stop, Some(stop) if stop.is_at_rest() || matches!(stop, StopReason::BudgetExhausted { .. }));
     assert!(stopped, "{stop:?}");
     controller
 }

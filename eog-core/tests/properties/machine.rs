@@ -16,7 +16,7 @@ use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state
 use super::cases;
 use super::determinism::{course_of, observations};
 use super::drive::{Question, run_on};
-use super::world::{World, worlds};
+use eog_testkit::prop::{World, worlds};
 
 /// One thing a caller does, right or wrong.
 #[derive(Clone, Debug)]
@@ -266,7 +266,9 @@ impl StateMachineTest for Caller {
         assert_eq!(waiting.len(), distinct.len(), "an entity waits twice");
         match caller.stop {
             None => {}
-            Some(StopReason::Converged { .. }) => assert!(waiting.is_empty()),
+            Some(StopReason::Converged { .. } | StopReason::SourceUnreachable { .. }) => {
+                assert!(waiting.is_empty());
+            }
             Some(StopReason::Cancelled) => assert!(known.cancelled),
             Some(StopReason::Deadline) => {
                 assert!(known.deadline && (known.reopened || !known.cancelled));

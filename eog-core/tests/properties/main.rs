@@ -11,7 +11,6 @@ mod matches_reference;
 mod reference;
 mod restoring;
 mod termination;
-mod world;
 
 /// The number of cases: `share` percent of what `PROPTEST_CASES` asks for, 256 if it says nothing.
 fn cases(share: u32) -> proptest::test_runner::Config {

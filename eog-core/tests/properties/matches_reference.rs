@@ -11,7 +11,7 @@ use super::drive::run;
 use super::frontier::{assert_is_as_defined, by_definition, held};
 use super::reference::paper;
 use super::reference::recommended::{self, How, Step};
-use super::world::worlds;
+use eog_testkit::prop::worlds;
 
 /// Far more evaluations than a limited run of these small worlds needs.
 const LIMIT: u64 = 2_000;
@@ -78,7 +78,7 @@ proptest! {
         prop_assert_eq!(found, expected);
         let claims: Vec<_> = reference.edges.iter().cloned().collect();
         prop_assert_eq!(controller.live_claims(), claims);
-        let converged = matches!(stop, Some(StopReason::Converged { .. }));
+        let converged = stop.is_some_and(StopReason::is_at_rest);
         prop_assert_eq!(converged, reference.converged);
 
         let labels = reference.beliefs.iter().map(|(entity, belief)| (entity.clone(), belief.label));

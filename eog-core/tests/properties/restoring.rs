@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::cases;
 use super::determinism::{configs, course_of, observations};
 use super::drive::{Course, go_on, run, run_on};
-use super::world::worlds;
+use eog_testkit::prop::worlds;
 
 const LIMIT: u64 = 2_000;
 

@@ -10,10 +10,8 @@ const MAX_WORDS: usize = 200;
 /// Whether `resume` goes on where a run ended. A budget of policy calls is part of the ledger, and
 /// would end it again at once.
 pub(super) fn is_unfinished(reason: StopReason) -> bool {
-    !matches!(
-        reason,
-        StopReason::Converged { .. } | StopReason::BudgetExhausted { which: BudgetKind::Hops }
-    )
+    let is_out_of_hops = matches!(reason, StopReason::BudgetExhausted { which: BudgetKind::Hops });
+    !reason.is_at_rest() && !is_out_of_hops
 }
 
 /// A step of a run: what an entry records, in one line.

@@ -74,6 +74,10 @@ fn nothing_single(explanation: &Explanation) -> String {
             "No single finding or message: without any one of them, the label is the same."
         }
         Again::NotAsked => "Unknown: the last evaluation has no decision that could be repeated.",
+        Again::JudgeUnknown => {
+            "Unknown: the ledger does not say who judged, so no policy was asked again. Settings that \
+             name the policy (Config::policy) record it."
+        }
         Again::Other(label) => {
             return format!(
                 "Unknown: asked the same question again, the policy answers {label}, which is not \

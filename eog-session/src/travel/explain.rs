@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use eog::ledger::RestoreError;
 use eog::side::SideError;
-use eog::travel::{Explanation, History, Unjudged};
-use eog::{CallRecorder, EntityId, Usage};
+use eog::travel::{Again, Explanation, History, Unjudged};
+use eog::{CallRecorder, EntityId, Limits, StopReason, Usage};
 
 use super::Read;
 use crate::controllers::{AnyFinished, AnyLedger, ControllerName, ended};
@@ -47,7 +47,8 @@ impl From<JudgeError> for ExplainError {
 }
 
 /// Explains the label of an entity, with the help of whoever judges. The ledger is gone through once.
-/// What the side file of a journal cannot tell goes to `unknown`.
+/// What the side file of a journal cannot tell goes to `unknown`. Where the ledger does not say who judged,
+/// nobody is asked ([`Again::JudgeUnknown`]).
 ///
 /// # Errors
 /// [`ExplainError`].
@@ -63,14 +64,28 @@ pub async fn explain(
     };
     same_judge(policies, read.ledger.judge_at(u64::MAX))?;
     let case = read.ledger.case().ok_or(RunError::Empty)?;
+    let history = History::follow(ledger, entity)?;
+    if read.ledger.judge_at(u64::MAX).is_none() {
+        // Whoever was chosen may be another one than judged: what that one says explains nothing.
+        let mut explanation = history.explain(None, Limits::default()).await;
+        explanation.again = Again::JudgeUnknown;
+        return Ok(explained(history, explanation, || read.last_stop(unknown)));
+    }
     let recorder = CallRecorder::in_memory();
     let run = ForRun::new(&recorder, Usage::default()).with_listener(listener);
     let judge = policies.judge(run)?;
     let policy = judge.policy(case);
-    let history = History::follow(ledger, entity)?;
     let explanation = history.explain(Some(&*policy), judge.limits()).await;
     judge.check()?;
+    Ok(explained(history, explanation, || read.last_stop(unknown)))
+}
+
+fn explained(
+    history: History<'_>,
+    explanation: Explanation,
+    last_stop: impl FnOnce() -> Option<StopReason>,
+) -> Explained {
     let unjudged = history.unjudged();
-    let finished = ended(history.into_controller(), || read.last_stop(unknown)).into();
-    Ok(Explained { explanation, unjudged, finished })
+    let finished = ended(history.into_controller(), last_stop).into();
+    Explained { explanation, unjudged, finished }
 }

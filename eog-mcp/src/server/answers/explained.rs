@@ -96,6 +96,9 @@ impl Explained {
                 Again::NotAsked => {
                     Some("its last evaluation has no decision that could be repeated".to_owned())
                 }
+                Again::JudgeUnknown => {
+                    Some("the ledger does not say who judged, so nobody was asked again".to_owned())
+                }
                 Again::Other(label) => {
                     Some(format!("asked the same question again, the policy answers {label}"))
                 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eog::controller::EntryBody;
-use eog::ledger::{Observation, RecordedAnswer};
+use eog::ledger::RecordedAnswer;
 use eog::{Digest, EntityId, Entry};
 
 use super::{Checked, Finding};
+use crate::bounds::touched;
 use crate::sim::simulation::answering::Happening;
 use crate::sim::simulation::history::{History, Life};
 
@@ -82,18 +83,5 @@ impl Acknowledged {
 
     fn has_decided(&self, packet: &Digest) -> bool {
         self.memory && self.decided.contains(packet)
-    }
-}
-
-/// The entities that an observation begins a new epoch for.
-pub(super) fn touched(observation: &Observation) -> Vec<EntityId> {
-    match observation {
-        Observation::Anomaly(anomaly) => vec![anomaly.entity.clone()],
-        Observation::EdgeAdded(edge) | Observation::EdgeRemoved(edge) => {
-            vec![edge.source.clone(), edge.target.clone()]
-        }
-        Observation::NewEvidence(entity) => vec![entity.clone()],
-        // A kind that is new here: nothing is known to be touched.
-        _ => Vec::new(),
     }
 }

@@ -186,7 +186,7 @@ async fn run(
 
 async fn finish(finished: Finished, answering: &Answering<'_>, recorder: &CallRecorder) -> End {
     let Finished { stop, machine: controller, journal_error, .. } = finished;
-    let ended = matches!(stop, StopReason::Converged { .. } | StopReason::BudgetExhausted { .. });
+    let ended = stop.is_at_rest() || matches!(stop, StopReason::BudgetExhausted { .. });
     if ended && journal_error.is_none() {
         for _ in 0..3 {
             // What comes of a failure shows in the record.

@@ -1,64 +1,76 @@
-//! Random investigations: a case, what the context contract shows, and a policy that looks its
-//! decision up in a small table by what it sees. Equal packets get equal decisions.
+//! Drawn investigations: a case, what the context contract shows, and a policy that looks its decision up
+//! in a small table by what it sees. Equal packets get equal decisions.
 
 use std::collections::BTreeSet;
 
-use eog_core::Digest;
-use eog_core::contract::Route;
-use eog_core::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
-use eog_core::incident::{ChangeRecord, Direction, EffectDirection, Onset, RecordedChange};
-use eog_core::{
-    Anomaly, Case, Claim, ContextPacket, ContextRequest, Decision, EntityId, EvidenceId,
-    EvidenceKind, Failure, Finding, Label, LocalContext, Timestamp, Topology, Window,
+use eog::contract::Route;
+use eog::incident::{ChangeRecord, Direction, Onset, RecordedChange};
+use eog::{
+    AbductivePolicy, Answer, BoxFuture, Case, Claim, ContextContract, ContextPacket,
+    ContextRequest, Decision, EntityId, EvidenceId, EvidenceKind, Failure, Finding, Label,
+    LocalContext,
 };
 use proptest::prelude::*;
 
-#[derive(Clone, Debug)]
-pub(crate) struct World {
-    pub(crate) case: Case,
-    /// Declared entities, then hidden ones, then one that nobody names.
-    pub(crate) everyone: Vec<EntityId>,
-    shown: Vec<Shown>,
-    table: Vec<Row>,
-    salt: u64,
+use super::parts::{
+    anomaly, at, edges, finding, finding_about, ghost, hash, labels, name, topology, window,
+};
+
+/// A drawn investigation: its case, the evidence that there is on each entity, and a policy.
+///
+/// It is the [`ContextContract`] that shows the evidence, by page, visit and new messages, and an
+/// [`AbductivePolicy`] whose decisions follow from packets alone, right or wrong: use both, or put your
+/// own in the place of one. See [`worlds`].
+#[derive(Clone)]
+pub struct World {
+    /// What is investigated.
+    pub case: Case,
+    /// Declared entities, then hidden ones that evidence or claims may name, then one that nobody names.
+    pub everyone: Vec<EntityId>,
+    pub(super) shown: Vec<Shown>,
+    pub(super) table: Vec<Row>,
+    pub(super) salt: u64,
     /// Of 16 questions, how many fail.
-    failing: u64,
+    pub(super) failing: u64,
 }
 
 /// A finding and when the contract shows it.
 #[derive(Clone, Debug)]
-struct Shown {
-    finding: Finding,
+pub(super) struct Shown {
+    pub(super) finding: Finding,
     /// On which page it stands.
-    page: u32,
+    pub(super) page: u32,
     /// The hops before its entity, if it tells of a route.
-    route: Vec<EntityId>,
-    from_visit: u32,
-    when_new: Option<EntityId>,
+    pub(super) route: Vec<EntityId>,
+    pub(super) from_visit: u32,
+    pub(super) when_new: Option<EntityId>,
 }
 
 /// A decision that still has to be filled in with what a packet offers.
 #[derive(Clone, Debug)]
-struct Row {
-    label: Label,
-    words: u8,
-    cites: Cites,
-    claims: Vec<(u8, usize, Cites)>,
-    proposals: Vec<usize>,
-    next_page: bool,
+pub(super) struct Row {
+    pub(super) label: Label,
+    pub(super) words: u8,
+    pub(super) cites: Cites,
+    pub(super) claims: Vec<(u8, usize, Cites)>,
+    pub(super) proposals: Vec<usize>,
+    pub(super) next_page: bool,
 }
 
 /// What is cited: a mask over own findings, a message's evidence, an id nobody has.
 #[derive(Clone, Copy, Debug)]
-struct Cites {
-    own: u8,
-    inbox: bool,
-    ghost: bool,
+pub(super) struct Cites {
+    pub(super) own: u8,
+    pub(super) inbox: bool,
+    pub(super) ghost: bool,
 }
 
 impl World {
-    /// What the contract answers. Depends on the request alone.
-    pub(crate) fn context(&self, request: &ContextRequest) -> Result<LocalContext, Failure> {
+    /// What it shows as a contract. Depends on the request alone.
+    ///
+    /// # Errors
+    /// In worlds that fail, some requests by chance.
+    pub fn context(&self, request: &ContextRequest) -> Result<LocalContext, Failure> {
         let question = (self.salt, &request.entity, request.visit, "context");
         if hash(&question) % 16 < self.failing {
             return Err(Failure::context("out of reach"));
@@ -83,8 +95,11 @@ impl World {
         })
     }
 
-    /// What the policy answers. Depends on the packet alone.
-    pub(crate) fn decide(&self, packet: &ContextPacket) -> Result<Decision, Failure> {
+    /// What it decides as a policy. Depends on the packet alone.
+    ///
+    /// # Errors
+    /// In worlds that fail, some packets by chance.
+    pub fn decide(&self, packet: &ContextPacket) -> Result<Decision, Failure> {
         let seen: BTreeSet<&EvidenceId> = packet.context.findings.iter().map(Finding::id).collect();
         let heard: Vec<_> = packet
             .inbox
@@ -121,16 +136,8 @@ impl World {
             };
             let evidence = cited(*cites, packet);
             let (condition, observed) = ("is slow".to_owned(), "waits".to_owned());
-            decision.claims.push(Claim {
-                cause,
-                effect,
-                condition,
-                observed,
-                evidence,
-                cause_since: None,
-                effect_since: None,
-                explains: None,
-            });
+            let claim = Claim::new(&cause, &effect, condition, observed).citing_ids(&evidence);
+            decision.claims.push(claim);
         }
         for other in &row.proposals {
             decision = decision.proposing(self.name(*other), Direction::Upstream, "a hunch");
@@ -138,8 +145,23 @@ impl World {
         decision
     }
 
-    fn name(&self, position: usize) -> EntityId {
+    pub(super) fn name(&self, position: usize) -> EntityId {
         self.everyone[position % self.everyone.len()].clone()
+    }
+}
+
+impl ContextContract for World {
+    fn get_context<'a>(
+        &'a self,
+        request: &'a ContextRequest,
+    ) -> BoxFuture<'a, Result<LocalContext, Failure>> {
+        Box::pin(async move { self.context(request) })
+    }
+}
+
+impl AbductivePolicy for World {
+    fn decide<'a>(&'a self, packet: &'a ContextPacket) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move { Self::decide(self, packet).map(Answer::from) })
     }
 }
 
@@ -156,104 +178,9 @@ fn cited(cites: Cites, packet: &ContextPacket) -> Vec<EvidenceId> {
     ids
 }
 
-/// An id that no finding has.
-pub(crate) fn ghost() -> EvidenceId {
-    EvidenceId::try_from("nte-00000000000000000000".to_owned()).expect("is well formed")
-}
-
-/// A number that depends on nothing but the value.
-pub(crate) fn hash(value: &impl serde::Serialize) -> u64 {
-    let digits: String = Digest::of(value).to_string().chars().take(16).collect();
-    u64::from_str_radix(&digits, 16).expect("a digest is hexadecimal")
-}
-
-pub(crate) fn name(position: usize) -> EntityId {
-    EntityId::new(format!("e{position}")).expect("is a name")
-}
-
-pub(crate) fn at(minute: u8) -> Timestamp {
-    format!("2026-01-01T10:{minute:02}:00Z").parse().expect("is a time")
-}
-
-pub(crate) fn window() -> Window {
-    Window::new(at(0), at(59)).expect("is not empty")
-}
-
-pub(crate) fn finding(entity: &EntityId, kind: EvidenceKind, minute: u8, query: &str) -> Finding {
-    finding_about(entity, kind, minute, query, None)
-}
-
-fn finding_about(
-    entity: &EntityId,
-    kind: EvidenceKind,
-    minute: u8,
-    query: &str,
-    peer: Option<EntityId>,
-) -> Finding {
-    Finding::new(FindingContent {
-        entity: entity.clone(),
-        kind,
-        signal: Signal::Other,
-        trend: Trend::Steady,
-        time: EvidenceTime::At(at(minute)),
-        quantity: None,
-        change: None,
-        peer: peer.map(|entity| Peer { entity, role: PeerRole::Mentioned }),
-        source: "world".to_owned(),
-        query: query.to_owned(),
-        excerpt: String::new(),
-        onset: None,
-    })
-}
-
 fn made(entity: EntityId, minute: u8) -> RecordedChange {
     let made = Onset::at(at(minute));
     RecordedChange { entity, made, what: "something".to_owned(), finding: None }
-}
-
-pub(crate) fn anomaly(entity: EntityId, minute: u8) -> Anomaly {
-    Anomaly {
-        name: format!("at {minute}"),
-        entity,
-        signal: Signal::Errors,
-        onset: at(minute),
-        renewed: Vec::new(),
-        last_seen: None,
-        severity: String::new(),
-        description: String::new(),
-    }
-}
-
-/// A topology over `e0` to `e(size - 1)` with these edges, cycles and self-loops among them.
-pub(crate) fn topology(size: usize, edges: &[(usize, usize, u8)]) -> Topology {
-    let mut topology = Topology::default();
-    for position in 0..size {
-        topology.add_entity(name(position));
-    }
-    for (source, target, kind) in edges {
-        let effects = match kind {
-            0 => EffectDirection::SourceToTarget,
-            1 => EffectDirection::TargetToSource,
-            _ => EffectDirection::Both,
-        };
-        topology.connect(&name(*source), "calls", &name(*target), effects);
-    }
-    topology
-}
-
-pub(crate) fn edges(size: usize) -> impl Strategy<Value = Vec<(usize, usize, u8)>> {
-    prop::collection::vec((0..size, 0..size, 0..3u8), 0..2 * size)
-}
-
-pub(crate) fn labels() -> impl Strategy<Value = Label> {
-    prop::sample::select(vec![
-        Label::Healthy,
-        Label::Symptom,
-        Label::Symptom,
-        Label::Origin,
-        Label::Origin,
-        Label::Defer,
-    ])
 }
 
 fn cites() -> impl Strategy<Value = Cites> {
@@ -278,8 +205,27 @@ fn rows(size: usize) -> impl Strategy<Value = Row> {
     )
 }
 
-/// Random worlds; with `failing`, some contexts and decisions cannot be had.
-pub(crate) fn worlds(failing: bool) -> impl Strategy<Value = World> {
+/// Drawn investigations of up to seven entities, with cycles and self-loops, alerts, a record of changes,
+/// evidence on several pages and behind visits and messages, and decisions right or wrong. With
+/// `failing`, some contexts and decisions cannot be had.
+///
+/// A failure shrinks to few entities and findings, and prints as text.
+///
+/// ```
+/// use eog::Config;
+/// use eog_testkit::{assert_bounds, healthy, policy_fn, prop, run};
+/// use proptest::prelude::*;
+///
+/// proptest! {
+/// ///     // With #[test] on it, in a test.
+///     fn my_policy_keeps_the_bounds(world in prop::worlds(true)) {
+///         let policy = policy_fn(healthy);
+///         assert_bounds(&run(Config::default(), world.case.clone(), &world, &policy));
+///     }
+/// }
+/// my_policy_keeps_the_bounds();
+/// ```
+pub fn worlds(failing: bool) -> impl Strategy<Value = World> {
     (2..=5usize, 0..=2usize).prop_flat_map(move |(declared, hidden)| {
         let all = declared + hidden;
         let peer = prop::option::weighted(0.4, 0..all);
@@ -316,7 +262,7 @@ pub(crate) fn worlds(failing: bool) -> impl Strategy<Value = World> {
                     let reason = || "world".to_owned();
                     case.seeds = seeds
                         .into_iter()
-                        .map(|e| eog_core::Seed { entity: name(e), reason: reason() })
+                        .map(|e| eog::Seed { entity: name(e), reason: reason() })
                         .collect();
                     let always = (0..all).map(|entity| {
                         let finding = finding(&name(entity), EvidenceKind::Log, 5, "always");
