@@ -72,7 +72,8 @@ impl SearchController {
     }
 
     /// The best there is: the best trajectory; by levels, the node that the planner chose, or the highest
-    /// score that is not pruned, the deepest first, then by path.
+    /// score that is not pruned, the deepest first, then by path; of hypotheses the highest score, then by
+    /// path.
     pub(super) fn best_so_far(&self) -> Option<Best> {
         if matches!(self.config.selection(), Selection::Ucb(_)) {
             return self.best.clone();
@@ -80,6 +81,8 @@ impl SearchController {
         let counting = || self.tree.indexes().filter(|ix| self.counts(*ix));
         // Of equal scores the deepest: its way holds more that explains.
         let depth = |ix: &Ix| Reverse(self.tree.node(*ix).depth());
+        let deepest = !matches!(self.config.selection(), Selection::PendingMaxUcb { .. });
+        let depth = |ix: &Ix| deepest.then(|| depth(ix));
         let best =
             || counting().min_by_key(|ix| (by_score(self, *ix).0, depth(ix), self.tree.id(*ix)));
         let best = self.chosen.or_else(best)?;
@@ -91,7 +94,7 @@ impl SearchController {
     }
 
     /// Whether a node has a score that counts.
-    fn counts(&self, ix: Ix) -> bool {
+    pub(super) fn counts(&self, ix: Ix) -> bool {
         let node = self.tree.node(ix);
         let has_run = matches!(node.phase, Phase::Scored | Phase::Solution);
         has_run && node.score().is_some()
