@@ -496,9 +496,9 @@ impl SearchConfig {
     /// With `R` rounds, `k` children, trajectories of length `L`, `r` retries: `R·(k + L − 1)` looks and
     /// `R·(L + 1 + (k + 1)·(1 + r))` questions in roles (propose, act, reflect; values and reward). With `R`
     /// plans, `n` nodes, retries `p` of plans: `n − 1` looks, `R·(1 + p)` plans and, where nodes are judged,
-    /// `(n − 1)·(1 + r)` scores. With `R` rounds of hypotheses and `m` calls of a specialist: `R` looks, `R`
-    /// questions for hypotheses, `3·R·m` for actions, `(R + R·(R − 1)/2)·(1 + r)` scores, where hypotheses are
-    /// scored again, else `R·(1 + r)`, and `3·R·m` calls of tools, each tried `1 + r` times.
+    /// `(n − 1)·(1 + r)` scores. With `R` rounds of hypotheses and `m` calls of a specialist: `R`
+    /// questions for hypotheses, `3·R·m` for actions, `s = R + R·(R − 1)/2` looks, where hypotheses are scored
+    /// again, else `s = R`, `s·(1 + r)` scores, and `3·R·m` calls of tools, each tried `1 + r` times.
     pub fn most_asked(&self) -> MostAsked {
         let rounds = u64::from(self.stop.rounds.get());
         let retries = match self.evaluation {
@@ -532,10 +532,11 @@ impl SearchConfig {
                     }
                     _ => rounds,
                 };
+                let looks = scores;
                 let scores = scores.saturating_mul(1 + retries);
                 let roles = acts.saturating_add(scores).saturating_add(rounds);
                 let tools = acts.saturating_mul(1 + u64::from(lanes.retries));
-                MostAsked { looks: rounds, roles, tools }
+                MostAsked { looks, roles, tools }
             }
         }
     }

@@ -338,7 +338,7 @@ fn at_any_width_visits_add_up_and_nothing_stays_under_way() {
 fn bounds_hold_as_numbers() {
     let config = SearchConfig::hypotheses();
     let most = config.most_asked();
-    assert_eq!((most.looks, most.roles, most.tools), (6, 18 * 15 + 21 * 3 + 6, 18 * 15 * 3));
+    assert_eq!((most.looks, most.roles, most.tools), (21, 18 * 15 + 21 * 3 + 6, 18 * 15 * 3));
     let (mut most_nodes, mut most_again) = (0, 0);
     for seed in 0..seeds(150) {
         let world = World { highest: 849, failing: 0, full: true, ..World::new(seed) };
@@ -349,7 +349,7 @@ fn bounds_hold_as_numbers() {
         let again = |body: &SearchBody| matches!(body, SearchBody::Scored(it) if it.purpose == Purpose::Again);
         assert!(search.tree().len() <= 19);
         assert!(count(|body| matches!(body, SearchBody::Investigated(_))) <= 18);
-        assert!(count(|body| matches!(body, SearchBody::Looked(_))) <= 6);
+        assert!(count(|body| matches!(body, SearchBody::Looked(_))) <= 21);
         assert!(count(|body| matches!(body, SearchBody::Scored(_))) <= 21);
         assert!(count(|body| matches!(body, SearchBody::Proposed(_))) <= 6);
         for entry in search.ledger().entries() {
@@ -372,7 +372,7 @@ fn exploration_chooses_otherwise_in_a_fifth_of_the_trees() {
         let run = |c| world.run(Shape { c, ..USUAL }.config(), 0);
         let chosen = |search: &SearchController| -> Vec<String> {
             let looked = search.ledger().entries().iter().filter_map(|entry| match &entry.body {
-                SearchBody::Looked(looked) => Some(looked.at.to_string()),
+                SearchBody::Investigated(lane) => Some(lane.node.to_string()),
                 _ => None,
             });
             looked.collect()

@@ -25,7 +25,7 @@ use eog_search::{
     SearchConfig, SearchController, SearchResponder, Specialist, ToolAnswer, ToolCall, ToolFailure,
     ToolSpec, Toolset, Verdict,
 };
-use eog_testkit::{alert, case, entity, topology};
+use eog_testkit::{alert, case, claim, entity, origin, symptom_of, topology};
 use serde_json::json;
 
 type Specialists = dyn Fn(&LaneAsk, &[ToolSpec]) -> Result<LaneAction, Failure> + Send + Sync;
@@ -508,4 +508,56 @@ fn tools_answer_from_the_case() {
             assert_eq!(answer.text, *expected, "{tool}");
         }
     }
+}
+
+/// An origin that is suspected at once is joined to its alert by what comes to light later.
+#[test]
+fn by_rules_an_origin_rises_when_others_join_it_to_an_alert() {
+    let judge = |packet: &eog_core::ContextPacket| match packet.entity.as_str() {
+        "a" => symptom_of(packet, "b"),
+        "b" => symptom_of(packet, "c"),
+        _ => origin(packet),
+    };
+    let run = |config: SearchConfig| {
+        let mut case = incident();
+        let seed = |name| Seed { entity: entity(name), reason: "a hunch".to_owned() };
+        case.seeds = ["c", "b", "a"].map(seed).to_vec();
+        let responder = SearchResponder::new(Everything, policy_fn(judge));
+        let mut search = SearchController::open(config, case);
+        drive(&mut search, &responder).expect("it follows");
+        search
+    };
+    let search = run(SearchConfig::hypotheses());
+    let scores = search.ledger().entries().iter().filter_map(|entry| match &entry.body {
+        SearchBody::Scored(scored) if scored.at.to_string() == "1" => scored.verdict.as_ref(),
+        _ => None,
+    });
+    assert_eq!(scores.map(|verdict| verdict.score).collect::<Vec<_>>(), [600, 600, 900]);
+    assert_eq!(search.end(), Some(End::Accepted));
+    let conclusion = search.conclusion();
+    assert!(conclusion.unexplained.is_empty(), "what joins it is part of the result");
+    assert_eq!(conclusion.frontier[0].origins, [entity("c")]);
+    let (verdict, _) = search.weighed(&"1".parse().expect("a node")).expect("a score");
+    assert_eq!(verdict.key_evidence.len(), 3, "what specialists recorded");
+    let first = run(SearchConfig::hypotheses().with_rescore(false));
+    assert_eq!(first.weighed(&"1".parse().expect("a node")).map(|it| it.0.score), Some(600));
+}
+
+/// An origin falls when another hypothesis turns out to explain it.
+#[test]
+fn by_rules_an_origin_falls_when_another_explains_it() {
+    let judge = |packet: &eog_core::ContextPacket| match packet.entity.as_str() {
+        "a" => origin(packet),
+        _ => origin(packet).claiming(claim("b", "a", &packet.context.findings)),
+    };
+    let mut case = incident();
+    let seed = |name| Seed { entity: entity(name), reason: "a hunch".to_owned() };
+    case.seeds = ["a", "b"].map(seed).to_vec();
+    let responder = SearchResponder::new(Everything, policy_fn(judge));
+    let config = SearchConfig::hypotheses().with_accept(1000).with_rounds(2);
+    let mut search = SearchController::open(config, case);
+    drive(&mut search, &responder).expect("it follows");
+    let score = |id: &str| search.weighed(&id.parse().expect("a node")).map(|it| it.0.score);
+    assert_eq!((score("1"), score("2")), (Some(500), Some(900)));
+    assert_eq!(search.best().map(|(at, _)| at.to_string()), Some("2".to_owned()));
 }

@@ -64,7 +64,7 @@ impl SearchController {
             (Task::Lane { node, round, agent }, Outcome::Lane(turns, end)) => {
                 self.commit_lane((node, round, agent), turns, end);
             }
-            (Task::Examine { node, round }, Outcome::Looked { packet, answer }) => {
+            (Task::Examine { node, round, again }, Outcome::Looked { packet, answer }) => {
                 let Some(entity) =
                     self.tree.node(node).action().map(|action| action.entity().clone())
                 else {
@@ -72,8 +72,11 @@ impl SearchController {
                 };
                 let at = Place::node(self.tree.id(node));
                 let look = self.look(at, &entity, packet.as_deref(), answer);
-                self.tree.node_mut(node).set_entry(look.entry);
-                self.commit_examined(node, round, look.failed);
+                // Without another decision, the one before stands.
+                if !(again && look.failed) {
+                    self.tree.node_mut(node).set_entry(look.entry);
+                }
+                self.commit_examined((node, round, again), look.failed);
             }
             (Task::Weigh { node, round, again }, Outcome::Score { failures, verdict }) => {
                 self.commit_weighed((node, round, again), found, failures, verdict);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use eog_core::contract::{Failure, LocalContext};
-use eog_core::{EntityId, EvidenceId};
+use eog_core::{Digest, EntityId, EvidenceId};
 
 use super::SearchController;
 use super::lane::{Brief, Lane};
@@ -36,6 +36,8 @@ pub(super) struct Trials {
     gathered: BTreeMap<EntityId, LocalContext>,
     /// The last score of each hypothesis.
     verdicts: BTreeMap<Ix, Weighed>,
+    /// Hypotheses that get another score.
+    again: BTreeSet<Ix>,
     /// Hypotheses that would have been expanded, had the search not ended: a fork may go on.
     held_back: Vec<(Ix, u32)>,
 }
@@ -271,7 +273,7 @@ impl SearchController {
         let Some(trial) = self.trials.open.get_mut(&round) else { return };
         trial.lanes -= 1;
         if trial.lanes == 0 {
-            self.follow_ups.push_back(Task::Examine { node, round });
+            self.follow_ups.push_back(Task::Examine { node, round, again: false });
         }
     }
 
@@ -319,12 +321,12 @@ impl SearchController {
     }
 
     /// A hypothesis was judged by what specialists found.
-    pub(super) fn commit_examined(&mut self, node: Ix, round: u32, failed: bool) {
-        if failed {
+    pub(super) fn commit_examined(&mut self, (node, round, again): (Ix, u32, bool), failed: bool) {
+        if failed && !again {
             self.tree.node_mut(node).phase = Phase::Failed;
             return self.weigh_others(node, round);
         }
-        self.follow_ups.push_back(Task::Weigh { node, round, again: false });
+        self.follow_ups.push_back(Task::Weigh { node, round, again });
     }
 
     /// A hypothesis has a score, or none could be had.
@@ -349,6 +351,9 @@ impl SearchController {
             // The score before stands.
             (None, true) => {}
         }
+        if again {
+            self.trials.again.remove(&node);
+        }
         let before = self.trials.verdicts.remove(&node);
         let weighed = match verdict {
             Some(verdict) => Weighed { verdict: Some(verdict), known, stale: false },
@@ -370,11 +375,15 @@ impl SearchController {
         }
     }
 
-    /// Findings came in since other hypotheses had their scores: each gets another one.
+    /// Findings came in since other hypotheses had their scores: each gets another one, and another decision if
+    /// there is more to judge it by.
     fn weigh_others(&mut self, node: Ix, round: u32) {
         let found = self.trials.ids.len();
         let others = self.trials.verdicts.iter().filter(|(ix, weighed)| {
-            **ix != node && self.tree.node(**ix).phase == Phase::Scored && weighed.known < found
+            let has_score = self.tree.node(**ix).phase == Phase::Scored;
+            // Another round may be about to do it.
+            let waits = self.trials.again.contains(*ix);
+            **ix != node && has_score && weighed.known < found && !waits
         });
         let mut others: Vec<Ix> = others.map(|(ix, _)| *ix).collect();
         others.sort_by_cached_key(|ix| self.tree.id(*ix));
@@ -391,8 +400,21 @@ impl SearchController {
         if others.is_empty() {
             return self.finish_trial(round);
         }
-        let again = |node| Task::Weigh { node, round, again: true };
-        self.follow_ups.extend(others.into_iter().map(again));
+        for node in others {
+            self.trials.again.insert(node);
+            let examine = Task::Examine { node, round, again: true };
+            self.follow_ups.push_back(match self.is_judged_by(&examine, node) {
+                true => Task::Weigh { node, round, again: true },
+                false => examine,
+            });
+        }
+    }
+
+    /// Whether the last decision on a hypothesis was made by all that is known now.
+    fn is_judged_by(&self, examine: &Task, node: Ix) -> bool {
+        let look = self.tree.node(node).entry().and_then(|entry| self.looked(entry));
+        let packet = self.packet_of(examine, node);
+        look.and_then(|look| look.packet) == Some(Digest::of(&*packet))
     }
 
     /// A round is over: the search ends, or its hypothesis is expanded.

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use eog_core::belief::Label;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::Judgements;
 
@@ -71,9 +72,8 @@ impl SearchController {
             .collect()
     }
 
-    /// The best there is: the best trajectory; by levels, the node that the planner chose, or the highest
-    /// score that is not pruned, the deepest first, then by path; of hypotheses the highest score, then by
-    /// path.
+    /// The best there is: the best trajectory; else the node that the planner chose, or the highest
+    /// score that is not pruned, the deepest first, then by path.
     pub(super) fn best_so_far(&self) -> Option<Best> {
         if matches!(self.config.selection(), Selection::Ucb(_)) {
             return self.best.clone();
@@ -81,8 +81,6 @@ impl SearchController {
         let counting = || self.tree.indexes().filter(|ix| self.counts(*ix));
         // Of equal scores the deepest: its way holds more that explains.
         let depth = |ix: &Ix| Reverse(self.tree.node(*ix).depth());
-        let deepest = !matches!(self.config.selection(), Selection::PendingMaxUcb { .. });
-        let depth = |ix: &Ix| deepest.then(|| depth(ix));
         let best =
             || counting().min_by_key(|ix| (by_score(self, *ix).0, depth(ix), self.tree.id(*ix)));
         let best = self.chosen.or_else(best)?;
@@ -104,7 +102,17 @@ impl SearchController {
         self.way_to(ix).iter().filter_map(|done| done.entry).collect()
     }
 
-    /// What is believed by the result: the looks on the best way; then, best score first, those on the way
+    /// The looks that found symptoms, by path.
+    fn symptoms(&self) -> Vec<u64> {
+        let mut counting: Vec<Ix> = self.tree.indexes().filter(|ix| self.counts(*ix)).collect();
+        counting.sort_by_cached_key(|ix| self.tree.id(*ix));
+        let looks = counting.into_iter().filter_map(|ix| self.tree.node(ix).entry());
+        let is_symptom = |look: &Looked| look.belief.label == Label::Symptom;
+        looks.filter(|entry| self.looked(*entry).is_some_and(is_symptom)).collect()
+    }
+
+    /// What is believed by the result: the looks on the best way; of hypotheses also those that found
+    /// symptoms, wherever they stand, if they explain alerts that nothing explained before; then, best score first, those on the way
     /// to each further node whose score is accepted, if they explain alerts that nothing explained before.
     pub(super) fn judged(&self) -> Judgements {
         let mut judged = self.blank.clone();
@@ -117,6 +125,17 @@ impl SearchController {
         let mut accepted: Vec<Ix> = self.tree.indexes().filter(is_accepted).collect();
         accepted.sort_by_cached_key(|ix| by_score(self, *ix));
         let mut unexplained = judged.conclusion().unexplained.len();
+        if unexplained > 0 && matches!(self.config.selection(), Selection::PendingMaxUcb { .. }) {
+            // An origin may be suspected at once, and what joins it to the alerts be found elsewhere.
+            let (mut with, mut holds) = (judged.clone(), held.clone());
+            for look in self.symptoms() {
+                self.adopt(&mut with, look, &mut holds, false);
+            }
+            let left = with.conclusion().unexplained.len();
+            if left < unexplained {
+                (judged, held, unexplained) = (with, holds, left);
+            }
+        }
         for ix in accepted {
             if unexplained == 0 {
                 break;

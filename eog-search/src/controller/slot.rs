@@ -44,8 +44,8 @@ pub(super) enum Task {
     Hypothesize { node: Ix, round: u32 },
     /// A specialist on a hypothesis.
     Lane { node: Ix, round: u32, agent: Specialist },
-    /// The decision on what specialists found.
-    Examine { node: Ix, round: u32 },
+    /// The decision on what specialists found: that of the round, or another one.
+    Examine { node: Ix, round: u32, again: bool },
     /// The score of a hypothesis: that of the round, or another one.
     Weigh { node: Ix, round: u32, again: bool },
 }
@@ -275,7 +275,7 @@ impl SearchController {
     }
 
     /// What a hypothesis is judged by: everything that was recorded of the entity that it blames.
-    fn packet_of(&self, task: &Task, node: Ix) -> Arc<ContextPacket> {
+    pub(super) fn packet_of(&self, task: &Task, node: Ix) -> Arc<ContextPacket> {
         let entity = self.tree.node(node).action().map(|action| action.entity().clone());
         let Some(entity) = entity else { unreachable!("the root is no hypothesis") };
         let Rest { neighbours, inbox, anomalies } = self.rest(task, &entity);

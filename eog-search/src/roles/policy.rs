@@ -29,7 +29,8 @@ use crate::tree::Phase;
 /// - **Hypothesize:** the leads of *propose* that no other hypothesis blames.
 /// - **Investigate:** fetch the context of the entity that is blamed, record what it holds of one's own kinds,
 ///   finish.
-/// - **Weigh:** [`PolicyScores`]; an origin that another one explains counts as a symptom whose cause is named.
+/// - **Weigh:** [`PolicyScores`], where the claims of all hypotheses may join an origin to an alert; an origin
+///   that another one explains counts as a symptom whose cause is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyRoles {
     /// How good a path is.

@@ -63,11 +63,14 @@ pub(super) fn next(ask: &LaneAsk) -> LaneAction {
     }
 }
 
-/// How far the evidence supports a hypothesis: the score of its path; less for an origin that another
-/// hypothesis explains.
+/// How far the evidence supports a hypothesis: the score of its path, where claims of other hypotheses count,
+/// too; less for an origin that another hypothesis explains.
 pub(super) fn weigh(scores: &PolicyScores, ask: &WeighAsk) -> Verdict {
-    let path = seen(&ask.path);
-    let Some(last) = path.last().cloned() else { return Verdict::new(0, "nothing was looked at") };
+    // What other hypotheses brought to light joins an origin to the alerts, too.
+    let path = [seen(&ask.others), seen(&ask.path)].concat();
+    let Some(last) = path.last().cloned().filter(|_| !ask.path.is_empty()) else {
+        return Verdict::new(0, "nothing was looked at");
+    };
     let evaluate = EvaluateAsk {
         scene: ask.scene.clone(),
         path,
