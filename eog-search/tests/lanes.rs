@@ -52,7 +52,7 @@ impl Scripted {
     }
 
     fn answer<'a, T: Send + 'a>(&'a self, answer: Result<T, Failure>) -> Reply<'a, T> {
-        *self.calls.lock().unwrap() += 1;
+        *self.calls.lock().expect("nobody panicked") += 1;
         Box::pin(async { answer.map(Into::into) })
     }
 }
@@ -89,7 +89,7 @@ impl Roles for &Scripted {
     }
 
     fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        self.asked.lock().unwrap().push(ask.clone());
+        self.asked.lock().expect("nobody panicked").push(ask.clone());
         self.answer((self.specialists)(ask, tools))
     }
 
@@ -178,7 +178,7 @@ fn keeps_the_limits(asked: &[LaneAsk], lanes: &[&Investigated]) -> bool {
     };
     asked.iter().all(|ask| told(ask) == (calls(ask) >= 10) && ask.left as usize == 15 - calls(ask))
         && asked.iter().all(|ask| calls(ask) < 15)
-        && lanes.iter().all(|lane| ends(lane))
+        && lanes.iter().all(ends)
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_specialist_is_told_to_wrap_up_after_ten_calls_and_ends_after_fifteen() {
     let check = || {
         let roles = Scripted::new(|ask, _| Ok(fetch(ask)), scores(200));
         let search = run(one_round(), &roles);
-        let asked = roles.asked.lock().unwrap();
+        let asked = roles.asked.lock().expect("nobody panicked");
         (asked.len(), keeps_the_limits(&asked, &lanes(&search)))
     };
     assert_eq!(check(), (45, true));
@@ -218,7 +218,7 @@ fn a_search_that_does_all_it_may_makes_297_calls_of_models() {
     };
     let roles = Scripted::new(stubborn, scores(840));
     let search = run(SearchConfig::hypotheses().with_width(common::wide(1)), &roles);
-    assert_eq!(*roles.calls.lock().unwrap(), 18 * 15 + 21 + 6);
+    assert_eq!(*roles.calls.lock().expect("nobody panicked"), 18 * 15 + 21 + 6);
     // The last hypothesis is not expanded.
     assert_eq!((search.tree().len(), search.end()), (19, Some(End::Rounds)));
 }
@@ -321,7 +321,8 @@ fn quotes_itself(lane: &Investigated) -> bool {
         Came::Answered(answer) => answer.evidence.as_ref(),
         _ => None,
     });
-    let held: Vec<_> = held.flat_map(|it| &it.context.findings).map(|it| it.id()).collect();
+    let held: Vec<_> =
+        held.flat_map(|it| &it.context.findings).map(eog_core::Finding::id).collect();
     came.iter().all(|came| match came {
         Came::Recorded { findings, .. } => findings.iter().all(|id| held.contains(&id)),
         _ => true,
@@ -371,7 +372,7 @@ fn a_specialist_sees_what_was_committed_at_dispatch_and_its_own() {
     let known = |width: u32| {
         let roles = Scripted::new(diligent, scores(200));
         run(one_round().with_width(common::wide(width)), &roles);
-        let asked = roles.asked.into_inner().unwrap();
+        let asked = roles.asked.into_inner().expect("nobody panicked");
         let of = |agent: Specialist| {
             let mut counts =
                 asked.iter().filter(|ask| ask.agent == agent).map(|ask| ask.known.len());
@@ -392,7 +393,7 @@ fn no_specialist_sees_evidence_of_another() {
     let kinds: Vec<EvidenceKind> =
         Specialist::ALL.iter().flat_map(|it| it.kinds()).copied().collect();
     assert_eq!(kinds.len(), 7, "each kind belongs to one specialist");
-    for ask in roles.asked.into_inner().unwrap() {
+    for ask in roles.asked.into_inner().expect("nobody panicked") {
         for turn in &ask.turns {
             if let Turn::Acted(Acts { came: Came::Answered(answer), .. }) = turn {
                 let findings = &answer.evidence.as_ref().expect("a context").context.findings;
@@ -416,7 +417,7 @@ impl Toolset for Broken {
     }
 
     fn call<'a>(&'a self, _: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>> {
-        *self.0.lock().unwrap() += 1;
+        *self.0.lock().expect("nobody panicked") += 1;
         Box::pin(async { Err(Failure::context("the disk is gone").into()) })
     }
 }
@@ -438,7 +439,7 @@ fn a_tool_that_fails_is_tried_twice_more_and_one_of_another_is_refused() {
         .with_tools(Arc::<Broken>::clone(&tools));
     let mut search = SearchController::open(one_round(), incident());
     drive(&mut search, &responder).expect("it follows");
-    assert_eq!(*tools.0.lock().unwrap(), 3);
+    assert_eq!(*tools.0.lock().expect("nobody panicked"), 3);
     for lane in lanes(&search) {
         let Turn::Acted(Acts { came, .. }) = &lane.turns[0] else { panic!("{lane:?}") };
         match (lane.agent, came) {
