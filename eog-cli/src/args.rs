@@ -85,7 +85,7 @@ pub(crate) enum Command {
     /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
     /// With PATH, the page has charts of the measured series that findings cite.
     Report(HtmlReport),
-    /// Print the tree of a search by --controller lats, bfs or beam: every node with what was found there,
+    /// Print the tree of a search by --controller lats, bfs, beam or hypotheses: every node with what was found there,
     /// its score and visits, what was pruned and why, and why the search ended.
     ///
     /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
@@ -164,8 +164,9 @@ pub(crate) struct Investigate {
     /// arrive in the meantime come too late for evaluations in progress, so the steps, and possibly the
     /// result, differ between widths. The same width always gives the same ledger. To be faster without
     /// affecting the result, use --speculate.
-    #[arg(long, value_name = "W", default_value_t = NonZeroU32::MIN, value_parser = parse_count)]
-    pub(crate) width: NonZeroU32,
+    /// Default: 1; 3 with --controller hypotheses, one for each specialist.
+    #[arg(long, value_name = "W", value_parser = parse_count)]
+    pub(crate) width: Option<NonZeroU32>,
 
     /// File in which every step is stored before the next one is taken, so that `eog resume` can
     /// continue after a crash. Must not exist yet. Duration and cost of calls go to FILE.side.jsonl.
@@ -206,8 +207,9 @@ pub(crate) struct Start {
     pub(crate) window: Option<Window>,
 
     /// Controller: `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search),
-    /// `bfs` (breadth-first) and `beam` (the best few of each level); or `linear`, a baseline that
-    /// follows the newest lead, revises nothing and stops at the first origin. See docs/search.md.
+    /// `bfs` (breadth-first), `beam` (the best few of each level) and `hypotheses` (specialists for metrics,
+    /// logs and traces investigate what may have caused it); or `linear`, a baseline that follows the
+    /// newest lead, revises nothing and stops at the first origin. See docs/search.md.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
 
@@ -231,15 +233,16 @@ pub(crate) struct Start {
 /// What the tree searches leave to their user.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Search {
-    /// Number of rounds (lats) or plans (bfs, beam) at most. Default: 50 and 20.
+    /// Number of rounds (lats, hypotheses) or plans (bfs, beam) at most. Default: 50, 6 and 20.
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) rounds: Option<NonZeroU32>,
 
-    /// Depth of the tree at most; with lats, length of a trajectory. Default: 7 (lats), 10.
+    /// Depth of the tree at most; with lats, length of a trajectory. Default: 7 (lats), 3
+    /// (hypotheses), 10.
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) depth: Option<NonZeroU32>,
 
-    /// Children of a node (lats) or survivors of a level (beam) at most. Default: 5 and 3.
+    /// Children of a node (lats, hypotheses) or survivors of a level (beam) at most. Default: 5, 3 and 3.
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) branch: Option<NonZeroU32>,
 
@@ -247,6 +250,11 @@ pub(crate) struct Search {
     #[arg(long, value_name = "SCORE", value_parser = clap::value_parser!(u16).range(0..=1000),
           help_heading = TREE_SEARCH)]
     pub(crate) accept: Option<u16>,
+
+    /// Keep the first score of each hypothesis (hypotheses), instead of scoring all of them again whenever
+    /// findings came in.
+    #[arg(long, help_heading = TREE_SEARCH)]
+    pub(crate) no_rescore: bool,
 }
 
 const TREE_SEARCH: &str = "Tree search";

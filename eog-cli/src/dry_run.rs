@@ -151,7 +151,10 @@ fn bound(
         AnySettings::Linear(_) => (entities, 0, ", one visit each".to_owned()),
         AnySettings::Search(config) => {
             let most = config.most_asked();
-            (most.looks, most.roles, format!(", at most {} looks", most.looks))
+            // No model plays the roles of a search by hypotheses.
+            let asked = config.profile() != eog_search::Profile::Hypotheses;
+            let roles = if asked { most.roles } else { 0 };
+            (most.looks, roles, format!(", at most {} looks", most.looks))
         }
     };
     let judged = match judge.settings.policy {

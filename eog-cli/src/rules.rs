@@ -13,7 +13,7 @@ use crate::error::CliError;
 /// The settings that an investigation begins with.
 pub(crate) fn settings(
     start: &Start,
-    width: NonZeroU32,
+    width: Option<NonZeroU32>,
     policy: Option<String>,
 ) -> Result<AnySettings, CliError> {
     let budget = Budget::hops(start.budget);
@@ -22,10 +22,14 @@ pub(crate) fn settings(
         let mut idle = vec![("--profile", other_profile), ("--no-messages", start.no_messages)];
         idle.extend(unused(&start.search, profile));
         refuse(start.controller, &idle)?;
-        let config = profile.config().with_policy(policy).with_budget(budget).with_width(width);
+        let mut config = profile.config().with_policy(policy).with_budget(budget);
+        if let Some(width) = width {
+            config = config.with_width(width);
+        }
         return Ok(searching(config, &start.search).into());
     }
     refuse(start.controller, &given(&start.search))?;
+    let width = width.unwrap_or(NonZeroU32::MIN);
     match start.controller {
         ControllerName::Linear => {
             let other_profile = !matches!(start.profile, Profile::Default);
@@ -116,7 +120,10 @@ pub(crate) fn changes(
 
 /// A tree search with what the command line sets.
 fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
-    let Search { rounds, depth, branch, accept } = *search;
+    let Search { rounds, depth, branch, accept, no_rescore } = *search;
+    if no_rescore {
+        config = config.with_rescore(false);
+    }
     if let Some(rounds) = rounds {
         config = config.with_rounds(rounds.get());
     }
@@ -133,20 +140,27 @@ fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
 }
 
 /// The options of tree searches, and whether each is given.
-fn given(search: &Search) -> [(&'static str, bool); 4] {
-    let Search { rounds, depth, branch, accept } = search;
+fn given(search: &Search) -> [(&'static str, bool); 5] {
+    let Search { rounds, depth, branch, accept, no_rescore } = search;
     [
         ("--rounds", rounds.is_some()),
         ("--depth", depth.is_some()),
         ("--branch", branch.is_some()),
         ("--accept", accept.is_some()),
+        ("--no-rescore", *no_rescore),
     ]
 }
 
 /// Those that this profile does not use.
 fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, bool)> {
     let uses_branch = profile.config().branch().is_some();
-    given(search).into_iter().filter(|(name, _)| *name == "--branch" && !uses_branch).collect()
+    let rescores = profile.config().rescores().is_some();
+    let is_idle = |name: &str| match name {
+        "--branch" => !uses_branch,
+        "--no-rescore" => !rescores,
+        _ => false,
+    };
+    given(search).into_iter().filter(|(name, _)| is_idle(name)).collect()
 }
 
 /// The rules of EoG after a fork.
@@ -174,7 +188,10 @@ fn forked(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config 
 /// Refuses to say who plays the roles of a tree search where there is none.
 pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Result<(), CliError> {
     let idle = judging.roles.is_some() && controller.profile().is_none();
-    refuse(controller, &[("--roles", idle)])
+    refuse(controller, &[("--roles", idle)])?;
+    let by_model = matches!(judging.roles, Some(crate::args::By::Model));
+    let hypotheses = controller == ControllerName::Hypotheses;
+    refuse(controller, &[("--roles model", by_model && hypotheses)])
 }
 
 /// Refuses options that a controller does not use: they would be ignored silently.

@@ -197,12 +197,89 @@ fn tree_searches_find_the_cause_of_the_flash_sale_and_show_their_tree() {
     }
 }
 
+/// What every command does with the ledger of a search by hypotheses.
+#[test]
+fn hypotheses_are_investigated_by_specialists_and_every_command_reads_their_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = searched(&folder, "hypotheses");
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/flash-sale");
+    let ledger = out.as_os_str();
+    let told = |arguments: &[&std::ffi::OsStr]| {
+        let (code, text, error) = said(arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {text}{error}");
+        text
+    };
+    let tree = told(&["tree".as_ref(), ledger]);
+    assert!(tree.contains("1.1.1 database Origin, score 500, 2 findings"), "{tree}");
+    assert!(tree.contains("6 rounds; all rounds were made; best 1.1.1 with 500"), "{tree}");
+    let report = told(&["replay".as_ref(), ledger]);
+    assert!(report.contains("ROOT CAUSE (likely)\n  database"), "{report}");
+    let entries = told(&["replay".as_ref(), ledger, "--entries".as_ref()]);
+    for line in [
+        "1: metrics, 2 findings, 3 calls, finished",
+        "1.1.1: score 500: database is an origin without a change, joined to an alert",
+        "another score 500",
+        "ended, all rounds were made; best is 1.1.1 with 500",
+    ] {
+        assert!(entries.contains(line), "{line}\n{entries}");
+    }
+    assert!(told(&["diff".as_ref(), ledger, ledger]).starts_with("the ledgers are equal"));
+    let page = folder.path().join("page.html");
+    told(&["report".as_ref(), ledger, bundle.as_ref(), "--html".as_ref(), page.as_os_str()]);
+    assert!(
+        std::fs::read_to_string(&page).unwrap().contains("logs, 2 findings, 3 calls, finished")
+    );
+
+    // A fork that keeps first scores asks for none of the others.
+    let fork = folder.path().join("fork");
+    let arguments = ["fork", "--at", "4", "--no-rescore", "--rounds", "8", "--quiet", "--out"];
+    let arguments = arguments.map(std::ffi::OsStr::new);
+    told(
+        &[&[arguments[0], ledger, bundle.as_ref()], &arguments[1..], &[fork.as_os_str()]].concat(),
+    );
+    let entries = told(&["replay".as_ref(), fork.as_os_str(), "--entries".as_ref()]);
+    assert!(entries.contains("ended, exhausted"), "{entries}");
+    assert!(!entries.contains("another score"), "{entries}");
+}
+
+/// A cause that is suspected at once is joined to the alert by what other hypotheses bring to light.
+#[test]
+fn hypotheses_find_the_cause_of_the_bottling_line() {
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/bottling-line");
+    let investigate = |more: &[&str]| {
+        let arguments = [&["investigate", bundle, "--controller", "hypotheses"], more].concat();
+        let arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(std::ffi::OsStr::new).collect();
+        said(&arguments)
+    };
+    let (code, report, _) = investigate(&[]);
+    assert_eq!(code, Some(0), "{report}");
+    assert!(report.contains("ROOT CAUSE (confirmed)\n  utilities/compressor-2"), "{report}");
+    for (option, why) in [
+        (&["--roles", "model"][..], "--roles model has no effect with the controller hypotheses"),
+        (&["--profile", "paper"], "--profile has no effect with the controller hypotheses"),
+    ] {
+        let (code, _, error) = investigate(option);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains(why), "{error}");
+    }
+}
+
 #[test]
 fn a_tree_is_shown_of_tree_searches_alone_and_other_commands_say_why_not() {
     let folder = tempfile::tempdir().unwrap();
     let (eog, lats) = (searched(&folder, "eog"), searched(&folder, "lats"));
     let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/flash-sale");
-    let refused: [(&[&std::ffi::OsStr], &str); 5] = [
+    let refused: [(&[&std::ffi::OsStr], &str); 6] = [
+        (
+            &[
+                "investigate".as_ref(),
+                bundle.as_ref(),
+                "--controller".as_ref(),
+                "lats".as_ref(),
+                "--no-rescore".as_ref(),
+            ],
+            "--no-rescore has no effect with the controller lats",
+        ),
         (&["tree".as_ref(), eog.as_os_str()], "controller eog, which grows no tree"),
         (
             &["explain".as_ref(), lats.as_os_str(), "database".as_ref()],

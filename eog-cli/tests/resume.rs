@@ -117,6 +117,8 @@ fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_ca
     kill_and_resume::<SearchBody>(&["lats", "--branch", "10"], ALERTS);
     kill_and_resume::<SearchBody>(&["bfs"], ALERTS);
     kill_and_resume::<SearchBody>(&["beam"], ALERTS);
+    // Three hypotheses at first, and none below what is healthy.
+    kill_and_resume::<SearchBody>(&["hypotheses"], 3);
 }
 
 fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use eog_core::Failure;
 use eog_core::machine::Response;
-use eog_search::ask::{EvaluateAsk, PlanAsk, ProposeAsk};
-use eog_search::{Action, PlanAction, Reply, Roles, Verdict};
+use eog_search::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
+use eog_search::{Action, LaneAction, PlanAction, PolicyRoles, Reply, Roles, ToolSpec, Verdict};
 
 use crate::phases::{
     Act, Detail, Evaluate, EvaluateInput, Plan, PlanInput, Propose, ProposeInput, Reflect,
@@ -18,6 +18,8 @@ use crate::{Phase, Prompter, policy};
 ///
 /// Stateless: one question, one prompt, and at most one correction for each model of the chain. Where a
 /// path or a tree is too long for the first model, less is shown of each look.
+///
+/// The roles of a search by hypotheses have no prompts: rules play them ([`PolicyRoles`]).
 ///
 /// What entities are looked at is judged by a policy, such as [`LlmPolicy`](crate::LlmPolicy).
 ///
@@ -47,12 +49,14 @@ use crate::{Phase, Prompter, policy};
 #[derive(Clone, Debug)]
 pub struct LlmRoles {
     prompter: Arc<Prompter>,
+    /// Play the roles of a search by hypotheses.
+    rules: PolicyRoles,
 }
 
 impl LlmRoles {
     /// Roles that ask these models.
     pub fn new(prompter: Prompter) -> Self {
-        Self { prompter: Arc::new(prompter) }
+        Self { prompter: Arc::new(prompter), rules: PolicyRoles::default() }
     }
 
     /// Asks for an answer, with as much detail as the first model takes.
@@ -109,6 +113,18 @@ impl Roles for LlmRoles {
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
         let input = |detail| EvaluateInput::new(ask, detail);
         Box::pin(self.ask::<Reflect, _>(input, |_, answer| answer.text()))
+    }
+
+    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
+        self.rules.hypothesize(ask)
+    }
+
+    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
+        self.rules.investigate(ask, tools)
+    }
+
+    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
+        self.rules.weigh(ask)
     }
 
     fn timeout(&self) -> Option<Duration> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use eog_core::Machine as _;
-use eog_search::{NodeId, NodeView, Phase, PrunedBy, SearchBody, SearchController};
+use eog_search::{NodeId, NodeView, Phase, Profile, PrunedBy, SearchBody, SearchController};
 
 use crate::clean::clean;
 use crate::page::{BOLD, PLAIN, Page};
@@ -54,13 +54,19 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     if let Some(score) = node.score {
         let _ = write!(line, ", score {score}");
     }
-    if node.visits > 0 {
+    let by_hypotheses = search.settings().profile() == Profile::Hypotheses;
+    if by_hypotheses && node.entry.is_some() {
+        let found = search.findings().iter().filter(|stored| stored.node == node.id).count();
+        let _ = write!(line, ", {}", words::count(found, "finding", "findings"));
+    }
+    if node.visits > 0 && !by_hypotheses {
         let mean = node.total / u64::from(node.visits);
         let times = words::count(node.visits as usize, "visit", "visits");
         let _ = write!(line, ", {times}, mean reward {mean}");
     }
     let mut marks = Vec::new();
     marks.extend(match node.phase {
+        Phase::Pending if by_hypotheses => Some("not investigated"),
         Phase::Pending => Some("not looked at yet"),
         Phase::Running => Some("under way"),
         Phase::Failed => Some("failed"),
@@ -76,6 +82,8 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     }));
     marks.extend(node.held.then_some("held"));
     marks.extend(node.terminal.then_some("answers"));
+    let stale = search.weighed(&node.id).is_some_and(|(_, stale)| stale);
+    marks.extend(stale.then_some("score before the last findings"));
     if !marks.is_empty() {
         let _ = write!(line, " ({})", marks.join(", "));
     }

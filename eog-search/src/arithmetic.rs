@@ -41,6 +41,16 @@ pub fn upper_bound(total: u64, visits: u64, ln_parent: u64, c: u64) -> u128 {
     mean + 500 * ((u128::from(c) * root) >> 32)
 }
 
+/// The bound of a hypothesis that was not investigated yet, in Q32: `M + 1000·C·√(ln(1 + N) / (1 + N_p))`,
+/// for scores from 0 to 1000.
+///
+/// `max` is M, the highest score of its parent and of what stands below that; `ln_all` is [`ln`] of one more
+/// than the visits of the whole tree, `below` N_p, the visits below the parent, `c` C in Q32.
+pub fn pending_bound(max: u16, below: u64, ln_all: u64, c: u64) -> u128 {
+    let root = ((u128::from(ln_all) << 32) / (1 + u128::from(below))).isqrt();
+    (u128::from(max) << 32) + 1000 * ((u128::from(c) * root) >> 32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +74,16 @@ mod tests {
             let ours = upper_bound(total, visits, ln(parent), SQRT_2) as f64 / ONE;
             let (w, n, p) = (total as f64, visits as f64, parent as f64);
             let theirs = w / n + 500.0 * 2_f64.sqrt() * (p.ln() / n).sqrt();
+            assert!((ours - theirs).abs() < 1e-3, "{ours} {theirs}");
+        }
+    }
+
+    #[test]
+    fn bounds_of_hypotheses_are_those_of_floats_to_a_thousandth() {
+        for (max, below, all) in [(0, 0, 0), (350, 1, 3), (900, 17, 80), (1000, 0, 1_000_000)] {
+            let ours = pending_bound(max, below, ln(1 + all), 1 << 30) as f64 / ONE;
+            let all = (1.0 + all as f64).ln();
+            let theirs = f64::from(max) + 250.0 * (all / (1.0 + below as f64)).sqrt();
             assert!((ours - theirs).abs() < 1e-3, "{ours} {theirs}");
         }
     }

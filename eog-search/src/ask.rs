@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use eog_core::belief::{Belief, Label};
 use eog_core::contract::{ContextPacket, ContextRequest, Decision, LocalContext};
-use eog_core::evidence::EvidenceKind;
+use eog_core::evidence::{EvidenceKind, Finding};
 use eog_core::incident::Anomaly;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::{Question, QuestionKind};
@@ -15,6 +15,7 @@ use serde::{Serialize, Serializer};
 
 use crate::body::{Action, Looked, PlanAction, Purpose, SearchBody, Verdict};
 use crate::id::NodeId;
+use crate::lane::{LaneAction, Specialist, ToolAnswer, ToolCall, Turn};
 use crate::tree::Phase;
 
 /// A question of a tree search.
@@ -24,6 +25,8 @@ pub struct Ask {
     pub(crate) key: EntityId,
     /// How many entries the ledger had then.
     pub(crate) after: u64,
+    /// The how-manieth question of its task, where a task asks several of the same role; else 0.
+    pub(crate) step: u32,
     /// What is asked.
     pub role: Role,
 }
@@ -46,6 +49,14 @@ pub enum Role {
     Plan(Arc<PlanAsk>),
     /// For what is to be learnt from a trajectory that was not accepted.
     Reflect(Arc<EvaluateAsk>),
+    /// For hypotheses, at the root or below another.
+    Hypothesize(Arc<HypothesizeAsk>),
+    /// A specialist for its next action.
+    Investigate(Arc<LaneAsk>),
+    /// A [`Toolset`](crate::Toolset) for the answer of a tool.
+    Call(Arc<CallAsk>),
+    /// For how well the evidence supports a hypothesis.
+    Weigh(Arc<WeighAsk>),
 }
 
 /// The answer to an [`Ask`].
@@ -66,6 +77,10 @@ pub enum Answer {
     Plan(Vec<PlanAction>),
     /// What is to be learnt.
     Reflection(String),
+    /// What a specialist does next.
+    Lane(LaneAction),
+    /// What a tool answers, or why the call was not made.
+    Tool(Result<ToolAnswer, String>),
 }
 
 impl Answer {
@@ -78,6 +93,8 @@ impl Answer {
             Self::Verdict(_) => "score",
             Self::Plan(_) => "plan",
             Self::Reflection(_) => "reflection",
+            Self::Lane(_) => "action of a specialist",
+            Self::Tool(_) => "answer of a tool",
         }
     }
 }
@@ -245,6 +262,86 @@ impl PlanAsk {
     }
 }
 
+/// A hypothesis that was investigated, and what was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tested {
+    /// The hypothesis, and what was decided on the entity that it blames.
+    pub seen: Seen,
+    /// The last score that it was given, with reasoning and gaps.
+    pub verdict: Option<Verdict>,
+}
+
+/// A finding that was recorded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Known {
+    /// Who recorded it.
+    pub agent: Specialist,
+    /// The finding.
+    pub finding: Finding,
+}
+
+/// A question for hypotheses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HypothesizeAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// The hypotheses on the way to the one that is expanded, itself included; none at the root.
+    pub path: Vec<Tested>,
+    /// Every other hypothesis, investigated or not: what is to be found besides.
+    pub others: Vec<Tested>,
+    /// What the last evaluation found missing.
+    pub gaps: Vec<String>,
+    /// All findings so far, oldest first.
+    pub known: Vec<Known>,
+    /// How many hypotheses at most.
+    pub at_most: u32,
+}
+
+/// A question to a specialist: what it does next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LaneAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// Who is asked.
+    pub agent: Specialist,
+    /// The hypothesis.
+    pub hypothesis: Arc<Action>,
+    /// The hypotheses above it.
+    pub path: Vec<Tested>,
+    /// What every specialist had recorded when the lane began, oldest first.
+    pub known: Arc<Vec<Known>>,
+    /// What this specialist did, and what came of it.
+    pub turns: Vec<Turn>,
+    /// How many calls are left, with this one.
+    pub left: u32,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CallAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// Who calls.
+    pub agent: Specialist,
+    /// The call.
+    pub call: ToolCall,
+}
+
+/// A question for how well the evidence supports a hypothesis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WeighAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// The hypotheses on the way to the one that is weighed, itself last.
+    pub path: Vec<Tested>,
+    /// Every other hypothesis that was investigated.
+    pub others: Vec<Tested>,
+    /// All findings so far, oldest first.
+    pub known: Vec<Known>,
+    /// The score from which a result is accepted.
+    pub accept: u16,
+}
+
 impl Question for Ask {
     type Answer = Answer;
 
@@ -262,14 +359,17 @@ impl Question for Ask {
 
     fn kind(&self) -> QuestionKind {
         match self.role {
-            Role::Context(_) => QuestionKind::Context,
+            Role::Context(_) | Role::Call(_) => QuestionKind::Context,
             _ => QuestionKind::Policy,
         }
     }
 
     /// Names the question within one run: where it arises, and after how many entries.
     fn digest(&self) -> Digest {
-        Digest::of(&(&self.key, self.after, self.role.name()))
+        match self.step {
+            0 => Digest::of(&(&self.key, self.after, self.role.name())),
+            step => Digest::of(&(&self.key, self.after, self.role.name(), step)),
+        }
     }
 }
 
@@ -284,6 +384,10 @@ impl Role {
             Self::Evaluate(_) => "evaluate",
             Self::Plan(_) => "plan",
             Self::Reflect(_) => "reflect",
+            Self::Hypothesize(_) => "hypothesize",
+            Self::Investigate(_) => "investigate",
+            Self::Call(_) => "call",
+            Self::Weigh(_) => "weigh",
         }
     }
 }

@@ -8,11 +8,12 @@ use eog_core::contract::Failure;
 use eog_core::ledger::{
     Body, ContextRecord, Departure, Forked, Look, Opened, Opening, RecordedAnswer, Refusal, Warning,
 };
-use eog_core::{Digest, EntityId};
+use eog_core::{Digest, EntityId, EvidenceId};
 use serde::{Deserialize, Serialize};
 
 use crate::config::SearchConfig;
 use crate::id::{NodeId, Place};
+use crate::lane::{LaneEnd, Specialist, Turn};
 
 /// What an entry of a tree search records: each question with what came back, and nothing that follows
 /// from it by rule.
@@ -30,6 +31,8 @@ pub enum SearchBody {
     Looked(Box<Looked>),
     /// A node or a trajectory was given a score.
     Scored(Box<Scored>),
+    /// A specialist investigated a hypothesis.
+    Investigated(Box<Investigated>),
     /// A planner expanded, pruned or converged.
     Planned(Box<Planned>),
     /// A trajectory that was not accepted was reflected on.
@@ -57,6 +60,18 @@ pub struct Action {
 pub enum Call {
     /// A look at an entity: its local context, and a decision on what that means.
     Look(EntityId),
+    /// An investigation of a hypothesis by specialists, and a decision on what they found.
+    Test(Hypothesis),
+}
+
+/// What may have caused an incident.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hypothesis {
+    /// The entity in which the cause is suspected.
+    pub cause: EntityId,
+    /// What is to be found out, for the specialists. Untrusted text.
+    pub focus: String,
 }
 
 impl Action {
@@ -65,17 +80,34 @@ impl Action {
         Self { thought: thought.into(), call: Call::Look(entity) }
     }
 
-    /// The entity that it looks at.
+    /// A hypothesis: where the cause is suspected, what is to be found out, and why it is plausible.
+    pub fn test(cause: EntityId, focus: impl Into<String>, rationale: impl Into<String>) -> Self {
+        let call = Call::Test(Hypothesis { cause, focus: focus.into() });
+        Self { thought: rationale.into(), call }
+    }
+
+    /// The entity that it looks at, or in which the cause is suspected.
     pub fn entity(&self) -> &EntityId {
-        let Call::Look(entity) = &self.call;
-        entity
+        match &self.call {
+            Call::Look(entity) | Call::Test(Hypothesis { cause: entity, .. }) => entity,
+        }
+    }
+
+    /// What specialists are to find out; nothing where it is no hypothesis.
+    pub fn focus(&self) -> Option<&str> {
+        match &self.call {
+            Call::Look(_) => None,
+            Call::Test(hypothesis) => Some(&hypothesis.focus),
+        }
     }
 }
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Look(entity) = self;
-        write!(f, "look at {entity}")
+        match self {
+            Self::Look(entity) => write!(f, "look at {entity}"),
+            Self::Test(Hypothesis { cause, focus }) => write!(f, "suspect {cause}: {focus}"),
+        }
     }
 }
 
@@ -85,7 +117,7 @@ impl fmt::Display for Call {
 pub struct Proposed {
     /// The leaf.
     pub node: NodeId,
-    /// Which round, counted from 1.
+    /// Which round, counted from 1; 0 for the first hypotheses.
     pub round: u32,
     /// What came back, unless nothing could be had.
     pub actions: Option<Vec<Arc<Action>>>,
@@ -109,6 +141,8 @@ pub enum RefusedAction {
     UnknownEntity,
     /// There are enough.
     TooMany,
+    /// It says nothing that specialists could find out.
+    NoHypothesis,
 }
 
 impl fmt::Display for RefusedAction {
@@ -118,6 +152,7 @@ impl fmt::Display for RefusedAction {
             Self::EqualAncestor => "it was done on the way there",
             Self::UnknownEntity => "nobody named the entity",
             Self::TooMany => "there are enough",
+            Self::NoHypothesis => "it is no hypothesis",
         })
     }
 }
@@ -160,6 +195,22 @@ pub struct Looked {
     pub belief: Belief,
 }
 
+/// The whole lane of a specialist on a hypothesis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Investigated {
+    /// The hypothesis.
+    pub node: NodeId,
+    /// Which round, counted from 1.
+    pub round: u32,
+    /// The specialist.
+    pub agent: Specialist,
+    /// What it did, and what came of it, oldest first.
+    pub turns: Vec<Turn>,
+    /// How it ended.
+    pub end: LaneEnd,
+}
+
 /// A score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -188,6 +239,10 @@ pub enum Purpose {
     Reward,
     /// The judgement of a node that ran.
     Judgement,
+    /// How well the evidence supports a hypothesis that was just investigated.
+    Evidence,
+    /// The same again, since findings came in.
+    Again,
 }
 
 /// What an evaluator says.
@@ -201,12 +256,19 @@ pub struct Verdict {
     /// Whether the node is not to be followed any further.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prune: bool,
+    /// The findings that a score of a hypothesis rests on, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_evidence: Vec<EvidenceId>,
+    /// What is missing for a higher score of a hypothesis. Untrusted text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<String>,
 }
 
 impl Verdict {
-    /// A score with its reason, that prunes nothing.
+    /// A score with its reason, that prunes nothing, cites nothing and finds nothing missing.
     pub fn new(score: u16, reasoning: impl Into<String>) -> Self {
-        Self { score, reasoning: reasoning.into(), prune: false }
+        let (key_evidence, gaps) = (Vec::new(), Vec::new());
+        Self { score, reasoning: reasoning.into(), prune: false, key_evidence, gaps }
     }
 }
 

@@ -45,6 +45,12 @@ pub enum Selection {
     Ucb(Exploration),
     /// A planner chooses among the nodes of one level.
     Level,
+    /// Of all hypotheses that were not investigated yet, the one with the highest bound, over the highest
+    /// score seen around it; the first ones before all others.
+    PendingMaxUcb {
+        /// How much it explores: the factor C, in Q32.
+        c: u64,
+    },
 }
 
 /// How much a search by bounds explores: the factor C, in Q32.
@@ -98,6 +104,37 @@ pub enum Expansion {
         /// How often a planner whose answer is refused is asked again.
         retries: u32,
     },
+    /// Hypotheses, each of which is investigated by three specialists.
+    Hypotheses {
+        /// How many at first, at most.
+        initial: NonZeroU32,
+        /// How many below another, at most.
+        children: NonZeroU32,
+        /// How deep at most; the first ones have depth 1.
+        depth: NonZeroU32,
+        /// Only what has a score above this is expanded.
+        above: u16,
+        /// How long a specialist may go on.
+        lanes: Lanes,
+    },
+}
+
+/// How long a specialist may go on with one hypothesis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lanes {
+    /// After so many calls it is told to wrap up.
+    pub wrap_up: NonZeroU32,
+    /// After so many calls its lane ends.
+    pub most: NonZeroU32,
+    /// How often a tool that failed, or a specialist who gave no answer, is asked again.
+    pub retries: u32,
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self { wrap_up: count(10), most: count(15), retries: 2 }
+    }
 }
 
 /// Who says how good a node is.
@@ -117,6 +154,13 @@ pub enum Evaluation {
     },
     /// The planner gives each task a score; it counts once the node has run.
     Planner,
+    /// An evaluator says how well the evidence supports a hypothesis.
+    Evidence {
+        /// How often it is asked again when it fails or its answer cannot be used.
+        retries: u32,
+        /// Whether hypotheses that have a score get another one when findings came in.
+        rescore: bool,
+    },
 }
 
 /// What the result of a node means for those above it.
@@ -126,6 +170,8 @@ pub enum Evaluation {
 pub enum Backup {
     /// Each adds up visits and rewards.
     Mean,
+    /// Each holds the highest score of its own and of what stands below it, as scores stand now.
+    Max,
     /// Nothing.
     None,
 }
@@ -167,6 +213,8 @@ pub struct MostAsked {
     pub looks: u64,
     /// Questions in other roles.
     pub roles: u64,
+    /// Calls of tools by specialists.
+    pub tools: u64,
 }
 
 /// The named combinations of strategies.
@@ -179,11 +227,13 @@ pub enum Profile {
     Bfs,
     /// Breadth-first, with the best few of each level.
     Beam,
+    /// A tree of hypotheses that specialists investigate.
+    Hypotheses,
 }
 
 impl Profile {
     /// All that there are.
-    pub const ALL: [Self; 3] = [Self::Lats, Self::Bfs, Self::Beam];
+    pub const ALL: [Self; 4] = [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
@@ -191,6 +241,7 @@ impl Profile {
             Self::Lats => "lats",
             Self::Bfs => "bfs",
             Self::Beam => "beam",
+            Self::Hypotheses => "hypotheses",
         }
     }
 
@@ -200,6 +251,7 @@ impl Profile {
             Self::Lats => SearchConfig::lats(),
             Self::Bfs => SearchConfig::bfs(),
             Self::Beam => SearchConfig::beam(),
+            Self::Hypotheses => SearchConfig::hypotheses(),
         }
     }
 }
@@ -219,6 +271,12 @@ pub enum Incoherent {
         "selection by level needs the expansion `planned`, the evaluation `judge` or `planner` and no backup"
     )]
     Levels,
+    /// Hypotheses need an evaluator of evidence.
+    #[error(
+        "selection among pending hypotheses needs the expansion `hypotheses`, the evaluation `evidence`, the \
+         backup `max` and no pruning"
+    )]
+    Hypotheses,
     /// Only what was not visited can be set aside, and visits are counted by bounds alone.
     #[error("this pruning does not fit the selection")]
     Pruning,
@@ -253,6 +311,27 @@ impl SearchConfig {
     /// Breadth-first with the best 3 of each level.
     pub fn beam() -> Self {
         Self::levels(Some(count(3)))
+    }
+
+    /// A tree of hypotheses: 3 at first, 3 below each with a score above 300, 3 deep; 6 rounds, each with three
+    /// specialists at once; C = ¼; accepted from 850 on.
+    pub fn hypotheses() -> Self {
+        Self {
+            selection: Selection::PendingMaxUcb { c: 1 << 30 },
+            expansion: Expansion::Hypotheses {
+                initial: count(3),
+                children: count(3),
+                depth: count(3),
+                above: 300,
+                lanes: Lanes::default(),
+            },
+            evaluation: Evaluation::Evidence { retries: 2, rescore: true },
+            backup: Backup::Max,
+            pruning: Pruning::None,
+            stop: Stop { accept: 850, rounds: count(6) },
+            width: count(3),
+            ..Self::levels(None)
+        }
     }
 
     fn levels(beam: Option<NonZeroU32>) -> Self {
@@ -292,7 +371,11 @@ impl SearchConfig {
             Pruning::Unvisited { below } => *below,
             Pruning::None | Pruning::Flagged { .. } => 0,
         };
-        if let Some(score) = [stop.accept, below].into_iter().find(|score| *score > 1000) {
+        let above = match expansion {
+            Expansion::Hypotheses { above, .. } => *above,
+            _ => 0,
+        };
+        if let Some(score) = [stop.accept, below, above].into_iter().find(|score| *score > 1000) {
             return Err(Incoherent::Score(score));
         }
         match (selection, expansion, evaluation, backup) {
@@ -307,7 +390,14 @@ impl SearchConfig {
                 Expansion::Planned { .. },
                 Evaluation::Judge { .. } | Evaluation::Planner,
                 Backup::None,
+            )
+            | (
+                Selection::PendingMaxUcb { .. },
+                Expansion::Hypotheses { .. },
+                Evaluation::Evidence { .. },
+                Backup::Max,
             ) => {}
+            (Selection::PendingMaxUcb { .. }, ..) => return Err(Incoherent::Hypotheses),
             (Selection::Ucb(_), ..) => return Err(Incoherent::Bounds),
             (Selection::Level, ..) => return Err(Incoherent::Levels),
         }
@@ -319,6 +409,7 @@ impl SearchConfig {
                 Ok(self)
             }
             (Selection::Level, Pruning::Flagged { .. }, _) => Err(Incoherent::BeamWithoutEvaluator),
+            (Selection::PendingMaxUcb { .. }, ..) => Err(Incoherent::Hypotheses),
             _ => Err(Incoherent::Pruning),
         }
     }
@@ -327,6 +418,7 @@ impl SearchConfig {
     pub fn profile(&self) -> Profile {
         match (self.selection, self.survivors()) {
             (Selection::Ucb(_), _) => Profile::Lats,
+            (Selection::PendingMaxUcb { .. }, _) => Profile::Hypotheses,
             (Selection::Level, None) => Profile::Bfs,
             (Selection::Level, Some(_)) => Profile::Beam,
         }
@@ -372,17 +464,28 @@ impl SearchConfig {
         self.budget
     }
 
+    /// Whether hypotheses get another score when findings came in; nothing where there are no hypotheses.
+    pub fn rescores(&self) -> Option<bool> {
+        match self.evaluation {
+            Evaluation::Evidence { rescore, .. } => Some(rescore),
+            _ => None,
+        }
+    }
+
     /// How deep the tree, or a trajectory, can be.
     pub fn depth(&self) -> u32 {
         match self.expansion {
-            Expansion::Actions { depth, .. } | Expansion::Planned { depth, .. } => depth.get(),
+            Expansion::Actions { depth, .. }
+            | Expansion::Planned { depth, .. }
+            | Expansion::Hypotheses { depth, .. } => depth.get(),
         }
     }
 
     /// How many children a node can have, or how many nodes of a level survive, if either is limited.
     pub fn branch(&self) -> Option<u32> {
         match self.expansion {
-            Expansion::Actions { count, .. } => Some(count.get()),
+            Expansion::Actions { count: most, .. }
+            | Expansion::Hypotheses { children: most, .. } => Some(most.get()),
             Expansion::Planned { .. } => self.survivors(),
         }
     }
@@ -393,11 +496,15 @@ impl SearchConfig {
     /// With `R` rounds, `k` children, trajectories of length `L`, `r` retries: `R·(k + L − 1)` looks and
     /// `R·(L + 1 + (k + 1)·(1 + r))` questions in roles (propose, act, reflect; values and reward). With `R`
     /// plans, `n` nodes, retries `p` of plans: `n − 1` looks, `R·(1 + p)` plans and, where nodes are judged,
-    /// `(n − 1)·(1 + r)` scores.
+    /// `(n − 1)·(1 + r)` scores. With `R` rounds of hypotheses and `m` calls of a specialist: `R`
+    /// questions for hypotheses, `3·R·m` for actions, `s = R + R·(R − 1)/2` looks, where hypotheses are scored
+    /// again, else `s = R`, `s·(1 + r)` scores, and `3·R·m` calls of tools, each tried `1 + r` times.
     pub fn most_asked(&self) -> MostAsked {
         let rounds = u64::from(self.stop.rounds.get());
         let retries = match self.evaluation {
-            Evaluation::Reward { retries } | Evaluation::Judge { retries } => u64::from(retries),
+            Evaluation::Reward { retries }
+            | Evaluation::Judge { retries }
+            | Evaluation::Evidence { retries, .. } => u64::from(retries),
             Evaluation::Planner => 0,
         };
         match self.expansion {
@@ -407,6 +514,7 @@ impl SearchConfig {
                 MostAsked {
                     looks: rounds.saturating_mul(count + depth - 1),
                     roles: rounds.saturating_mul((depth + 1).saturating_add(scores)),
+                    tools: 0,
                 }
             }
             Expansion::Planned { nodes, retries: again, .. } => {
@@ -414,7 +522,21 @@ impl SearchConfig {
                 let is_judged = matches!(self.evaluation, Evaluation::Judge { .. });
                 let scores = if is_judged { looks.saturating_mul(1 + retries) } else { 0 };
                 let plans = rounds.saturating_mul(1 + u64::from(again));
-                MostAsked { looks, roles: plans.saturating_add(scores) }
+                MostAsked { looks, roles: plans.saturating_add(scores), tools: 0 }
+            }
+            Expansion::Hypotheses { lanes, .. } => {
+                let acts = rounds.saturating_mul(3 * u64::from(lanes.most.get()));
+                let scores = match self.evaluation {
+                    Evaluation::Evidence { rescore: true, .. } => {
+                        rounds.saturating_mul(rounds + 1) / 2
+                    }
+                    _ => rounds,
+                };
+                let looks = scores;
+                let scores = scores.saturating_mul(1 + retries);
+                let roles = acts.saturating_add(scores).saturating_add(rounds);
+                let tools = acts.saturating_mul(1 + u64::from(lanes.retries));
+                MostAsked { looks, roles, tools }
             }
         }
     }
@@ -451,18 +573,23 @@ impl SearchConfig {
     #[must_use]
     pub fn with_depth(mut self, most: u32) -> Self {
         match &mut self.expansion {
-            Expansion::Actions { depth, .. } | Expansion::Planned { depth, .. } => {
-                *depth = count(most);
-            }
+            Expansion::Actions { depth, .. }
+            | Expansion::Planned { depth, .. }
+            | Expansion::Hypotheses { depth, .. } => *depth = count(most),
         }
         self
     }
 
-    /// With another number of children (LATS) or survivors of a level (beam); breadth-first has neither.
+    /// With another number of children (LATS, hypotheses) or survivors of a level (beam); breadth-first has
+    /// neither.
     #[must_use]
     pub fn with_branch(mut self, branch: u32) -> Self {
         match (&mut self.expansion, &mut self.pruning) {
-            (Expansion::Actions { count: most, .. }, _) => *most = count(branch),
+            (
+                Expansion::Actions { count: most, .. }
+                | Expansion::Hypotheses { children: most, .. },
+                _,
+            ) => *most = count(branch),
             (_, Pruning::Flagged { beam: Some(beam) }) => *beam = count(branch),
             _ => {}
         }
@@ -475,11 +602,35 @@ impl SearchConfig {
         Self { width, ..self }
     }
 
-    /// With another factor of exploration, where the selection has one.
+    /// With another factor of exploration, where the selection has one; one that changes over the rounds has
+    /// no effect on hypotheses.
     #[must_use]
     pub fn with_exploration(mut self, exploration: Exploration) -> Self {
         if let Selection::Ucb(before) = &mut self.selection {
             *before = exploration;
+        }
+        if let (Selection::PendingMaxUcb { c }, Exploration::Fixed(fixed)) =
+            (&mut self.selection, exploration)
+        {
+            *c = fixed;
+        }
+        self
+    }
+
+    /// Whether hypotheses get another score when findings came in; has no effect elsewhere.
+    #[must_use]
+    pub fn with_rescore(mut self, again: bool) -> Self {
+        if let Evaluation::Evidence { rescore, .. } = &mut self.evaluation {
+            *rescore = again;
+        }
+        self
+    }
+
+    /// With other limits of specialists, where there are any.
+    #[must_use]
+    pub fn with_lanes(mut self, limits: Lanes) -> Self {
+        if let Expansion::Hypotheses { lanes, .. } = &mut self.expansion {
+            *lanes = limits;
         }
         self
     }

@@ -1,6 +1,8 @@
 //! The controller: tasks in slots, committed in the order in which they were dispatched.
 
 mod commit;
+mod hypotheses;
+mod lane;
 mod levels;
 mod repeat;
 mod result;
@@ -38,6 +40,10 @@ use slot::{Slot, Task};
 ///   reward (virtual loss).
 /// - **Levels** (breadth-first, beam): once all is settled a planner sees the tree; its actions are applied
 ///   all or none.
+/// - **Hypotheses:** of those pending select the one with the highest bound; three specialists investigate it
+///   side by side with tools; the policy decides on what they recorded; the evidence is weighed, for other
+///   hypotheses again if there are new findings; what is promising is expanded. A lane of a specialist is
+///   one task with one entry.
 /// - **Result:** the looks on the best way, then those on the way to other nodes with a score that is
 ///   accepted, as long as they explain alerts that nothing explained before.
 ///
@@ -62,6 +68,9 @@ pub struct SearchController {
     rounds: BTreeMap<u32, rounds::Round>,
     /// Rounds or plans begun.
     begun: u32,
+    /// The first hypotheses were asked for.
+    is_planned: bool,
+    trials: hypotheses::Trials,
     reflections: VecDeque<String>,
     /// The best trajectory, where there are any.
     best: Option<result::Best>,
@@ -119,6 +128,8 @@ impl SearchController {
             follow_ups: VecDeque::new(),
             rounds: BTreeMap::new(),
             begun: 0,
+            is_planned: false,
+            trials: hypotheses::Trials::default(),
             reflections: VecDeque::new(),
             best: None,
             chosen: None,
@@ -150,6 +161,7 @@ impl SearchController {
         if let Some(chosen) = self.chosen.take() {
             self.tree.node_mut(chosen).phase = crate::Phase::Scored;
         }
+        self.expand_held_back();
         self.fill();
     }
 
@@ -158,6 +170,7 @@ impl SearchController {
         match self.config.selection() {
             crate::Selection::Ucb(exploration) => self.select_round(exploration),
             crate::Selection::Level => self.select_plan(),
+            crate::Selection::PendingMaxUcb { c } => self.select_pending(c),
         }
     }
 

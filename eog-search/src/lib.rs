@@ -2,12 +2,14 @@
 //! [`Controller`](eog_core::Controller) stands on, with the same evidence, ledger, budgets and reports.
 //!
 //! [`SearchController`] grows a tree whose nodes each look at one entity. How it grows is the business of
-//! named strategies in one [`SearchConfig`]; three profiles combine them:
+//! named strategies in one [`SearchConfig`]; four profiles combine them:
 //!
 //! - [`SearchConfig::lats`]: language agent tree search (Zhou et al. 2023), rounds of selection by upper
 //!   confidence bounds, expansion, evaluation, simulation and backup.
 //! - [`SearchConfig::bfs`] and [`SearchConfig::beam`]: a planner expands, prunes or converges, level by level;
 //!   beam keeps the best few of each level.
+//! - [`SearchConfig::hypotheses`]: specialists investigate hypotheses with tools ([`Toolset`]), evidence is
+//!   weighed, and what is promising is expanded.
 //!
 //! The core performs no I/O. What it wants to know are [`Ask`]s; whoever answers them plays [`Roles`]:
 //! [`PolicyRoles`] plays every role by rules over what an [`AbductivePolicy`](eog_core::AbductivePolicy)
@@ -34,23 +36,27 @@ mod body;
 mod config;
 mod controller;
 mod id;
+pub mod lane;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
 pub mod roles;
+pub mod tools;
 pub mod tree;
 
-pub use arithmetic::{SQRT_2, ln, upper_bound};
+pub use arithmetic::{SQRT_2, ln, pending_bound, upper_bound};
 pub use ask::{Answer, Ask, Role};
 pub use body::{
-    Acted, Action, Call, End, Ended, Looked, PlanAction, PlanTry, Planned, Proposed, Purpose,
-    Reflected, RefusedAction, Scored, SearchBody, Verdict,
+    Acted, Action, Call, End, Ended, Hypothesis, Investigated, Looked, PlanAction, PlanTry,
+    Planned, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody, Verdict,
 };
 pub use config::{
-    Backup, Evaluation, Expansion, Exploration, Incoherent, MostAsked, Profile, Pruning,
+    Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MostAsked, Profile, Pruning,
     SearchConfig, Selection, Stop,
 };
 pub use controller::SearchController;
 pub use id::{InvalidPlace, NodeId, Place};
+pub use lane::{LaneAction, Specialist, StoredFinding, ToolAnswer, ToolCall};
 pub use roles::{PolicyRoles, PolicyScores, Reply, Roles, SearchResponder};
+pub use tools::{ContractTools, ToolFailure, ToolSpec, Toolset};
 pub use tree::{NodeView, Phase, PrunedBy, Tree};

@@ -34,6 +34,20 @@ pub enum PlantedFault {
     ExploresTwice,
     /// What a node expected of its task counts before the node ran.
     PriorCounts,
+    /// Selection among hypotheses goes by scores alone.
+    NeverExplores,
+    /// Selection among hypotheses sees no score but that of the parent.
+    IgnoresBelow,
+    /// A specialist's calls are counted one too few.
+    CountsLate,
+    /// A lane sees what lanes beside it recorded meanwhile.
+    SharesLanes,
+    /// A finding is recorded although no answer of the lane holds it.
+    QuotesOthers,
+    /// Hypotheses keep their first score.
+    KeepsScores,
+    /// A hypothesis is expanded with the very score that is too low.
+    ExpandsAtGate,
 }
 
 /// Everything on this thread has the defect until this is dropped.

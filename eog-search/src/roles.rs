@@ -2,6 +2,7 @@
 
 mod policy;
 mod responder;
+mod specialists;
 
 use std::time::Duration;
 
@@ -9,8 +10,10 @@ use eog_core::BoxFuture;
 use eog_core::contract::Failure;
 use eog_core::machine::Response;
 
-use crate::ask::{EvaluateAsk, PlanAsk, ProposeAsk};
+use crate::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
 use crate::body::{Action, PlanAction, Verdict};
+use crate::lane::LaneAction;
+use crate::tools::ToolSpec;
 
 pub use policy::{PolicyRoles, PolicyScores};
 pub use responder::SearchResponder;
@@ -51,6 +54,26 @@ pub trait Roles: Send + Sync {
     /// A [`Failure`] is recorded, and nothing is learnt.
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String>;
 
+    /// Hypotheses at the root, or below one that was investigated, the most plausible first.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded. Without first hypotheses the search ends; others just have no children.
+    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>>;
+
+    /// What a specialist does next: it calls one of the tools that it is offered, records findings
+    /// ([`LaneAction::record`]), or finishes ([`LaneAction::finish`]).
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded and counts as a call; after several in a row the lane ends.
+    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction>;
+
+    /// How well the evidence supports a hypothesis, with the findings that the score rests on and what is
+    /// missing.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
+    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict>;
+
     /// How long an answer may take; the default of whoever drives the search unless implemented.
     fn timeout(&self) -> Option<Duration> {
         None
@@ -77,6 +100,18 @@ impl<R: Roles + ?Sized> Roles for Box<R> {
 
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
         (**self).reflect(ask)
+    }
+
+    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
+        (**self).hypothesize(ask)
+    }
+
+    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
+        (**self).investigate(ask, tools)
+    }
+
+    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
+        (**self).weigh(ask)
     }
 
     fn timeout(&self) -> Option<Duration> {

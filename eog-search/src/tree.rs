@@ -342,7 +342,7 @@ impl Node {
     }
 
     /// Visits, with those that are under way.
-    fn seen(&self) -> u64 {
+    pub(crate) fn seen(&self) -> u64 {
         #[cfg(feature = "planted-faults")]
         if is_planted(PlantedFault::ForgetsVirtualLoss) {
             return u64::from(self.visits);

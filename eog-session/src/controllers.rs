@@ -159,11 +159,14 @@ pub enum ControllerName {
     Bfs,
     /// Breadth-first, with the best few of each level.
     Beam,
+    /// A tree of hypotheses that specialists investigate.
+    Hypotheses,
 }
 
 impl ControllerName {
     /// All that there are.
-    pub const ALL: &'static [Self] = &[Self::Eog, Self::Linear, Self::Lats, Self::Bfs, Self::Beam];
+    pub const ALL: &'static [Self] =
+        &[Self::Eog, Self::Linear, Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
@@ -173,6 +176,7 @@ impl ControllerName {
             Self::Lats => Profile::Lats.name(),
             Self::Bfs => Profile::Bfs.name(),
             Self::Beam => Profile::Beam.name(),
+            Self::Hypotheses => Profile::Hypotheses.name(),
         }
     }
 
@@ -183,6 +187,7 @@ impl ControllerName {
             Self::Lats => Some(Profile::Lats),
             Self::Bfs => Some(Profile::Bfs),
             Self::Beam => Some(Profile::Beam),
+            Self::Hypotheses => Some(Profile::Hypotheses),
         }
     }
 }

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use eog::machine::Response;
 use eog::{DecisionMemory, EntityId, Failure};
-use eog_search::ask::{EvaluateAsk, PlanAsk, ProposeAsk, Scene, Seen};
-use eog_search::{Action, PlanAction, Reply, Roles, Verdict};
+use eog_search::ask::{
+    EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, Scene, Seen, WeighAsk,
+};
+use eog_search::{Action, LaneAction, PlanAction, Reply, Roles, ToolSpec, Verdict};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -42,6 +44,11 @@ fn about<'a>(scene: &'a Scene, path: &'a [Seen]) -> Option<&'a EntityId> {
     last.or_else(|| scene.seeds.first().map(|seed| &seed.entity))
 }
 
+/// The entity that a hypothesis blames, or a search begins with.
+fn blamed<'a>(scene: &'a Scene, last: Option<&'a Seen>) -> Option<&'a EntityId> {
+    about(scene, last.map_or(&[], std::slice::from_ref))
+}
+
 impl Roles for RememberingRoles {
     fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
         let about = about(&ask.scene, &ask.path);
@@ -66,6 +73,29 @@ impl Roles for RememberingRoles {
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
         let about = about(&ask.scene, &ask.path);
         Box::pin(self.answer(("reflect", ask), about, self.roles.reflect(ask)))
+    }
+
+    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
+        let about = blamed(&ask.scene, ask.path.last().map(|tested| &tested.seen));
+        Box::pin(self.answer(("hypothesize", ask), about, self.roles.hypothesize(ask)))
+    }
+
+    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
+        let about = Some(ask.hypothesis.entity());
+        // Other tools are another question.
+        let offered: Vec<serde_json::Value> = tools
+            .iter()
+            .map(|tool| serde_json::json!([tool.name, tool.description, tool.schema()]))
+            .collect();
+        Box::pin(async move {
+            let question = (ask, offered);
+            self.answer(("investigate", &question), about, self.roles.investigate(ask, tools)).await
+        })
+    }
+
+    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
+        let about = blamed(&ask.scene, ask.path.last().map(|tested| &tested.seen));
+        Box::pin(self.answer(("weigh", ask), about, self.roles.weigh(ask)))
     }
 
     fn timeout(&self) -> Option<Duration> {

@@ -19,16 +19,19 @@ pub enum TreeSearch {
     Bfs,
     /// Breadth-first, with the best few of each level.
     Beam,
+    /// Hypotheses that specialists investigate.
+    Hypotheses,
 }
 
 impl TreeSearch {
-    pub(super) const ALL: [Self; 3] = [Self::Lats, Self::Bfs, Self::Beam];
+    pub(super) const ALL: [Self; 4] = [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses];
 
     fn profile(self) -> Profile {
         match self {
             Self::Lats => Profile::Lats,
             Self::Bfs => Profile::Bfs,
             Self::Beam => Profile::Beam,
+            Self::Hypotheses => Profile::Hypotheses,
         }
     }
 

@@ -31,7 +31,8 @@ pub(super) struct Investigate {
     #[schemars(range(min = 1, max = 100_000))]
     pub(super) budget: Option<u64>,
     /// How to search: `eog`, Explanations over Graphs, unless given; `lats`, `bfs` and `beam` grow a tree
-    /// of looks; `linear` follows the newest lead and stops at the first origin, a baseline to compare
+    /// of looks; `hypotheses` has specialists for metrics, logs and traces investigate what may have
+    /// caused it; `linear` follows the newest lead and stops at the first origin, a baseline to compare
     /// with.
     pub(super) controller: Option<Controller>,
     /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
@@ -111,6 +112,8 @@ pub(super) enum Controller {
     Bfs,
     /// Breadth-first, with the best few of each level.
     Beam,
+    /// A tree of hypotheses that specialists investigate.
+    Hypotheses,
 }
 
 impl Controller {
@@ -121,6 +124,7 @@ impl Controller {
             Self::Lats => Some(eog_search::Profile::Lats),
             Self::Bfs => Some(eog_search::Profile::Bfs),
             Self::Beam => Some(eog_search::Profile::Beam),
+            Self::Hypotheses => Some(eog_search::Profile::Hypotheses),
         }
     }
 }

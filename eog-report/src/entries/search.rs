@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use eog_core::contract::Failure;
 use eog_search::{
-    Acted, Action, Ended, Looked, NodeId, Place, PlanAction, PlanTry, Planned, Proposed, Purpose,
-    Reflected, Scored, SearchBody,
+    Acted, Action, Ended, Investigated, Looked, NodeId, Place, PlanAction, PlanTry, Planned,
+    Proposed, Purpose, Reflected, Scored, SearchBody,
 };
+
+use eog_search::lane::{Came, Turn};
 
 use super::{MAX_FAILURE, Told, answered, named, some};
 use crate::clean::{clean, clean_to};
 use crate::steps::{Grown, Trail};
+use crate::words;
 
 /// Characters shown of a reason.
 const MAX_REASON: usize = 120;
@@ -22,6 +25,7 @@ impl Told for SearchBody {
             Self::Acted(acted) => told_acted(acted),
             Self::Looked(looked) => told_looked(looked),
             Self::Scored(scored) => told_scored(scored),
+            Self::Investigated(investigated) => told_investigated(investigated),
             Self::Planned(planned) => told_planned(planned),
             Self::Reflected(reflected) => told_reflected(reflected),
             Self::Ended(ended) => told_ended(ended),
@@ -44,6 +48,11 @@ fn grown(body: &SearchBody) -> Vec<Grown> {
     match body {
         SearchBody::Looked(looked) => {
             vec![Grown { below: Some(below(&looked.at)), ..Grown::at(&looked.at) }]
+        }
+        // Three specialists investigate a hypothesis before anybody decides on it.
+        SearchBody::Investigated(investigated) => {
+            let at = Place::node(investigated.node.clone());
+            vec![Grown { below: Some(below(&at)), ..Grown::at(&at) }]
         }
         SearchBody::Scored(scored) => {
             let Scored { at, verdict: Some(verdict), .. } = &**scored else { return Vec::new() };
@@ -127,7 +136,8 @@ fn told_scored(scored: &Scored) -> String {
     let what = match purpose {
         Purpose::Value => "value",
         Purpose::Reward => "reward",
-        Purpose::Judgement => "score",
+        Purpose::Judgement | Purpose::Evidence => "score",
+        Purpose::Again => "another score",
     };
     match verdict {
         Some(verdict) => {
@@ -137,6 +147,22 @@ fn told_scored(scored: &Scored) -> String {
         }
         None => format!("{at}: no {what}, {}", failed(failures.last())),
     }
+}
+
+fn told_investigated(investigated: &Investigated) -> String {
+    let Investigated { node, agent, turns, end, .. } = investigated;
+    let calls = turns.iter().filter(|turn| turn.is_call()).count();
+    let came = turns.iter().filter_map(|turn| match turn {
+        Turn::Acted(acts) => Some(&acts.came),
+        _ => None,
+    });
+    let recorded = came.map(|came| match came {
+        Came::Recorded { findings, .. } => findings.len(),
+        _ => 0,
+    });
+    let found = words::count(recorded.sum::<usize>(), "finding", "findings");
+    let calls = words::count(calls, "call", "calls");
+    format!("{node}: {agent}, {found}, {calls}, {end}")
 }
 
 fn told_planned(planned: &Planned) -> String {

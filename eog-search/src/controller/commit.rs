@@ -19,6 +19,7 @@ struct Look {
 impl SearchController {
     /// Records what a task came to, and lets follow what follows.
     pub(super) fn commit(&mut self, slot: Slot) {
+        let found = slot.found();
         let Some((task, outcome)) = slot.into_parts() else { return };
         match (task, outcome) {
             (Task::Propose { round, leaf }, Outcome::Actions(actions)) => {
@@ -57,6 +58,29 @@ impl SearchController {
                 self.commit_reflected(at, text);
             }
             (Task::Plan { cut }, Outcome::Plan(tries)) => self.commit_planned(&cut, tries),
+            (Task::Hypothesize { node, round }, Outcome::Actions(actions)) => {
+                self.commit_hypotheses(node, round, actions);
+            }
+            (Task::Lane { node, round, agent }, Outcome::Lane(turns, end)) => {
+                self.commit_lane((node, round, agent), turns, end);
+            }
+            (Task::Examine { node, round, again }, Outcome::Looked { packet, answer }) => {
+                let Some(entity) =
+                    self.tree.node(node).action().map(|action| action.entity().clone())
+                else {
+                    return;
+                };
+                let at = Place::node(self.tree.id(node));
+                let look = self.look(at, &entity, packet.as_deref(), answer);
+                // Without another decision, the one before stands.
+                if !(again && look.failed) {
+                    self.tree.node_mut(node).set_entry(look.entry);
+                }
+                self.commit_examined((node, round, again), look.failed);
+            }
+            (Task::Weigh { node, round, again }, Outcome::Score { failures, verdict }) => {
+                self.commit_weighed((node, round, again), found, failures, verdict);
+            }
             // A slot completes with what its task asks for.
             (_, _) => {}
         }

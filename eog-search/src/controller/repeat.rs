@@ -7,8 +7,9 @@ use eog_core::machine::{Machine as _, Ticket};
 use eog_core::{Entry, Usage};
 
 use super::SearchController;
-use crate::ask::Answer;
-use crate::body::{Action, Looked, PlanTry, SearchBody};
+use crate::ask::{Answer, Role};
+use crate::body::{Action, Investigated, Looked, PlanTry, SearchBody};
+use crate::lane::{Acts, Came, FINISH, RECORD_FINDING, Turn};
 
 type Reply = Result<Answer, Failure>;
 
@@ -74,6 +75,7 @@ impl SearchController {
                 };
                 planned.tries.iter().map(reply).collect()
             }
+            SearchBody::Investigated(investigated) => lane_replies(investigated),
             SearchBody::Reflected(reflected) => match &reflected.text {
                 Some(text) => vec![Ok(Answer::Reflection(text.clone()))],
                 None => vec![Err(recorded(reflected.failure.as_ref()))],
@@ -86,7 +88,9 @@ impl SearchController {
 
     fn look_replies(&self, seq: u64, looked: &Looked) -> Result<Vec<Reply>, RestoreError> {
         let mut replies = Vec::new();
-        if let Some(record) = &looked.context {
+        let asks_for_context = self.slots.front().and_then(super::slot::Slot::asks);
+        let asks_for_context = !matches!(asks_for_context, Some(Role::Decide(_)));
+        if let Some(record) = looked.context.as_ref().filter(|_| asks_for_context) {
             let context = record.body.as_ref().or_else(|| self.ledger.context(&record.digest));
             let missing = || RestoreError::differs(seq, "a recorded context", record.digest);
             replies.push(Ok(Answer::Context(context.cloned().ok_or_else(missing)?)));
@@ -100,6 +104,32 @@ impl SearchController {
         }
         Ok(replies)
     }
+}
+
+/// What came back in a lane: an action each time, and what its tool answered.
+fn lane_replies(investigated: &Investigated) -> Vec<Reply> {
+    let mut replies = Vec::new();
+    for turn in &investigated.turns {
+        match turn {
+            Turn::Acted(Acts { action, came }) => {
+                replies.push(Ok(Answer::Lane(action.clone())));
+                let is_own = [RECORD_FINDING, FINISH].contains(&action.call.tool.as_str());
+                match came {
+                    Came::Answered(answer) => replies.push(Ok(Answer::Tool(Ok(answer.clone())))),
+                    Came::Refused(reason) if !is_own => {
+                        replies.push(Ok(Answer::Tool(Err(reason.clone()))));
+                    }
+                    Came::Failed(failures) => {
+                        replies.extend(failures.iter().cloned().map(Err));
+                    }
+                    Came::Refused(_) | Came::Recorded { .. } | Came::Finished => {}
+                }
+            }
+            Turn::Failed(failure) => replies.push(Err(failure.clone())),
+            Turn::Told(_) | Turn::Closed(_) => {}
+        }
+    }
+    replies
 }
 
 fn recorded(failure: Option<&Failure>) -> Failure {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use eog_core::belief::Label;
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::Judgements;
 
@@ -71,7 +72,7 @@ impl SearchController {
             .collect()
     }
 
-    /// The best there is: the best trajectory; by levels, the node that the planner chose, or the highest
+    /// The best there is: the best trajectory; else the node that the planner chose, or the highest
     /// score that is not pruned, the deepest first, then by path.
     pub(super) fn best_so_far(&self) -> Option<Best> {
         if matches!(self.config.selection(), Selection::Ucb(_)) {
@@ -91,7 +92,7 @@ impl SearchController {
     }
 
     /// Whether a node has a score that counts.
-    fn counts(&self, ix: Ix) -> bool {
+    pub(super) fn counts(&self, ix: Ix) -> bool {
         let node = self.tree.node(ix);
         let has_run = matches!(node.phase, Phase::Scored | Phase::Solution);
         has_run && node.score().is_some()
@@ -101,7 +102,17 @@ impl SearchController {
         self.way_to(ix).iter().filter_map(|done| done.entry).collect()
     }
 
-    /// What is believed by the result: the looks on the best way; then, best score first, those on the way
+    /// The looks that found symptoms, by path.
+    fn symptoms(&self) -> Vec<u64> {
+        let mut counting: Vec<Ix> = self.tree.indexes().filter(|ix| self.counts(*ix)).collect();
+        counting.sort_by_cached_key(|ix| self.tree.id(*ix));
+        let looks = counting.into_iter().filter_map(|ix| self.tree.node(ix).entry());
+        let is_symptom = |look: &Looked| look.belief.label == Label::Symptom;
+        looks.filter(|entry| self.looked(*entry).is_some_and(is_symptom)).collect()
+    }
+
+    /// What is believed by the result: the looks on the best way; of hypotheses also those that found
+    /// symptoms, wherever they stand, if they explain alerts that nothing explained before; then, best score first, those on the way
     /// to each further node whose score is accepted, if they explain alerts that nothing explained before.
     pub(super) fn judged(&self) -> Judgements {
         let mut judged = self.blank.clone();
@@ -114,6 +125,17 @@ impl SearchController {
         let mut accepted: Vec<Ix> = self.tree.indexes().filter(is_accepted).collect();
         accepted.sort_by_cached_key(|ix| by_score(self, *ix));
         let mut unexplained = judged.conclusion().unexplained.len();
+        if unexplained > 0 && matches!(self.config.selection(), Selection::PendingMaxUcb { .. }) {
+            // An origin may be suspected at once, and what joins it to the alerts be found elsewhere.
+            let (mut with, mut holds) = (judged.clone(), held.clone());
+            for look in self.symptoms() {
+                self.adopt(&mut with, look, &mut holds, false);
+            }
+            let left = with.conclusion().unexplained.len();
+            if left < unexplained {
+                (judged, held, unexplained) = (with, holds, left);
+            }
+        }
         for ix in accepted {
             if unexplained == 0 {
                 break;

@@ -89,7 +89,7 @@ impl SearchController {
     }
 
     /// Why an action is not taken after these.
-    fn refused(&self, way: &[Done], action: &Action) -> Option<RefusedAction> {
+    pub(super) fn refused(&self, way: &[Done], action: &Action) -> Option<RefusedAction> {
         if way.iter().any(|done| done.action.call == action.call) {
             Some(RefusedAction::EqualAncestor)
         } else if !self.known.is_known(action.entity()) {
@@ -112,7 +112,7 @@ impl SearchController {
         let way = self.way_to(leaf);
         let most = match self.config.expansion() {
             Expansion::Actions { count, .. } => count.get() as usize,
-            Expansion::Planned { .. } => 0,
+            _ => 0,
         };
         let (mut refused, mut taken): (Vec<(u32, RefusedAction)>, Vec<&Arc<Action>>) =
             (Vec::new(), Vec::new());

@@ -7,14 +7,16 @@ use eog_core::contract::{ContextPacket, ContextRequest, Failure, LocalContext};
 use eog_core::incident::{Anomaly, Neighbour};
 use eog_core::ledger::RecordedAnswer;
 use eog_core::machine::{InputError, Ticket};
-use eog_core::{Digest, EntityId};
+use eog_core::{Digest, EntityId, EvidenceId};
 
 use super::SearchController;
+use super::lane::{Lane, Next};
 use super::result::Done;
 use crate::ask::{Answer, Ask, EvaluateAsk, PlanAsk, ProposeAsk, Role};
 use crate::body::{Action, PlanTry, Purpose, Verdict};
 use crate::config::{Evaluation, Expansion};
 use crate::id::Place;
+use crate::lane::{LaneEnd, Specialist, Turn};
 #[cfg(feature = "planted-faults")]
 use crate::planted::{PlantedFault, is_planted};
 use crate::tree::Ix;
@@ -38,6 +40,14 @@ pub(super) enum Task {
     Reflect { at: Place, way: Vec<Done> },
     /// What to do with the tree.
     Plan { cut: Vec<Ix> },
+    /// Hypotheses at the root, or below one that was investigated in this round.
+    Hypothesize { node: Ix, round: u32 },
+    /// A specialist on a hypothesis.
+    Lane { node: Ix, round: u32, agent: Specialist },
+    /// The decision on what specialists found: that of the round, or another one.
+    Examine { node: Ix, round: u32, again: bool },
+    /// The score of a hypothesis: that of the round, or another one.
+    Weigh { node: Ix, round: u32, again: bool },
 }
 
 /// A task under way.
@@ -51,12 +61,18 @@ pub(super) struct Slot {
     first: Role,
     /// What goes into the packet of a look beside its context.
     rest: Option<Rest>,
+    /// The lane of a specialist.
+    lane: Option<Box<Lane>>,
+    /// Which question of a lane comes next, counted from 1; 0 elsewhere.
+    step: u32,
     /// The question that is to be asked now.
     pending: Option<Role>,
     open: Option<Ticket>,
     is_begun: bool,
     failures: Vec<Failure>,
     tries: Vec<PlanTry>,
+    /// How many findings were recorded at dispatch.
+    found: usize,
     outcome: Option<Outcome>,
 }
 
@@ -77,6 +93,7 @@ pub(super) enum Outcome {
     Score { failures: Vec<Failure>, verdict: Option<Verdict> },
     Plan(Vec<PlanTry>),
     Reflection(Result<String, Failure>),
+    Lane(Vec<Turn>, LaneEnd),
 }
 
 impl Slot {
@@ -105,7 +122,7 @@ impl Slot {
     pub(super) fn hand_out(&mut self, ticket: Ticket) -> Option<Ask> {
         let role = self.pending.clone()?;
         (self.open, self.is_begun) = (Some(ticket), true);
-        Some(Ask { key: self.key.clone(), after: self.after, role })
+        Some(Ask { key: self.key.clone(), after: self.after, step: self.step, role })
     }
 
     /// Forgets what was asked and answered.
@@ -114,6 +131,20 @@ impl Slot {
         (self.open, self.is_begun, self.outcome) = (None, false, None);
         self.failures.clear();
         self.tries.clear();
+        if let Some(lane) = &mut self.lane {
+            **lane = lane.again();
+            self.step = 1;
+        }
+    }
+
+    /// The question that it waits for an answer to.
+    pub(super) fn asks(&self) -> Option<&Role> {
+        self.pending.as_ref()
+    }
+
+    /// How many findings were recorded when it began.
+    pub(super) fn found(&self) -> usize {
+        self.found
     }
 
     pub(super) fn into_parts(self) -> Option<(Task, Outcome)> {
@@ -124,15 +155,33 @@ impl Slot {
         self.pending = Some(role);
     }
 
+    fn follow(&mut self, next: Next) {
+        match next {
+            Next::Ask(role) => {
+                self.step += 1;
+                self.next(role);
+            }
+            Next::End(turns, end) => self.complete(Outcome::Lane(turns, end)),
+        }
+    }
+
     fn complete(&mut self, outcome: Outcome) {
         (self.pending, self.outcome) = (None, Some(outcome));
     }
 }
 
 /// What the questions of a task are keyed by: no two tasks that can be under way at once share a key.
-fn key(place: &Place, first: &Role) -> EntityId {
+fn key(task: &Task, place: &Place, first: &Role) -> EntityId {
     let named = match first {
-        Role::Context(_) => None,
+        Role::Context(_) | Role::Decide(_) => None,
+        // Two rounds may each give a hypothesis another score.
+        Role::Weigh(_) => match task {
+            Task::Weigh { round, again: true, .. } => {
+                EntityId::new(format!("weigh {place} in round {round}")).ok()
+            }
+            _ => EntityId::new(format!("weigh {place}")).ok(),
+        },
+        Role::Investigate(ask) => EntityId::new(format!("{} {place}", ask.agent)).ok(),
         role => EntityId::new(format!("{} {place}", role.name())).ok(),
     };
     named.unwrap_or_else(|| place.key().clone())
@@ -141,22 +190,33 @@ fn key(place: &Place, first: &Role) -> EntityId {
 impl SearchController {
     /// Puts a task into a slot, with all that is known now.
     pub(super) fn dispatch(&mut self, task: Task) -> Slot {
-        let (place, first) = self.first_question(&task);
+        let lane = match &task {
+            Task::Lane { node, agent, .. } => self.lane(*node, *agent).map(Box::new),
+            _ => None,
+        };
+        let (place, first) = match &lane {
+            Some(lane) => (self.place_of(&task), lane.question()),
+            None => self.first_question(&task),
+        };
         let rest = match &first {
             Role::Context(request) => Some(self.rest(&task, &request.entity)),
+            Role::Decide(packet) => Some(self.rest(&task, &packet.entity)),
             _ => None,
         };
         Slot {
-            key: key(&place, &first),
+            key: key(&task, &place, &first),
             after: self.ledger.next_seq(),
             pending: Some(first.clone()),
             first,
             rest,
+            step: u32::from(lane.is_some()),
+            lane,
             task,
             open: None,
             is_begun: false,
             failures: Vec::new(),
             tries: Vec::new(),
+            found: self.count_findings(),
             outcome: None,
         }
     }
@@ -195,7 +255,32 @@ impl SearchController {
                 (at.clone(), Role::Reflect(self.evaluate(way, Purpose::Reward)))
             }
             Task::Plan { .. } => (Place::node(crate::NodeId::root()), Role::Plan(self.plan(None))),
+            Task::Hypothesize { node, .. } => {
+                (place(self, *node), Role::Hypothesize(self.hypothesize(*node)))
+            }
+            Task::Examine { node, .. } => {
+                let packet = self.packet_of(task, *node);
+                (place(self, *node), Role::Decide(packet))
+            }
+            Task::Weigh { node, .. } => (place(self, *node), Role::Weigh(self.weigh(*node))),
+            Task::Lane { node, .. } => unreachable!("node {} has a lane", self.tree.id(*node)),
         }
+    }
+
+    fn place_of(&self, task: &Task) -> Place {
+        match task {
+            Task::Lane { node, .. } => Place::node(self.tree.id(*node)),
+            _ => Place::node(crate::NodeId::root()),
+        }
+    }
+
+    /// What a hypothesis is judged by: everything that was recorded of the entity that it blames.
+    pub(super) fn packet_of(&self, task: &Task, node: Ix) -> Arc<ContextPacket> {
+        let entity = self.tree.node(node).action().map(|action| action.entity().clone());
+        let Some(entity) = entity else { unreachable!("the root is no hypothesis") };
+        let Rest { neighbours, inbox, anomalies } = self.rest(task, &entity);
+        let context = self.gathered(&entity);
+        packet(entity, self.scene.window, context, (neighbours, inbox, anomalies))
     }
 
     fn request(&self, entity: EntityId) -> ContextRequest {
@@ -211,7 +296,7 @@ impl SearchController {
     fn propose(&self, way: &[Done]) -> Arc<ProposeAsk> {
         let at_most = match self.config.expansion() {
             Expansion::Actions { count, .. } => count.get(),
-            Expansion::Planned { .. } => u32::MAX,
+            _ => u32::MAX,
         };
         Arc::new(ProposeAsk {
             scene: Arc::clone(&self.scene),
@@ -246,7 +331,7 @@ impl SearchController {
     /// looked at on the way there.
     fn rest(&self, task: &Task, entity: &EntityId) -> Rest {
         let way = match task {
-            Task::Look { node, .. } => self.way_to(*node),
+            Task::Look { node, .. } | Task::Examine { node, .. } => self.way_to(*node),
             Task::Step { round, .. } => self.trajectory(*round),
             _ => Vec::new(),
         };
@@ -275,9 +360,16 @@ impl SearchController {
         };
         let retries = self.retries(&self.slots[slot].task);
         let again = refused.clone().map(|reason| self.plan(Some(reason)));
+        #[cfg(feature = "planted-faults")]
+        if is_planted(PlantedFault::SharesLanes) {
+            let known = self.known_findings();
+            if let Some(lane) = self.slots.get_mut(slot).and_then(|slot| slot.lane.as_mut()) {
+                lane.share(known);
+            }
+        }
         let Some(it) = self.slots.get_mut(slot) else { return Ok(()) };
         let Some(role) = it.pending.clone() else { return Ok(()) };
-        let is_context = matches!(role, Role::Context(_));
+        let is_context = matches!(role, Role::Context(_) | Role::Call(_));
         let fits = match (&role, &result) {
             (_, Err(failure)) => failure.kind.is_context() == is_context,
             (Role::Context(_), Ok(Answer::Context(_)))
@@ -286,6 +378,10 @@ impl SearchController {
             | (Role::Act(_), Ok(Answer::Action(_)))
             | (Role::Evaluate(_), Ok(Answer::Verdict(_)))
             | (Role::Plan(_), Ok(Answer::Plan(_)))
+            | (Role::Hypothesize(_), Ok(Answer::Actions(_)))
+            | (Role::Investigate(_), Ok(Answer::Lane(_)))
+            | (Role::Call(_), Ok(Answer::Tool(_)))
+            | (Role::Weigh(_), Ok(Answer::Verdict(_)))
             | (Role::Reflect(_), Ok(Answer::Reflection(_))) => true,
             _ => false,
         };
@@ -316,10 +412,10 @@ impl SearchController {
                 let answer = RecordedAnswer::Failed(failure.as_recorded());
                 it.complete(Outcome::Looked { packet: Some(packet), answer });
             }
-            (Role::Propose(_), Ok(Answer::Actions(actions))) => {
+            (Role::Propose(_) | Role::Hypothesize(_), Ok(Answer::Actions(actions))) => {
                 it.complete(Outcome::Actions(Ok(actions)));
             }
-            (Role::Propose(_), Err(failure)) => {
+            (Role::Propose(_) | Role::Hypothesize(_), Err(failure)) => {
                 it.complete(Outcome::Actions(Err(failure.as_recorded())));
             }
             (Role::Act(_), Ok(Answer::Action(action))) => it.complete(Outcome::Action(Ok(action))),
@@ -327,6 +423,25 @@ impl SearchController {
                 it.complete(Outcome::Action(Err(failure.as_recorded())));
             }
             (Role::Evaluate(ask), result) => it.take_score(Role::Evaluate(ask), result, retries),
+            (Role::Weigh(ask), result) => it.take_score(Role::Weigh(ask), result, retries),
+            (Role::Investigate(_), result) => {
+                let result = result.map(|answer| match answer {
+                    Answer::Lane(action) => action,
+                    other => unreachable!("a {} does not fit", other.name()),
+                });
+                if let Some(next) = it.lane.as_mut().map(|lane| lane.acts(result)) {
+                    it.follow(next);
+                }
+            }
+            (Role::Call(ask), result) => {
+                let result = result.map(|answer| match answer {
+                    Answer::Tool(answer) => answer,
+                    other => unreachable!("a {} does not fit", other.name()),
+                });
+                if let Some(next) = it.lane.as_mut().map(|lane| lane.answered(ask, result)) {
+                    it.follow(next);
+                }
+            }
             (Role::Plan(_), Ok(Answer::Plan(actions))) => match (refused, again) {
                 (Some(reason), Some(again)) => {
                     it.tries.push(PlanTry::Refused { actions, reason });
@@ -359,18 +474,7 @@ impl SearchController {
         let Some(it) = self.slots.get_mut(slot) else { return };
         let Some(Rest { neighbours, inbox, anomalies }) = it.rest.clone() else { return };
         let ContextRequest { entity, window, .. } = request;
-        let packet = Arc::new(ContextPacket {
-            entity,
-            window,
-            context,
-            neighbours,
-            inbox,
-            anomalies,
-            notice: None,
-            former: None,
-            hints: Vec::new(),
-            quoted: Vec::new(),
-        });
+        let packet = packet(entity, window, context, (neighbours, inbox, anomalies));
         let before = self.decided.get(&Digest::of(&*packet)).filter(|entry| **entry < it.after);
         match before {
             Some(entry) => {
@@ -385,7 +489,13 @@ impl SearchController {
     fn retries(&self, task: &Task) -> usize {
         let retries = match (task, self.config.evaluation(), self.config.expansion()) {
             (Task::Plan { .. }, _, Expansion::Planned { retries, .. }) => retries,
-            (_, Evaluation::Reward { retries } | Evaluation::Judge { retries }, _) => retries,
+            (
+                _,
+                Evaluation::Reward { retries }
+                | Evaluation::Judge { retries }
+                | Evaluation::Evidence { retries, .. },
+                _,
+            ) => retries,
             _ => 0,
         };
         retries as usize
@@ -395,14 +505,13 @@ impl SearchController {
 impl Slot {
     fn take_score(&mut self, ask: Role, result: Result<Answer, Failure>, retries: usize) {
         match result {
-            Ok(Answer::Verdict(verdict)) if verdict.score <= 1000 => {
-                let failures = std::mem::take(&mut self.failures);
-                return self.complete(Outcome::Score { failures, verdict: Some(verdict) });
-            }
-            Ok(Answer::Verdict(verdict)) => {
-                let why = format!("the score is {}; scores go from 0 to 1000", verdict.score);
-                self.failures.push(Failure::policy(why));
-            }
+            Ok(Answer::Verdict(verdict)) => match unusable(&ask, &verdict) {
+                None => {
+                    let failures = std::mem::take(&mut self.failures);
+                    return self.complete(Outcome::Score { failures, verdict: Some(verdict) });
+                }
+                Some(why) => self.failures.push(Failure::policy(why)),
+            },
             Ok(_) => {}
             Err(failure) => self.failures.push(failure.as_recorded()),
         }
@@ -425,4 +534,38 @@ impl Slot {
         }
         self.next(ask);
     }
+}
+
+/// Why a score cannot be used.
+fn unusable(ask: &Role, verdict: &Verdict) -> Option<String> {
+    if verdict.score > 1000 {
+        return Some(format!("the score is {}; scores go from 0 to 1000", verdict.score));
+    }
+    let known = match ask {
+        Role::Weigh(ask) => &ask.known[..],
+        _ => &[],
+    };
+    let is_known = |id: &&EvidenceId| known.iter().any(|known| known.finding.id() == *id);
+    let unknown = verdict.key_evidence.iter().find(|id| !is_known(id))?;
+    Some(format!("nobody recorded the finding {unknown}"))
+}
+
+fn packet(
+    entity: EntityId,
+    window: eog_core::Window,
+    context: LocalContext,
+    (neighbours, inbox, anomalies): (Vec<Neighbour>, Vec<Message>, Vec<Anomaly>),
+) -> Arc<ContextPacket> {
+    Arc::new(ContextPacket {
+        entity,
+        window,
+        context,
+        neighbours,
+        inbox,
+        anomalies,
+        notice: None,
+        former: None,
+        hints: Vec::new(),
+        quoted: Vec::new(),
+    })
 }

@@ -6,10 +6,14 @@ use eog_core::EntityId;
 use eog_core::belief::Label;
 use eog_core::incident::Direction;
 
-use super::{Reply, Roles};
-use crate::ask::{EvaluateAsk, PlanAsk, PlannedNode, ProposeAsk, Scene, Seen};
+use super::{Reply, Roles, specialists};
+use crate::ask::{
+    EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, PlannedNode, ProposeAsk, Scene, Seen, WeighAsk,
+};
 use crate::body::{Action, PlanAction, Verdict};
 use crate::id::NodeId;
+use crate::lane::LaneAction;
+use crate::tools::ToolSpec;
 use crate::tree::Phase;
 
 /// Plays the roles without a model: fixed rules over the decisions of a policy propose, score, plan and
@@ -22,6 +26,11 @@ use crate::tree::Phase;
 /// - **Plan:** expand what has a score above 300, hold what has nothing to propose, prune what is healthy;
 ///   converge on the best where nothing can be expanded.
 /// - **Reflect:** the labels along the path.
+/// - **Hypothesize:** the leads of *propose* that no other hypothesis blames.
+/// - **Investigate:** fetch the context of the entity that is blamed, record what it holds of one's own kinds,
+///   finish.
+/// - **Weigh:** [`PolicyScores`], where the claims of all hypotheses may join an origin to an alert; an origin
+///   that another one explains counts as a symptom whose cause is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyRoles {
     /// How good a path is.
@@ -73,7 +82,7 @@ impl Default for PolicyScores {
 
 impl PolicyScores {
     /// The score of a path.
-    fn of(&self, ask: &EvaluateAsk) -> Verdict {
+    pub(super) fn of(&self, ask: &EvaluateAsk) -> Verdict {
         let Some(seen) = ask.path.last() else { return Verdict::new(0, "nothing was looked at") };
         let entity = seen.action.entity();
         let Some(belief) = seen.belief() else {
@@ -106,7 +115,7 @@ impl PolicyScores {
             }
             Label::Healthy => (self.healthy, format!("{entity} is healthy")),
         };
-        Verdict { score, reasoning, prune: belief.label == Label::Healthy }
+        Verdict { prune: belief.label == Label::Healthy, ..Verdict::new(score, reasoning) }
     }
 }
 
@@ -129,7 +138,7 @@ fn joins(scene: &Scene, path: &[Seen], from: &EntityId) -> bool {
 }
 
 /// Where to look after a path, best first.
-fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
+pub(super) fn leads(scene: &Scene, path: &[Seen]) -> Vec<Action> {
     let mut leads: Vec<Action> = Vec::new();
     let mut add = |entity: &EntityId, thought: &str| {
         let known = |action: &Action| action.entity() == entity;
@@ -229,6 +238,22 @@ impl Roles for PolicyRoles {
 
     fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
         ready(self.scores.plan(ask))
+    }
+
+    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
+        ready(specialists::hypotheses(ask))
+    }
+
+    fn investigate<'a>(
+        &'a self,
+        ask: &'a LaneAsk,
+        _tools: &'a [ToolSpec],
+    ) -> Reply<'a, LaneAction> {
+        ready(specialists::next(ask))
+    }
+
+    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
+        ready(specialists::weigh(&self.scores, ask))
     }
 
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {

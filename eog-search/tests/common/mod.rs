@@ -6,11 +6,15 @@ use std::num::NonZeroU32;
 
 use eog_core::contract::Failure;
 use eog_core::machine::Ticket;
-use eog_core::{Case, Digest, EntityId, Input, LocalContext, Machine, Output, Usage};
-use eog_search::ask::{EvaluateAsk, PlanAsk, ProposeAsk, Seen};
+use eog_core::{
+    Case, ContextPacket, Digest, EntityId, EvidenceKind, Input, LocalContext, Machine, Output,
+    Usage,
+};
+use eog_search::ask::{EvaluateAsk, LaneAsk, PlanAsk, ProposeAsk, Seen, Tested, WeighAsk};
+use eog_search::lane::{Acts, Came, Evidence, Turn};
 use eog_search::{
-    Action, Answer, Ask, NodeId, Phase, PlanAction, Purpose, Role, SearchConfig, SearchController,
-    Verdict,
+    Action, Answer, Ask, LaneAction, NodeId, Phase, PlanAction, Purpose, Role, SearchConfig,
+    SearchController, Specialist, ToolAnswer, ToolCall, Verdict,
 };
 use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
 
@@ -25,11 +29,13 @@ pub(crate) struct World {
     pub(crate) highest: u64,
     /// In a thousand questions so many fail.
     pub(crate) failing: u64,
+    /// Whether as many children are proposed as there may be, each sound.
+    pub(crate) full: bool,
 }
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { seed, highest: 880, failing: 40 }
+        Self { seed, highest: 880, failing: 40, full: false }
     }
 
     /// A number below a limit.
@@ -64,6 +70,12 @@ impl World {
     pub(crate) fn propose(&self, path: &[EntityId], at_most: u64) -> Option<Vec<EntityId>> {
         if self.fails("propose", path) {
             return None;
+        }
+        if self.full {
+            let first = self.draw("first", path, ENTITIES);
+            let names = (0..ENTITIES).map(|next| Self::name((first + next) % ENTITIES));
+            let new = names.filter(|name| !path.contains(name));
+            return Some(new.take(usize::try_from(at_most).expect("few")).collect());
         }
         let count = self.draw("count", path, at_most + 2);
         let name = |number: u64| {
@@ -106,6 +118,9 @@ impl World {
                     ..LocalContext::default()
                 }),
             },
+            Role::Decide(packet) if self.is_undecided(packet) => {
+                return Err(Failure::policy("nothing was recorded"));
+            }
             Role::Decide(packet) => Answer::Decision(match self.look(&packet.entity) {
                 Some(true) => origin(packet),
                 _ if self.draw("kind", std::slice::from_ref(&packet.entity), 2) == 0 => {
@@ -139,8 +154,85 @@ impl World {
                 let about: Vec<String> = path(&ask.path).iter().map(ToString::to_string).collect();
                 Answer::Reflection(about.join(" "))
             }
+            Role::Hypothesize(ask) => {
+                let path = tested(&ask.path);
+                let proposed = self.propose(&path, u64::from(ask.at_most));
+                let proposed = proposed.ok_or_else(|| Failure::policy("drawn"))?;
+                let hypothesis = |entity| Action::test(entity, "drawn", "drawn");
+                Answer::Actions(proposed.into_iter().map(hypothesis).collect())
+            }
+            Role::Investigate(ask) => Answer::Lane(self.acts(ask)?),
+            Role::Call(ask) => {
+                let arguments: serde_json::Value =
+                    serde_json::from_str(&ask.call.arguments).expect("the world wrote it");
+                if ask.call.tool != "get_context" {
+                    return Ok(Answer::Tool(Err("there is no such tool".to_owned())));
+                }
+                let about = entity(arguments["entity"].as_str().expect("a name"));
+                if self.look(&about).is_none() {
+                    return Err(Failure::context("drawn"));
+                }
+                let context = ask.agent.sees(evidence(&about));
+                let evidence = Some(Evidence { entity: about, context });
+                Answer::Tool(Ok(ToolAnswer { text: String::new(), evidence }))
+            }
+            Role::Weigh(ask) => {
+                let WeighAsk { path, known, .. } = &**ask;
+                match self.weigh(&tested(path), known.len()) {
+                    Some(score) => Answer::Verdict(Verdict::new(score, "drawn")),
+                    None => return Err(Failure::policy("drawn")),
+                }
+            }
             other => panic!("nobody is asked to {}", other.name()),
         })
+    }
+
+    /// Whether nobody can decide on what specialists found.
+    fn is_undecided(&self, packet: &ContextPacket) -> bool {
+        packet.context.findings.is_empty() && self.is_hopeless(&packet.entity)
+    }
+
+    pub(crate) fn is_hopeless(&self, entity: &EntityId) -> bool {
+        self.draw("undecided", std::slice::from_ref(entity), 3) == 0
+    }
+
+    /// How a specialist goes about a hypothesis, given how many findings it knows.
+    pub(crate) fn way(&self, agent: Specialist, entity: &EntityId, known: usize) -> u64 {
+        self.draw(&format!("{agent} knows {known}"), std::slice::from_ref(entity), 10)
+    }
+
+    fn acts(&self, ask: &LaneAsk) -> Result<LaneAction, Failure> {
+        let entity = ask.hypothesis.entity();
+        let calls: Vec<&Turn> = ask.turns.iter().filter(|turn| turn.is_call()).collect();
+        let way = self.way(ask.agent, entity, ask.known.len());
+        let arguments = serde_json::json!({ "entity": entity });
+        let fetch = || LaneAction::new("drawn", ToolCall::new("get_context", &arguments));
+        Ok(match (way, calls.last()) {
+            (6, _) => LaneAction::finish("nothing to do"),
+            (8, _) => return Err(Failure::policy("drawn")),
+            (5, None) => LaneAction::new("drawn", ToolCall::new("shell", &arguments)),
+            (_, None) => fetch(),
+            (_, Some(Turn::Acted(Acts { came: Came::Answered(answer), .. })))
+                if calls.len() < 3 =>
+            {
+                let held = answer.evidence.iter().flat_map(|it| &it.context.findings);
+                let held: Vec<_> = held.map(|finding| finding.id().clone()).collect();
+                // What others recorded is no finding of this lane.
+                let others = ask.known.iter().map(|known| known.finding.id().clone());
+                let ids: Vec<_> = if way == 9 { others.collect() } else { held };
+                LaneAction::record("drawn", u32::try_from(calls.len()).expect("few"), &ids)
+            }
+            (7, Some(_)) => fetch(),
+            (5, Some(_)) if calls.len() == 1 => fetch(),
+            (_, Some(_)) => LaneAction::finish("done"),
+        })
+    }
+
+    /// How well evidence supports a hypothesis, given how many findings there are.
+    pub(crate) fn weigh(&self, path: &[EntityId], known: usize) -> Option<u16> {
+        let what = format!("weigh by {known}");
+        let score = self.draw(&what, path, self.highest + 1);
+        (!self.fails(&what, path)).then(|| u16::try_from(score).expect("at most 1000"))
     }
 
     /// Expands all that can be expanded as proposed, holds the rest, and prunes now and then.
@@ -211,6 +303,23 @@ impl World {
             }
         }
     }
+}
+
+/// A finding for each specialist.
+pub(crate) fn evidence(about: &EntityId) -> LocalContext {
+    let name = about.as_str();
+    LocalContext {
+        findings: vec![
+            finding(name).change("pool", "50", "5").at("10:02").into(),
+            finding(name).kind(EvidenceKind::Metric).at("10:03").into(),
+            finding(name).kind(EvidenceKind::Span).at("10:04").into(),
+        ],
+        ..LocalContext::default()
+    }
+}
+
+fn tested(path: &[Tested]) -> Vec<EntityId> {
+    path.iter().map(|tested| tested.seen.action.entity().clone()).collect()
 }
 
 pub(crate) fn wide(width: u32) -> NonZeroU32 {

@@ -7,10 +7,10 @@ use eog_core::machine::drive;
 use eog_core::{
     Claim, ContextPacket, Decision, InMemoryContext, Label, Machine, Proposal, policy_fn,
 };
-use eog_search::ask::{EvaluateAsk, PlanAsk, ProposeAsk};
+use eog_search::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
 use eog_search::{
-    Action, PlanAction, PolicyRoles, Reply, Roles, SearchConfig, SearchController, SearchResponder,
-    Verdict,
+    Action, LaneAction, PlanAction, PolicyRoles, Reply, Roles, SearchConfig, SearchController,
+    SearchResponder, ToolSpec, Verdict,
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 use serde_json::Value;
@@ -131,5 +131,17 @@ impl Roles for Telling {
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
         self.tell("search_reflect", &EvaluateInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().reflect(ask).await })
+    }
+
+    fn hypothesize<'a>(&'a self, _: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
+        unreachable!("no prompts ask for hypotheses")
+    }
+
+    fn investigate<'a>(&'a self, _: &'a LaneAsk, _: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
+        unreachable!("no prompts ask specialists")
+    }
+
+    fn weigh<'a>(&'a self, _: &'a WeighAsk) -> Reply<'a, Verdict> {
+        unreachable!("no prompts weigh hypotheses")
     }
 }

@@ -53,7 +53,7 @@ pub struct EvaluateAnswer {
 impl EvaluateAnswer {
     /// The verdict of an answer without problems.
     pub fn verdict(&self) -> Verdict {
-        Verdict { score: self.score, reasoning: kept(&self.because), prune: self.dead_end }
+        Verdict { prune: self.dead_end, ..Verdict::new(self.score, kept(&self.because)) }
     }
 }
 

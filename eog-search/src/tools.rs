@@ -1,0 +1,58 @@
+//! Tools: what specialists may call, and who answers.
+
+mod contract;
+mod spec;
+
+use eog_core::BoxFuture;
+use eog_core::contract::Failure;
+
+use crate::ask::CallAsk;
+use crate::lane::{Specialist, ToolAnswer};
+
+pub use contract::ContractTools;
+pub use spec::{Arguments, Parameter, ParameterKind, ToolSpec};
+
+/// Tools that specialists may call. They only read: after a crash, calls are repeated.
+pub trait Toolset: Send + Sync {
+    /// Those that a specialist is offered. It cannot call others.
+    fn tools(&self, agent: Specialist) -> Vec<ToolSpec>;
+
+    /// Answers a call of one of them.
+    ///
+    /// # Errors
+    /// [`ToolFailure`]; either is shown to the specialist.
+    fn call<'a>(&'a self, ask: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>>;
+}
+
+/// Why a tool gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolFailure {
+    /// The call does not fit the tool, or there is no such tool. Not tried again.
+    Refused(String),
+    /// The tool failed. Tried again.
+    Failed(Failure),
+}
+
+impl From<Failure> for ToolFailure {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// The tool of a call among those that its specialist is offered, with the arguments checked against it.
+///
+/// # Errors
+/// [`ToolFailure::Refused`] names the tools that there are, or says which argument is wrong and why.
+pub fn checked(
+    tools: &[ToolSpec],
+    call: &crate::lane::ToolCall,
+) -> Result<(String, Arguments), ToolFailure> {
+    let Some(tool) = tools.iter().find(|tool| tool.name == call.tool) else {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let name: String = call.tool.chars().take(80).collect();
+        let there = names.join(", ");
+        return Err(ToolFailure::Refused(format!("there is no tool {name:?}; there are {there}")));
+    };
+    let arguments = tool.check(&call.arguments).map_err(ToolFailure::Refused)?;
+    Ok((tool.name.clone(), arguments))
+}
