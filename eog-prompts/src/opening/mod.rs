@@ -366,7 +366,7 @@ fn fired_within(alerts: &[Anomaly], seconds: u32) -> bool {
     let any_golden = alerts.iter().any(|alert| is_golden(alert.signal));
     let leading = alerts.iter().filter(|alert| is_golden(alert.signal) || !any_golden);
     let onsets: Vec<i64> =
-        leading.flat_map(Anomaly::onsets).map(|onset| onset.as_second()).collect();
+        leading.flat_map(Anomaly::onsets).map(eog_core::Timestamp::as_second).collect();
     let ends = onsets.iter().min().zip(onsets.iter().max());
     ends.is_some_and(|(first, last)| last - first < i64::from(seconds))
 }
