@@ -310,6 +310,20 @@ fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
     assert!(correction.contains(r#"unknown entity \"wbe\"; nearest: web"#), "{correction}");
 }
 
+/// That nothing stands out where metrics, logs or spans were recorded has no number to cite.
+#[test]
+fn silence_speaks_for_health_where_it_would_have_been_heard() {
+    let problems = |own: &[EvidenceKind]| {
+        let coverage = Coverage { own: own.to_vec(), others: Vec::new() };
+        let mut packet = packet("db").caller("web").build();
+        packet.context.coverage = Some(coverage);
+        Explore::problems(&input(&packet), &answer(Label::Healthy, &[]))
+    };
+    assert_eq!(problems(&[EvidenceKind::Change, EvidenceKind::Span]), [] as [String; 0]);
+    let told = problems(&[EvidenceKind::Change, EvidenceKind::Event]);
+    assert!(told[0].contains("say defer, absent"), "{told:?}");
+}
+
 /// A text that is too long is cut where a sentence ends, and costs no second request.
 #[test]
 fn a_long_text_is_cut_and_not_sent_back() {

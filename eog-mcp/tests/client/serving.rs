@@ -33,6 +33,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if mode == Path::new("own") || mode == Path::new("http") {
         let [state, rest @ ..] = rest else { return Err("give a folder for the state".into()) };
         let mut settings = Settings::new(vec![folder.clone()], state.clone());
+        // A client of tables names their tools, which must be listed.
+        settings.toolset = eog_mcp::server::Toolset::Full;
         settings.architecture = rest.first().cloned();
         let server = Server::open(settings, Arc::new(Evidence))?;
         if mode == Path::new("own") {

@@ -71,6 +71,8 @@ fn label(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) 
                     .to_owned(),
             );
         }
+    } else if answer.label == Label::Healthy && subject.is_watched {
+        // That nothing stands out has no number.
     } else if subject.cited.is_empty() {
         problems
             .push(format!("no evidence is listed, so {word} cannot be told; say defer, absent"));

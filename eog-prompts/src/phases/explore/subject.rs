@@ -25,6 +25,8 @@ pub(super) struct Subject {
     pub(super) pages_left: u32,
     /// The last time any alert became active, if alerts are known.
     pub(super) last_onset: Option<Timestamp>,
+    /// Whether what would tell of harm was recorded of the entity: then silence speaks for it.
+    pub(super) is_watched: bool,
     /// Whether a neighbour's message explains this entity.
     pub(super) is_explained: bool,
 }
@@ -95,6 +97,10 @@ impl Subject {
             routes: packet.context.routes.clone(),
             pages_left: packet.context.pages_left,
             last_onset: None,
+            is_watched: packet.context.coverage.as_ref().is_some_and(|coverage| {
+                let telling = [EvidenceKind::Metric, EvidenceKind::Log, EvidenceKind::Span];
+                coverage.own.iter().any(|kind| telling.contains(kind))
+            }),
             is_explained: packet.inbox.iter().any(|message| {
                 message.belief.claims.iter().any(|claim| claim.effect == packet.entity)
             }),
