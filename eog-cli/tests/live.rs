@@ -212,6 +212,49 @@ fn a_verdict_re_opens_what_has_ended_and_is_recorded() {
     assert_eq!(replayed.status.code(), Some(3), "the journal can be replayed");
 }
 
+/// A program that holds the frontend for the cause, whatever its packet says.
+fn stubborn(folder: &Path) -> String {
+    let program = folder.join("stubborn.sh");
+    let script = r#"#!/bin/sh
+packet=$(cat)
+id=$(printf %s "$packet" | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+case "$packet" in
+'{"entity":"frontend",'*)
+    echo "{\"label\": \"origin\", \"summary\": \"I am sure\", \"evidence\": [\"$id\"]}" ;;
+*) echo '{"label": "defer", "summary": "not known", "proposals":
+    [{"entity": "frontend", "direction": "upstream", "reason": "always"}]}' ;;
+esac
+"#;
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("command:{}", program.display())
+}
+
+#[test]
+fn a_verdict_binds_a_program_that_does_not_heed_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("run.journal");
+    let program = stubborn(folder.path());
+    let options = ["--policy", &program, "--journal", journal.to_str().unwrap()];
+    let mut run = Run::start(&options, None);
+    run.stays();
+    let mut events = run.events(0, "");
+    assert_eq!(events.until(|state| state["running"] == false)["origins"][0], "frontend");
+    let said =
+        run.say(r#"{"entity": "frontend", "verdict": "not_cause", "text": "its owner looked"}"#);
+    assert_eq!(said.0, 200, "{}", said.1);
+    run.stays();
+    let after = events.until(|state| state["ended"] == 2);
+    assert_eq!(after["origins"].as_array().unwrap().len(), 0, "{after}");
+    run.interrupt();
+    let replayed = Command::new(env!("CARGO_BIN_EXE_eog"))
+        .args(["explain", journal.to_str().unwrap(), "frontend", "--policy", &program])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&replayed.stdout);
+    assert!(told.contains("Without it: I am sure"), "{told}");
+}
+
 #[test]
 fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
     let held = Held::new();

@@ -71,7 +71,7 @@ pub use near::near_entities;
 pub use onsets::{counted_share_onset, rate_onset, share_onset};
 pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
-pub use policy::EvidencePolicy;
+pub use policy::{BoundByVerdicts, EvidencePolicy};
 pub use recorded::{holes, recorded_seconds};
 pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, full_finding, shift_finding, steady_finding};

@@ -13,7 +13,7 @@ const MAX_CITED: usize = 6;
 const MAX_QUOTE: usize = 160;
 
 /// Longest summary, in characters.
-const MAX_SUMMARY: usize = 600;
+pub(super) const MAX_SUMMARY: usize = 600;
 
 /// A decision that cites findings, each once.
 pub(super) fn decide<'a>(

@@ -3,6 +3,7 @@
 mod accounts;
 mod answer;
 mod books;
+mod bound_by_verdicts;
 mod delay;
 mod explanation;
 mod facts;
@@ -20,6 +21,7 @@ mod weigh;
 
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
 
+pub use bound_by_verdicts::BoundByVerdicts;
 use facts::Facts;
 
 /// Judges packets by documented rules: deterministic, without a model, without state.

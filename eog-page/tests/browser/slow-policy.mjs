@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// A policy that takes its time (EOG_SLOW_MS): an origin where something was changed, unless a person says
-// that it is not the cause; EOG_DEFER is put off until a person says something of it. It waits as long as
-// the file EOG_HOLD is there.
+// A policy that takes its time (EOG_SLOW_MS): an origin where something was changed, whatever a person says;
+// EOG_DEFER is put off until a person says something of it. It waits as long as the file EOG_HOLD is there.
 import { existsSync, readFileSync } from "node:fs";
 
 const { entity, context, neighbours } = JSON.parse(readFileSync(0, "utf8"));
@@ -13,11 +12,9 @@ const because = (label, finding, summary) => {
   const claim = ({ entity: effect }) => ({ cause: entity, effect, condition: summary, observed: "beside it", evidence });
   return { label, summary, evidence, claims: label === "origin" ? neighbours.map(claim) : [] };
 };
-const isOut = said?.source === "person" && said.trend === "steady";
 let decision = { label: "healthy", summary: "nothing here" };
-if (said?.source === "person" && said.trend === "rising") decision = because("origin", said, `a person: ${said.excerpt}`);
-else if (entity === process.env.EOG_DEFER && !said) decision = { label: "defer", summary: "nothing is known of it" };
-else if (own("change") && !isOut) decision = because("origin", own("change"), own("change").excerpt);
+if (entity === process.env.EOG_DEFER && !said) decision = { label: "defer", summary: "nothing is known of it" };
+else if (own("change")) decision = because("origin", own("change"), own("change").excerpt);
 else if (own("alert")) decision = because("symptom", own("alert"), "it alerts");
 else if (said) decision = because("healthy", said, `a person: ${said.excerpt}`);
 decision.proposals = neighbours.slice(0, 2).map((one) => ({ entity: one.entity, direction: one.direction, reason: "beside it" }));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use eog::memory::command_identity;
 use eog::{AbductivePolicy, BoxFuture, BudgetKind, Case, CommandPolicy, Digest, Limits, Window};
-use eog_evidence::{EvidencePolicy, Incident};
+use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident};
 use eog_llm::{ConfigError, Notice, Recorded};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, LlmRoles,
@@ -234,9 +234,12 @@ impl Judge for OfRun {
     fn policy(&self, case: &Case) -> Box<dyn AbductivePolicy> {
         match (&self.chosen.settings.policy, &self.models) {
             (PolicyChoice::Llm, Some(models)) => {
-                Box::new(LlmPolicy::new(models.explore.clone()).for_case(case))
+                let policy = LlmPolicy::new(models.explore.clone()).for_case(case);
+                Box::new(BoundByVerdicts(policy))
             }
-            (PolicyChoice::Command(program), _) => Box::new(Masked(self.chosen.program(program))),
+            (PolicyChoice::Command(program), _) => {
+                Box::new(BoundByVerdicts(Masked(self.chosen.program(program))))
+            }
             _ => Box::new(EvidencePolicy::default()),
         }
     }
