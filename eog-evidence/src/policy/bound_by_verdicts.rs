@@ -163,7 +163,10 @@ mod tests {
         let decision = judged(Label::Symptom, vec![harm(), word(Trend::Rising)]);
         assert_eq!(decision.label, Label::Origin);
         assert_eq!(decision.alternatives[0].lost, "a person says that it is the cause");
-        assert_eq!(decision.claims.iter().map(|claim| claim.cause.as_str()).collect::<Vec<_>>(), ["me"]);
+        assert_eq!(
+            decision.claims.iter().map(|claim| claim.cause.as_str()).collect::<Vec<_>>(),
+            ["me"]
+        );
     }
 
     #[test]
