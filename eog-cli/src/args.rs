@@ -25,7 +25,7 @@ pub(crate) use eval::{
 };
 pub(crate) use judging::{By, Judging};
 pub(crate) use live::LiveArgs;
-pub(crate) use mcp::{Mcp, McpCommand, Serve, Toolset as ListedTools};
+pub(crate) use mcp::{Mcp, McpCommand, SERVED_AT, Serve, Toolset as ListedTools};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
 pub(crate) use said::Said;
@@ -117,6 +117,15 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Serve investigations and the tools of `eog tool` to agents over MCP.
     Mcp(Mcp),
+    /// Serve investigations over HTTP: pages for people, MCP for agents, on one port.
+    ///
+    /// A list of the investigations in --state is at `/`, each with its page, live while it runs: stop
+    /// it, go on with it, tell it what you know. Agents begin investigations at `/mcp`. It is `eog mcp
+    /// serve` with --http 127.0.0.1:8765, unless another address is given.
+    ///
+    /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
+    /// are interrupted, and `resume` continues them. A second signal ends it at once.
+    Serve(Box<Serve>),
     /// Print the JSON Schema of what a command policy reads or writes.
     ///
     /// The program is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means

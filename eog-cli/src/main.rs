@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
+        Command::Serve(arguments) => mcp::serve(&arguments, Some(args::SERVED_AT)),
         Command::Schema(arguments) => schema::print(arguments.name),
     };
     runtime::end_runtime();

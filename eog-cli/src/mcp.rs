@@ -1,4 +1,4 @@
-//! `eog mcp serve`: agents as the users of eog.
+//! `eog mcp serve` and `eog serve`: agents and browsers as the users of eog.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -24,8 +24,14 @@ const LAST: Duration = Duration::from_millis(200);
 /// `eog mcp`.
 pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
     let McpCommand::Serve(serve) = &arguments.command;
+    self::serve(serve, None)
+}
+
+/// Serves until a signal. `at`: the address for HTTP unless the options name one; standard input and output
+/// without either.
+pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliError> {
     // Whether it may be reached is made sure of before anything is made.
-    let http = serve.http.map(|address| http(serve, address)).transpose()?;
+    let http = serve.http.or(at).map(|address| http(serve, address)).transpose()?;
     let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));

@@ -299,6 +299,57 @@ fn a_run_is_stopped_and_gone_on_with_while_a_stalled_reader_waits() {
 }
 
 #[test]
+fn ctrl_c_in_the_middle_keeps_what_was_found() {
+    let held = Held::new();
+    let journal = held.folder.path().join("run.journal");
+    let options = ["--policy", &held.option(), "--journal", journal.to_str().unwrap()];
+    let mut run = Run::start(&options, None);
+    let mut events = run.events(0, "");
+    events.until(|state| state["now"].as_str().unwrap().starts_with("judging"));
+    let (code, printed) = run.interrupt();
+    assert_eq!(code, Some(130), "{printed}");
+    assert!(printed.contains("INCONCLUSIVE, interrupted"), "{printed}");
+    assert_eq!(events.next("bye"), 0, "readers are told of the end");
+    std::fs::remove_file(held.hold()).unwrap();
+    let resumed = Command::new(env!("CARGO_BIN_EXE_eog"))
+        .arg("resume")
+        .arg(&journal)
+        .arg(example())
+        .args(["--policy", &held.option(), "--quiet"])
+        .output()
+        .unwrap();
+    assert_eq!(resumed.status.code(), Some(3), "{}", String::from_utf8_lossy(&resumed.stderr));
+}
+
+#[test]
+fn the_service_lists_its_investigations_beside_mcp() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_eog"))
+        .args(["serve", "--http", "127.0.0.1:0", "--root"])
+        .arg(example())
+        .arg("--state")
+        .arg(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let agents = line(&mut errors);
+    let people = line(&mut errors);
+    let url = people.trim().strip_prefix("eog: the investigations are at http://").expect(&people);
+    assert!(agents.contains("/mcp"), "{agents}");
+    let run = Run { child, address: url.trim_end_matches('/').to_owned(), errors };
+    let (status, page) = run.get("/", "Accept: text/html\r\n");
+    assert!(status == 200 && page.contains("<title>"), "{status}");
+    let begin = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion":
+        "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}"#;
+    let headers =
+        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+    let (status, answer) = run.post("/mcp", headers, begin);
+    assert!(status == 200 && answer.contains("serverInfo"), "{answer}");
+}
+
+#[test]
 fn strangers_are_refused() {
     let mut run = Run::start(&[], None);
     run.stays();

@@ -38,6 +38,10 @@ pub(crate) enum Toolset {
     Full,
 }
 
+/// Where `eog serve` serves unless told otherwise.
+pub(crate) const SERVED_AT: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8765);
+
 const SERVE_HELP: &str = "\
 Exit codes:
   0    the client disconnected, or a signal ended the server
@@ -51,7 +55,7 @@ Environment:
 
 Examples:
   eog mcp serve --root ~/incidents --state ~/.local/state/eog
-  eog mcp serve --root ~/incidents --state ~/.local/state/eog --http 127.0.0.1:8765
+  eog serve --root ~/incidents --state ~/.local/state/eog
   EOG_MCP_TOKEN=$(openssl rand -hex 32) eog mcp serve --root /data --state /var/lib/eog \\
       --http 0.0.0.0:8765 --allow-host eog.example.org";
 
@@ -115,8 +119,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SET", value_enum, default_value_t)]
     pub(crate) toolset: Toolset,
 
-    /// Serve HTTP at this address instead of standard input and output. The endpoint is /mcp. An
-    /// address that other machines can reach requires a token and --allow-host.
+    /// Serve HTTP at this address: MCP at /mcp, pages at /. Without it `eog mcp serve` talks over
+    /// standard input and output, and `eog serve` takes 127.0.0.1:8765. An address that other
+    /// machines can reach requires a token and --allow-host.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) http: Option<SocketAddr>,
 
