@@ -309,6 +309,11 @@ pub(crate) struct Running {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
+    /// Print the whole text report: every piece of evidence with its query, those that only pass an
+    /// effect on, alerts, and notes. Without it, what can be read in half a minute.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
     /// Do not print progress or what --memory contributed.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -557,6 +562,11 @@ pub(crate) struct Replay {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+
+    /// Print the whole text report: every piece of evidence with its query, those that only pass an
+    /// effect on, alerts, and notes. Without it, what can be read in half a minute.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 }
 
 const REPORT_HELP: &str = "\

@@ -281,7 +281,7 @@ fn tell(
         Err(CliError::JournalStopped { error: Box::new(error), onward: next.clone() })
     });
     let is_stored = journal.is_ok();
-    let mut outputs = vec![journal, files::print(&render(report, running.format))];
+    let mut outputs = vec![journal, files::print(&render(report, running.format, running.verbose))];
     if let Some(folder) = &running.out {
         let ledger = finished.to_json_lines();
         outputs.push(files::write(folder, "ledger.jsonl", &ledger));
@@ -309,10 +309,14 @@ fn tell(
     })
 }
 
-/// The report in one of the formats.
-pub(crate) fn render(report: &Report, format: Format) -> String {
+/// The report in one of the formats. `verbose`: with everything, where the format has a choice.
+pub(crate) fn render(report: &Report, format: Format, verbose: bool) -> String {
     match format {
-        Format::Text => eog_report::text(report, files::terminal_width()),
+        Format::Text if verbose => eog_report::text(report, files::terminal_width()),
+        Format::Text => {
+            let short = eog_report::short(report, files::terminal_width());
+            format!("{short}Everything else: --verbose, or --out DIR.\n")
+        }
         Format::Markdown => eog_report::markdown(report),
         Format::Json => eog_report::json(report),
         Format::Dot => eog_report::dot(report),

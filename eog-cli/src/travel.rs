@@ -39,7 +39,7 @@ pub(crate) fn replay(arguments: &Replay) -> Result<Exit, CliError> {
         let entries = read.ledger.len();
         files::print(&format!("{entries} entries derived again, all as recorded\n\n"))?;
     }
-    files::print(&render(&report, arguments.format))?;
+    files::print(&render(&report, arguments.format, arguments.verbose))?;
     Ok(exit)
 }
 

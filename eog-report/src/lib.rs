@@ -6,7 +6,8 @@
 //!
 //! | function | form |
 //! |---|---|
-//! | [`text`] | for a person at a terminal, with colours, wrapped |
+//! | [`short`] | for a person at a terminal who has half a minute, with colours, wrapped |
+//! | [`text`] | the same with everything |
 //! | [`markdown`] | for a ticket or a page |
 //! | [`json`] | the whole result for programs |
 //! | [`agent_output`] | the narrative in the output schema of the paper's appendix A.3 |
@@ -121,6 +122,7 @@ mod agent_output;
 pub mod clean;
 mod dot;
 mod entries;
+mod folded;
 mod graph;
 mod json;
 mod markdown;
@@ -130,6 +132,7 @@ pub mod page;
 mod report;
 pub mod rules;
 mod search_tree;
+mod short;
 mod steps;
 mod text;
 mod tree;
@@ -149,6 +152,7 @@ pub use narrative::{
 pub use report::{Alert, Report, RunFigures};
 pub use rules::narrate;
 pub use search_tree::search_tree;
+pub use short::short;
 pub use steps::{Answer, Believed, Grown, Step, StepKind, Trail, step, steps};
 pub use text::text;
 pub use tree::{Branch, tree};

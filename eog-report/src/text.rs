@@ -34,12 +34,12 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
         }
         spread(&mut page, report);
     } else {
-        ranking(&mut page, report);
+        ranking(&mut page, report, (MAX_CANDIDATES, usize::MAX));
     }
     considered(&mut page, report);
     unlinked(&mut page, report);
     alerts(&mut page, report);
-    notes(&mut page, report);
+    notes(&mut page, report, (MAX_LINES, usize::MAX));
     page.title("");
     page.line("", DIM, &report.cost());
     if let Some(run) = report.run.and_then(|run| run.in_words()) {
@@ -48,7 +48,7 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     page.into_text()
 }
 
-fn head(page: &mut Page, report: &Report) {
+pub(crate) fn head(page: &mut Page, report: &Report) {
     page.line("", BOLD, &clean(&report.name));
     let summary = format!(
         "{}, {}, window {}",
@@ -63,7 +63,7 @@ fn head(page: &mut Page, report: &Report) {
 }
 
 /// What the result does not rest on because it could not be used.
-fn unusable(page: &mut Page, report: &Report) {
+pub(crate) fn unusable(page: &mut Page, report: &Report) {
     let parts = report.unusable();
     if parts.is_empty() {
         return;
@@ -76,7 +76,7 @@ fn unusable(page: &mut Page, report: &Report) {
 }
 
 /// The summary by a model, or why there is none.
-fn told(page: &mut Page, report: &Report) {
+pub(crate) fn told(page: &mut Page, report: &Report) {
     match &report.narrative.author {
         Author::Rules => {}
         Author::Model { name } => {
@@ -140,7 +140,8 @@ fn spread(page: &mut Page, report: &Report) {
     more(page, rows.len(), MAX_ROWS, "entities");
 }
 
-fn ranking(page: &mut Page, report: &Report) {
+/// The best candidates, at most `most` of them, each with at most `chars` characters of why.
+pub(crate) fn ranking(page: &mut Page, report: &Report, (most, chars): (usize, usize)) {
     if report.nothing_was_decided() {
         page.title("NO RESULT: every evaluation failed; see the notes");
         return;
@@ -153,7 +154,7 @@ fn ranking(page: &mut Page, report: &Report) {
     }
     page.line("  ", PLAIN, "Best candidates, not findings:");
     let ranking = &report.diagnosis.conclusion.ranking;
-    for (position, ranked) in ranking.iter().take(MAX_CANDIDATES).enumerate() {
+    for (position, ranked) in ranking.iter().take(most).enumerate() {
         let score = ranked.score;
         let line = format!(
             "{YELLOW}{}{YELLOW:#} ({}, score {}: judged {} + reach {} + change {} + label {})",
@@ -167,10 +168,10 @@ fn ranking(page: &mut Page, report: &Report) {
         );
         page.line(&format!("  {}. ", position + 1), PLAIN, &line);
         if let Some(belief) = report.diagnosis.belief(&ranked.entity) {
-            page.line("     ", PLAIN, &clean(&belief.summary));
+            page.line("     ", PLAIN, &clean_to(&belief.summary, chars));
         }
     }
-    more(page, ranking.len(), MAX_CANDIDATES, "candidates");
+    more(page, ranking.len(), most, "candidates");
 }
 
 fn considered(page: &mut Page, report: &Report) {
@@ -225,19 +226,20 @@ fn alerts(page: &mut Page, report: &Report) {
     more(page, alerts.len(), MAX_ROWS, "alerts");
 }
 
-fn notes(page: &mut Page, report: &Report) {
+/// What a reader should know beside the result, at most `most` lines of at most `chars` characters.
+pub(crate) fn notes(page: &mut Page, report: &Report, (most, chars): (usize, usize)) {
     let notes = report.notes();
     if notes.is_empty() {
         return;
     }
     page.title("NOTES");
-    for note in notes.iter().take(MAX_LINES) {
-        page.line("  ", DIM, &clean(note));
+    for note in notes.iter().take(most) {
+        page.line("  ", DIM, &clean_to(note, chars));
     }
-    more(page, notes.len(), MAX_LINES, "notes");
+    more(page, notes.len(), most, "notes");
 }
 
-fn more(page: &mut Page, total: usize, shown: usize, what: &str) {
+pub(crate) fn more(page: &mut Page, total: usize, shown: usize, what: &str) {
     if total > shown {
         let words =
             format!("… {} more {what} (see all with --out or --format json)", total - shown);

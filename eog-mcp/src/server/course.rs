@@ -256,7 +256,7 @@ impl Server {
         if report.stop == StopReason::Cancelled {
             return Err(Problem::Cancelled(Some(id)));
         }
-        let mut text = plain(&eog_report::text(report, None));
+        let mut text = plain(&eog_report::short(report, None));
         text += &format!("\nInvestigation {id}: {}.", answer.stop);
         if answer.is_unfinished {
             text += " `resume` continues it.";

@@ -1,8 +1,11 @@
 //! What every form of a report must show.
 
-use eog_core::{Config, StopReason};
-use eog_report::{Report, markdown, text};
-use eog_testkit::{MemoryContext, finding, origin, policy_fn, run, seeded, topology};
+use eog_core::{Config, EvidenceKind, StopReason};
+use eog_report::page::plain;
+use eog_report::{Report, markdown, short, text};
+use eog_testkit::{
+    MemoryContext, alert, case, finding, origin, policy_fn, run, seeded, symptom_of, topology,
+};
 
 /// Origins shown of those that reach no alert.
 const MAX_UNLINKED: usize = 10;
@@ -50,4 +53,42 @@ fn an_interrupted_run_says_so_beside_its_result() {
     report.stop = StopReason::Cancelled;
     assert!(markdown(&report).contains("- Result: **inconclusive**, interrupted\n"));
     assert!(text(&report, None).contains("INCONCLUSIVE, interrupted: "));
+}
+
+#[test]
+fn half_a_minute_is_enough_for_the_short_form() {
+    let report = Report::new("flash sale", crate::incidents::flash_sale());
+    let page = plain(&short(&report, Some(100)));
+    let (lines, whole) = (page.lines().count(), plain(&text(&report, Some(100))).lines().count());
+    assert!(lines <= 30 && lines < whole, "{lines} of {whole} lines:\n{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+    let change = "campaigns.spring-sale.active changed from false to true";
+    assert_eq!(page.matches(change).count(), 1, "the change is told once:\n{page}");
+    for part in ["ROOT CAUSE (confirmed)", "⚠ HttpErrorRate", "WHAT SPEAKS AGAINST IT"] {
+        assert!(page.contains(part), "{page}");
+    }
+    assert!(!page.contains("chg-"), "queries and ids are for the whole report: {page}");
+}
+
+/// The cause reaches the alert through three of which nothing was measured.
+#[test]
+fn those_that_only_pass_an_effect_on_are_folded() {
+    let note = |name| finding(name).kind(EvidenceKind::Note).excerpt("it lies on the path");
+    let contract = MemoryContext::default()
+        .with(finding("db").change("pool", "50", "5").at("10:04"))
+        .with_all(["edge", "api", "proxy"].map(note).to_vec())
+        .with(finding("web").at("10:06").excerpt("5 % of requests fail"));
+    let policy = policy_fn(|packet| match packet.entity.as_str() {
+        "web" => symptom_of(packet, "edge"),
+        "edge" => symptom_of(packet, "api"),
+        "api" => symptom_of(packet, "proxy"),
+        "proxy" => symptom_of(packet, "db"),
+        _ => origin(packet),
+    });
+    let topology = topology("web calls edge; edge calls api; api calls proxy; proxy calls db");
+    let case = case(topology, [alert("web", "Errors", "10:05")]);
+    let report = Report::new("pools", run(Config::default(), case, &contract, &policy).diagnosis());
+    let page = plain(&short(&report, None));
+    assert!(page.contains("  db\n  └─ web  ⚠ Errors\n"), "{page}");
+    assert!(page.contains("by way of proxy > api > edge\n"), "{page}");
 }

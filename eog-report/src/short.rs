@@ -1,0 +1,183 @@
+//! The report that is read in half a minute: verdict, chain, what speaks against it.
+
+use eog_core::diagnosis::OriginGroup;
+use eog_core::{Claim, Confidence, Diagnosis, EntityId, EvidenceKind, Finding};
+
+use crate::clean::{clean, clean_to};
+use crate::folded::{Hop, folded};
+use crate::narrative::Author;
+use crate::page::{DIM, PLAIN, Page, RED, YELLOW};
+use crate::report::Report;
+use crate::text::{head, more, notes, ranking, told, unusable};
+use crate::words;
+
+/// Findings shown for one cause.
+const MAX_FINDINGS: usize = 3;
+/// Characters shown of a finding, and of each half of a claim.
+const MAX_WORDS: usize = 140;
+/// Hops shown of the chain.
+const MAX_HOPS: usize = 15;
+/// Lines shown of what speaks against the result.
+const MAX_AGAINST: usize = 6;
+/// Lines shown of what was considered and is not named.
+const MAX_CONSIDERED: usize = 3;
+/// Notes shown.
+const MAX_NOTES: usize = 4;
+/// Candidates shown when there is no finding, and characters of why.
+const CANDIDATES: (usize, usize) = (3, 200);
+/// Names shown of those that pass an effect on.
+const MAX_VIA: usize = 6;
+
+/// Renders the report for somebody who has half a minute, with colours; the output stream takes them out
+/// where they do not belong. Wraps at `width` columns, if given.
+///
+/// The verdict with its evidence, how it spread without those that only pass an effect on, and what speaks
+/// against it. [`text`](crate::text()) has everything else: queries, other entities, notes.
+pub fn short(report: &Report, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
+    head(&mut page, report);
+    unusable(&mut page, report);
+    told(&mut page, report);
+    if report.diagnosis.is_diagnosed() {
+        for group in report.diagnosis.causes() {
+            cause(&mut page, report, group);
+        }
+        spread(&mut page, report);
+    } else {
+        ranking(&mut page, report, CANDIDATES);
+    }
+    against(&mut page, report);
+    notes(&mut page, report, (MAX_NOTES, MAX_WORDS));
+    page.title("");
+    page.line("", DIM, &report.cost());
+    page.into_text()
+}
+
+fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
+    let style = if group.confidence == Confidence::Confirmed { RED } else { YELLOW };
+    page.title(&format!("{} ({})", report.heading(group).to_uppercase(), group.confidence));
+    for origin in &group.origins {
+        page.line("  ", style, &clean(origin.as_str()));
+        let Some(belief) = report.diagnosis.belief(origin) else { continue };
+        let cited = report.diagnosis.cited(belief);
+        // A note says how what is listed here hangs together, which the chain shows.
+        let shown = || cited.iter().filter(|finding| finding.kind != EvidenceKind::Note);
+        // A model says why in words of its own; the rules repeat what they cite.
+        if report.narrative.author != Author::Rules || shown().next().is_none() {
+            page.line("    ", PLAIN, &clean_to(&belief.summary, MAX_WORDS * 2));
+        }
+        for finding in shown().take(MAX_FINDINGS) {
+            let when = words::time(&finding.time);
+            page.line("    • ", PLAIN, &format!("{when}  {}", said(finding)));
+        }
+        more(page, shown().count(), MAX_FINDINGS, "pieces of evidence");
+    }
+}
+
+/// What a finding says, and of a change what was written about it.
+fn said(finding: &Finding) -> String {
+    let words = clean_to(&words::finding(finding), MAX_WORDS);
+    let about = finding.change.as_ref().and_then(|change| {
+        let (text, _) = finding.excerpt.split_once(&format!(" ({} from ", change.path))?;
+        (!text.is_empty()).then(|| clean_to(text, MAX_WORDS))
+    });
+    about.map_or(words.clone(), |text| format!("{words}: {text}"))
+}
+
+fn spread(page: &mut Page, report: &Report) {
+    page.title("HOW IT SPREAD");
+    let hops = folded(&report.diagnosis);
+    for hop in hops.iter().take(MAX_HOPS) {
+        let below = format!("  {}", hop.continued());
+        let alerts = if hop.alerts.is_empty() {
+            String::new()
+        } else {
+            format!("  {RED}⚠ {}{RED:#}", clean(&hop.alerts.join(", ")))
+        };
+        let again = if hop.repeated { "  (see above)" } else { "" };
+        let entity = format!("{}{alerts}{again}", clean(hop.entity.as_str()));
+        page.paragraph(&format!("  {}", hop.lead()), &below, PLAIN, &entity);
+        if hop.repeated {
+            continue;
+        }
+        if !hop.via.is_empty() {
+            page.paragraph(&below, &below, DIM, &via(&hop.via));
+        }
+        if let Some(claim) = hop.claim {
+            why(page, &below, claim, hop, &report.diagnosis);
+        }
+    }
+    more(page, hops.len(), MAX_HOPS, "entities");
+}
+
+/// Who passes an effect on.
+fn via(names: &[&EntityId]) -> String {
+    let shown: Vec<_> = names.iter().take(MAX_VIA).map(|name| clean(name.as_str())).collect();
+    let rest = match names.len().saturating_sub(MAX_VIA) {
+        0 => String::new(),
+        rest => format!(" > … {rest} more"),
+    };
+    format!("by way of {}{rest}", shown.join(" > "))
+}
+
+fn why(page: &mut Page, below: &str, claim: &Claim, hop: &Hop<'_>, diagnosis: &Diagnosis) {
+    // How one that passes it on hangs together with the next says nothing of the harm.
+    if hop.via.is_empty() && !claim.condition.is_empty() {
+        page.paragraph(below, below, DIM, &clean_to(&claim.condition, MAX_WORDS));
+    }
+    let is_seen = hop.alerts.is_empty() && !hop.passes_on(diagnosis);
+    if is_seen && !claim.observed.is_empty() {
+        page.paragraph(
+            below,
+            below,
+            DIM,
+            &format!("seen as {}", clean_to(&claim.observed, MAX_WORDS)),
+        );
+    }
+}
+
+fn against(page: &mut Page, report: &Report) {
+    let groups = || report.diagnosis.causes();
+    let doubts =
+        groups().flat_map(|group| &group.doubts).map(|doubt| format!("not confirmed: {doubt}"));
+    let alerts = report.alerts();
+    let open = alerts.iter().filter(|alert| alert.explained_by.is_empty()).map(|alert| {
+        let (name, entity) = (&alert.anomaly.name, &alert.anomaly.entity);
+        format!("not explained: {name} on {entity} since {}", words::instant(alert.anomaly.onset))
+    });
+    let early = alerts.iter().filter(|alert| alert.began_before).map(|alert| {
+        let (name, entity) = (&alert.anomaly.name, &alert.anomaly.entity);
+        format!(
+            "{name} on {entity} began before the change, at {}",
+            words::instant(alert.anomaly.onset)
+        )
+    });
+    let unlinked = report.unlinked_origins();
+    let names = unlinked.iter().take(MAX_VIA).map(|(origin, _)| *origin);
+    let unlinked = (!unlinked.is_empty()).then(|| {
+        format!("origins that reach no alert ({}): {}", unlinked.len(), words::list(names))
+    });
+    let others = report.also_considered();
+    let mut lines: Vec<String> = doubts.chain(open).chain(early).chain(unlinked).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    let grave = lines.len();
+    let shown = others.iter().take(MAX_CONSIDERED);
+    lines.extend(shown.map(|line| format!("also considered: {line}")));
+    if lines.is_empty() {
+        return;
+    }
+    page.title(if report.diagnosis.is_diagnosed() {
+        "WHAT SPEAKS AGAINST IT"
+    } else {
+        "WHAT IS OPEN"
+    });
+    for line in lines.iter().take(grave.min(MAX_AGAINST)) {
+        page.line("  ", YELLOW, &clean_to(line, MAX_WORDS * 3 / 2));
+    }
+    more(page, grave, MAX_AGAINST, "doubts");
+    for line in &lines[grave..] {
+        page.line("  ", PLAIN, &clean_to(line, MAX_WORDS));
+    }
+    more(page, others.len(), MAX_CONSIDERED, "changes and entities that were considered");
+}
