@@ -21,6 +21,9 @@ const EACH: usize = 3;
 /// At most so many names are given of those that stand behind a finding.
 const MAX_NAMES: usize = 4;
 
+/// Alerts that are listed by number.
+const MAX_NUMBERS: usize = 12;
+
 /// Findings in order of strength, each with those it stands for and its line for prompts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranked {
@@ -202,8 +205,8 @@ impl<'a> Ranking<'a> {
 /// Alerts by their numbers; nothing for none.
 fn numbers(alerts: &[usize]) -> String {
     let names: Vec<String> =
-        alerts.iter().take(MAX_NAMES).map(|alert| format!("A{}", alert + 1)).collect();
-    let more = match alerts.len().saturating_sub(MAX_NAMES) {
+        alerts.iter().take(MAX_NUMBERS).map(|alert| format!("A{}", alert + 1)).collect();
+    let more = match alerts.len().saturating_sub(MAX_NUMBERS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

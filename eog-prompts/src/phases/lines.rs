@@ -284,8 +284,8 @@ fn role_word(role: PeerRole) -> &'static str {
     match role {
         PeerRole::Caller => "sender",
         PeerRole::Callee => "receiver",
-        PeerRole::NextUpstream => "upstream",
-        PeerRole::NextDownstream => "downstream",
+        PeerRole::NextUpstream => "from",
+        PeerRole::NextDownstream => "on to",
         _ => "about",
     }
 }

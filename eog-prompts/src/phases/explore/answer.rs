@@ -20,7 +20,7 @@ pub struct ExploreAnswer {
     pub label: Label,
     /// for defer; else none
     pub missing: Missing,
-    /// true: show the next page of the evidence; the judgement does not count then
+    /// true: show the next page of the evidence, and judge again; only where some is said to be left
     pub next_page: bool,
     /// best first, may be empty
     pub proposals: Vec<ExploreProposal>,

@@ -61,7 +61,7 @@ struct Notes {
 impl Notes {
     fn of(findings: &[&Finding], messages: bool, hints: bool) -> Self {
         use Signal::{
-            Availability, Demand, Exhaustion, Experiment, Impact, Restart, Route, Saturation,
+            Demand, Exhaustion, Experiment, Impact, Restart, Route, Saturation,
             Traffic,
         };
         let has = |signals: &[Signal]| findings.iter().any(|it| signals.contains(&it.signal));
@@ -69,7 +69,7 @@ impl Notes {
             any: true,
             route: has(&[Route]),
             impact: has(&[Impact]),
-            load: has(&[Traffic, Demand, Exhaustion, Saturation, Availability]),
+            load: has(&[Traffic, Demand, Exhaustion, Saturation]),
             experiment: has(&[Experiment]),
             restart: has(&[Restart]),
             messages,
