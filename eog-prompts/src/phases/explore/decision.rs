@@ -56,11 +56,21 @@ fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
             claims.push(Claim::new(cause, effect, condition, observed).citing_ids(&evidence));
             continue;
         };
-        for hop in hops.windows(2) {
+        let last = hops.len().saturating_sub(2);
+        for (position, hop) in hops.windows(2).enumerate() {
+            // What the claim says of its two ends is not so of those between them.
+            let condition = match position {
+                0 => condition.to_owned(),
+                _ => whole_sentences(&format!("passes on: {condition}"), MAX_PART_CHARS),
+            };
+            let observed = match position == last {
+                true => observed.to_owned(),
+                false => format!("on the way to {effect}"),
+            };
             let own = hop.contains(&subject.entity);
             let others = evidence.iter().filter(|id| own && *id != route);
             let cited = std::iter::once(route).chain(others);
-            far.push(Claim::new(&hop[0], &hop[1], condition, observed).citing_ids(cited));
+            far.push(Claim::new(&hop[0], &hop[1], &condition, &observed).citing_ids(cited));
         }
     }
     for hop in far {
