@@ -114,6 +114,9 @@ pub(super) enum Controller {
     Beam,
     /// A tree of hypotheses that specialists investigate.
     Hypotheses,
+    /// Goals with alternative paths.
+    #[serde(rename = "treeseeker")]
+    TreeSeeker,
 }
 
 impl Controller {
@@ -125,6 +128,7 @@ impl Controller {
             Self::Bfs => Some(eog_search::Profile::Bfs),
             Self::Beam => Some(eog_search::Profile::Beam),
             Self::Hypotheses => Some(eog_search::Profile::Hypotheses),
+            Self::TreeSeeker => Some(eog_search::Profile::TreeSeeker),
         }
     }
 }
