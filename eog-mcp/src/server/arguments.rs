@@ -32,7 +32,7 @@ pub(super) struct Investigate {
     pub(super) budget: Option<u64>,
     /// How to search: `eog`, Explanations over Graphs, unless given; `lats`, `bfs` and `beam` grow a tree
     /// of looks; `hypotheses` has specialists for metrics, logs and traces investigate what may have
-    /// caused it; `linear` follows the newest lead and stops at the first origin, a baseline to compare
+    /// caused it; `treeseeker` sets goals with alternative paths and goes on or back; `linear` follows the newest lead and stops at the first origin, a baseline to compare
     /// with.
     pub(super) controller: Option<Controller>,
     /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
