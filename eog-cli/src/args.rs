@@ -85,7 +85,7 @@ pub(crate) enum Command {
     /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
     /// With PATH, the page has charts of the measured series that findings cite.
     Report(HtmlReport),
-    /// Print the tree of a search by --controller lats, bfs, beam or hypotheses: every node with what was found there,
+    /// Print the tree of a search by --controller lats, bfs, beam, hypotheses or treeseeker: every node with what was found there,
     /// its score and visits, what was pruned and why, and why the search ended.
     ///
     /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
@@ -173,7 +173,7 @@ pub(crate) struct Investigate {
     /// arrive in the meantime come too late for evaluations in progress, so the steps, and possibly the
     /// result, differ between widths. The same width always gives the same ledger. To be faster without
     /// affecting the result, use --speculate.
-    /// Default: 1; 3 with --controller hypotheses, one for each specialist.
+    /// Default: 1; 3 with --controller hypotheses, one for each specialist; 5 with treeseeker.
     #[arg(long, value_name = "W", value_parser = parse_count)]
     pub(crate) width: Option<NonZeroU32>,
 
@@ -216,8 +216,9 @@ pub(crate) struct Start {
     pub(crate) window: Option<Window>,
 
     /// Controller: `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search),
-    /// `bfs` (breadth-first), `beam` (the best few of each level) and `hypotheses` (specialists for metrics,
-    /// logs and traces investigate what may have caused it); or `linear`, a baseline that follows the
+    /// `bfs` (breadth-first), `beam` (the best few of each level), `hypotheses` (specialists for metrics,
+    /// logs and traces investigate what may have caused it) and `treeseeker` (goals with alternative paths,
+    /// on which each round goes on or back); or `linear`, a baseline that follows the
     /// newest lead, revises nothing and stops at the first origin. See docs/search.md.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
@@ -242,7 +243,8 @@ pub(crate) struct Start {
 /// What the tree searches leave to their user.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Search {
-    /// Number of rounds (lats, hypotheses) or plans (bfs, beam) at most. Default: 50, 6 and 20.
+    /// Number of rounds (lats, hypotheses, treeseeker) or plans (bfs, beam) at most. Default: 50, 6, 30
+    /// and 20.
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) rounds: Option<NonZeroU32>,
 
@@ -251,7 +253,8 @@ pub(crate) struct Search {
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) depth: Option<NonZeroU32>,
 
-    /// Children of a node (lats, hypotheses) or survivors of a level (beam) at most. Default: 5, 3 and 3.
+    /// Children of a node (lats, hypotheses), survivors of a level (beam) or open paths of a goal
+    /// (treeseeker) at most. Default: 5, 3, 3 and 5.
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) branch: Option<NonZeroU32>,
 
@@ -264,6 +267,31 @@ pub(crate) struct Search {
     /// findings came in.
     #[arg(long, help_heading = TREE_SEARCH)]
     pub(crate) no_rescore: bool,
+
+    /// How moves on goals are chosen (treeseeker): from value, uncertainty and risk in words, or by lot among
+    /// those that are admissible, to see what the words are worth. Default: signals.
+    #[arg(long, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
+    pub(crate) textual: Option<Textual>,
+
+    /// Seed of the lots (--textual random). Default: 0.
+    #[arg(long, value_name = "N", requires = "textual", help_heading = TREE_SEARCH)]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How moves on goals are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Textual {
+    /// From value, uncertainty and risk in words.
+    Signals,
+    /// By lot.
+    Random,
+}
+
+impl Textual {
+    /// The seed of the lots, if there are any.
+    pub(crate) fn seed(self, seed: Option<u64>) -> Option<u64> {
+        (self == Self::Random).then(|| seed.unwrap_or(0))
+    }
 }
 
 const TREE_SEARCH: &str = "Tree search";

@@ -151,8 +151,9 @@ fn bound(
         AnySettings::Linear(_) => (entities, 0, ", one visit each".to_owned()),
         AnySettings::Search(config) => {
             let most = config.most_asked();
-            // No model plays the roles of a search by hypotheses.
-            let asked = config.profile() != eog_search::Profile::Hypotheses;
+            // No model plays the roles of a search by hypotheses or goals.
+            let by_rules = [eog_search::Profile::Hypotheses, eog_search::Profile::TreeSeeker];
+            let asked = !by_rules.contains(&config.profile());
             let roles = if asked { most.roles } else { 0 };
             (most.looks, roles, format!(", at most {} looks", most.looks))
         }

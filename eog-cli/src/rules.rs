@@ -120,7 +120,10 @@ pub(crate) fn changes(
 
 /// A tree search with what the command line sets.
 fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
-    let Search { rounds, depth, branch, accept, no_rescore } = *search;
+    let Search { rounds, depth, branch, accept, no_rescore, textual, seed } = *search;
+    if let Some(textual) = textual {
+        config = config.with_random(textual.seed(seed));
+    }
     if no_rescore {
         config = config.with_rescore(false);
     }
@@ -140,14 +143,16 @@ fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
 }
 
 /// The options of tree searches, and whether each is given.
-fn given(search: &Search) -> [(&'static str, bool); 5] {
-    let Search { rounds, depth, branch, accept, no_rescore } = search;
+fn given(search: &Search) -> [(&'static str, bool); 7] {
+    let Search { rounds, depth, branch, accept, no_rescore, textual, seed } = search;
     [
         ("--rounds", rounds.is_some()),
         ("--depth", depth.is_some()),
         ("--branch", branch.is_some()),
         ("--accept", accept.is_some()),
         ("--no-rescore", *no_rescore),
+        ("--textual", textual.is_some()),
+        ("--seed", seed.is_some()),
     ]
 }
 
@@ -155,9 +160,12 @@ fn given(search: &Search) -> [(&'static str, bool); 5] {
 fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, bool)> {
     let uses_branch = profile.config().branch().is_some();
     let rescores = profile.config().rescores().is_some();
+    let by_goals = profile.config().is_random().is_some();
     let is_idle = |name: &str| match name {
         "--branch" => !uses_branch,
         "--no-rescore" => !rescores,
+        "--depth" => by_goals,
+        "--textual" | "--seed" => !by_goals,
         _ => false,
     };
     given(search).into_iter().filter(|(name, _)| is_idle(name)).collect()
@@ -190,8 +198,8 @@ pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Res
     let idle = judging.roles.is_some() && controller.profile().is_none();
     refuse(controller, &[("--roles", idle)])?;
     let by_model = matches!(judging.roles, Some(crate::args::By::Model));
-    let hypotheses = controller == ControllerName::Hypotheses;
-    refuse(controller, &[("--roles model", by_model && hypotheses)])
+    let by_rules = [ControllerName::Hypotheses, ControllerName::TreeSeeker].contains(&controller);
+    refuse(controller, &[("--roles model", by_model && by_rules)])
 }
 
 /// Refuses options that a controller does not use: they would be ignored silently.

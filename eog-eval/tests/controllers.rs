@@ -58,6 +58,8 @@ fn a_judge_without_errors_leads_everybody_who_forgets_nothing_to_the_truth() {
                 }
                 // Six hypotheses do not reach every cause.
                 Contender::Search(eog_eval::controllers::TreeSearch::Hypotheses) => false,
+                // Thirty rounds by lot do not either.
+                Contender::Search(eog_eval::controllers::TreeSearch::TreeSeekerByLot) => false,
                 // A tree search ends with the first result that it accepts.
                 Contender::Search(_) => origins == 1,
                 Contender::Told(ToldLoop { slips, .. }) => slips == 0.0,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use eog_core::Machine as _;
-use eog_search::{NodeId, NodeView, Phase, Profile, PrunedBy, SearchBody, SearchController};
+use eog_search::{Call, NodeId, NodeView, Phase, Profile, PrunedBy, SearchBody, SearchController};
 
 use crate::clean::clean;
 use crate::page::{BOLD, PLAIN, Page};
@@ -45,6 +45,19 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
         return format!("{BOLD}{}{BOLD:#}", search.settings().profile().name());
     };
     let mut line = format!("{} {BOLD}{}{BOLD:#}", node.id, clean(action.entity().as_str()));
+    match &action.call {
+        Call::Goal(goal) => return goal_line(search, node, line, &goal.question),
+        Call::Path(path) => {
+            let _ = write!(line, ": {}", clean(&path.approach));
+            let times = search.selected(&node.id).unwrap_or(0);
+            let _ = write!(
+                line,
+                ", {} since progress",
+                words::count(times as usize, "selection", "selections")
+            );
+        }
+        _ => {}
+    }
     let body = node.entry.and_then(|entry| search.ledger().entry(entry)).map(|entry| &entry.body);
     if let Some(SearchBody::Looked(looked)) = body
         && node.phase != Phase::Failed
@@ -66,6 +79,8 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     }
     let mut marks = Vec::new();
     marks.extend(match node.phase {
+        Phase::Pending if !action.is_done() => Some("not begun"),
+        Phase::Running if !action.is_done() => Some("open"),
         Phase::Pending if by_hypotheses => Some("not investigated"),
         Phase::Pending => Some("not looked at yet"),
         Phase::Running => Some("under way"),
@@ -78,6 +93,9 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
         PrunedBy::Planner => "pruned by the planner",
         PrunedBy::Evaluator => "pruned by the evaluator",
         PrunedBy::Beam => "cut by the beam",
+        PrunedBy::Backtracked => "went back",
+        PrunedBy::Blocked => "nothing left to do",
+        PrunedBy::Rewritten => "rewritten",
         _ => "set aside",
     }));
     marks.extend(node.held.then_some("held"));
@@ -87,6 +105,23 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     if !marks.is_empty() {
         let _ = write!(line, " ({})", marks.join(", "));
     }
+    line
+}
+
+fn goal_line(
+    search: &SearchController,
+    node: &NodeView<'_>,
+    mut line: String,
+    question: &str,
+) -> String {
+    let _ = write!(line, ": {}, {} of 1000", clean(question), node.score.unwrap_or(0));
+    let mark = match node.phase {
+        Phase::Solution => " (complete)",
+        Phase::Pending => " (not begun)",
+        _ if search.end().is_some() => " (not complete)",
+        _ => "",
+    };
+    line.push_str(mark);
     line
 }
 

@@ -16,6 +16,7 @@ use serde::{Serialize, Serializer};
 use crate::body::{Action, Looked, PlanAction, Purpose, SearchBody, Verdict};
 use crate::id::NodeId;
 use crate::lane::{LaneAction, Specialist, ToolAnswer, ToolCall, Turn};
+use crate::seek::{Approach, Candidate, Fact, Goal, Progress, Steering, TreeMem};
 use crate::tree::Phase;
 
 /// A question of a tree search.
@@ -57,6 +58,14 @@ pub enum Role {
     Call(Arc<CallAsk>),
     /// For how well the evidence supports a hypothesis.
     Weigh(Arc<WeighAsk>),
+    /// For goals with alternative paths.
+    Decompose(Arc<DecomposeAsk>),
+    /// For a move on each active goal.
+    Steer(Arc<SteerAsk>),
+    /// For the next step of a path.
+    Step(Arc<StepAsk>),
+    /// For what came of a round.
+    Progress(Arc<ProgressAsk>),
 }
 
 /// The answer to an [`Ask`].
@@ -81,6 +90,12 @@ pub enum Answer {
     Lane(LaneAction),
     /// What a tool answers, or why the call was not made.
     Tool(Result<ToolAnswer, String>),
+    /// Goals.
+    Goals(Vec<Goal>),
+    /// Moves on goals.
+    Steering(Steering),
+    /// What came of a round.
+    Progress(Progress),
 }
 
 impl Answer {
@@ -95,6 +110,9 @@ impl Answer {
             Self::Reflection(_) => "reflection",
             Self::Lane(_) => "action of a specialist",
             Self::Tool(_) => "answer of a tool",
+            Self::Goals(_) => "list of goals",
+            Self::Steering(_) => "list of moves",
+            Self::Progress(_) => "report of progress",
         }
     }
 }
@@ -342,6 +360,138 @@ pub struct WeighAsk {
     pub accept: u16,
 }
 
+/// A question for goals.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DecomposeAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// How many goals at most.
+    pub goals: u32,
+    /// How many paths of a goal at most.
+    pub paths: u32,
+    /// Why the answer before was refused.
+    pub refused: Option<String>,
+}
+
+/// How far a goal or a path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// A goal that needs others.
+    Waiting,
+    /// A goal to go on with; a path that can be chosen.
+    Open,
+    /// A goal that was reached.
+    Complete,
+    /// A path that is given up.
+    Closed,
+}
+
+/// A goal with its paths, as whoever is asked sees it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GoalView {
+    /// Its number, from 1.
+    pub goal: u32,
+    /// The entity that it is about.
+    pub about: EntityId,
+    /// What is to be found out.
+    pub question: String,
+    /// The goals that it needs, by number.
+    pub needs: Vec<u32>,
+    /// How far it is.
+    pub status: Status,
+    /// The highest ratio that was given, from 0 to 1000.
+    pub ratio: u16,
+    /// What was said of it last.
+    pub summary: String,
+    /// Its paths, with those that are closed.
+    pub paths: Vec<PathView>,
+}
+
+/// A path, as whoever is asked sees it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathView {
+    /// Its name.
+    pub path: NodeId,
+    /// What it is.
+    pub approach: Approach,
+    /// Open or closed.
+    pub status: Status,
+    /// Whether another took its place.
+    pub rewritten: bool,
+    /// How often it was selected since it made progress.
+    pub selected: u32,
+    /// What was said of it last.
+    pub summary: String,
+    /// What is kept at the nodes of the branch, from the path down, each with what is kept.
+    pub memory: Vec<(NodeId, TreeMem)>,
+    /// What is kept at branches that were given up.
+    pub given_up: Vec<(NodeId, TreeMem)>,
+    /// The last steps of the branch, at most 5, oldest first.
+    pub recent: Vec<Seen>,
+}
+
+/// A question for a move on each active goal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SteerAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// All goals.
+    pub goals: Vec<GoalView>,
+    /// The goals that want a move, by number.
+    pub active: Vec<u32>,
+    /// The paths that may go back.
+    pub may_return: Vec<NodeId>,
+    /// The facts that stand.
+    pub facts: Vec<Fact>,
+    /// What may be the answer.
+    pub candidates: Vec<Candidate>,
+    /// The last look at each entity, by name.
+    pub seen: Vec<Seen>,
+    /// Why the answer before was refused.
+    pub refused: Option<String>,
+}
+
+/// A question for the next step of a path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// The goal.
+    pub goal: GoalView,
+    /// The path, among those of the goal.
+    pub path: PathView,
+    /// Every entity that the branch looked at.
+    pub been: Vec<EntityId>,
+    /// Entities that branches of this path looked at and that were given up, or could not be looked at.
+    pub given_up: Vec<EntityId>,
+    /// Entities that other paths of the goal looked at.
+    pub elsewhere: Vec<EntityId>,
+    /// The facts that stand.
+    pub facts: Vec<Fact>,
+}
+
+/// A question for what came of a round.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgressAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// All goals.
+    pub goals: Vec<GoalView>,
+    /// The paths that made a step, or tried to.
+    pub ran: Vec<NodeId>,
+    /// How many open paths a goal may have.
+    pub paths: u32,
+    /// The facts that stand.
+    pub facts: Vec<Fact>,
+    /// What may be the answer, so far.
+    pub candidates: Vec<Candidate>,
+    /// The last look at each entity, by name.
+    pub seen: Vec<Seen>,
+    /// The ratio from which a goal is complete.
+    pub accept: u16,
+}
+
 impl Question for Ask {
     type Answer = Answer;
 
@@ -388,6 +538,10 @@ impl Role {
             Self::Investigate(_) => "investigate",
             Self::Call(_) => "call",
             Self::Weigh(_) => "weigh",
+            Self::Decompose(_) => "decompose",
+            Self::Steer(_) => "steer",
+            Self::Step(_) => "step",
+            Self::Progress(_) => "progress",
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::SearchConfig;
 use crate::id::{NodeId, Place};
 use crate::lane::{LaneEnd, Specialist, Turn};
+use crate::seek::{Approach, Goal, Progress, RefusedPart, Steering, Taken, Try};
 
 /// What an entry of a tree search records: each question with what came back, and nothing that follows
 /// from it by rule.
@@ -37,6 +38,14 @@ pub enum SearchBody {
     Planned(Box<Planned>),
     /// A trajectory that was not accepted was reflected on.
     Reflected(Box<Reflected>),
+    /// Goals were set.
+    Decomposed(Box<Decomposed>),
+    /// Moves were made on goals.
+    Steered(Box<Steered>),
+    /// The next step of a path was chosen.
+    Stepped(Box<Acted>),
+    /// A round was gone over.
+    Progressed(Box<Progressed>),
     /// The search ended by itself.
     Ended(Ended),
     /// From here on the search takes another course than the one it was copied from.
@@ -62,6 +71,10 @@ pub enum Call {
     Look(EntityId),
     /// An investigation of a hypothesis by specialists, and a decision on what they found.
     Test(Hypothesis),
+    /// A goal, whose paths stand below it. Nothing is done at the node itself.
+    Goal(Goal),
+    /// A way to reach a goal, whose steps stand below it. Nothing is done at the node itself.
+    Path(Approach),
 }
 
 /// What may have caused an incident.
@@ -89,14 +102,22 @@ impl Action {
     /// The entity that it looks at, or in which the cause is suspected.
     pub fn entity(&self) -> &EntityId {
         match &self.call {
-            Call::Look(entity) | Call::Test(Hypothesis { cause: entity, .. }) => entity,
+            Call::Look(entity)
+            | Call::Test(Hypothesis { cause: entity, .. })
+            | Call::Goal(Goal { about: entity, .. })
+            | Call::Path(Approach { start: entity, .. }) => entity,
         }
+    }
+
+    /// Whether something is done and comes back: not so for goals and paths.
+    pub fn is_done(&self) -> bool {
+        matches!(self.call, Call::Look(_) | Call::Test(_))
     }
 
     /// What specialists are to find out; nothing where it is no hypothesis.
     pub fn focus(&self) -> Option<&str> {
         match &self.call {
-            Call::Look(_) => None,
+            Call::Look(_) | Call::Goal(_) | Call::Path(_) => None,
             Call::Test(hypothesis) => Some(&hypothesis.focus),
         }
     }
@@ -107,6 +128,8 @@ impl fmt::Display for Call {
         match self {
             Self::Look(entity) => write!(f, "look at {entity}"),
             Self::Test(Hypothesis { cause, focus }) => write!(f, "suspect {cause}: {focus}"),
+            Self::Goal(goal) => write!(f, "{}", goal.question),
+            Self::Path(path) => write!(f, "{}", path.approach),
         }
     }
 }
@@ -143,6 +166,8 @@ pub enum RefusedAction {
     TooMany,
     /// It says nothing that specialists could find out.
     NoHypothesis,
+    /// It is no look.
+    NoLook,
 }
 
 impl fmt::Display for RefusedAction {
@@ -153,6 +178,7 @@ impl fmt::Display for RefusedAction {
             Self::UnknownEntity => "nobody named the entity",
             Self::TooMany => "there are enough",
             Self::NoHypothesis => "it is no hypothesis",
+            Self::NoLook => "it is no look",
         })
     }
 }
@@ -351,6 +377,46 @@ pub struct Reflected {
     pub failure: Option<Failure>,
 }
 
+/// Goals, with alternative paths.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decomposed {
+    /// What came back, oldest first. The last is applied if it was not refused.
+    pub tries: Vec<Try<Vec<Goal>>>,
+}
+
+/// Moves on goals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steered {
+    /// Which round, counted from 1.
+    pub round: u32,
+    /// What came back, oldest first; nothing where moves are drawn by lot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<Try<Steering>>,
+    /// Whether the search is finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub finished: bool,
+    /// What was done with each active goal, and who chose it.
+    pub taken: Vec<Taken>,
+}
+
+/// What came of a round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Progressed {
+    /// Which round, counted from 1.
+    pub round: u32,
+    /// What could not be had, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failure>,
+    /// What came back, unless nothing could be had.
+    pub progress: Option<Progress>,
+    /// Which parts of it do not count, by name and position, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<(String, RefusedPart)>,
+}
+
 /// Why a search ended by itself, and what it found best.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -380,6 +446,10 @@ pub enum End {
     Settled,
     /// No answer of the planner could be applied.
     PlannerFailed,
+    /// The candidate answers are answer enough.
+    Finished,
+    /// All goals are complete.
+    Completed,
 }
 
 impl fmt::Display for End {
@@ -391,6 +461,8 @@ impl fmt::Display for End {
             Self::Exhausted => "exhausted: nothing is left to expand",
             Self::Settled => "settled: the tree is as large as it may get",
             Self::PlannerFailed => "no answer of the planner could be applied",
+            Self::Finished => "finished: the candidate answers are answer enough",
+            Self::Completed => "all goals are complete",
         })
     }
 }

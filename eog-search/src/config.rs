@@ -51,6 +51,17 @@ pub enum Selection {
         /// How much it explores: the factor C, in Q32.
         c: u64,
     },
+    /// Goals whose needs are met each exploit a path, explore several or go back, by value, uncertainty and
+    /// risk in words.
+    Textual {
+        /// From so many selections without progress on, a path may go back.
+        may: NonZeroU32,
+        /// From so many on, it must.
+        must: NonZeroU32,
+        /// Moves are drawn by lot from this seed instead; for comparison.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        random: Option<u64>,
+    },
 }
 
 /// How much a search by bounds explores: the factor C, in Q32.
@@ -117,6 +128,15 @@ pub enum Expansion {
         /// How long a specialist may go on.
         lanes: Lanes,
     },
+    /// Goals with alternative paths, which make a step a round.
+    Goals {
+        /// How many goals at most.
+        goals: NonZeroU32,
+        /// How many open paths a goal has at most.
+        paths: NonZeroU32,
+        /// How often a planner whose goals are refused is asked again.
+        retries: u32,
+    },
 }
 
 /// How long a specialist may go on with one hypothesis.
@@ -160,6 +180,11 @@ pub enum Evaluation {
         retries: u32,
         /// Whether hypotheses that have a score get another one when findings came in.
         rescore: bool,
+    },
+    /// After each round somebody says how far each goal is.
+    Ratio {
+        /// How often they are asked again when they fail.
+        retries: u32,
     },
 }
 
@@ -229,11 +254,14 @@ pub enum Profile {
     Beam,
     /// A tree of hypotheses that specialists investigate.
     Hypotheses,
+    /// Goals with alternative paths.
+    TreeSeeker,
 }
 
 impl Profile {
     /// All that there are.
-    pub const ALL: [Self; 4] = [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses];
+    pub const ALL: [Self; 5] =
+        [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses, Self::TreeSeeker];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
@@ -242,6 +270,7 @@ impl Profile {
             Self::Bfs => "bfs",
             Self::Beam => "beam",
             Self::Hypotheses => "hypotheses",
+            Self::TreeSeeker => "treeseeker",
         }
     }
 
@@ -252,6 +281,7 @@ impl Profile {
             Self::Bfs => SearchConfig::bfs(),
             Self::Beam => SearchConfig::beam(),
             Self::Hypotheses => SearchConfig::hypotheses(),
+            Self::TreeSeeker => SearchConfig::treeseeker(),
         }
     }
 }
@@ -277,6 +307,12 @@ pub enum Incoherent {
          backup `max` and no pruning"
     )]
     Hypotheses,
+    /// Goals are chosen by signals in words and judged by ratios.
+    #[error(
+        "the selection `textual` goes with the expansion `goals`, the evaluation `ratio`, no backup and no \
+         pruning, and `may` is at most `must`"
+    )]
+    Goals,
     /// Only what was not visited can be set aside, and visits are counted by bounds alone.
     #[error("this pruning does not fit the selection")]
     Pruning,
@@ -330,6 +366,20 @@ impl SearchConfig {
             pruning: Pruning::None,
             stop: Stop { accept: 850, rounds: count(6) },
             width: count(3),
+            ..Self::levels(None)
+        }
+    }
+
+    /// TreeSeeker (arXiv 2606.11662): at most 5 goals with at most 5 open paths each, 30 rounds; a path may go
+    /// back from 8 selections without progress on and must from 12 on; a goal is complete from 900 on.
+    pub fn treeseeker() -> Self {
+        Self {
+            selection: Selection::Textual { may: count(8), must: count(12), random: None },
+            expansion: Expansion::Goals { goals: count(5), paths: count(5), retries: 2 },
+            evaluation: Evaluation::Ratio { retries: 2 },
+            pruning: Pruning::None,
+            stop: Stop { accept: 900, rounds: count(30) },
+            width: count(5),
             ..Self::levels(None)
         }
     }
@@ -397,6 +447,13 @@ impl SearchConfig {
                 Evaluation::Evidence { .. },
                 Backup::Max,
             ) => {}
+            (
+                Selection::Textual { may, must, .. },
+                Expansion::Goals { .. },
+                Evaluation::Ratio { .. },
+                Backup::None,
+            ) if may <= must => {}
+            (Selection::Textual { .. }, ..) => return Err(Incoherent::Goals),
             (Selection::PendingMaxUcb { .. }, ..) => return Err(Incoherent::Hypotheses),
             (Selection::Ucb(_), ..) => return Err(Incoherent::Bounds),
             (Selection::Level, ..) => return Err(Incoherent::Levels),
@@ -410,6 +467,7 @@ impl SearchConfig {
             }
             (Selection::Level, Pruning::Flagged { .. }, _) => Err(Incoherent::BeamWithoutEvaluator),
             (Selection::PendingMaxUcb { .. }, ..) => Err(Incoherent::Hypotheses),
+            (Selection::Textual { .. }, ..) => Err(Incoherent::Goals),
             _ => Err(Incoherent::Pruning),
         }
     }
@@ -419,6 +477,7 @@ impl SearchConfig {
         match (self.selection, self.survivors()) {
             (Selection::Ucb(_), _) => Profile::Lats,
             (Selection::PendingMaxUcb { .. }, _) => Profile::Hypotheses,
+            (Selection::Textual { .. }, _) => Profile::TreeSeeker,
             (Selection::Level, None) => Profile::Bfs,
             (Selection::Level, Some(_)) => Profile::Beam,
         }
@@ -472,9 +531,19 @@ impl SearchConfig {
         }
     }
 
-    /// How deep the tree, or a trajectory, can be.
+    /// Whether moves are drawn by lot; nothing where there are no moves.
+    pub fn is_random(&self) -> Option<bool> {
+        match self.selection {
+            Selection::Textual { random, .. } => Some(random.is_some()),
+            _ => None,
+        }
+    }
+
+    /// How deep the tree, or a trajectory, can be. With goals, which stand at depth 1 and their paths at
+    /// depth 2, as deep as rounds allow.
     pub fn depth(&self) -> u32 {
         match self.expansion {
+            Expansion::Goals { .. } => self.stop.rounds.get().saturating_add(2),
             Expansion::Actions { depth, .. }
             | Expansion::Planned { depth, .. }
             | Expansion::Hypotheses { depth, .. } => depth.get(),
@@ -485,7 +554,8 @@ impl SearchConfig {
     pub fn branch(&self) -> Option<u32> {
         match self.expansion {
             Expansion::Actions { count: most, .. }
-            | Expansion::Hypotheses { children: most, .. } => Some(most.get()),
+            | Expansion::Hypotheses { children: most, .. }
+            | Expansion::Goals { paths: most, .. } => Some(most.get()),
             Expansion::Planned { .. } => self.survivors(),
         }
     }
@@ -498,12 +568,15 @@ impl SearchConfig {
     /// plans, `n` nodes, retries `p` of plans: `n − 1` looks, `R·(1 + p)` plans and, where nodes are judged,
     /// `(n − 1)·(1 + r)` scores. With `R` rounds of hypotheses and `m` calls of a specialist: `R`
     /// questions for hypotheses, `3·R·m` for actions, `s = R + R·(R − 1)/2` looks, where hypotheses are scored
-    /// again, else `s = R`, `s·(1 + r)` scores, and `3·R·m` calls of tools, each tried `1 + r` times.
+    /// again, else `s = R`, `s·(1 + r)` scores, and `3·R·m` calls of tools, each tried `1 + r` times. With `R`
+    /// rounds of `g` goals with `p` open paths: `R·g·p` looks and `1 + q` questions for goals, `R·g·p` for
+    /// steps, `2·R` for moves, of which half are corrections, and `R·(1 + r)` for progress.
     pub fn most_asked(&self) -> MostAsked {
         let rounds = u64::from(self.stop.rounds.get());
         let retries = match self.evaluation {
             Evaluation::Reward { retries }
             | Evaluation::Judge { retries }
+            | Evaluation::Ratio { retries }
             | Evaluation::Evidence { retries, .. } => u64::from(retries),
             Evaluation::Planner => 0,
         };
@@ -523,6 +596,14 @@ impl SearchConfig {
                 let scores = if is_judged { looks.saturating_mul(1 + retries) } else { 0 };
                 let plans = rounds.saturating_mul(1 + u64::from(again));
                 MostAsked { looks, roles: plans.saturating_add(scores), tools: 0 }
+            }
+            Expansion::Goals { goals, paths, retries: again } => {
+                let paths = u64::from(goals.get()).saturating_mul(u64::from(paths.get()));
+                let looks = rounds.saturating_mul(paths);
+                let moves = if self.is_random() == Some(true) { 0 } else { 2 };
+                let others = rounds.saturating_mul(moves + 1 + retries);
+                let roles = (1 + u64::from(again)).saturating_add(looks).saturating_add(others);
+                MostAsked { looks, roles, tools: 0 }
             }
             Expansion::Hypotheses { lanes, .. } => {
                 let acts = rounds.saturating_mul(3 * u64::from(lanes.most.get()));
@@ -569,10 +650,11 @@ impl SearchConfig {
         self
     }
 
-    /// With another depth.
+    /// With another depth; no effect where rounds limit it.
     #[must_use]
     pub fn with_depth(mut self, most: u32) -> Self {
         match &mut self.expansion {
+            Expansion::Goals { .. } => {}
             Expansion::Actions { depth, .. }
             | Expansion::Planned { depth, .. }
             | Expansion::Hypotheses { depth, .. } => *depth = count(most),
@@ -580,14 +662,15 @@ impl SearchConfig {
         self
     }
 
-    /// With another number of children (LATS, hypotheses) or survivors of a level (beam); breadth-first has
-    /// neither.
+    /// With another number of children (LATS, hypotheses), survivors of a level (beam) or open paths of a goal
+    /// (TreeSeeker); breadth-first has none of these.
     #[must_use]
     pub fn with_branch(mut self, branch: u32) -> Self {
         match (&mut self.expansion, &mut self.pruning) {
             (
                 Expansion::Actions { count: most, .. }
-                | Expansion::Hypotheses { children: most, .. },
+                | Expansion::Hypotheses { children: most, .. }
+                | Expansion::Goals { paths: most, .. },
                 _,
             ) => *most = count(branch),
             (_, Pruning::Flagged { beam: Some(beam) }) => *beam = count(branch),
@@ -622,6 +705,25 @@ impl SearchConfig {
     pub fn with_rescore(mut self, again: bool) -> Self {
         if let Evaluation::Evidence { rescore, .. } = &mut self.evaluation {
             *rescore = again;
+        }
+        self
+    }
+
+    /// With moves on goals drawn by lot from a seed, or not; has no effect elsewhere.
+    #[must_use]
+    pub fn with_random(mut self, seed: Option<u64>) -> Self {
+        if let Selection::Textual { random, .. } = &mut self.selection {
+            *random = seed;
+        }
+        self
+    }
+
+    /// With other numbers of selections without progress after which a path may and must go back; `must` is
+    /// at least `may`.
+    #[must_use]
+    pub fn with_patience(mut self, first: u32, last: u32) -> Self {
+        if let Selection::Textual { may, must, .. } = &mut self.selection {
+            (*may, *must) = (count(first), count(last.max(first)));
         }
         self
     }

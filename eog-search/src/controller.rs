@@ -7,6 +7,7 @@ mod levels;
 mod repeat;
 mod result;
 mod rounds;
+mod seeker;
 mod slot;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -44,6 +45,8 @@ use slot::{Slot, Task};
 ///   side by side with tools; the policy decides on what they recorded; the evidence is weighed, for other
 ///   hypotheses again if there are new findings; what is promising is expanded. A lane of a specialist is
 ///   one task with one entry.
+/// - **Goals** (TreeSeeker): goals with alternative paths; each round every active goal exploits a path,
+///   explores several or goes back, each chosen path makes a step, and somebody goes over what came of it.
 /// - **Result:** the looks on the best way, then those on the way to other nodes with a score that is
 ///   accepted, as long as they explain alerts that nothing explained before.
 ///
@@ -71,6 +74,7 @@ pub struct SearchController {
     /// The first hypotheses were asked for.
     is_planned: bool,
     trials: hypotheses::Trials,
+    quest: seeker::Quest,
     reflections: VecDeque<String>,
     /// The best trajectory, where there are any.
     best: Option<result::Best>,
@@ -130,6 +134,7 @@ impl SearchController {
             begun: 0,
             is_planned: false,
             trials: hypotheses::Trials::default(),
+            quest: seeker::Quest::default(),
             reflections: VecDeque::new(),
             best: None,
             chosen: None,
@@ -162,6 +167,7 @@ impl SearchController {
             self.tree.node_mut(chosen).phase = crate::Phase::Scored;
         }
         self.expand_held_back();
+        self.turn_again();
         self.fill();
     }
 
@@ -171,6 +177,7 @@ impl SearchController {
             crate::Selection::Ucb(exploration) => self.select_round(exploration),
             crate::Selection::Level => self.select_plan(),
             crate::Selection::PendingMaxUcb { c } => self.select_pending(c),
+            crate::Selection::Textual { random, .. } => self.select_turn(random),
         }
     }
 
@@ -279,6 +286,7 @@ impl Machine for SearchController {
     fn poll(&mut self) -> Output<SearchBody, Ask> {
         if self.emission.is_settled(&self.ledger) {
             self.record_end();
+            self.draw();
         }
         if let Some(entry) = self.emission.next(&self.ledger) {
             return Output::Append(entry);
@@ -337,7 +345,7 @@ impl Machine for SearchController {
     }
 
     fn stop(&self) -> Option<StopReason> {
-        let is_busy = self.slots.iter().any(Slot::is_begun);
+        let is_busy = self.slots.iter().any(Slot::is_begun) || self.has_to_draw();
         if is_busy || !self.emission.is_settled(&self.ledger) {
             None
         } else if self.end_is_recorded {

@@ -2,7 +2,7 @@
 //! [`Controller`](eog_core::Controller) stands on, with the same evidence, ledger, budgets and reports.
 //!
 //! [`SearchController`] grows a tree whose nodes each look at one entity. How it grows is the business of
-//! named strategies in one [`SearchConfig`]; four profiles combine them:
+//! named strategies in one [`SearchConfig`]; five profiles combine them:
 //!
 //! - [`SearchConfig::lats`]: language agent tree search (Zhou et al. 2023), rounds of selection by upper
 //!   confidence bounds, expansion, evaluation, simulation and backup.
@@ -10,6 +10,8 @@
 //!   beam keeps the best few of each level.
 //! - [`SearchConfig::hypotheses`]: specialists investigate hypotheses with tools ([`Toolset`]), evidence is
 //!   weighed, and what is promising is expanded.
+//! - [`SearchConfig::treeseeker`]: goals with alternative paths; from value, uncertainty and risk in words,
+//!   each round exploits, explores or goes back, and what was learnt stays with its branch.
 //!
 //! The core performs no I/O. What it wants to know are [`Ask`]s; whoever answers them plays [`Roles`]:
 //! [`PolicyRoles`] plays every role by rules over what an [`AbductivePolicy`](eog_core::AbductivePolicy)
@@ -41,14 +43,16 @@ pub mod lane;
 #[doc(hidden)]
 pub mod planted;
 pub mod roles;
+pub mod seek;
 pub mod tools;
 pub mod tree;
 
 pub use arithmetic::{SQRT_2, ln, pending_bound, upper_bound};
 pub use ask::{Answer, Ask, Role};
 pub use body::{
-    Acted, Action, Call, End, Ended, Hypothesis, Investigated, Looked, PlanAction, PlanTry,
-    Planned, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody, Verdict,
+    Acted, Action, Call, Decomposed, End, Ended, Hypothesis, Investigated, Looked, PlanAction,
+    PlanTry, Planned, Progressed, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody,
+    Steered, Verdict,
 };
 pub use config::{
     Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MostAsked, Profile, Pruning,
@@ -58,5 +62,9 @@ pub use controller::SearchController;
 pub use id::{InvalidPlace, NodeId, Place};
 pub use lane::{LaneAction, Specialist, StoredFinding, ToolAnswer, ToolCall};
 pub use roles::{PolicyRoles, PolicyScores, Reply, Roles, SearchResponder};
+pub use seek::{
+    Approach, By, Candidate, Fact, FactChange, Goal, GoalProgress, Move, MoveKind, PathReport,
+    PlanChange, Progress, RefusedPart, Signal, Steering, Taken, TreeMem, Try,
+};
 pub use tools::{ContractTools, ToolFailure, ToolSpec, Toolset};
 pub use tree::{NodeView, Phase, PrunedBy, Tree};

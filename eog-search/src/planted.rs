@@ -48,6 +48,14 @@ pub enum PlantedFault {
     KeepsScores,
     /// A hypothesis is expanded with the very score that is too low.
     ExpandsAtGate,
+    /// A path must go back one selection too late.
+    ReturnsLate,
+    /// A goal starts although what it needs is not complete.
+    IgnoresNeeds,
+    /// A ratio that rose is progress without new evidence.
+    RatioAlone,
+    /// A path goes back to the same node again and again.
+    ReturnsForEver,
 }
 
 /// Everything on this thread has the defect until this is dropped.

@@ -2,6 +2,7 @@
 
 mod policy;
 mod responder;
+mod seeker;
 mod specialists;
 
 use std::time::Duration;
@@ -10,9 +11,13 @@ use eog_core::BoxFuture;
 use eog_core::contract::Failure;
 use eog_core::machine::Response;
 
-use crate::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
+use crate::ask::{
+    DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk, ProposeAsk, SteerAsk,
+    StepAsk, WeighAsk,
+};
 use crate::body::{Action, PlanAction, Verdict};
 use crate::lane::LaneAction;
+use crate::seek::{Goal, Progress, Steering};
 use crate::tools::ToolSpec;
 
 pub use policy::{PolicyRoles, PolicyScores};
@@ -74,6 +79,40 @@ pub trait Roles: Send + Sync {
     /// A [`Failure`] is recorded; it is asked again as often as the configuration says.
     fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict>;
 
+    /// Goals with alternative paths. Rules do it unless implemented, as for the next three.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the search ends.
+    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
+        Box::pin(async { PolicyRoles::default().decompose(ask).await })
+    }
+
+    /// A move on each active goal, from value, uncertainty and risk in words.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded; it is asked once more, then the least selected paths go on.
+    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
+        Box::pin(async { PolicyRoles::default().steer(ask).await })
+    }
+
+    /// The next look of a path; nothing where there is nothing left to do, which closes it.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded, and the path makes no step in this round.
+    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
+        Box::pin(async { PolicyRoles::default().step(ask).await })
+    }
+
+    /// What came of a round: facts, candidate answers, how far goals are, what is kept at branches, what
+    /// changes in the plan.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then nothing is
+    /// learnt from the round.
+    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
+        Box::pin(async { PolicyRoles::default().progress(ask).await })
+    }
+
     /// How long an answer may take; the default of whoever drives the search unless implemented.
     fn timeout(&self) -> Option<Duration> {
         None
@@ -112,6 +151,22 @@ impl<R: Roles + ?Sized> Roles for Box<R> {
 
     fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
         (**self).weigh(ask)
+    }
+
+    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
+        (**self).decompose(ask)
+    }
+
+    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
+        (**self).steer(ask)
+    }
+
+    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
+        (**self).step(ask)
+    }
+
+    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
+        (**self).progress(ask)
     }
 
     fn timeout(&self) -> Option<Duration> {

@@ -61,6 +61,12 @@ pub enum PrunedBy {
     Beam,
     /// No simulation went through it, and its value is low: it is only set aside.
     Unvisited,
+    /// Its path went back to where it last made progress, or was given up.
+    Backtracked,
+    /// Nothing was left to do on the path.
+    Blocked,
+    /// Another path took its place.
+    Rewritten,
 }
 
 /// One node. Small, since a tree may have a million: what it did and saw stands in the ledger.

@@ -161,12 +161,21 @@ pub enum ControllerName {
     Beam,
     /// A tree of hypotheses that specialists investigate.
     Hypotheses,
+    /// Goals with alternative paths.
+    TreeSeeker,
 }
 
 impl ControllerName {
     /// All that there are.
-    pub const ALL: &'static [Self] =
-        &[Self::Eog, Self::Linear, Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses];
+    pub const ALL: &'static [Self] = &[
+        Self::Eog,
+        Self::Linear,
+        Self::Lats,
+        Self::Bfs,
+        Self::Beam,
+        Self::Hypotheses,
+        Self::TreeSeeker,
+    ];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
@@ -177,6 +186,7 @@ impl ControllerName {
             Self::Bfs => Profile::Bfs.name(),
             Self::Beam => Profile::Beam.name(),
             Self::Hypotheses => Profile::Hypotheses.name(),
+            Self::TreeSeeker => Profile::TreeSeeker.name(),
         }
     }
 
@@ -188,6 +198,7 @@ impl ControllerName {
             Self::Bfs => Some(Profile::Bfs),
             Self::Beam => Some(Profile::Beam),
             Self::Hypotheses => Some(Profile::Hypotheses),
+            Self::TreeSeeker => Some(Profile::TreeSeeker),
         }
     }
 }

@@ -5,9 +5,12 @@ use std::time::Duration;
 use eog::machine::Response;
 use eog::{DecisionMemory, EntityId, Failure};
 use eog_search::ask::{
-    EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, Scene, Seen, WeighAsk,
+    DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk, ProposeAsk, Scene,
+    Seen, SteerAsk, StepAsk, WeighAsk,
 };
-use eog_search::{Action, LaneAction, PlanAction, Reply, Roles, ToolSpec, Verdict};
+use eog_search::{
+    Action, Goal, LaneAction, PlanAction, Progress, Reply, Roles, Steering, ToolSpec, Verdict,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -96,6 +99,26 @@ impl Roles for RememberingRoles {
     fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
         let about = blamed(&ask.scene, ask.path.last().map(|tested| &tested.seen));
         Box::pin(self.answer(("weigh", ask), about, self.roles.weigh(ask)))
+    }
+
+    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
+        let about = about(&ask.scene, &[]);
+        Box::pin(self.answer(("decompose", ask), about, self.roles.decompose(ask)))
+    }
+
+    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
+        let about = about(&ask.scene, &[]);
+        Box::pin(self.answer(("steer", ask), about, self.roles.steer(ask)))
+    }
+
+    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
+        let about = about(&ask.scene, &ask.path.recent);
+        Box::pin(self.answer(("step", ask), about, self.roles.step(ask)))
+    }
+
+    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
+        let about = about(&ask.scene, &[]);
+        Box::pin(self.answer(("progress", ask), about, self.roles.progress(ask)))
     }
 
     fn timeout(&self) -> Option<Duration> {

@@ -52,7 +52,7 @@ pub(crate) struct Judging {
 
     /// Who searches, with a tree search (--controller lats, bfs or beam): chooses where to look, gives
     /// scores and plans. The model (the default with --policy llm), or built-in rules over what the
-    /// policy decides on entities. With --controller hypotheses it is the rules.
+    /// policy decides on entities. With --controller hypotheses or treeseeker it is the rules.
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) roles: Option<By>,
 

@@ -21,10 +21,23 @@ pub enum TreeSearch {
     Beam,
     /// Hypotheses that specialists investigate.
     Hypotheses,
+    /// Goals with alternative paths.
+    #[serde(rename = "treeseeker")]
+    TreeSeeker,
+    /// The same, with moves drawn by lot.
+    #[serde(rename = "treeseeker_random")]
+    TreeSeekerByLot,
 }
 
 impl TreeSearch {
-    pub(super) const ALL: [Self; 4] = [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Lats,
+        Self::Bfs,
+        Self::Beam,
+        Self::Hypotheses,
+        Self::TreeSeeker,
+        Self::TreeSeekerByLot,
+    ];
 
     fn profile(self) -> Profile {
         match self {
@@ -32,11 +45,14 @@ impl TreeSearch {
             Self::Bfs => Profile::Bfs,
             Self::Beam => Profile::Beam,
             Self::Hypotheses => Profile::Hypotheses,
+            Self::TreeSeeker | Self::TreeSeekerByLot => Profile::TreeSeeker,
         }
     }
 
     pub(super) fn investigate(self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
-        let config = self.profile().config();
+        let by_lot = self == Self::TreeSeekerByLot;
+        let seed = by_lot.then(|| scene.stream("moves").bits());
+        let config = self.profile().config().with_random(seed);
         let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
             .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
         let frontier = ended.conclusion().frontier.into_iter();
@@ -50,6 +66,7 @@ impl TreeSearch {
 
 impl fmt::Display for TreeSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tree search, {}", self.profile().name())
+        let by_lot = if *self == Self::TreeSeekerByLot { ", by lot" } else { "" };
+        write!(f, "tree search, {}{by_lot}", self.profile().name())
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Investigate {
     pub(super) budget: Option<u64>,
     /// How to search: `eog`, Explanations over Graphs, unless given; `lats`, `bfs` and `beam` grow a tree
     /// of looks; `hypotheses` has specialists for metrics, logs and traces investigate what may have
-    /// caused it; `linear` follows the newest lead and stops at the first origin, a baseline to compare
+    /// caused it; `treeseeker` sets goals with alternative paths and goes on or back; `linear` follows the newest lead and stops at the first origin, a baseline to compare
     /// with.
     pub(super) controller: Option<Controller>,
     /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
@@ -114,6 +114,9 @@ pub(super) enum Controller {
     Beam,
     /// A tree of hypotheses that specialists investigate.
     Hypotheses,
+    /// Goals with alternative paths.
+    #[serde(rename = "treeseeker")]
+    TreeSeeker,
 }
 
 impl Controller {
@@ -125,6 +128,7 @@ impl Controller {
             Self::Bfs => Some(eog_search::Profile::Bfs),
             Self::Beam => Some(eog_search::Profile::Beam),
             Self::Hypotheses => Some(eog_search::Profile::Hypotheses),
+            Self::TreeSeeker => Some(eog_search::Profile::TreeSeeker),
         }
     }
 }

@@ -9,6 +9,7 @@ use eog_search::{
 };
 
 use eog_search::lane::{Came, Turn};
+use eog_search::{Decomposed, Progressed, Steered, Try};
 
 use super::{MAX_FAILURE, Told, answered, named, some};
 use crate::clean::{clean, clean_to};
@@ -28,6 +29,10 @@ impl Told for SearchBody {
             Self::Investigated(investigated) => told_investigated(investigated),
             Self::Planned(planned) => told_planned(planned),
             Self::Reflected(reflected) => told_reflected(reflected),
+            Self::Decomposed(decomposed) => told_decomposed(decomposed),
+            Self::Steered(steered) => told_steered(steered),
+            Self::Stepped(acted) => told_stepped(acted),
+            Self::Progressed(progressed) => told_progressed(progressed),
             Self::Ended(ended) => told_ended(ended),
             _ => "an entry of an unknown kind".to_owned(),
         }
@@ -209,6 +214,65 @@ fn told_reflected(reflected: &Reflected) -> String {
         Some(text) => format!("reflected on {at}: {}", clean_to(text, MAX_REASON)),
         None => format!("reflected on {at}: {}", failed(failure.as_ref())),
     }
+}
+
+fn told_decomposed(decomposed: &Decomposed) -> String {
+    let tries = decomposed.tries.iter().map(|tried| match tried {
+        Try::Applied(goals) => {
+            let paths: usize = goals.iter().map(|goal| goal.paths.len()).sum();
+            let goals = words::count(goals.len(), "goal", "goals");
+            format!("{goals} with {}", words::count(paths, "path", "paths"))
+        }
+        Try::Refused { reason, .. } => format!("refused: {}", clean_to(reason, MAX_REASON)),
+        Try::Failed(failure) => failed(Some(failure)),
+    });
+    format!("goals: {}", tries.collect::<Vec<_>>().join("; "))
+}
+
+fn told_steered(steered: &Steered) -> String {
+    let Steered { round, tries, finished, taken } = steered;
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(tries.iter().filter_map(|tried| match tried {
+        Try::Applied(_) => None,
+        Try::Refused { reason, .. } => Some(format!("refused: {}", clean_to(reason, MAX_REASON))),
+        Try::Failed(failure) => Some(failed(Some(failure))),
+    }));
+    parts.extend(finished.then(|| "finished".to_owned()));
+    parts.extend(taken.iter().map(|taken| {
+        let paths: Vec<String> = taken.paths.iter().map(ToString::to_string).collect();
+        format!("{} {} ({})", taken.kind, paths.join(", "), taken.by)
+    }));
+    format!("round {round}: {}", parts.join("; "))
+}
+
+fn told_stepped(acted: &Acted) -> String {
+    let Acted { at, action, failure, .. } = acted;
+    match (action, failure) {
+        (None, None) => format!("{at}: nothing is left to do"),
+        _ => told_acted(acted),
+    }
+}
+
+fn told_progressed(progressed: &Progressed) -> String {
+    let Progressed { round, failures, progress, refused } = progressed;
+    let Some(progress) = progress else {
+        return format!("round {round}: no progress could be told, {}", failed(failures.last()));
+    };
+    let mut parts: Vec<String> = Vec::new();
+    let ratio = |goal: &eog_search::GoalProgress| format!("goal {} at {}", goal.goal, goal.ratio);
+    parts.extend(progress.goals.iter().map(ratio));
+    let facts = progress.facts.len();
+    parts.extend((facts > 0).then(|| words::count(facts, "fact", "facts")));
+    let named: Vec<&str> = progress.candidates.iter().map(|it| it.entity.as_str()).collect();
+    parts.extend((!named.is_empty()).then(|| format!("candidates {}", some(&named))));
+    let changes = progress.plan.len();
+    parts.extend(
+        (changes > 0).then(|| words::count(changes, "path rewritten", "paths rewritten or added")),
+    );
+    parts.extend(
+        refused.first().map(|(what, why)| format!("{} refused: {what}: {why}", refused.len())),
+    );
+    format!("after round {round}: {}", parts.join(", "))
 }
 
 fn told_ended(ended: &Ended) -> String {

@@ -81,6 +81,25 @@ impl SearchController {
             (Task::Weigh { node, round, again }, Outcome::Score { failures, verdict }) => {
                 self.commit_weighed((node, round, again), found, failures, verdict);
             }
+            (Task::Decompose, Outcome::Goals(tries)) => self.commit_decomposed(tries),
+            (Task::Steer, Outcome::Steering(tries)) => self.commit_steered(tries),
+            (Task::NextStep { goal, path }, Outcome::Action(action)) => {
+                self.commit_next_step((goal, path), action);
+            }
+            (Task::Stride { node, goal, path }, Outcome::Looked { packet, answer }) => {
+                let Some(entity) =
+                    self.tree.node(node).action().map(|action| action.entity().clone())
+                else {
+                    return;
+                };
+                let at = Place::node(self.tree.id(node));
+                let look = self.look(at, &entity, packet.as_deref(), answer);
+                self.tree.node_mut(node).set_entry(look.entry);
+                self.commit_stride((node, goal, path), look.entry, look.failed);
+            }
+            (Task::Progress, Outcome::Progress { failures, progress }) => {
+                self.commit_progress(failures, progress);
+            }
             // A slot completes with what its task asks for.
             (_, _) => {}
         }

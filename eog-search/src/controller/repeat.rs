@@ -10,6 +10,7 @@ use super::SearchController;
 use crate::ask::{Answer, Role};
 use crate::body::{Action, Investigated, Looked, PlanTry, SearchBody};
 use crate::lane::{Acts, Came, FINISH, RECORD_FINDING, Turn};
+use crate::seek::Try;
 
 type Reply = Result<Answer, Failure>;
 
@@ -23,6 +24,7 @@ impl SearchController {
             }
             SearchBody::Forked(forked) => self.depart(forked.as_ref().clone()),
             SearchBody::Ended(_) => self.record_end(),
+            SearchBody::Steered(steered) if steered.tries.is_empty() => self.draw(),
             body => {
                 for reply in self.replies(seq, body)? {
                     self.give(seq, reply)?;
@@ -80,6 +82,21 @@ impl SearchController {
                 Some(text) => vec![Ok(Answer::Reflection(text.clone()))],
                 None => vec![Err(recorded(reflected.failure.as_ref()))],
             },
+            SearchBody::Decomposed(it) => {
+                it.tries.iter().map(|it| tried(it, Answer::Goals)).collect()
+            }
+            SearchBody::Steered(it) => {
+                it.tries.iter().map(|it| tried(it, Answer::Steering)).collect()
+            }
+            SearchBody::Stepped(acted) => match &acted.failure {
+                Some(failure) => vec![Err(failure.clone())],
+                None => vec![Ok(Answer::Action(acted.action.as_ref().map(owned)))],
+            },
+            SearchBody::Progressed(it) => {
+                let failures = it.failures.iter().cloned().map(Err);
+                let progress = it.progress.clone().map(|progress| Ok(Answer::Progress(progress)));
+                failures.chain(progress).collect()
+            }
             SearchBody::SearchOpened(_) | SearchBody::Ended(_) | SearchBody::Forked(_) => {
                 Vec::new()
             }
@@ -130,6 +147,13 @@ fn lane_replies(investigated: &Investigated) -> Vec<Reply> {
         }
     }
     replies
+}
+
+fn tried<T: Clone>(tried: &Try<T>, answer: fn(T) -> Answer) -> Reply {
+    match tried {
+        Try::Applied(given) | Try::Refused { answer: given, .. } => Ok(answer(given.clone())),
+        Try::Failed(failure) => Err(failure.clone()),
+    }
 }
 
 fn recorded(failure: Option<&Failure>) -> Failure {

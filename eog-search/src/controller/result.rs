@@ -37,7 +37,8 @@ impl SearchController {
     pub(super) fn way_to(&self, ix: Ix) -> Vec<Done> {
         let done = |ix: Ix| {
             let node = self.tree.node(ix);
-            Some(Done { action: Arc::clone(node.action()?), entry: node.entry() })
+            let action = node.action().filter(|action| action.is_done())?;
+            Some(Done { action: Arc::clone(action), entry: node.entry() })
         };
         self.tree.path(ix).into_iter().filter_map(done).collect()
     }
@@ -78,6 +79,9 @@ impl SearchController {
         if matches!(self.config.selection(), Selection::Ucb(_)) {
             return self.best.clone();
         }
+        if matches!(self.config.selection(), Selection::Textual { .. }) {
+            return self.answer().map(|(at, score, looks)| Best { at, score, looks });
+        }
         let counting = || self.tree.indexes().filter(|ix| self.counts(*ix));
         // Of equal scores the deepest: its way holds more that explains.
         let depth = |ix: &Ix| Reverse(self.tree.node(*ix).depth());
@@ -104,14 +108,18 @@ impl SearchController {
 
     /// The looks that found symptoms, by path.
     fn symptoms(&self) -> Vec<u64> {
+        let is_symptom = |look: &Looked| look.belief.label == Label::Symptom;
+        let is_symptom = |entry: &u64| self.looked(*entry).is_some_and(is_symptom);
+        if matches!(self.config.selection(), Selection::Textual { .. }) {
+            return self.looks_of_paths().into_iter().filter(is_symptom).collect();
+        }
         let mut counting: Vec<Ix> = self.tree.indexes().filter(|ix| self.counts(*ix)).collect();
         counting.sort_by_cached_key(|ix| self.tree.id(*ix));
         let looks = counting.into_iter().filter_map(|ix| self.tree.node(ix).entry());
-        let is_symptom = |look: &Looked| look.belief.label == Label::Symptom;
-        looks.filter(|entry| self.looked(*entry).is_some_and(is_symptom)).collect()
+        looks.filter(is_symptom).collect()
     }
 
-    /// What is believed by the result: the looks on the best way; of hypotheses also those that found
+    /// What is believed by the result: the looks on the best way; of hypotheses and goals also those that found
     /// symptoms, wherever they stand, if they explain alerts that nothing explained before; then, best score first, those on the way
     /// to each further node whose score is accepted, if they explain alerts that nothing explained before.
     pub(super) fn judged(&self) -> Judgements {
@@ -125,7 +133,11 @@ impl SearchController {
         let mut accepted: Vec<Ix> = self.tree.indexes().filter(is_accepted).collect();
         accepted.sort_by_cached_key(|ix| by_score(self, *ix));
         let mut unexplained = judged.conclusion().unexplained.len();
-        if unexplained > 0 && matches!(self.config.selection(), Selection::PendingMaxUcb { .. }) {
+        let adds_symptoms = matches!(
+            self.config.selection(),
+            Selection::PendingMaxUcb { .. } | Selection::Textual { .. }
+        );
+        if unexplained > 0 && adds_symptoms {
             // An origin may be suspected at once, and what joins it to the alerts be found elsewhere.
             let (mut with, mut holds) = (judged.clone(), held.clone());
             for look in self.symptoms() {

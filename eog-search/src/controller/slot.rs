@@ -19,6 +19,7 @@ use crate::id::Place;
 use crate::lane::{LaneEnd, Specialist, Turn};
 #[cfg(feature = "planted-faults")]
 use crate::planted::{PlantedFault, is_planted};
+use crate::seek::{Goal, Progress, Steering, Try};
 use crate::tree::Ix;
 
 /// One step of a search, with one entry.
@@ -48,6 +49,16 @@ pub(super) enum Task {
     Examine { node: Ix, round: u32, again: bool },
     /// The score of a hypothesis: that of the round, or another one.
     Weigh { node: Ix, round: u32, again: bool },
+    /// Goals.
+    Decompose,
+    /// A move on each active goal.
+    Steer,
+    /// The next step of a path.
+    NextStep { goal: usize, path: usize },
+    /// The look of a step of a path.
+    Stride { node: Ix, goal: usize, path: usize },
+    /// What came of a round.
+    Progress,
 }
 
 /// A task under way.
@@ -71,6 +82,8 @@ pub(super) struct Slot {
     is_begun: bool,
     failures: Vec<Failure>,
     tries: Vec<PlanTry>,
+    goals: Vec<Try<Vec<Goal>>>,
+    steerings: Vec<Try<Steering>>,
     /// How many findings were recorded at dispatch.
     found: usize,
     outcome: Option<Outcome>,
@@ -94,6 +107,9 @@ pub(super) enum Outcome {
     Plan(Vec<PlanTry>),
     Reflection(Result<String, Failure>),
     Lane(Vec<Turn>, LaneEnd),
+    Goals(Vec<Try<Vec<Goal>>>),
+    Steering(Vec<Try<Steering>>),
+    Progress { failures: Vec<Failure>, progress: Option<Progress> },
 }
 
 impl Slot {
@@ -131,6 +147,8 @@ impl Slot {
         (self.open, self.is_begun, self.outcome) = (None, false, None);
         self.failures.clear();
         self.tries.clear();
+        self.goals.clear();
+        self.steerings.clear();
         if let Some(lane) = &mut self.lane {
             **lane = lane.again();
             self.step = 1;
@@ -216,6 +234,8 @@ impl SearchController {
             is_begun: false,
             failures: Vec::new(),
             tries: Vec::new(),
+            goals: Vec::new(),
+            steerings: Vec::new(),
             found: self.count_findings(),
             outcome: None,
         }
@@ -263,6 +283,23 @@ impl SearchController {
                 (place(self, *node), Role::Decide(packet))
             }
             Task::Weigh { node, .. } => (place(self, *node), Role::Weigh(self.weigh(*node))),
+            Task::Decompose => {
+                (Place::node(crate::NodeId::root()), Role::Decompose(self.decompose(None)))
+            }
+            Task::Steer => (Place::node(crate::NodeId::root()), Role::Steer(self.steer(None))),
+            Task::NextStep { goal, path } => {
+                let ask = self.step_ask(*goal, *path);
+                (Place::node(ask.path.path.clone()), Role::Step(ask))
+            }
+            Task::Stride { node, .. } => {
+                self.tree.node_mut(*node).phase = crate::Phase::Running;
+                let entity = self.tree.node(*node).action().map(|action| action.entity().clone());
+                let Some(entity) = entity else { unreachable!("the root is not looked at") };
+                (place(self, *node), Role::Context(self.request(entity)))
+            }
+            Task::Progress => {
+                (Place::node(crate::NodeId::root()), Role::Progress(self.progress_ask()))
+            }
             Task::Lane { node, .. } => unreachable!("node {} has a lane", self.tree.id(*node)),
         }
     }
@@ -331,7 +368,9 @@ impl SearchController {
     /// looked at on the way there.
     fn rest(&self, task: &Task, entity: &EntityId) -> Rest {
         let way = match task {
-            Task::Look { node, .. } | Task::Examine { node, .. } => self.way_to(*node),
+            Task::Look { node, .. } | Task::Examine { node, .. } | Task::Stride { node, .. } => {
+                self.way_to(*node)
+            }
             Task::Step { round, .. } => self.trajectory(*round),
             _ => Vec::new(),
         };
@@ -360,6 +399,17 @@ impl SearchController {
         };
         let retries = self.retries(&self.slots[slot].task);
         let again = refused.clone().map(|reason| self.plan(Some(reason)));
+        let further = match (&result, &self.slots[slot].pending) {
+            (Ok(Answer::Goals(goals)), Some(Role::Decompose(_))) => {
+                let reason = self.goals_refusal(goals);
+                reason.map(|reason| (Role::Decompose(self.decompose(Some(reason.clone()))), reason))
+            }
+            (Ok(Answer::Steering(steering)), Some(Role::Steer(_))) => {
+                let reason = self.steering_refusal(steering);
+                reason.map(|reason| (Role::Steer(self.steer(Some(reason.clone()))), reason))
+            }
+            _ => None,
+        };
         #[cfg(feature = "planted-faults")]
         if is_planted(PlantedFault::SharesLanes) {
             let known = self.known_findings();
@@ -382,7 +432,11 @@ impl SearchController {
             | (Role::Investigate(_), Ok(Answer::Lane(_)))
             | (Role::Call(_), Ok(Answer::Tool(_)))
             | (Role::Weigh(_), Ok(Answer::Verdict(_)))
-            | (Role::Reflect(_), Ok(Answer::Reflection(_))) => true,
+            | (Role::Reflect(_), Ok(Answer::Reflection(_)))
+            | (Role::Decompose(_), Ok(Answer::Goals(_)))
+            | (Role::Steer(_), Ok(Answer::Steering(_)))
+            | (Role::Step(_), Ok(Answer::Action(_)))
+            | (Role::Progress(_), Ok(Answer::Progress(_))) => true,
             _ => false,
         };
         if !fits {
@@ -417,6 +471,51 @@ impl SearchController {
             }
             (Role::Propose(_) | Role::Hypothesize(_), Err(failure)) => {
                 it.complete(Outcome::Actions(Err(failure.as_recorded())));
+            }
+            (Role::Decompose(ask), result) => {
+                let result = result.map(|answer| match answer {
+                    Answer::Goals(goals) => goals,
+                    other => unreachable!("a {} does not fit", other.name()),
+                });
+                let (again, reason) = further.unzip();
+                let again = again.unwrap_or(Role::Decompose(ask));
+                if is_last(&mut it.goals, result, reason, retries) {
+                    let tries = std::mem::take(&mut it.goals);
+                    it.complete(Outcome::Goals(tries));
+                } else {
+                    it.next(again);
+                }
+            }
+            (Role::Steer(ask), result) => {
+                let result = result.map(|answer| match answer {
+                    Answer::Steering(steering) => steering,
+                    other => unreachable!("a {} does not fit", other.name()),
+                });
+                let (again, reason) = further.unzip();
+                let again = again.unwrap_or(Role::Steer(ask));
+                if is_last(&mut it.steerings, result, reason, retries) {
+                    let tries = std::mem::take(&mut it.steerings);
+                    it.complete(Outcome::Steering(tries));
+                } else {
+                    it.next(again);
+                }
+            }
+            (Role::Progress(_), Ok(Answer::Progress(progress))) => {
+                let failures = std::mem::take(&mut it.failures);
+                it.complete(Outcome::Progress { failures, progress: Some(progress) });
+            }
+            (Role::Progress(ask), Err(failure)) => {
+                it.failures.push(failure.as_recorded());
+                if it.failures.len() > retries {
+                    let failures = std::mem::take(&mut it.failures);
+                    it.complete(Outcome::Progress { failures, progress: None });
+                } else {
+                    it.next(Role::Progress(ask));
+                }
+            }
+            (Role::Step(_), Ok(Answer::Action(action))) => it.complete(Outcome::Action(Ok(action))),
+            (Role::Step(_), Err(failure)) => {
+                it.complete(Outcome::Action(Err(failure.as_recorded())));
             }
             (Role::Act(_), Ok(Answer::Action(action))) => it.complete(Outcome::Action(Ok(action))),
             (Role::Act(_), Err(failure)) => {
@@ -488,11 +587,15 @@ impl SearchController {
     /// How often a task may be asked for again.
     fn retries(&self, task: &Task) -> usize {
         let retries = match (task, self.config.evaluation(), self.config.expansion()) {
-            (Task::Plan { .. }, _, Expansion::Planned { retries, .. }) => retries,
+            (Task::Plan { .. }, _, Expansion::Planned { retries, .. })
+            | (Task::Decompose, _, Expansion::Goals { retries, .. }) => retries,
+            // One correction.
+            (Task::Steer, ..) => 1,
             (
                 _,
                 Evaluation::Reward { retries }
                 | Evaluation::Judge { retries }
+                | Evaluation::Ratio { retries }
                 | Evaluation::Evidence { retries, .. },
                 _,
             ) => retries,
@@ -534,6 +637,22 @@ impl Slot {
         }
         self.next(ask);
     }
+}
+
+/// Keeps an answer that had to be admissible. Whether it is the last: it is, or there were enough.
+fn is_last<T>(
+    tries: &mut Vec<Try<T>>,
+    result: Result<T, Failure>,
+    refused: Option<String>,
+    retries: usize,
+) -> bool {
+    let (tried, sound) = match (result, refused) {
+        (Ok(answer), None) => (Try::Applied(answer), true),
+        (Ok(answer), Some(reason)) => (Try::Refused { answer, reason }, false),
+        (Err(failure), _) => (Try::Failed(failure.as_recorded()), false),
+    };
+    tries.push(tried);
+    sound || tries.len() > retries
 }
 
 /// Why a score cannot be used.

@@ -6,13 +6,15 @@ use eog_core::EntityId;
 use eog_core::belief::Label;
 use eog_core::incident::Direction;
 
-use super::{Reply, Roles, specialists};
+use super::{Reply, Roles, seeker, specialists};
 use crate::ask::{
-    EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, PlannedNode, ProposeAsk, Scene, Seen, WeighAsk,
+    DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, PlannedNode, ProgressAsk,
+    ProposeAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk,
 };
 use crate::body::{Action, PlanAction, Verdict};
 use crate::id::NodeId;
 use crate::lane::LaneAction;
+use crate::seek::{Goal, Progress, Steering};
 use crate::tools::ToolSpec;
 use crate::tree::Phase;
 
@@ -29,6 +31,13 @@ use crate::tree::Phase;
 /// - **Hypothesize:** the leads of *propose* that no other hypothesis blames.
 /// - **Investigate:** fetch the context of the entity that is blamed, record what it holds of one's own kinds,
 ///   finish.
+/// - **Decompose:** a goal for each alert, up to four, the fourth of which takes the rest; then the fewest
+///   origins for all.
+/// - **Steer:** go back with a path that may; exploit a path with a score of 700 or more, else explore all;
+///   finished once candidates of 700 or more explain all alerts.
+/// - **Step:** the first of *propose* that no path of the goal looked at.
+/// - **Progress:** facts are what decisions of the round cite; candidates are origins joined to an alert; a
+///   path where nothing is left to do is rewritten to what was named and nobody looked at.
 /// - **Weigh:** [`PolicyScores`], where the claims of all hypotheses may join an origin to an alert; an origin
 ///   that another one explains counts as a symptom whose cause is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +70,8 @@ pub struct PolicyScores {
     pub healthy: u16,
     /// A planner expands only what is above this.
     pub expand_above: u16,
+    /// A path of a goal with at least this is exploited, and a candidate with it is answer enough.
+    pub exploit: u16,
 }
 
 impl Default for PolicyScores {
@@ -76,6 +87,7 @@ impl Default for PolicyScores {
             defer: 250,
             healthy: 50,
             expand_above: 300,
+            exploit: 700,
         }
     }
 }
@@ -85,10 +97,18 @@ impl PolicyScores {
     pub(super) fn of(&self, ask: &EvaluateAsk) -> Verdict {
         let Some(seen) = ask.path.last() else { return Verdict::new(0, "nothing was looked at") };
         let entity = seen.action.entity();
+        let (score, reasoning) = self.of_look(seen, joins(&ask.scene, &ask.path, entity));
+        let healthy = seen.belief().is_some_and(|belief| belief.label == Label::Healthy);
+        Verdict { prune: healthy, ..Verdict::new(score, reasoning) }
+    }
+
+    /// The score of what a look found, and why; `joined` is whether claims join the entity to an alert.
+    pub(super) fn of_look(&self, seen: &Seen, joined: bool) -> (u16, String) {
+        let entity = seen.action.entity();
         let Some(belief) = seen.belief() else {
-            return Verdict::new(0, format!("{entity} could not be judged"));
+            return (0, format!("{entity} could not be judged"));
         };
-        let (score, reasoning) = match belief.label {
+        match belief.label {
             Label::Origin => {
                 let changed = seen.cites_change();
                 let own = seen.decision().into_iter().flat_map(|decision| &decision.scores);
@@ -96,7 +116,7 @@ impl PolicyScores {
                 let by_kind = if changed { self.origin_with_change } else { self.origin };
                 let score = own.map_or(by_kind, |own| own.score.min(1000));
                 let with = if changed { "with a change" } else { "without a change" };
-                match joins(&ask.scene, &ask.path, entity) {
+                match joined {
                     true => (score, format!("{entity} is an origin {with}, joined to an alert")),
                     false => (
                         score.min(self.unjoined),
@@ -114,8 +134,7 @@ impl PolicyScores {
                 (score, format!("{entity} is not understood"))
             }
             Label::Healthy => (self.healthy, format!("{entity} is healthy")),
-        };
-        Verdict { prune: belief.label == Label::Healthy, ..Verdict::new(score, reasoning) }
+        }
     }
 }
 
@@ -254,6 +273,22 @@ impl Roles for PolicyRoles {
 
     fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
         ready(specialists::weigh(&self.scores, ask))
+    }
+
+    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
+        ready(seeker::decompose(ask))
+    }
+
+    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
+        ready(seeker::steer(&self.scores, ask))
+    }
+
+    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
+        ready(seeker::step(ask))
+    }
+
+    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
+        ready(seeker::progress(&self.scores, ask))
     }
 
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {

@@ -124,6 +124,10 @@ impl<C: ContextContract, P: AbductivePolicy, R: Roles> Responder<Ask> for Search
                 }
                 Role::Call(ask) => Answer::Tool(self.call(ask).await?).into(),
                 Role::Weigh(ask) => with(self.roles.weigh(ask).await?, Answer::Verdict),
+                Role::Decompose(ask) => with(self.roles.decompose(ask).await?, Answer::Goals),
+                Role::Steer(ask) => with(self.roles.steer(ask).await?, Answer::Steering),
+                Role::Step(ask) => with(self.roles.step(ask).await?, Answer::Action),
+                Role::Progress(ask) => with(self.roles.progress(ask).await?, Answer::Progress),
             })
         })
     }

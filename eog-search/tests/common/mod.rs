@@ -10,11 +10,16 @@ use eog_core::{
     Case, ContextPacket, Digest, EntityId, EvidenceKind, Input, LocalContext, Machine, Output,
     Usage,
 };
-use eog_search::ask::{EvaluateAsk, LaneAsk, PlanAsk, ProposeAsk, Seen, Tested, WeighAsk};
+use eog_search::ask::{
+    EvaluateAsk, GoalView, LaneAsk, PathView, PlanAsk, ProgressAsk, ProposeAsk, Seen, Status,
+    SteerAsk, Tested, WeighAsk,
+};
 use eog_search::lane::{Acts, Came, Evidence, Turn};
 use eog_search::{
-    Action, Answer, Ask, LaneAction, NodeId, Phase, PlanAction, Purpose, Role, SearchConfig,
-    SearchController, Specialist, ToolAnswer, ToolCall, Verdict,
+    Action, Answer, Approach, Ask, Candidate, FactChange, Goal, GoalProgress, LaneAction, Move,
+    MoveKind, NodeId, PathReport, Phase, PlanAction, PlanChange, Progress, Purpose, Role,
+    SearchConfig, SearchController, Signal, Specialist, Steering, ToolAnswer, ToolCall, TreeMem,
+    Verdict,
 };
 use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
 
@@ -183,8 +188,208 @@ impl World {
                     None => return Err(Failure::policy("drawn")),
                 }
             }
+            Role::Decompose(ask) => Answer::Goals(match ask.refused {
+                None if self.draw("goals go wrong", &[], 6) == 0 => self.wrong_goals(),
+                _ if self.fails("decompose", &[]) => return Err(Failure::policy("drawn")),
+                _ => self.goals(),
+            }),
+            Role::Steer(ask) => {
+                let failed = self.draw("steer fails", &[], 1000) < self.failing;
+                if failed && ask.refused.is_none() {
+                    return Err(Failure::policy("drawn"));
+                }
+                Answer::Steering(self.steering(ask))
+            }
+            Role::Step(ask) => {
+                let seen = ask.path.recent.iter().map(|seen| seen.action.entity().clone());
+                let way: Vec<EntityId> = seen.collect();
+                let next = self.next_step(ask.path.path.ordinals(), ask.path.selected, way.last());
+                Answer::Action(next.map_err(|()| Failure::policy("drawn"))?.map(look))
+            }
+            Role::Progress(ask) => Answer::Progress(self.progress(ask)),
             other => panic!("nobody is asked to {}", other.name()),
         })
+    }
+
+    /// Goals that each need none or one before it, with one to three paths.
+    pub(crate) fn goals(&self) -> Vec<Goal> {
+        let count = 1 + self.draw("how many goals", &[], 3);
+        let goal = |number: u64| {
+            let what = |what: &str| format!("{what} of goal {number}");
+            let paths = 1 + self.draw(&what("paths"), &[], 3);
+            let path = |at: u64| Approach {
+                start: Self::name(self.draw(&what(&format!("start {at}")), &[], ENTITIES)),
+                approach: format!("way {at}"),
+                success: "drawn".to_owned(),
+            };
+            let need = self.draw(&what("need"), &[], number + 1);
+            Goal {
+                about: Self::name(number),
+                question: "drawn".to_owned(),
+                needs: u32::try_from(need).ok().filter(|need| *need > 0).into_iter().collect(),
+                paths: (0..paths).map(path).collect(),
+            }
+        };
+        (0..count).map(goal).collect()
+    }
+
+    /// Goals that cannot be.
+    fn wrong_goals(&self) -> Vec<Goal> {
+        let mut goals = self.goals();
+        match self.draw("what goes wrong", &[], 4) {
+            0 => goals.clear(),
+            1 => goals[0].needs = vec![1],
+            2 => goals[0].paths.clear(),
+            _ => goals[0].about = Self::name(ENTITIES),
+        }
+        goals
+    }
+
+    /// A move on a goal with these open paths, each with how often it was selected: perhaps one that cannot
+    /// be made, less often once it was refused.
+    pub(crate) fn chosen(
+        &self,
+        goal: u32,
+        open: &[(String, u32)],
+        refused: bool,
+    ) -> (MoveKind, Vec<String>) {
+        let what = |what: &str| format!("{what} of {goal} with {open:?}, {refused}");
+        let draw = |purpose: &str, limit: usize| {
+            let drawn = self.draw(&what(purpose), &[], limit as u64);
+            usize::try_from(drawn).expect("small")
+        };
+        let one = vec![open[draw("one", open.len())].0.clone()];
+        let back = open.iter().find(|(_, selected)| *selected >= 8);
+        match (draw("kind", 8), back) {
+            // Half of the worlds never go back by themselves.
+            (0..=2, Some((path, _))) if self.seed % 2 == 0 => {
+                (MoveKind::Backtrack, vec![path.clone()])
+            }
+            (3, _) => (MoveKind::Backtrack, one),
+            (4..=5, _) if open.len() > 1 => {
+                let mut paths: Vec<String> = open.iter().map(|(path, _)| path.clone()).collect();
+                paths.truncate(2 + draw("two", open.len() - 1));
+                (MoveKind::Explore, paths)
+            }
+            (6, _) => (MoveKind::Explore, one),
+            _ => (MoveKind::Exploit, one),
+        }
+    }
+
+    /// Whether it is finished, with so many candidates and looked at so much.
+    pub(crate) fn is_finished(&self, candidates: usize, seen: usize, round: &[u32]) -> bool {
+        self.draw(&format!("finished {candidates} {seen} {round:?}"), &[], 40) == 0
+    }
+
+    fn steering(&self, ask: &SteerAsk) -> Steering {
+        let selected = |goal: &GoalView| goal.paths.iter().map(|path| path.selected).sum();
+        let counts: Vec<u32> = ask.goals.iter().map(selected).collect();
+        if self.is_finished(ask.candidates.len(), ask.seen.len(), &counts) {
+            return Steering { finished: true, moves: Vec::new() };
+        }
+        let moves = ask.active.iter().map(|goal| {
+            let view = &ask.goals[*goal as usize - 1];
+            let open = view.paths.iter().filter(|path| path.status == Status::Open);
+            let open: Vec<(String, u32)> =
+                open.map(|path| (path.path.to_string(), path.selected)).collect();
+            let (kind, paths) = self.chosen(*goal, &open, ask.refused.is_some());
+            let paths: Vec<NodeId> =
+                paths.iter().map(|path| path.parse().expect("a path")).collect();
+            let said = || "drawn".to_owned();
+            let signal = |path: &NodeId| Signal {
+                path: path.clone(),
+                value: said(),
+                uncertainty: said(),
+                risk: said(),
+            };
+            Move { goal: *goal, kind, signals: paths.iter().map(signal).collect(), paths }
+        });
+        Steering { finished: false, moves: moves.collect() }
+    }
+
+    /// What a path looks at next.
+    pub(crate) fn next_step(
+        &self,
+        path: &[u32],
+        selected: u32,
+        tip: Option<&EntityId>,
+    ) -> Result<Option<EntityId>, ()> {
+        let what = |what: &str| format!("{what} on {path:?} after {selected}");
+        let about: Vec<EntityId> = tip.cloned().into_iter().collect();
+        if self.fails(&what("step"), &about) {
+            return Err(());
+        }
+        let ends = self.draw(&what("nothing left"), &about, 60) == 0;
+        Ok((!ends).then(|| Self::name(self.draw(&what("next"), &about, ENTITIES + 1))))
+    }
+
+    /// How far a goal is, by how far it was and how much was seen.
+    pub(crate) fn ratio(&self, goal: u32, before: u16, seen: usize) -> u16 {
+        let rise = self.draw(&format!("rise of {goal} from {before} by {seen}"), &[], 8);
+        let rise = [0, 0, 0, 10, 49, 50, 60, 90][usize::try_from(rise).expect("small")];
+        before.saturating_add(rise).min(1000)
+    }
+
+    /// Whether a closed path is rewritten, and whether a goal gets a further one.
+    pub(crate) fn changes(&self, what: &str, seen: usize) -> Option<EntityId> {
+        let start = Self::name(self.draw(&format!("start of {what}"), &[], ENTITIES + 1));
+        (self.draw(&format!("change of {what} by {seen}"), &[], 4) == 0).then_some(start)
+    }
+
+    fn progress(&self, ask: &ProgressAsk) -> Progress {
+        let seen = ask.seen.len();
+        let approach = |start| Approach {
+            start,
+            approach: "another way".to_owned(),
+            success: "drawn".to_owned(),
+        };
+        let paths = ask.goals.iter().flat_map(|goal| &goal.paths);
+        let ran = paths.clone().filter(|path| ask.ran.contains(&path.path));
+        let report = |path: &PathView| PathReport {
+            path: path.path.clone(),
+            summary: "drawn".to_owned(),
+            memory: TreeMem { progress: format!("after {}", path.selected), ..TreeMem::default() },
+        };
+        let reports = ran.map(report).collect();
+        let closed = paths.filter(|path| path.status == Status::Closed);
+        let rewrite = |path: &PathView| {
+            let start = self.changes(&path.path.to_string(), seen)?;
+            Some(PlanChange::Rewrite { path: path.path.clone(), approach: approach(start) })
+        };
+        let add = |goal: &GoalView| {
+            let start = self.changes(&format!("goal {}", goal.goal), seen)?;
+            Some(PlanChange::Add { goal: goal.goal, approach: approach(start) })
+        };
+        let plan = closed.filter_map(rewrite).chain(ask.goals.iter().filter_map(add)).collect();
+        let goals = ask.goals.iter().map(|goal| GoalProgress {
+            goal: goal.goal,
+            ratio: self.ratio(goal.goal, goal.ratio, seen),
+            summary: "drawn".to_owned(),
+        });
+        let origins = ask.seen.iter().filter(|seen| seen.is_origin());
+        let candidates = origins.map(|seen| Candidate {
+            entity: seen.action.entity().clone(),
+            because: "drawn".to_owned(),
+        });
+        // Every other value does not stand in the finding.
+        let shown = ask.seen.iter().filter_map(|seen| seen.context()).flat_map(|it| &it.findings);
+        let fact = |(at, finding): (usize, &eog_core::Finding)| FactChange {
+            revises: None,
+            text: "drawn".to_owned(),
+            finding: finding.id().clone(),
+            values: vec![if at % 2 == 0 { "50" } else { "51" }.to_owned()],
+        };
+        let known = |finding: &&eog_core::Finding| {
+            ask.facts.iter().all(|fact| fact.finding != *finding.id())
+        };
+        let facts = shown.filter(known).enumerate().map(fact).collect();
+        Progress {
+            facts,
+            candidates: candidates.collect(),
+            goals: goals.collect(),
+            paths: reports,
+            plan,
+        }
     }
 
     /// Whether nobody can decide on what specialists found.

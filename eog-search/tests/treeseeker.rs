@@ -1,0 +1,539 @@
+//! Goals with alternative paths against a naive model; what may and must go back; bounds; draws by lot.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{ENTITIES, World, seeds, wide};
+use eog_core::{EntityId, Machine as _};
+use eog_search::planted::{PlantedFault, plant};
+use eog_search::{
+    By, End, MoveKind, NodeId, Phase, PrunedBy, RefusedPart, SearchBody, SearchConfig,
+    SearchController, Taken, Try,
+};
+
+/// A path of the model. Its steps are entities; those before `mark` led to progress.
+#[derive(Clone, Debug, Default)]
+struct Path {
+    name: Vec<u32>,
+    steps: Vec<EntityId>,
+    /// Every step that was ever looked at, by the steps before it.
+    looked: BTreeSet<Vec<EntityId>>,
+    progressed: Option<usize>,
+    returned: bool,
+    closed: bool,
+    rewritten: bool,
+    selected: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Aim {
+    needs: Vec<u32>,
+    ratio: u16,
+    complete: bool,
+    paths: Vec<Path>,
+}
+
+impl Aim {
+    fn open(&self) -> Vec<(String, u32)> {
+        let open = self.paths.iter().filter(|path| !path.closed);
+        open.map(|path| (named(&path.name), path.selected)).collect()
+    }
+
+    fn add(&mut self, goal: u32) {
+        let name = vec![goal, u32::try_from(self.paths.len() + 1).expect("few")];
+        self.paths.push(Path { name, ..Path::default() });
+    }
+
+    fn path(&mut self, name: &str) -> &mut Path {
+        self.paths.iter_mut().find(|path| named(&path.name) == name).expect("it is there")
+    }
+}
+
+fn named(name: &[u32]) -> String {
+    name.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+}
+
+type MoveRow = (u32, MoveKind, Vec<String>, By);
+/// By round what was done; how each path ended up; ratios; how often each entity was looked at; the end.
+type Story = (Vec<Vec<MoveRow>>, Vec<(String, bool, u32, usize)>, Vec<u16>, usize, Option<End>);
+
+/// What the world makes of a search.
+fn model(world: &World, rounds: usize) -> Story {
+    let unknown = World::name(ENTITIES);
+    let hopeless = world.draw("decompose fails", &[], 1000) < world.failing;
+    if hopeless {
+        return (Vec::new(), Vec::new(), Vec::new(), 0, Some(End::PlannerFailed));
+    }
+    let mut aims: Vec<Aim> = Vec::new();
+    for (number, goal) in (1..).zip(world.goals()) {
+        let mut aim = Aim { needs: goal.needs, ..Aim::default() };
+        goal.paths.iter().for_each(|_| aim.add(number));
+        aims.push(aim);
+    }
+    let mut seen: BTreeMap<EntityId, bool> = BTreeMap::new();
+    let (mut story, mut looks, mut candidates) = (Vec::new(), 0, 0);
+    let end = loop {
+        let met = |aim: &Aim| aim.needs.iter().all(|need| aims[*need as usize - 1].complete);
+        let active: Vec<usize> = (0..aims.len())
+            .filter(|at| !aims[*at].complete && met(&aims[*at]) && !aims[*at].open().is_empty())
+            .collect();
+        if aims.iter().all(|aim| aim.complete) {
+            break End::Completed;
+        } else if story.len() == rounds {
+            break End::Rounds;
+        } else if active.is_empty() {
+            break End::Exhausted;
+        }
+        let counts: Vec<u32> =
+            aims.iter().map(|aim| aim.paths.iter().map(|path| path.selected).sum()).collect();
+        let finished = world.is_finished(candidates, seen.len(), &counts);
+        let failed = world.draw("steer fails", &[], 1000) < world.failing;
+        let moves = |refused: bool| -> Vec<(MoveKind, Vec<String>)> {
+            let goal = |at: &usize| (u32::try_from(at + 1).expect("few"), aims[*at].open());
+            active
+                .iter()
+                .map(goal)
+                .map(|(number, open)| world.chosen(number, &open, refused))
+                .collect()
+        };
+        let sound = |at: usize, (kind, paths): &(MoveKind, Vec<String>)| match kind {
+            MoveKind::Exploit => true,
+            MoveKind::Explore => paths.len() >= 2,
+            MoveKind::Backtrack => {
+                aims[at].open().iter().any(|(path, times)| *path == paths[0] && *times >= 8)
+            }
+        };
+        // A failure is no refusal: the question is the same, and fails again.
+        let first = moves(false);
+        let refused = if finished {
+            candidates == 0
+        } else {
+            active.iter().zip(&first).any(|(at, it)| !sound(*at, it))
+        };
+        let answered = match (failed, refused) {
+            (true, _) => None,
+            (false, true) => Some(moves(true)),
+            (false, false) => Some(first),
+        };
+        if finished && !failed && candidates > 0 {
+            story.push(Vec::new());
+            break End::Finished;
+        }
+        let answered = answered.filter(|_| !finished);
+        let mut done: Vec<MoveRow> = Vec::new();
+        for (order, at) in active.iter().enumerate() {
+            let number = u32::try_from(at + 1).expect("few");
+            let open = aims[*at].open();
+            let forced: Vec<String> = open
+                .iter()
+                .filter(|(_, times)| *times >= 12)
+                .map(|(path, _)| path.clone())
+                .collect();
+            let asked = answered.as_ref().map(|moves| &moves[order]).filter(|it| sound(*at, it));
+            done.push(match asked {
+                _ if !forced.is_empty() => (number, MoveKind::Backtrack, forced, By::Forced),
+                Some((kind, paths)) => (number, *kind, paths.clone(), By::Role),
+                None => {
+                    let least = open.iter().map(|(_, times)| *times).min().expect("one is open");
+                    let first = open.into_iter().find(|(_, times)| *times == least);
+                    let path = first.expect("it is there").0;
+                    (number, MoveKind::Exploit, vec![path], By::Default)
+                }
+            });
+        }
+        let mut ran: Vec<(usize, String, bool)> = Vec::new();
+        for (number, kind, paths, _) in &done {
+            let at = *number as usize - 1;
+            for name in paths {
+                let path = aims[at].path(name);
+                if *kind != MoveKind::Backtrack {
+                    path.selected += 1;
+                    ran.push((at, name.clone(), false));
+                    continue;
+                }
+                match path.progressed {
+                    Some(mark) if !path.returned => {
+                        path.steps.truncate(mark);
+                        (path.selected, path.returned) = (0, true);
+                    }
+                    _ => path.closed = true,
+                }
+            }
+        }
+        // All choose first, then all look.
+        let mut going = Vec::new();
+        for (at, name, _) in &ran {
+            let path = aims[*at].path(name);
+            match world.next_step(&path.name, path.selected, path.steps.last()) {
+                Ok(None) => path.closed = true,
+                Ok(Some(entity)) => {
+                    let way = [path.steps.clone(), vec![entity.clone()]].concat();
+                    let new = !path.steps.contains(&entity) && !path.looked.contains(&way);
+                    if new && entity != unknown {
+                        path.looked.insert(way);
+                        going.push((*at, name.clone(), entity));
+                    }
+                }
+                Err(()) => {}
+            }
+        }
+        for (at, name, entity) in going {
+            looks += 1;
+            let Some(is_origin) = world.look(&entity) else { continue };
+            aims[at].path(&name).steps.push(entity.clone());
+            if seen.insert(entity, is_origin).is_none() {
+                let it = ran.iter_mut().find(|(of, path, _)| *of == at && *path == name);
+                it.expect("it ran").2 = true;
+            }
+        }
+        story.push(done);
+        candidates = seen.values().filter(|origin| **origin).count();
+        // What the answer is about is what was before it.
+        let before = aims.clone();
+        for (at, aim) in aims.iter_mut().enumerate().filter(|(_, aim)| !aim.complete) {
+            let number = u32::try_from(at + 1).expect("few");
+            let ratio = world.ratio(number, aim.ratio, seen.len());
+            for (_, name, fresh) in ran.iter().filter(|(of, ..)| *of == at) {
+                if *fresh && ratio >= aim.ratio + 50 {
+                    let path = aim.path(name);
+                    path.progressed = Some(path.steps.len());
+                    (path.returned, path.selected) = (false, 0);
+                }
+            }
+            aim.ratio = ratio;
+            aim.complete = ratio >= 900;
+        }
+        for (at, aim) in before.iter().enumerate() {
+            for path in aim.paths.iter().filter(|path| path.closed) {
+                let start = world.changes(&named(&path.name), seen.len());
+                if start.is_none_or(|start| start == unknown) {
+                    continue;
+                }
+                if !aims[at].complete && !path.rewritten && aims[at].open().len() < 5 {
+                    aims[at].path(&named(&path.name)).rewritten = true;
+                    aims[at].add(u32::try_from(at + 1).expect("few"));
+                }
+            }
+        }
+        for (at, aim) in aims.iter_mut().enumerate() {
+            let number = u32::try_from(at + 1).expect("few");
+            let start = world.changes(&format!("goal {number}"), seen.len());
+            let known = start.is_some_and(|start| start != unknown);
+            if known && !aim.complete && aim.open().len() < 5 {
+                aim.add(number);
+            }
+        }
+    };
+    let paths = aims.iter().flat_map(|aim| &aim.paths);
+    let paths =
+        paths.map(|it| (named(&it.name), it.closed, it.selected, it.looked.len())).collect();
+    (story, paths, aims.iter().map(|aim| aim.ratio).collect(), looks, Some(end))
+}
+
+/// The same of a search.
+fn told(search: &SearchController) -> Story {
+    let (mut story, mut looks) = (Vec::new(), 0);
+    for entry in search.ledger().entries() {
+        match &entry.body {
+            SearchBody::Steered(steered) => story.push(
+                steered
+                    .taken
+                    .iter()
+                    .map(|Taken { goal, kind, paths, by }| {
+                        (*goal, *kind, paths.iter().map(NodeId::to_string).collect(), *by)
+                    })
+                    .collect(),
+            ),
+            SearchBody::Looked(_) => looks += 1,
+            _ => {}
+        }
+    }
+    let nodes: Vec<_> = search.tree().nodes().collect();
+    let mut paths: Vec<_> = nodes
+        .iter()
+        .filter(|node| node.id.depth() == 2)
+        .map(|path| {
+            let steps = nodes.iter().filter(|node| path.id.holds(&node.id)).count() - 1;
+            let closed = path.phase == Phase::Pruned;
+            (path.id.clone(), closed, search.selected(&path.id).expect("a path"), steps)
+        })
+        .collect();
+    paths.sort();
+    let paths =
+        paths.into_iter().map(|(id, closed, times, steps)| (id.to_string(), closed, times, steps));
+    let ratios = search.goals().into_iter().map(|(ratio, _)| ratio).collect();
+    (story, paths.collect(), ratios, looks, search.end())
+}
+
+fn config() -> SearchConfig {
+    SearchConfig::treeseeker()
+}
+
+fn agrees(world: &World, width: u32) -> Result<(), String> {
+    let search = world.run(config().with_width(wide(width)), world.seed);
+    let (found, expected) = (told(&search), model(world, 30));
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("seed {}:\n{found:#?}\n{expected:#?}", world.seed)),
+    }
+}
+
+#[test]
+fn it_is_a_naive_search_by_goals() {
+    let mut ends: BTreeMap<String, u32> = BTreeMap::new();
+    for seed in 0..seeds(60) {
+        let world = World { failing: if seed % 3 == 0 { 0 } else { 60 }, ..World::new(seed) };
+        agrees(&world, 1 + u32::try_from(seed % 8).expect("small")).unwrap();
+        *ends.entry(format!("{:?}", model(&world, 30).4)).or_default() += 1;
+    }
+    println!("{ends:?}");
+    assert!(ends.len() >= 4, "{ends:?}");
+}
+
+#[test]
+fn planted_faults_are_found_by_the_model() {
+    for fault in [
+        PlantedFault::ReturnsLate,
+        PlantedFault::IgnoresNeeds,
+        PlantedFault::RatioAlone,
+        PlantedFault::ReturnsForEver,
+    ] {
+        let _planted = plant(fault);
+        let differs = |seed: &u64| agrees(&World::new(*seed), 5).is_err();
+        assert!((0..80).any(|seed| differs(&seed)), "{fault:?} is not found");
+    }
+}
+
+fn steered(search: &SearchController) -> impl Iterator<Item = &eog_search::Steered> {
+    search.ledger().entries().iter().filter_map(|entry| match &entry.body {
+        SearchBody::Steered(steered) => Some(&**steered),
+        _ => None,
+    })
+}
+
+/// Of rounds in which somebody was asked, so many had each kind of decision.
+#[test]
+fn each_decision_is_in_a_twentieth_of_the_rounds() {
+    for random in [None, Some(7)] {
+        let (mut rounds, mut kinds) = (0_u32, BTreeMap::<String, u32>::new());
+        for seed in 0..seeds(40) {
+            let world = World { failing: 0, ..World::new(seed) };
+            let search = world.run(config().with_random(random), seed);
+            for steered in steered(&search) {
+                rounds += 1;
+                let done: BTreeSet<String> =
+                    steered.taken.iter().map(|it| it.kind.to_string()).collect();
+                done.into_iter().for_each(|kind| *kinds.entry(kind).or_default() += 1);
+            }
+        }
+        println!("of {rounds} rounds, {random:?}: {kinds:?}");
+        for kind in MoveKind::ALL {
+            let times = kinds.get(&kind.to_string()).copied().unwrap_or(0);
+            assert!(times * 20 >= rounds, "{kind} in {times} of {rounds}");
+        }
+    }
+}
+
+/// No path is ever selected a thirteenth time without progress, and some are forced after exactly twelve.
+#[test]
+fn a_path_must_go_back_after_exactly_twelve_selections_and_may_after_eight() {
+    let (mut forced, mut early) = (0, 0);
+    for seed in 0..seeds(40) {
+        let world = World::new(seed);
+        let search = world.run(config(), seed);
+        let mut since: BTreeMap<NodeId, u32> = BTreeMap::new();
+        let mut again: SearchController =
+            eog_core::ledger::restore(&search.ledger().before(1)).expect("it follows");
+        assert_eq!(again.begun(), 0);
+        for entry in search.ledger().entries().iter().skip(1) {
+            if let SearchBody::Steered(steered) = &entry.body {
+                for taken in &steered.taken {
+                    for path in &taken.paths {
+                        let before = again.selected(path).expect("a path");
+                        since.insert(path.clone(), before);
+                        match (taken.kind, taken.by) {
+                            (MoveKind::Backtrack, By::Forced) => {
+                                assert_eq!(before, 12);
+                                forced += 1;
+                            }
+                            (MoveKind::Backtrack, _) => {
+                                assert!((8..12).contains(&before), "{path}: {before}");
+                                early += 1;
+                            }
+                            _ => assert!(before < 12, "{path}: {before}"),
+                        }
+                    }
+                }
+            }
+            again.repeat(entry, None).expect("it follows");
+        }
+        assert_eq!(again.ledger().head(), search.ledger().head());
+        assert!(since.values().all(|times| *times <= 12));
+    }
+    assert!(forced >= 5 && early >= 5, "{forced} {early}");
+}
+
+/// 1 + 30·(1 + 25 + 1) questions, corrections apart; 30·25 looks.
+#[test]
+fn bounds_hold_as_numbers() {
+    let most = config().most_asked();
+    assert_eq!((most.looks, most.tools), (750, 0));
+    // Corrections: 2 of goals, one for each round; an evaluation is tried three times.
+    assert_eq!(most.roles, 811 + 2 + 30 + 30 * 2);
+    let mut most_open = 0;
+    for seed in 0..seeds(50) {
+        let search = World::new(seed).run(config(), seed);
+        let count = |is: fn(&SearchBody) -> bool| {
+            search.ledger().entries().iter().filter(|entry| is(&entry.body)).count()
+        };
+        assert!(search.begun() <= 30);
+        assert!(count(|it| matches!(it, SearchBody::Steered(_))) <= 30);
+        assert!(count(|it| matches!(it, SearchBody::Progressed(_))) <= 30);
+        assert!(count(|it| matches!(it, SearchBody::Stepped(_))) <= 750);
+        let nodes: Vec<_> = search.tree().nodes().collect();
+        let goals = nodes.iter().filter(|node| node.id.depth() == 1).count();
+        assert!(goals <= 5);
+        for goal in 1..=goals {
+            let goal = NodeId::root().child(u32::try_from(goal).expect("few"));
+            let paths = nodes.iter().filter(|node| node.id.parent() == Some(goal.clone()));
+            let open = paths.filter(|path| path.phase != Phase::Pruned).count();
+            assert!(open <= 5);
+            most_open = most_open.max(open);
+        }
+    }
+    assert_eq!(most_open, 5, "the bound is reached");
+}
+
+#[test]
+fn a_width_is_one_search_whatever_comes_first() {
+    for seed in 0..seeds(3) {
+        for width in 1..=8 {
+            for random in [None, Some(seed)] {
+                let world = World::new(seed);
+                let config = config().with_width(wide(width)).with_random(random);
+                let first = world.run(config.clone(), 0).ledger().to_json_lines();
+                for order in 1..4 {
+                    let again = world.run(config.clone(), order).ledger().to_json_lines();
+                    assert_eq!(again, first, "seed {seed}, width {width}, order {order}");
+                }
+            }
+        }
+    }
+}
+
+/// Other seeds draw other moves, equal ones the same; nobody is asked, and nobody says that it is finished.
+#[test]
+fn moves_by_lot_are_those_of_their_seed() {
+    let mut different = BTreeSet::new();
+    for lot in 0..6 {
+        let world = World { failing: 0, ..World::new(1) };
+        let run = || world.run(config().with_random(Some(lot)), 0);
+        let search = run();
+        assert_eq!(search.ledger().head(), run().ledger().head());
+        assert_ne!(search.end(), Some(End::Finished));
+        for steered in steered(&search) {
+            assert!(steered.tries.is_empty());
+            assert!(steered.taken.iter().all(|it| matches!(it.by, By::Random | By::Forced)));
+        }
+        different.insert(format!("{:?}", told(&search).0));
+    }
+    assert!(different.len() >= 4);
+}
+
+/// Uniform over the kinds that are admissible.
+#[test]
+fn lots_are_fair() {
+    let (mut both, mut exploits) = (0_u32, 0_u32);
+    for lot in 0..400 {
+        let world = World { failing: 0, ..World::new(lot % 20) };
+        let search = world.run(config().with_random(Some(lot)).with_rounds(1), 0);
+        for taken in steered(&search).flat_map(|steered| &steered.taken) {
+            let goal = NodeId::root().child(taken.goal);
+            let paths = search.tree().nodes().filter(|it| it.id.parent() == Some(goal.clone()));
+            if paths.count() > 1 {
+                both += 1;
+                exploits += u32::from(taken.kind == MoveKind::Exploit);
+            }
+        }
+    }
+    // Four standard deviations of a fair coin.
+    let off = f64::from(exploits) - f64::from(both) / 2.0;
+    assert!(both >= 300 && off.abs() < 2.0 * f64::from(both).sqrt(), "{exploits} of {both}");
+}
+
+/// What was learnt stays with the branch that taught it, and facts hold values to the letter.
+#[test]
+fn memory_stays_with_its_branch_and_facts_are_exact() {
+    let (mut kept, mut facts, mut refused, mut given_up) = (0, 0, 0, 0);
+    for seed in 0..seeds(20) {
+        let search = World { failing: 0, ..World::new(seed) }.run(config(), seed);
+        for node in search.tree().nodes() {
+            if node.id.depth() >= 2 && search.memory(&node.id).is_some() {
+                kept += 1;
+                given_up += u32::from(node.pruned_by == Some(PrunedBy::Backtracked));
+            }
+        }
+        for fact in search.facts() {
+            assert_eq!(fact.values, ["50"]);
+            facts += 1;
+        }
+        for entry in search.ledger().entries() {
+            if let SearchBody::Progressed(progressed) = &entry.body {
+                let wrong =
+                    |(_, why): &&(String, RefusedPart)| *why == RefusedPart::ValueNotInFinding;
+                refused += progressed.refused.iter().filter(wrong).count();
+            }
+        }
+    }
+    assert!(kept > 50 && facts > 50 && refused > 50 && given_up > 3);
+}
+
+/// Goals that cannot be are refused with the reason, and asked for again.
+#[test]
+fn goals_that_cannot_be_are_asked_for_again() {
+    let mut reasons: BTreeSet<String> = BTreeSet::new();
+    for seed in 0..seeds(80) {
+        let world = World { failing: 0, ..World::new(seed) };
+        let search = world.run(config().with_rounds(1), 0);
+        let Some(SearchBody::Decomposed(decomposed)) =
+            search.ledger().entry(1).map(|entry| &entry.body)
+        else {
+            panic!("goals come first");
+        };
+        for tried in &decomposed.tries {
+            if let Try::Refused { reason, .. } = tried {
+                reasons.insert(reason.clone());
+            }
+        }
+        assert_ne!(search.end(), Some(End::PlannerFailed));
+    }
+    for part in ["goals; 1 to 5", "in a circle", "has 0 paths", "nobody named the entity"] {
+        assert!(reasons.iter().any(|reason| reason.contains(part)), "{part}: {reasons:?}");
+    }
+}
+
+/// Ledgers that an earlier program wrote are read, derived again, and conclude the same. Written by
+/// `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test treeseeker golden`, where they are missing.
+#[test]
+fn golden_ledgers_are_derived_again() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");
+    for (name, random) in [("treeseeker", None), ("treeseeker-random", Some(7))] {
+        let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+        let (lines, conclusion) = (path("jsonl"), path("conclusion.json"));
+        if std::env::var_os("EOG_UPDATE_GOLDEN").is_some() && !lines.exists() {
+            let config = config().with_random(random).with_rounds(15);
+            let search = World { failing: 0, ..World::new(2) }.run(config, 0);
+            let told = serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON");
+            std::fs::create_dir_all(&folder).expect("it can be made");
+            std::fs::write(&lines, search.ledger().to_json_lines()).expect("it can be written");
+            std::fs::write(&conclusion, told + "\n").expect("it can be written");
+        }
+        let stored = std::fs::read_to_string(&lines).expect("it is there");
+        let ledger = eog_core::Ledger::<SearchBody>::from_json_lines(&stored).expect("it is read");
+        let search: SearchController = eog_core::ledger::restore(&ledger).expect("it follows");
+        assert_eq!(search.ledger().to_json_lines(), stored);
+        let told = serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON");
+        assert_eq!(told + "\n", std::fs::read_to_string(&conclusion).expect("it is there"));
+    }
+}
