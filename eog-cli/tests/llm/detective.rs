@@ -73,32 +73,29 @@ fn act(asked: &Asked) -> Value {
     let agent = specialist(asked);
     let entity = suspected(asked);
     let call = |tool: &str, arguments: Value| {
-        json!({ "thought": format!("{tool} is next for the specialist of {agent}"), "tool": tool,
-            "arguments": arguments.to_string() })
+        json!({ "because": format!("{tool} is next for the specialist of {agent}"), "tool": tool,
+            "with": arguments.to_string() })
     };
     let said = asked.said();
     let tools: Vec<&str> = said.iter().filter_map(|it| it["tool"].as_str()).collect();
     let skills = asked.question();
     let skill =
         between(&skills, "name (one of ", ")").split(", ").next().unwrap_or_default().to_owned();
-    match tools.last() {
-        None => call("load_skill", json!({ "name": skill })),
-        Some(&"load_skill") => call("get_context", json!({ "entity": entity })),
-        Some(&"get_context") => {
-            let numbers: Vec<u64> = block(&asked.last(), "evidence")
-                .iter()
-                .filter_map(|line| between(line, "[", "]").parse().ok())
-                .collect();
-            match numbers.is_empty() {
-                true => call("finish", json!({ "summary": "there is nothing" })),
-                false => {
-                    let at: u64 = between(&asked.last(), "Call ", ",").parse().unwrap();
-                    call("record_finding", json!({ "call": at, "findings": numbers }))
-                }
-            }
-        }
-        Some(_) => call("finish", json!({ "summary": format!("what {agent} show is recorded") })),
+    if !tools.contains(&"load_skill") {
+        return call("load_skill", json!({ "name": skill }));
     }
+    if !tools.contains(&"get_context") {
+        return call("get_context", json!({ "entity": entity }));
+    }
+    let numbers: Vec<u64> = block(&asked.last(), "evidence")
+        .iter()
+        .filter_map(|line| between(line, "[", "]").parse().ok())
+        .collect();
+    if numbers.is_empty() || tools.last() != Some(&"get_context") {
+        return call("finish", json!({ "summary": format!("what {agent} show is recorded") }));
+    }
+    let at: u64 = between(&asked.last(), "Call ", ",").parse().unwrap();
+    call("record_finding", json!({ "call": at, "findings": numbers }))
 }
 
 /// The entity that a specialist is asked about.

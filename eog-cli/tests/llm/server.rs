@@ -71,7 +71,7 @@ impl Asked {
     pub(crate) fn phase(&self) -> &'static str {
         const TASKS: [(&str, &str); 14] = [
             ("search_hypothesize", "\"hypotheses\""),
-            ("search_investigate", "\"thought\""),
+            ("search_investigate", "\"with\""),
             ("search_weigh", "\"gaps\""),
             ("search_propose", "\"looks\""),
             ("search_evaluate", "\"dead_end\""),

@@ -144,7 +144,7 @@ fn said(action: &LaneAction, ids: &[EvidenceId]) -> String {
         RECORD_FINDING => numbered(arguments, ids).unwrap_or_else(|| arguments.clone()),
         _ => arguments.clone(),
     };
-    let said = InvestigateAnswer { thought: thought.clone(), tool: tool.clone(), arguments };
+    let said = InvestigateAnswer { because: thought.clone(), tool: tool.clone(), with: arguments };
     mask_text(&serde_json::to_string(&said).unwrap_or_default())
 }
 
@@ -299,24 +299,24 @@ fn own_tools() -> [ToolLine; 2] {
 #[serde(deny_unknown_fields)]
 pub struct InvestigateAnswer {
     /// why this call, in one sentence
-    pub thought: String,
+    pub because: String,
     /// name of the tool
     pub tool: String,
     /// its arguments: a JSON object as text, {} if it takes none
-    pub arguments: String,
+    pub with: String,
 }
 
 impl InvestigateAnswer {
     /// The action of an answer without problems.
     pub fn action(&self, input: &InvestigateInput) -> LaneAction {
-        let arguments = mask_text(self.arguments.trim());
+        let arguments = mask_text(self.with.trim());
         let arguments = match self.tool.as_str() {
             RECORD_FINDING => identified(&arguments, input).unwrap_or(arguments),
             _ if arguments.is_empty() => "{}".to_owned(),
             _ => arguments,
         };
         let tool = cut(&mask_text(self.tool.trim()), Some(100));
-        LaneAction::new(kept(&self.thought), ToolCall { tool, arguments })
+        LaneAction::new(kept(&self.because), ToolCall { tool, arguments })
     }
 }
 
@@ -352,8 +352,8 @@ impl Phase for Investigate {
         if answer.tool.trim().is_empty() {
             problems.push("tool: it is empty; name one of the tools".to_owned());
         }
-        if answer.arguments.len() > MAX_ARGUMENTS {
-            problems.push(format!("arguments: they are longer than {MAX_ARGUMENTS} bytes"));
+        if answer.with.len() > MAX_ARGUMENTS {
+            problems.push(format!("with: they are longer than {MAX_ARGUMENTS} bytes"));
         }
         problems
     }
