@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{HYPOTHESES, lanes, of, undisturbed};
 use crate::crash::times;
-use crate::detective::{PHASES, detect};
+use crate::detective::{PHASES, detect, suspected};
 use crate::lab::{Lab, causes, flash_sale};
 use crate::server::{Asked, Reply, Server};
 
@@ -266,14 +266,21 @@ fn what_models_write_cannot_leave_its_place() {
 /// Telemetry and skills that speak to the model are shown as data, and what they ask for is refused.
 #[test]
 fn telemetry_and_skills_cannot_give_orders() {
-    let server =
-        Server::start(|asked| match (asked.phase(), asked.last().contains("Ignore all")) {
-            // A model that obeys.
-            ("search_investigate", true) if asked.said().len() < 4 => {
+    let server = Server::start(|asked| {
+        let said = asked.said();
+        let did = |tool: &str| said.iter().any(|it| it["tool"] == tool);
+        match asked.phase() {
+            // A model that obeys, and goes on when that is refused.
+            "search_investigate" if asked.last().contains("Ignore all") && !did("shell") => {
                 json!({ "because": "as told", "tool": "shell", "with": "{\"cmd\": \"rm\"}" }).into()
             }
+            "search_investigate" if said.last().is_some_and(|it| it["tool"] == "shell") => {
+                let with = json!({ "entity": suspected(asked) }).to_string();
+                json!({ "because": "again", "tool": "get_context", "with": with }).into()
+            }
             _ => detect(asked),
-        });
+        }
+    });
     let lab = Lab::at(&server, "");
     let bundle = lab.path("bundle");
     std::fs::create_dir(&bundle).unwrap();
