@@ -7,7 +7,7 @@ use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, Controller,
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
 use eog_report::clean::{clean, escape_json};
 use eog_session::controllers::AnySettings;
-use eog_session::judge::{By, Chosen, PolicyChoice};
+use eog_session::judge::{By, Chosen, PolicyChoice, Unarmed};
 use eog_session::run::Start as Begin;
 use eog_session::source::Opened;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(
         if let (true, Some(packet)) = (asks, packets.first()) {
             text += &first_prompt(&unarmed.explore, case, packet)?;
         }
-        text += &bound(judge, &unarmed.explore, &unarmed.finalize, start, begin);
+        text += &bound(judge, &unarmed, start, begin);
     }
     files::print(&text)?;
     Ok(Exit::Diagnosed)
@@ -133,13 +133,8 @@ fn write_request(text: &mut String, request: &ChatRequest) {
 }
 
 /// The most that everything can use, whatever the models answer.
-fn bound(
-    judge: &Chosen,
-    explore: &Prompter,
-    finalize: &Prompter,
-    start: &Start,
-    begin: &Begin,
-) -> String {
+fn bound(judge: &Chosen, unarmed: &Unarmed, start: &Start, begin: &Begin) -> String {
+    let Unarmed { explore, finalize, roles: players } = unarmed;
     let chain = |prompter: &Prompter| prompter.models().len() as u64;
     let entities = begin.by_rule.topology.entities().count() as u64;
     let (looks, roles, how) = match &begin.settings {
@@ -151,9 +146,8 @@ fn bound(
         AnySettings::Linear(_) => (entities, 0, ", one visit each".to_owned()),
         AnySettings::Search(config) => {
             let most = config.most_asked();
-            // No model plays the roles of a search by hypotheses or goals.
-            let by_rules = [eog_search::Profile::Hypotheses, eog_search::Profile::TreeSeeker];
-            let asked = !by_rules.contains(&config.profile());
+            // No model plays the roles of a search by goals.
+            let asked = config.profile() != eog_search::Profile::TreeSeeker;
             let roles = if asked { most.roles } else { 0 };
             (most.looks, roles, format!(", at most {} looks", most.looks))
         }
@@ -165,7 +159,10 @@ fn bound(
     let played = if judge.settings.roles == By::Model { roles } else { 0 };
     let finalized = u64::from(judge.settings.finalize == By::Model);
     let reports = if finalized == 1 { "report" } else { "reports" };
-    let asked = judged.saturating_add(played).saturating_mul(chain(explore));
+    // Whoever has the most models may play any role.
+    let players = players.iter().map(chain).max().unwrap_or(1);
+    let judged_by = judged.saturating_mul(chain(explore));
+    let asked = judged_by.saturating_add(played.saturating_mul(players));
     let questions = asked.saturating_add(finalized * chain(finalize));
     let calls = questions.saturating_mul(TRIES);
     let most = [explore, finalize].map(|prompter| {

@@ -109,6 +109,9 @@ fn name_of(phase: PhaseName) -> &'static str {
         PhaseName::SearchEvaluate => "search_evaluate",
         PhaseName::SearchPlan => "search_plan",
         PhaseName::SearchReflect => "search_reflect",
+        PhaseName::SearchHypothesize => "search_hypothesize",
+        PhaseName::SearchInvestigate => "search_investigate",
+        PhaseName::SearchWeigh => "search_weigh",
         PhaseName::Finalize => "finalize",
     }
 }

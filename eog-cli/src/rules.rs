@@ -193,13 +193,22 @@ fn forked(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config 
     config
 }
 
-/// Refuses to say who plays the roles of a tree search where there is none.
+/// Refuses to say who plays the roles of a tree search where there is none, and skills that nobody loads.
 pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Result<(), CliError> {
     let idle = judging.roles.is_some() && controller.profile().is_none();
     refuse(controller, &[("--roles", idle)])?;
     let by_model = matches!(judging.roles, Some(crate::args::By::Model));
-    let by_rules = [ControllerName::Hypotheses, ControllerName::TreeSeeker].contains(&controller);
-    refuse(controller, &[("--roles model", by_model && by_rules)])
+    let by_goals = controller == ControllerName::TreeSeeker;
+    refuse(controller, &[("--roles model", by_model && by_goals)])?;
+    let skills = judging.skills.is_some() && controller != ControllerName::Hypotheses;
+    let by_rules = matches!(judging.roles, Some(crate::args::By::Rules));
+    refuse(controller, &[("--skills", skills)])?;
+    match judging.skills.is_some() && by_rules {
+        true => Err(CliError::Usage(
+            "--skills has no effect with --roles rules; omit one of them".to_owned(),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Refuses options that a controller does not use: they would be ignored silently.

@@ -44,6 +44,8 @@ pub struct LlmConfig {
     pub finalize_model: Option<String>,
     /// Models to ask, in this order, when the first gives no usable answer.
     pub fallbacks: Vec<String>,
+    /// Models for single roles of a tree search.
+    pub roles: RolesConfig,
     /// The seed, for models that accept one; 0 if not given.
     pub seed: Option<u64>,
     /// How much to reason, for models that accept such a setting.
@@ -66,6 +68,55 @@ pub struct LlmConfig {
     pub budget: BudgetConfig,
     /// A file with recorded traffic.
     pub cassette: Option<CassetteConfig>,
+}
+
+/// The section `roles`: models for single roles of a tree search. A role without one is played by
+/// [`LlmConfig::model`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RolesConfig {
+    /// Says where to look, what may be the cause, and how the tree grows.
+    pub planner: Option<RoleConfig>,
+    /// Acts: the calls of specialists, the steps of simulations.
+    pub executor: Option<RoleConfig>,
+    /// Gives scores, and draws lessons.
+    pub evaluator: Option<RoleConfig>,
+}
+
+/// The models for one role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoleConfig {
+    /// The model, `provider/model`.
+    pub model: String,
+    /// Models to ask, in this order, when the first gives no usable answer; those of the section `[llm]` if not
+    /// given.
+    pub fallbacks: Option<Vec<String>>,
+}
+
+/// A role of a tree search that models can be configured for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LlmRole {
+    /// Says where to look, what may be the cause, and how the tree grows.
+    Planner,
+    /// Acts: the calls of specialists, the steps of simulations.
+    Executor,
+    /// Gives scores, and draws lessons.
+    Evaluator,
+}
+
+impl LlmRole {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::Planner, Self::Executor, Self::Evaluator];
+
+    /// Its name in `eog.toml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planner => "planner",
+            Self::Executor => "executor",
+            Self::Evaluator => "evaluator",
+        }
+    }
 }
 
 /// Settings of a provider.
@@ -141,6 +192,8 @@ pub struct Models {
     pub explore: Vec<Arc<dyn ChatModel>>,
     /// The models for finalizing, likewise.
     pub finalize: Vec<Arc<dyn ChatModel>>,
+    /// The models of each role of a tree search, likewise, in the order of [`LlmRole::ALL`].
+    pub roles: [Vec<Arc<dyn ChatModel>>; 3],
     /// Counts what all of them spend. Charge it with the usage of the runs that are resumed.
     pub meter: Meter,
 }
@@ -203,14 +256,45 @@ impl LlmConfig {
         }
     }
 
-    fn chain<'a>(&'a self, first: &'a str) -> Vec<&'a str> {
-        let mut chain = vec![first];
-        for name in &self.fallbacks {
-            if !chain.contains(&name.as_str()) {
-                chain.push(name);
+    /// The names of the models for a role of a tree search, in the order in which they are asked.
+    ///
+    /// # Errors
+    /// Those of [`Self::explore_chain`].
+    pub fn role_chain(&self, role: LlmRole) -> Result<Vec<&str>, ConfigError> {
+        match self.role(role) {
+            Some(own) => {
+                let fallbacks = own.fallbacks.as_ref().unwrap_or(&self.fallbacks);
+                Ok(chain(&own.model, fallbacks))
+            }
+            None => self.explore_chain(),
+        }
+    }
+
+    /// What is configured for a role.
+    pub fn role(&self, role: LlmRole) -> Option<&RoleConfig> {
+        match role {
+            LlmRole::Planner => self.roles.planner.as_ref(),
+            LlmRole::Executor => self.roles.executor.as_ref(),
+            LlmRole::Evaluator => self.roles.evaluator.as_ref(),
+        }
+    }
+
+    /// Every configured model once, in the order of the chains.
+    fn names(&self) -> Result<Vec<&str>, ConfigError> {
+        let mut names: Vec<&str> = Vec::new();
+        let roles = LlmRole::ALL.map(|role| self.role_chain(role));
+        for chain in [self.explore_chain(), self.finalize_chain()].into_iter().chain(roles) {
+            for name in chain? {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
             }
         }
-        chain
+        Ok(names)
+    }
+
+    fn chain<'a>(&'a self, first: &'a str) -> Vec<&'a str> {
+        chain(first, &self.fallbacks)
     }
 
     /// What a model accepts, according to the table and the configuration.
@@ -250,4 +334,14 @@ impl LlmConfig {
         let cost_micro_usd = cost_micro_usd.transpose()?;
         Ok(Budget { model_calls: calls, tokens, cost_micro_usd, ..Budget::default() })
     }
+}
+
+fn chain<'a>(first: &'a str, fallbacks: &'a [String]) -> Vec<&'a str> {
+    let mut chain = vec![first];
+    for name in fallbacks {
+        if !chain.contains(&name.as_str()) {
+            chain.push(name);
+        }
+    }
+    chain
 }

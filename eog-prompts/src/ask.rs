@@ -164,10 +164,14 @@ impl Prompter {
                 }
             };
             *usage += response.usage;
-            let problems = match check::<P>(&schema, input, &response, corrected) {
+            let last = corrected || !P::CORRECTS;
+            let problems = match check::<P>(&schema, input, &response, last) {
                 Ok(answer) => return Ok((answer, response.model, corrected)),
                 Err(problems) => problems,
             };
+            if !P::CORRECTS {
+                return Err(Stop::Invalid(problems.join("; ")));
+            }
             if corrected {
                 let what = problems.join("; ");
                 return Err(Stop::Invalid(format!("still invalid after a correction: {what}")));

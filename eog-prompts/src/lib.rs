@@ -45,6 +45,7 @@ mod reduce;
 mod roles;
 mod schema;
 mod sift;
+mod skills;
 mod times;
 mod tokens;
 
@@ -58,11 +59,12 @@ pub use model::{
 };
 pub use opening::{Fallback, OpenedCase, Opening, OpeningLimits};
 pub use pack::{MAX_TEMPLATE_BYTES, Pack, PackError, PromptError};
-pub use phase::Phase;
+pub use phase::{Phase, Since};
 pub use policy::LlmPolicy;
 pub use reduce::{PacketCut, Unfit, chunk_ranges, fit_packet};
 pub use roles::LlmRoles;
 pub use schema::{answer_form, not_strict};
+pub use skills::{SkillError, load_skills};
 pub use tokens::TokenCounter;
 
 /// Compiles the examples of the guide.

@@ -1,7 +1,7 @@
 //! Packs: the templates of all phases, and the wording for one domain.
 //!
 //! Each phase has two templates, `PHASE.system.hbs` and `PHASE.user.hbs`, which are independent of
-//! the domain. The wording for a domain is in small partials that the templates include.
+//! the domain; one that is a conversation has a third, `PHASE.came.hbs`. The wording for a domain is in small partials that the templates include.
 
 mod builtin;
 mod check;
@@ -12,12 +12,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use eog_core::Digest;
+use eog_search::tools::Skill;
 use handlebars::Handlebars;
 use serde_json::{Value, json};
 
 use crate::data::template_data;
+use crate::phase::Since;
 use crate::schema::{notation, whole_schema};
-use crate::{ChatMessage, Phase};
+use crate::skills::of_pack;
+use crate::{ChatMessage, Phase, Role};
 use builtin::{DOMAINS, TEMPLATES};
 use faults::Fault;
 
@@ -37,6 +40,8 @@ pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 #[derive(Clone, Debug)]
 pub struct Pack {
     name: String,
+    /// The shipped pack that it is, or is made from.
+    domain: &'static str,
     templates: Handlebars<'static>,
     /// The same as text.
     texts: BTreeMap<String, String>,
@@ -222,6 +227,11 @@ impl Pack {
         &self.name
     }
 
+    /// The skills that specialists may load with this pack.
+    pub fn skills(&self) -> Vec<Skill> {
+        of_pack(self.domain)
+    }
+
     /// The names of all templates and partials that a folder can replace.
     pub fn template_names(&self) -> String {
         let mut names: Vec<&String> = self.templates.get_templates().keys().collect();
@@ -240,7 +250,7 @@ impl Pack {
     }
 
     /// The conversation that asks a phase's question: what is the same for every question of the
-    /// phase first.
+    /// phase first, then the question, then what came [since](Phase::since).
     ///
     /// # Errors
     /// [`PromptError`] when a template is missing or does not fit the input.
@@ -251,10 +261,29 @@ impl Pack {
         if !data.is_object() {
             return Err(bad_input("it is not an object".to_owned()));
         }
-        Ok(vec![
+        let mut messages = vec![
             ChatMessage::system(self.render(&format!("{}.system", P::NAME), &form)?),
             ChatMessage::user(self.render(&format!("{}.user", P::NAME), &data)?),
-        ])
+        ];
+        for since in P::since(input) {
+            match since {
+                Since::Said(text) => messages.push(ChatMessage::assistant(text)),
+                Since::Came(came) => {
+                    let data =
+                        template_data(&came).map_err(|error| bad_input(error.to_string()))?;
+                    let text = self.render(&format!("{}.came", P::NAME), &data)?;
+                    match messages.last_mut() {
+                        // Some models accept nothing but questions and answers in turn.
+                        Some(last) if last.role == Role::User => {
+                            last.text += "\n\n";
+                            last.text += &text;
+                        }
+                        _ => messages.push(ChatMessage::user(text)),
+                    }
+                }
+            }
+        }
+        Ok(messages)
     }
 
     /// The message that shows a model what is wrong with its answer.
@@ -291,7 +320,8 @@ impl Pack {
         templates.set_strict_mode(true);
         templates.register_escape_fn(handlebars::no_escape);
         helpers::register(&mut templates);
-        let mut pack = Self { name: name.to_owned(), templates, texts: BTreeMap::new() };
+        let (domain, texts) = (name, BTreeMap::new());
+        let mut pack = Self { name: name.to_owned(), domain, templates, texts };
         for (name, text) in TEMPLATES.iter().chain(partials) {
             pack.add(name, text).expect("the shipped templates are tested");
         }

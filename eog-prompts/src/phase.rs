@@ -49,6 +49,15 @@ pub trait Phase {
     /// The answer. The model sees the documentation of its fields, so write it for the model.
     type Answer: Serialize + DeserializeOwned + JsonSchema + Send;
 
+    /// Whether a model whose answer cannot be used is asked to mend it. Where it is not, whoever asks
+    /// tells it, and counts that as another question.
+    const CORRECTS: bool = true;
+
+    /// What came after the question, where it is a conversation that goes on: oldest first.
+    fn since(_input: &Self::Input) -> Vec<Since> {
+        Vec::new()
+    }
+
     /// Everything that is wrong with an answer of the right form, each with what to do about it; the
     /// model reads it. An answer without problems is used.
     fn problems(input: &Self::Input, answer: &Self::Answer) -> Vec<String>;
@@ -65,4 +74,13 @@ pub trait Phase {
     fn without_refused(_input: &Self::Input, _answer: &Self::Answer) -> Option<Self::Answer> {
         None
     }
+}
+
+/// What came after the question of a phase, where it is a conversation that goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Since {
+    /// What the model answered.
+    Said(String),
+    /// What came of it: data for the template `NAME.came.hbs`.
+    Came(serde_json::Value),
 }

@@ -6,20 +6,21 @@ use std::time::Duration;
 use eog_core::Failure;
 use eog_core::machine::Response;
 use eog_search::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
-use eog_search::{Action, LaneAction, PlanAction, PolicyRoles, Reply, Roles, ToolSpec, Verdict};
+use eog_search::{Action, LaneAction, PlanAction, Reply, Roles, ToolSpec, Verdict};
 
 use crate::phases::{
-    Act, Detail, Evaluate, EvaluateInput, Plan, PlanInput, Propose, ProposeInput, Reflect,
+    Act, Detail, Evaluate, EvaluateInput, Hypothesize, HypothesizeAnswer, HypothesizeInput,
+    Investigate, InvestigateAnswer, InvestigateInput, Plan, PlanInput, Propose, ProposeInput,
+    Reflect, Weigh, WeighAnswer, WeighInput,
 };
 use crate::{Phase, Prompter, policy};
 
-/// Plays the roles of a tree search with a language model: where to look next, how good a path is, what to
-/// do with the tree, what is to be learnt.
+/// Plays the roles of a tree search with language models. The planner says where to look next, what to do with
+/// the tree and what may be the cause; the executor acts as the specialists do; the evaluator says how good a
+/// path is, how far evidence supports a hypothesis, and what is to be learnt.
 ///
 /// Stateless: one question, one prompt, and at most one correction for each model of the chain. Where a
 /// path or a tree is too long for the first model, less is shown of each look.
-///
-/// The roles of a search by hypotheses have no prompts: rules play them ([`PolicyRoles`]).
 ///
 /// What entities are looked at is judged by a policy, such as [`LlmPolicy`](crate::LlmPolicy).
 ///
@@ -48,86 +49,119 @@ use crate::{Phase, Prompter, policy};
 /// ```
 #[derive(Clone, Debug)]
 pub struct LlmRoles {
-    prompter: Arc<Prompter>,
-    /// Play the roles of a search by hypotheses.
-    rules: PolicyRoles,
+    planner: Arc<Prompter>,
+    executor: Arc<Prompter>,
+    evaluator: Arc<Prompter>,
 }
 
 impl LlmRoles {
     /// Roles that ask these models.
     pub fn new(prompter: Prompter) -> Self {
-        Self { prompter: Arc::new(prompter), rules: PolicyRoles::default() }
+        let prompter = Arc::new(prompter);
+        let (planner, executor) = (Arc::clone(&prompter), Arc::clone(&prompter));
+        Self { planner, executor, evaluator: prompter }
     }
 
-    /// Asks for an answer, with as much detail as the first model takes.
-    async fn ask<P: Phase, T>(
-        &self,
-        input: impl Fn(Detail) -> P::Input,
-        read: impl FnOnce(&P::Input, &P::Answer) -> T,
-    ) -> Result<Response<T>, Failure> {
-        let input = self.sized::<P>(input)?;
-        let asked = self.prompter.ask::<P>(&input).await?;
-        Ok(Response {
-            answer: read(&input, &asked.answer),
-            usage: asked.usage.into(),
-            model: Some(asked.model),
-            remembered: false,
-        })
+    /// The same with other models for where to look, for hypotheses and for plans.
+    #[must_use]
+    pub fn with_planner(self, planner: Prompter) -> Self {
+        Self { planner: Arc::new(planner), ..self }
     }
 
-    fn sized<P: Phase>(&self, input: impl Fn(Detail) -> P::Input) -> Result<P::Input, Failure> {
-        let room = self.prompter.room();
-        let [all @ .., least] = Detail::ALL;
-        for detail in all {
-            let input = input(detail);
-            let tokens = self.prompter.tokens::<P>(&input);
-            if tokens.map_err(|error| Failure::policy(error.to_string()))? <= room {
-                return Ok(input);
-            }
+    /// The same with other models for specialists, and for the steps of simulations.
+    #[must_use]
+    pub fn with_executor(self, executor: Prompter) -> Self {
+        Self { executor: Arc::new(executor), ..self }
+    }
+
+    /// The same with other models for scores and lessons.
+    #[must_use]
+    pub fn with_evaluator(self, evaluator: Prompter) -> Self {
+        Self { evaluator: Arc::new(evaluator), ..self }
+    }
+}
+
+/// Asks for an answer, with as much detail as the first model takes.
+async fn question<P: Phase, T>(
+    prompter: &Prompter,
+    input: impl Fn(Detail) -> P::Input,
+    read: impl FnOnce(&P::Input, &P::Answer) -> T,
+) -> Result<Response<T>, Failure> {
+    let input = sized::<P>(prompter, input)?;
+    let asked = prompter.ask::<P>(&input).await?;
+    Ok(Response {
+        answer: read(&input, &asked.answer),
+        usage: asked.usage.into(),
+        model: Some(asked.model),
+        remembered: false,
+    })
+}
+
+fn sized<P: Phase>(
+    prompter: &Prompter,
+    input: impl Fn(Detail) -> P::Input,
+) -> Result<P::Input, Failure> {
+    let room = prompter.room();
+    let [all @ .., least] = Detail::ALL;
+    for detail in all {
+        let input = input(detail);
+        let tokens = prompter.tokens::<P>(&input);
+        if tokens.map_err(|error| Failure::policy(error.to_string()))? <= room {
+            return Ok(input);
         }
-        Ok(input(least))
     }
+    Ok(input(least))
 }
 
 impl Roles for LlmRoles {
     fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
         let input = |detail| ProposeInput::new(ask, detail);
-        Box::pin(self.ask::<Propose, _>(input, |input, answer| answer.actions(input)))
+        Box::pin(question::<Propose, _>(&self.planner, input, |input, answer| {
+            answer.actions(input)
+        }))
     }
 
     fn act<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Option<Action>> {
         let input = |detail| ProposeInput::new(ask, detail);
-        Box::pin(self.ask::<Act, _>(input, |input, answer| answer.action(input)))
+        Box::pin(question::<Act, _>(&self.executor, input, |input, answer| answer.action(input)))
     }
 
     fn evaluate<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, Verdict> {
         let input = |detail| EvaluateInput::new(ask, detail);
-        Box::pin(self.ask::<Evaluate, _>(input, |_, answer| answer.verdict()))
+        Box::pin(question::<Evaluate, _>(&self.evaluator, input, |_, answer| answer.verdict()))
     }
 
     fn plan<'a>(&'a self, ask: &'a PlanAsk) -> Reply<'a, Vec<PlanAction>> {
         let input = |detail| PlanInput::new(ask, detail);
-        Box::pin(self.ask::<Plan, _>(input, |input, answer| answer.actions(input)))
+        Box::pin(question::<Plan, _>(&self.planner, input, |input, answer| answer.actions(input)))
     }
 
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {
         let input = |detail| EvaluateInput::new(ask, detail);
-        Box::pin(self.ask::<Reflect, _>(input, |_, answer| answer.text()))
+        Box::pin(question::<Reflect, _>(&self.evaluator, input, |_, answer| answer.text()))
     }
 
     fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        self.rules.hypothesize(ask)
+        let input = |detail| HypothesizeInput::new(ask, detail);
+        let read = |input: &HypothesizeInput, answer: &HypothesizeAnswer| answer.actions(input);
+        Box::pin(question::<Hypothesize, _>(&self.planner, input, read))
     }
 
     fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        self.rules.investigate(ask, tools)
+        let input = |detail| InvestigateInput::new(ask, tools, detail);
+        let read = |input: &InvestigateInput, answer: &InvestigateAnswer| answer.action(input);
+        Box::pin(question::<Investigate, _>(&self.executor, input, read))
     }
 
     fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
-        self.rules.weigh(ask)
+        let input = |detail| WeighInput::new(ask, detail);
+        let read = |input: &WeighInput, answer: &WeighAnswer| answer.verdict(input);
+        Box::pin(question::<Weigh, _>(&self.evaluator, input, read))
     }
 
+    /// None of its own unless each request to any of the models has one.
     fn timeout(&self) -> Option<Duration> {
-        policy::timeout(&self.prompter)
+        let all = [&self.planner, &self.executor, &self.evaluator];
+        all.into_iter().map(|prompter| policy::timeout(prompter)).min().flatten()
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn whole_schema<T: JsonSchema>() -> Value {
 /// says so.
 const MAX_DEPTH: usize = 16;
 
-fn inline(schema: &Value, definitions: &Value, depth: usize) -> Value {
+pub(crate) fn inline(schema: &Value, definitions: &Value, depth: usize) -> Value {
     let Value::Object(fields) = schema else {
         return match schema {
             Value::Array(items) => {

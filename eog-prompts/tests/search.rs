@@ -94,15 +94,15 @@ impl Roles for Noting {
     }
 
     fn hypothesize<'a>(&'a self, _: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        unreachable!("no prompts ask for hypotheses")
+        unreachable!("no level asks for hypotheses")
     }
 
     fn investigate<'a>(&'a self, _: &'a LaneAsk, _: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        unreachable!("no prompts ask specialists")
+        unreachable!("no level asks specialists")
     }
 
     fn weigh<'a>(&'a self, _: &'a WeighAsk) -> Reply<'a, Verdict> {
-        unreachable!("no prompts weigh hypotheses")
+        unreachable!("no level weighs hypotheses")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tools: what specialists may call, and who answers.
 
 mod contract;
+mod skills;
 mod spec;
 
 use eog_core::BoxFuture;
@@ -10,6 +11,7 @@ use crate::ask::CallAsk;
 use crate::lane::{Specialist, ToolAnswer};
 
 pub use contract::ContractTools;
+pub use skills::{LOAD_SKILL, Skill, Skills};
 pub use spec::{Arguments, Parameter, ParameterKind, ToolSpec};
 
 /// Tools that specialists may call. They only read: after a crash, calls are repeated.
@@ -22,6 +24,16 @@ pub trait Toolset: Send + Sync {
     /// # Errors
     /// [`ToolFailure`]; either is shown to the specialist.
     fn call<'a>(&'a self, ask: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>>;
+}
+
+impl<T: Toolset + ?Sized> Toolset for std::sync::Arc<T> {
+    fn tools(&self, agent: Specialist) -> Vec<ToolSpec> {
+        (**self).tools(agent)
+    }
+
+    fn call<'a>(&'a self, ask: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>> {
+        (**self).call(ask)
+    }
 }
 
 /// Why a tool gave no answer.

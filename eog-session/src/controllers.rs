@@ -19,8 +19,18 @@ use eog::{
 use eog_report::{Step, Told};
 use eog_search::{
     PolicyRoles, Profile, Roles, SearchBody, SearchConfig, SearchController, SearchResponder,
+    Toolset,
 };
 use serde::{Deserialize, Serialize};
+
+/// Who helps a tree search beside contract and policy.
+#[derive(Default)]
+pub struct Helpers {
+    /// Who plays the roles, if rules are not to.
+    pub roles: Option<Box<dyn Roles>>,
+    /// Tools for specialists, beside those of the contract. Of equal names the first counts.
+    pub tools: Vec<Arc<dyn Toolset>>,
+}
 
 /// A machine that investigates incidents.
 pub trait Investigator: Machine<Body: Told> {
@@ -36,12 +46,11 @@ pub trait Investigator: Machine<Body: Told> {
     /// Who answers its questions.
     type Responder<C: ContextContract, P: AbductivePolicy>: Responder<Self::Question>;
 
-    /// Whoever answers by this contract and this policy. `roles` are those of a tree search, if rules
-    /// are not to play them.
+    /// Whoever answers by this contract and this policy, with the help of others if it is a tree search.
     fn responder<C: ContextContract, P: AbductivePolicy>(
         contract: C,
         policy: P,
-        roles: Option<Box<dyn Roles>>,
+        helpers: Helpers,
     ) -> Self::Responder<C, P>;
 }
 
@@ -78,7 +87,7 @@ impl Investigator for Controller {
     fn responder<C: ContextContract, P: AbductivePolicy>(
         contract: C,
         policy: P,
-        _roles: Option<Box<dyn Roles>>,
+        _helpers: Helpers,
     ) -> Self::ByPolicy<C, P> {
         Self::by_policy(contract, policy)
     }
@@ -108,7 +117,7 @@ impl Investigator for Linear {
     fn responder<C: ContextContract, P: AbductivePolicy>(
         contract: C,
         policy: P,
-        _roles: Option<Box<dyn Roles>>,
+        _helpers: Helpers,
     ) -> Self::ByPolicy<C, P> {
         Self::by_policy(contract, policy)
     }
@@ -138,10 +147,11 @@ impl Investigator for SearchController {
     fn responder<C: ContextContract, P: AbductivePolicy>(
         contract: C,
         policy: P,
-        roles: Option<Box<dyn Roles>>,
+        helpers: Helpers,
     ) -> Self::Responder<C, P> {
-        let roles = roles.unwrap_or_else(|| Box::new(PolicyRoles::default()));
-        SearchResponder::new(contract, policy).with_roles(roles)
+        let roles = helpers.roles.unwrap_or_else(|| Box::new(PolicyRoles::default()));
+        let responder = SearchResponder::new(contract, policy).with_roles(roles);
+        helpers.tools.into_iter().fold(responder, SearchResponder::with_tools)
     }
 }
 

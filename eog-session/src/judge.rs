@@ -15,7 +15,7 @@ use std::sync::Arc;
 use eog::{AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, Limits, Usage, Window};
 use eog_evidence::{EvidencePolicy, Incident};
 use eog_report::Narrative;
-use eog_search::Roles;
+use eog_search::{Roles, Toolset};
 
 use crate::controllers::AnyFinished;
 use crate::listener::Listener;
@@ -107,6 +107,11 @@ pub trait Judge: Send + Sync {
     /// where the rules do.
     fn roles(&self) -> Option<Box<dyn Roles>> {
         None
+    }
+
+    /// Tools for the specialists of a tree search, beside those of the source. None unless implemented.
+    fn tools(&self) -> Vec<Arc<dyn Toolset>> {
+        Vec::new()
     }
 
     /// How long its calls may take, and how often they are tried. The deadline is that of the run.

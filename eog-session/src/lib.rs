@@ -40,6 +40,7 @@ pub mod source;
 pub mod store;
 pub mod stress;
 pub mod told;
+pub mod tools;
 pub mod travel;
 pub mod watched;
 

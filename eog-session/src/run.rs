@@ -20,7 +20,9 @@ use eog_report::Narrative;
 use eog_search::Roles;
 use serde::{Deserialize, Serialize};
 
-use crate::controllers::{AnyFinished, AnyLedger, AnySettings, Changes, Investigator, each};
+use crate::controllers::{
+    AnyFinished, AnyLedger, AnySettings, Changes, Helpers, Investigator, each,
+};
 use crate::judge::{ForRun, Judge, OpeningError, Policies};
 use crate::listener::{Listener, Step};
 use crate::roles::RememberingRoles;
@@ -321,6 +323,8 @@ impl<'a> Course<'a> {
     {
         let policy = self.remembering(judge.policy(case), case)?;
         let roles = judge.roles().map(|roles| self.remembering_roles(roles, case)).transpose()?;
+        let tools = self.source.toolsets().into_iter().chain(judge.tools()).collect();
+        let helpers = Helpers { roles, tools };
         let left = self.left();
         let Self { source, words, records, memory, speculation, steering, listener, .. } = self;
         let name = source.incident().name.clone();
@@ -330,7 +334,7 @@ impl<'a> Course<'a> {
         let (events, stream) = eog::events();
         let recorder = records.recorder.clone();
         let (cancel, controls) = steering.into_parts();
-        let engine = Engine::with_responder(M::responder(contract, policy, roles))
+        let engine = Engine::with_responder(M::responder(contract, policy, helpers))
             .with_limits(Limits { deadline: left, ..judge.limits() })
             .with_events(events)
             .with_controls(controls);

@@ -19,7 +19,10 @@ use eog::{
     BoxFuture, Case, ContextContract, ContextRequest, Failure, Finding, LocalContext, Window,
 };
 use eog_evidence::{Chart, Incident, StartError, open_case};
+use eog_search::Toolset;
 use eog_sre::tools::Toolbox;
+
+use crate::tools::SreTools;
 
 pub use bundle::OfBundle;
 pub use eog_sre::ReadOptions;
@@ -51,6 +54,13 @@ pub trait Source: Send + Sync {
     /// The tools over it, if it is a snapshot.
     fn toolbox(&self) -> Option<&Toolbox> {
         None
+    }
+
+    /// Tools for the specialists of a tree search, beside those over its contexts.
+    fn toolsets(&self) -> Vec<Arc<dyn Toolset>> {
+        let of_snapshot =
+            |toolbox: &Toolbox| -> Arc<dyn Toolset> { Arc::new(SreTools::new(toolbox.clone())) };
+        self.toolbox().map(of_snapshot).into_iter().collect()
     }
 
     /// Chooses window and seeds by rule.

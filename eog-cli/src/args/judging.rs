@@ -50,9 +50,10 @@ pub(crate) struct Judging {
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) bootstrap: Option<By>,
 
-    /// Who searches, with a tree search (--controller lats, bfs or beam): chooses where to look, gives
-    /// scores and plans. The model (the default with --policy llm), or built-in rules over what the
-    /// policy decides on entities. With --controller hypotheses or treeseeker it is the rules.
+    /// Who searches, with a tree search (--controller lats, bfs, beam or hypotheses): chooses where to look,
+    /// investigates, gives scores and plans. The model (the default with --policy llm), or built-in rules over
+    /// what the policy decides on entities. With treeseeker it is the rules. eog.toml can name a model for
+    /// each role (llm.roles).
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) roles: Option<By>,
 
@@ -70,6 +71,13 @@ pub(crate) struct Judging {
     /// templates that replace shipped ones (see docs/prompts.md). [in eog.toml: prompts]
     #[arg(long, value_name = "PACK", help_heading = MODEL)]
     pub(crate) prompts: Option<PathBuf>,
+
+    /// Folder with skills for the specialists of --controller hypotheses, beside those of the pack:
+    /// SPECIALIST/NAME.md, where SPECIALIST is metrics, logs or traces. The first line says what a skill is good
+    /// for; the rest is advice that the specialist loads when it needs it. A skill of the same name replaces a
+    /// shipped one. [in eog.toml: skills]
+    #[arg(long, value_name = "FOLDER", help_heading = MODEL)]
+    pub(crate) skills: Option<PathBuf>,
 
     /// Maximum number of requests to models. Default: 500. A request that might exceed a limit is
     /// not sent, and the investigation ends with what it has found. [in eog.toml: llm.budget.calls]
@@ -124,6 +132,7 @@ impl Judging {
             finalize: finalize.map(by),
             finalize_model: self.finalize_model.clone(),
             prompts: self.prompts.clone(),
+            skills: self.skills.clone(),
             max_model_calls: self.max_model_calls,
             max_tokens: self.max_tokens,
             max_usd: self.max_usd,

@@ -73,6 +73,12 @@ pub(crate) enum PhaseName {
     SearchPlan,
     /// In a tree search: what a path that was not accepted teaches.
     SearchReflect,
+    /// In a search by hypotheses: what may have caused the incident.
+    SearchHypothesize,
+    /// In a search by hypotheses: what a specialist does next.
+    SearchInvestigate,
+    /// In a search by hypotheses: how far the evidence supports one.
+    SearchWeigh,
     /// What the investigation has found.
     Finalize,
 }

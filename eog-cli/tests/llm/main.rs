@@ -9,8 +9,10 @@
 mod budgets;
 mod cassette;
 mod crash;
+mod detective;
 mod diagnosis;
 mod faults;
+mod hypotheses;
 mod interrupt;
 mod judging;
 mod lab;

@@ -43,6 +43,24 @@ impl Asked {
         Some((text(&answer["content"]), text(&wrong["content"])))
     }
 
+    /// What the model said before, oldest first, of a conversation that goes on.
+    pub(crate) fn said(&self) -> Vec<Value> {
+        let of_model = self.conversation().into_iter().filter(|it| it["role"] == "assistant");
+        of_model.map(|it| serde_json::from_str(&text(&it["content"])).unwrap_or_default()).collect()
+    }
+
+    /// What the model was told last.
+    pub(crate) fn last(&self) -> String {
+        self.conversation().last().map(|it| text(&it["content"])).unwrap_or_default()
+    }
+
+    /// Everything that the model is shown.
+    pub(crate) fn whole(&self) -> String {
+        let shown: Vec<String> =
+            self.conversation().iter().map(|it| text(&it["content"])).collect();
+        format!("{}\n{}", self.system(), shown.join("\n"))
+    }
+
     fn conversation(&self) -> Vec<Value> {
         let mut messages = self.body["messages"].as_array().cloned().unwrap_or_default();
         messages.retain(|message| message["role"] != "system");
@@ -51,7 +69,10 @@ impl Asked {
 
     /// The phase, by what the model is to do.
     pub(crate) fn phase(&self) -> &'static str {
-        const TASKS: [(&str, &str); 11] = [
+        const TASKS: [(&str, &str); 14] = [
+            ("search_hypothesize", "\"hypotheses\""),
+            ("search_investigate", "\"with\""),
+            ("search_weigh", "\"gaps\""),
             ("search_propose", "\"looks\""),
             ("search_evaluate", "\"dead_end\""),
             ("search_reflect", "\"lesson\""),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use eog_core::BoxFuture;
 use eog_prompts::{ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 
-use super::{ConfigError, Env, LimitConfig, LlmConfig, Models};
+use super::{ConfigError, Env, LimitConfig, LlmConfig, LlmRole, Models};
 use crate::provider::{Kind, parse, provider_names};
 use crate::{
     Cassette, CassetteError, CassetteMode, CassetteModel, GenaiModel, GenaiSettings, Masker, Meter,
@@ -39,9 +39,10 @@ impl LlmConfig {
     ) -> Result<Models, ConfigError> {
         self.check_names()?;
         let (explore, finalize) = (self.explore_chain()?, self.finalize_chain()?);
+        let names = self.names()?;
         let meter = Meter::new(self.budget()?);
         let (mut keys, mut missing) = (BTreeMap::new(), BTreeMap::new());
-        for name in explore.iter().chain(&finalize) {
+        for name in &names {
             let (kind, _) = parse(name)?;
             if self.replays() {
                 continue;
@@ -58,10 +59,7 @@ impl LlmConfig {
         let mut shared =
             Shared { meter: &meter, notice, hosts: BTreeMap::new(), limiters: BTreeMap::new() };
         let mut built: BTreeMap<&str, Arc<dyn ChatModel>> = BTreeMap::new();
-        for name in explore.iter().chain(&finalize) {
-            if built.contains_key(name) {
-                continue;
-            }
+        for name in &names {
             let model: Arc<dyn ChatModel> = match &cassette {
                 Some((cassette, CassetteMode::Replay)) => {
                     Arc::new(CassetteModel::replaying(cassette.clone(), self.info(name)?))
@@ -81,7 +79,9 @@ impl LlmConfig {
         }
         let all =
             |chain: &[&str]| chain.iter().filter_map(|name| built.get(name).cloned()).collect();
-        Ok(Models { explore: all(&explore), finalize: all(&finalize), meter })
+        let [planner, executor, evaluator] = LlmRole::ALL.map(|role| self.role_chain(role));
+        let roles = [all(&planner?), all(&executor?), all(&evaluator?)];
+        Ok(Models { explore: all(&explore), finalize: all(&finalize), roles, meter })
     }
 
     /// A model with budget, rate limits and retries.

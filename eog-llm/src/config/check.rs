@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{ConfigError, Env, LlmConfig};
+use super::{ConfigError, Env, LlmConfig, LlmRole};
 use crate::provider::parse;
 use crate::{GenaiModel, Meter, Metered};
 
@@ -49,19 +49,11 @@ impl LlmConfig {
                 .into_iter()
                 .map(|idle| Check::new(&idle.section(), CheckStatus::Warning, idle.words())),
         );
-        match (self.explore_chain(), self.finalize_chain()) {
-            (Ok(explore), finalize) => {
-                let mut names = explore;
-                names.extend(finalize.unwrap_or_default());
-                let mut seen = Vec::new();
-                for name in names {
-                    if !seen.contains(&name) {
-                        checks.extend(self.check_model(name, env));
-                        seen.push(name);
-                    }
-                }
+        match self.names() {
+            Ok(names) => {
+                checks.extend(names.into_iter().flat_map(|name| self.check_model(name, env)));
             }
-            (Err(error), _) => checks.push(Check::wrong(&error)),
+            Err(error) => checks.push(Check::wrong(&error)),
         }
         checks.push(self.check_budget());
         checks.extend(self.check_cassette());
@@ -71,7 +63,11 @@ impl LlmConfig {
     /// Checks only the names of models and providers, and reports problems as warnings: for a
     /// configuration whose models are not used at present. Keys are not checked.
     pub fn check_idle_names(&self) -> Vec<Check> {
+        let of_roles = LlmRole::ALL.into_iter().filter_map(|role| self.role(role));
+        let of_roles = of_roles
+            .flat_map(|role| std::iter::once(&role.model).chain(role.fallbacks.iter().flatten()));
         let first = self.model.iter().chain(&self.finalize_model).chain(&self.fallbacks);
+        let first = first.chain(of_roles);
         let mut names: Vec<&str> = Vec::new();
         for name in first {
             if !names.contains(&name.as_str()) {

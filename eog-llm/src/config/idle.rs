@@ -38,14 +38,8 @@ impl LlmConfig {
     /// The sections of models that are not configured. Such a section is not an error, but has no
     /// effect.
     pub fn idle_models(&self) -> Vec<IdleModel> {
-        let mut configured: Vec<String> = Vec::new();
-        for chain in [self.explore_chain(), self.finalize_chain()] {
-            for name in chain.unwrap_or_default() {
-                if !configured.iter().any(|known| known == name) {
-                    configured.push(name.to_owned());
-                }
-            }
-        }
+        let names = self.names().unwrap_or_default();
+        let configured: Vec<String> = names.into_iter().map(str::to_owned).collect();
         if configured.is_empty() {
             return Vec::new();
         }

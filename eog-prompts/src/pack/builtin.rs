@@ -26,6 +26,7 @@ pub(super) const TEMPLATES: &[Named] = templates!(
     "filter_spec_changes.system",
     "filter_spec_changes.user",
     "finding_line",
+    "found_line",
     "finalize.system",
     "finalize.user",
     "incident",
@@ -38,6 +39,12 @@ pub(super) const TEMPLATES: &[Named] = templates!(
     "search_data",
     "search_evaluate.system",
     "search_evaluate.user",
+    "search_hypothesize.system",
+    "search_hypothesize.user",
+    "search_investigate.came",
+    "search_investigate.system",
+    "search_investigate.user",
+    "search_known",
     "search_path",
     "search_plan.system",
     "search_plan.user",
@@ -45,12 +52,28 @@ pub(super) const TEMPLATES: &[Named] = templates!(
     "search_propose.user",
     "search_reflect.system",
     "search_reflect.user",
+    "search_tested",
+    "search_weigh.system",
+    "search_weigh.user",
     "select_investigation_window.system",
     "select_investigation_window.user",
+    "tested_line",
 );
 
 /// The domains, the default first. Each has the same partials.
 pub(super) const DOMAINS: [(&str, &[Named]); 2] = [
-    ("sre", templates!("packs/sre": "changes", "events", "naming", "noise", "role", "signals")),
-    ("plant", templates!("packs/plant": "changes", "events", "naming", "noise", "role", "signals")),
+    (
+        "sre",
+        templates!(
+            "packs/sre": "changes", "events", "naming", "noise", "role", "signals",
+            "specialist_logs", "specialist_metrics", "specialist_traces",
+        ),
+    ),
+    (
+        "plant",
+        templates!(
+            "packs/plant": "changes", "events", "naming", "noise", "role", "signals",
+            "specialist_logs", "specialist_metrics", "specialist_traces",
+        ),
+    ),
 ];

@@ -33,9 +33,10 @@ pub use finalize::{
 };
 pub use frame::Frame;
 pub use search::{
-    Act, ActAnswer, Detail, Evaluate, EvaluateAnswer, EvaluateInput, Plan, PlanAnswer,
-    PlanExpansion, PlanInput, PlanNote, Propose, ProposeAnswer, ProposeInput, ProposedLook,
-    Reflect, ReflectAnswer,
+    Act, ActAnswer, Detail, Evaluate, EvaluateAnswer, EvaluateInput, Hypothesize,
+    HypothesizeAnswer, HypothesizeInput, Investigate, InvestigateAnswer, InvestigateInput, Plan,
+    PlanAnswer, PlanExpansion, PlanInput, PlanNote, Propose, ProposeAnswer, ProposeInput,
+    ProposedLook, Reflect, ReflectAnswer, Suspicion, Weigh, WeighAnswer, WeighInput,
 };
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
 
@@ -57,6 +58,9 @@ pub fn answer_forms() -> Vec<AnswerForm> {
         form::<Evaluate>(),
         form::<Plan>(),
         form::<Reflect>(),
+        form::<Hypothesize>(),
+        form::<Investigate>(),
+        form::<Weigh>(),
         form::<Finalize>(),
     ]
 }

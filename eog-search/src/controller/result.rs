@@ -74,7 +74,7 @@ impl SearchController {
     }
 
     /// The best there is: the best trajectory; else the node that the planner chose, or the highest
-    /// score that is not pruned, the deepest first, then by path.
+    /// score that is not pruned. Of equal ones the path decides, with levels the depth before it.
     pub(super) fn best_so_far(&self) -> Option<Best> {
         if matches!(self.config.selection(), Selection::Ucb(_)) {
             return self.best.clone();
@@ -83,8 +83,10 @@ impl SearchController {
             return self.answer().map(|(at, score, looks)| Best { at, score, looks });
         }
         let counting = || self.tree.indexes().filter(|ix| self.counts(*ix));
-        // Of equal scores the deepest: its way holds more that explains.
-        let depth = |ix: &Ix| Reverse(self.tree.node(*ix).depth());
+        // A planner who goes deeper finds no more than what the node above it was: the longer way holds more
+        // that explains. Hypotheses are investigated each by itself.
+        let is_level = self.config.selection() == Selection::Level;
+        let depth = |ix: &Ix| is_level.then(|| Reverse(self.tree.node(*ix).depth()));
         let best =
             || counting().min_by_key(|ix| (by_score(self, *ix).0, depth(ix), self.tree.id(*ix)));
         let best = self.chosen.or_else(best)?;

@@ -1,5 +1,7 @@
 //! What a tool takes.
 
+use std::sync::Arc;
+
 use eog_core::EntityId;
 use serde_json::{Map, Value, json};
 
@@ -12,6 +14,8 @@ pub struct ToolSpec {
     pub description: String,
     /// What it takes.
     pub parameters: Vec<Parameter>,
+    /// What it takes, as JSON schema, where the parameters do not say it.
+    pub given: Option<Arc<Value>>,
 }
 
 /// One argument of a tool.
@@ -83,6 +87,11 @@ impl Arguments {
         self.0.get(name)?.as_str()
     }
 
+    /// All of them, as a JSON object.
+    pub fn into_json(self) -> Value {
+        Value::Object(self.0)
+    }
+
     /// A whole number, if this argument is given.
     pub fn whole(&self, name: &str) -> Option<u32> {
         u32::try_from(self.0.get(name)?.as_u64()?).ok()
@@ -92,7 +101,15 @@ impl Arguments {
 impl ToolSpec {
     /// A tool that takes nothing yet.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
-        Self { name: name.into(), description: description.into(), parameters: Vec::new() }
+        let (parameters, given) = (Vec::new(), None);
+        Self { name: name.into(), description: description.into(), parameters, given }
+    }
+
+    /// With a JSON schema for what it takes, in place of parameters. Descriptions stay; a schema that is
+    /// unusable refuses every call.
+    #[must_use]
+    pub fn with_schema(self, schema: Value) -> Self {
+        Self { given: Some(Arc::new(schema)), ..self }
     }
 
     /// With an argument that must be given.
@@ -115,6 +132,9 @@ impl ToolSpec {
 
     /// What it takes, as JSON schema.
     pub fn schema(&self) -> Value {
+        if let Some(given) = &self.given {
+            return (**given).clone();
+        }
         let properties: Map<String, Value> = self
             .parameters
             .iter()
@@ -142,6 +162,14 @@ impl ToolSpec {
         let name = &self.name;
         let given: Map<String, Value> = serde_json::from_str(arguments)
             .map_err(|error| format!("{name}: the arguments are no JSON object: {error}"))?;
+        if let Some(schema) = &self.given {
+            let given = Value::Object(given);
+            return match (fits(schema, &given), given) {
+                (Ok(()), Value::Object(given)) => Ok(Arguments(given)),
+                (Ok(()), _) => Ok(Arguments::default()),
+                (Err(reason), _) => Err(format!("{name}: {reason}")),
+            };
+        }
         for (key, value) in &given {
             let Some(parameter) = self.parameters.iter().find(|it| it.name == *key) else {
                 let key: String = key.chars().take(80).collect();
@@ -160,6 +188,25 @@ impl ToolSpec {
             None => Ok(Arguments(given)),
         }
     }
+}
+
+/// Whether arguments fit a schema.
+fn fits(schema: &Value, given: &Value) -> Result<(), String> {
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| format!("what it takes cannot be read: {}", shortened(&error)))?;
+    match validator.iter_errors(given).next() {
+        None => Ok(()),
+        Some(error) => {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the arguments".to_owned() } else { place };
+            Err(format!("{place}: {}", shortened(&error)))
+        }
+    }
+}
+
+/// A message quotes the value, which can be all of the arguments.
+fn shortened(error: &impl std::fmt::Display) -> String {
+    eog_evidence::shorten(&error.to_string(), 200)
 }
 
 #[cfg(test)]
@@ -188,5 +235,30 @@ mod tests {
             assert!(error.contains(why) && error.starts_with("get_context: "), "{error}");
         }
         assert_eq!(tool.schema()["required"], json!(["entity"]));
+    }
+
+    #[test]
+    fn arguments_are_checked_against_a_schema() {
+        let schema = json!({
+            "type": "object",
+            "properties": { "name": { "enum": ["red", "use"] }, "limit": { "type": "integer" } },
+            "required": ["name"],
+            "additionalProperties": false,
+        });
+        let tool = ToolSpec::new("load_skill", "Loads a skill.").with_schema(schema.clone());
+        assert_eq!(tool.schema(), schema);
+        assert_eq!(tool.check(r#"{"name":"red"}"#).unwrap().text("name"), Some("red"));
+        for (arguments, why) in [
+            ("{", "no JSON object"),
+            ("{}", "\"name\" is a required property"),
+            (r#"{"name":"sed"}"#, "/name: \"sed\" is not one of"),
+            (r#"{"name":"red","limit":"2"}"#, "/limit: \"2\" is not of type \"integer\""),
+            (r#"{"name":"red","shell":"rm"}"#, "Additional properties are not allowed"),
+        ] {
+            let error = tool.check(arguments).unwrap_err();
+            assert!(error.contains(why) && error.starts_with("load_skill: "), "{error}");
+        }
+        let unusable = ToolSpec::new("odd", "").with_schema(json!({ "type": 7 }));
+        assert!(unusable.check("{}").unwrap_err().contains("cannot be read"));
     }
 }

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use eog::memory::command_identity;
 use eog::{AbductivePolicy, BoxFuture, BudgetKind, Case, CommandPolicy, Digest, Limits, Window};
 use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident};
-use eog_llm::{ConfigError, Notice, Recorded};
+use eog_llm::{ConfigError, LlmRole, Notice, Recorded};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, LlmRoles,
-    ModelInfo, Opening, Pack, PackError, Prompter,
+    ModelInfo, Opening, Pack, PackError, Prompter, load_skills,
 };
 
 use eog_report::Narrative;
-use eog_search::Roles;
+use eog_search::tools::Skills;
+use eog_search::{Roles, Toolset};
 
 use super::masked::Masked;
 use super::settings::{By, Options, PolicyChoice, Settings};
@@ -32,6 +33,8 @@ pub struct Chosen {
     /// Variables that the program gets although they hold secrets.
     passed: Vec<OsString>,
     pack: Option<Arc<Pack>>,
+    /// Those of the pack, and those of the user.
+    skills: Arc<Skills>,
     limits: Limits,
 }
 
@@ -66,8 +69,9 @@ impl Chosen {
             true => Some(Arc::new(pack(settings.prompts.as_deref())?)),
             false => None,
         };
+        let skills = Arc::new(skills(&settings, pack.as_deref())?);
         let (arguments, passed) = (options.policy_args.clone(), options.policy_env.clone());
-        Ok(Self { settings, arguments, passed, pack, limits: Limits::default() })
+        Ok(Self { settings, arguments, passed, pack, skills, limits: Limits::default() })
     }
 
     /// How long calls may take, and how often they are tried.
@@ -133,8 +137,11 @@ impl Chosen {
             });
             Prompter::new(Arc::clone(pack), recorded.collect())
         };
+        let [planner, executor, evaluator] = built.roles.map(&prompter);
         let (explore, finalize) = (prompter(built.explore), prompter(built.finalize));
-        Ok(Some(Models { explore, finalize, watch }))
+        let roles = LlmRoles::new(explore.clone());
+        let roles = roles.with_planner(planner).with_executor(executor).with_evaluator(evaluator);
+        Ok(Some(Models { explore, finalize, roles, watch }))
     }
 
     /// Prompters whose models cannot be called, to render prompts. `None` if no model is used.
@@ -152,7 +159,10 @@ impl Chosen {
         let (explore, finalize) = (llm.explore_chain(), llm.finalize_chain());
         let explore = prompter(explore).map_err(unusable)?;
         let finalize = prompter(finalize).map_err(unusable)?;
-        Ok(Some(Unarmed { explore, finalize }))
+        let [planner, executor, evaluator] =
+            LlmRole::ALL.map(|role| prompter(llm.role_chain(role)).map_err(unusable));
+        let roles = [planner?, executor?, evaluator?];
+        Ok(Some(Unarmed { explore, finalize, roles }))
     }
 }
 
@@ -168,10 +178,11 @@ impl Policies for Chosen {
                 format!("command:{} with {given} {arguments}", program.display())
             }
         };
+        let own = self.settings.models_of_roles();
         match self.settings.other_roles() {
-            None => judge,
+            None => format!("{judge}{own}"),
             Some(By::Rules) => format!("{judge}, roles by rules"),
-            Some(By::Model) => format!("{judge}, roles by {}", self.settings.llm_name()),
+            Some(By::Model) => format!("{judge}, roles by {}{own}", self.settings.llm_name()),
         }
     }
 
@@ -181,10 +192,11 @@ impl Policies for Chosen {
             PolicyChoice::Llm => self.of_model(case),
             PolicyChoice::Command(program) => command_identity(program, &self.arguments)?,
         };
+        let own = self.settings.models_of_roles();
         Ok(match self.settings.other_roles() {
-            Some(By::Model) => format!("{judge}, roles by {}", self.of_model(case)),
+            Some(By::Model) => format!("{judge}, roles by {}{own}", self.of_model(case)),
             // The rules are of this version, and what they are asked is not remembered.
-            Some(By::Rules) | None => judge,
+            Some(By::Rules) | None => format!("{judge}{own}"),
         })
     }
 
@@ -197,6 +209,7 @@ impl Policies for Chosen {
 struct Models {
     explore: Prompter,
     finalize: Prompter,
+    roles: LlmRoles,
     watch: Watch,
 }
 
@@ -246,7 +259,15 @@ impl Judge for OfRun {
 
     fn roles(&self) -> Option<Box<dyn Roles>> {
         let models = self.models.as_ref().filter(|_| self.chosen.settings.roles == By::Model)?;
-        Some(Box::new(LlmRoles::new(models.explore.clone())))
+        Some(Box::new(models.roles.clone()))
+    }
+
+    /// Rules load no skills.
+    fn tools(&self) -> Vec<Arc<dyn Toolset>> {
+        match self.chosen.settings.roles {
+            By::Model => vec![Arc::clone(&self.chosen.skills) as Arc<dyn Toolset>],
+            By::Rules => Vec::new(),
+        }
     }
 
     fn limits(&self) -> Limits {
@@ -285,6 +306,7 @@ pub fn one_model(
     let mut llm = Settings::load(options)?.llm;
     llm.fallbacks.clear();
     llm.finalize_model = None;
+    llm.roles = eog_llm::RolesConfig::default();
     let built = llm.build(&variables).map_err(unusable)?;
     let told = built.explore.into_iter().map(|model| {
         let listener = Arc::clone(listener);
@@ -319,6 +341,8 @@ pub struct Unarmed {
     pub explore: Prompter,
     /// Who would tell the result.
     pub finalize: Prompter,
+    /// Who would plan, act and give scores in a tree search.
+    pub roles: [Prompter; 3],
 }
 
 /// A model that is never called.
@@ -360,6 +384,16 @@ pub fn pack(prompts: Option<&Path>) -> Result<Pack, JudgeError> {
         ),
         error => format!("--prompts: {error}"),
     }))
+}
+
+/// The skills of a pack, and those of a folder that the user names. Of equal names the user's count.
+fn skills(settings: &Settings, pack: Option<&Pack>) -> Result<Skills, JudgeError> {
+    let mut skills = pack.map(Pack::skills).unwrap_or_default();
+    if let Some(folder) = &settings.skills {
+        let own = load_skills(folder);
+        skills.extend(own.map_err(|error| JudgeError::Choice(format!("--skills: {error}")))?);
+    }
+    Ok(Skills::new(skills))
 }
 
 /// Environment variables. Empty ones count as absent.

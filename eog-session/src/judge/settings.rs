@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use eog_llm::LlmConfig;
+use eog_llm::{LlmConfig, LlmRole};
 use serde::Deserialize;
 
 use super::JudgeError;
@@ -38,6 +38,8 @@ pub struct Options {
     pub finalize_model: Option<String>,
     /// The name of a pack of prompts, or a folder.
     pub prompts: Option<PathBuf>,
+    /// A folder with skills for the specialists of a tree search.
+    pub skills: Option<PathBuf>,
     /// Most requests to models.
     pub max_model_calls: Option<u64>,
     /// Most tokens.
@@ -102,6 +104,8 @@ pub struct Settings {
     pub finalize: By,
     /// The name of a pack, or a folder.
     pub prompts: Option<PathBuf>,
+    /// A folder with skills for the specialists of a tree search, beside those of the pack.
+    pub skills: Option<PathBuf>,
     /// The language models.
     pub llm: LlmConfig,
 }
@@ -114,6 +118,7 @@ struct File {
     bootstrap: Option<By>,
     finalize: Option<By>,
     prompts: Option<PathBuf>,
+    skills: Option<PathBuf>,
     llm: LlmConfig,
 }
 
@@ -154,6 +159,7 @@ impl Settings {
             bootstrap: options.bootstrap.or(file.bootstrap).unwrap_or(by_default),
             finalize: options.finalize.or(file.finalize).or(tells).unwrap_or(By::Rules),
             prompts: options.prompts.clone().or(file.prompts),
+            skills: options.skills.clone().or(file.skills),
             llm,
             file: path,
         })
@@ -163,6 +169,17 @@ impl Settings {
     pub fn llm_name(&self) -> String {
         let chain = self.llm.explore_chain().unwrap_or_default();
         format!("llm:{}", chain.join(","))
+    }
+
+    /// The models that are configured for single roles of a tree search, as they follow the name of whoever
+    /// judges; empty where there are none, or rules play the roles.
+    pub fn models_of_roles(&self) -> String {
+        let own = LlmRole::ALL.into_iter().filter(|role| self.llm.role(*role).is_some());
+        let told = own.filter(|_| self.roles == By::Model).map(|role| {
+            let chain = self.llm.role_chain(role).unwrap_or_default();
+            format!(", {} {}", role.name(), chain.join(","))
+        });
+        told.collect()
     }
 
     /// Who plays the roles of a tree search, unless it is who would do so by default.
@@ -181,6 +198,7 @@ impl Settings {
             ("--model", options.model.is_some()),
             ("--base-url", options.base_url.is_some()),
             ("--prompts", options.prompts.is_some()),
+            ("--skills", options.skills.is_some()),
             ("--max-model-calls", options.max_model_calls.is_some()),
             ("--max-tokens", options.max_tokens.is_some()),
             ("--max-usd", options.max_usd.is_some()),

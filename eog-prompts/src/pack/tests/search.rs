@@ -8,15 +8,21 @@ use eog_core::{
     Claim, ContextPacket, Decision, InMemoryContext, Label, Machine, Proposal, policy_fn,
 };
 use eog_search::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
+use eog_search::lane::{Acts, Came, Turn};
+use eog_search::tools::{Skill, Skills};
 use eog_search::{
     Action, LaneAction, PlanAction, PolicyRoles, Reply, Roles, SearchConfig, SearchController,
-    SearchResponder, ToolSpec, Verdict,
+    SearchResponder, Specialist, ToolCall, ToolSpec, Verdict,
 };
 use eog_testkit::{alert, case, entity, finding, topology};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::template_data;
-use crate::phases::{Detail, EvaluateInput, PlanInput, ProposeInput};
+use crate::phases::{
+    Detail, EvaluateInput, HypothesizeInput, Investigate, InvestigateInput, PlanInput,
+    ProposeInput, WeighInput,
+};
+use crate::{Phase as _, Since};
 
 type Given = Vec<(&'static str, Value)>;
 
@@ -30,11 +36,22 @@ pub(super) fn real_data() -> Given {
         let mut search = SearchController::open(config, incident);
         drive(&mut search, &world).unwrap();
     }
+    investigate(&told);
     let told = told.lock().unwrap().clone();
-    ["search_propose", "search_act", "search_evaluate", "search_reflect", "search_plan"]
-        .into_iter()
-        .map(|phase| (user(phase), merged(&told, phase)))
-        .collect()
+    [
+        "search_propose",
+        "search_act",
+        "search_evaluate",
+        "search_reflect",
+        "search_plan",
+        "search_hypothesize",
+        "search_investigate",
+        "search_weigh",
+        "came",
+    ]
+    .into_iter()
+    .map(|phase| (user(phase), merged(&told, phase)))
+    .collect()
 }
 
 fn user(phase: &str) -> &'static str {
@@ -43,8 +60,29 @@ fn user(phase: &str) -> &'static str {
         "search_act" => "search_act.user",
         "search_evaluate" => "search_evaluate.user",
         "search_reflect" => "search_reflect.user",
+        "search_hypothesize" => "search_hypothesize.user",
+        "search_investigate" => "search_investigate.user",
+        "search_weigh" => "search_weigh.user",
+        "came" => "search_investigate.came",
         _ => "search_plan.user",
     }
+}
+
+/// A search by hypotheses, in which specialists also do what is refused.
+fn investigate(told: &Arc<Mutex<Given>>) {
+    let skill = Skill {
+        agent: Specialist::Metrics,
+        name: "red".to_owned(),
+        about: "rate, errors and duration".to_owned(),
+        body: "Begin with errors.\nThen go on.".to_owned(),
+    };
+    let world = SearchResponder::new(evidence(), policy_fn(judge));
+    let world = world.with_roles(Telling(Arc::clone(told)));
+    let world = world.with_tools(Arc::new(Skills::new(vec![skill])));
+    let alerts = [alert("web", "HttpErrors", "10:06"), alert("mail", "HttpErrors", "10:06")];
+    let incident = case(topology("web calls db; mail calls db"), alerts);
+    let mut search = SearchController::open(SearchConfig::hypotheses(), incident);
+    drive(&mut search, &world).unwrap();
 }
 
 /// All that a phase was given, as items of one list for each field that is a list.
@@ -133,15 +171,41 @@ impl Roles for Telling {
         Box::pin(async move { PolicyRoles::default().reflect(ask).await })
     }
 
-    fn hypothesize<'a>(&'a self, _: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
-        unreachable!("no prompts ask for hypotheses")
+    fn hypothesize<'a>(&'a self, ask: &'a HypothesizeAsk) -> Reply<'a, Vec<Action>> {
+        self.tell("search_hypothesize", &HypothesizeInput::new(ask, Detail::ALL[0]));
+        Box::pin(async move { PolicyRoles::default().hypothesize(ask).await })
     }
 
-    fn investigate<'a>(&'a self, _: &'a LaneAsk, _: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
-        unreachable!("no prompts ask specialists")
+    fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
+        let input = InvestigateInput::new(ask, tools, Detail::ALL[0]);
+        self.tell("search_investigate", &input);
+        for since in Investigate::since(&input) {
+            if let Since::Came(came) = since {
+                self.tell("came", &came);
+            }
+        }
+        let call =
+            |tool: &str, arguments: Value| LaneAction::new("so", ToolCall::new(tool, &arguments));
+        let ids = ask.turns.iter().flat_map(|turn| match turn {
+            Turn::Acted(Acts { came: Came::Answered(answer), .. }) => {
+                let evidence = answer.evidence.clone();
+                evidence.map(|it| it.context.findings).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        });
+        let ids: Vec<_> = ids.map(|finding| finding.id().clone()).collect();
+        let next = match ask.turns.len() {
+            0 => call("shell", json!({})),
+            1 => call("load_skill", json!({ "name": "red" })),
+            2 => call("get_context", json!({ "entity": ask.hypothesis.entity() })),
+            3 => LaneAction::record("so", 3, &[ids.clone(), ids].concat()),
+            _ => LaneAction::finish("so"),
+        };
+        Box::pin(async move { Ok(next.into()) })
     }
 
-    fn weigh<'a>(&'a self, _: &'a WeighAsk) -> Reply<'a, Verdict> {
-        unreachable!("no prompts weigh hypotheses")
+    fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
+        self.tell("search_weigh", &WeighInput::new(ask, Detail::ALL[0]));
+        Box::pin(async move { PolicyRoles::default().weigh(ask).await })
     }
 }

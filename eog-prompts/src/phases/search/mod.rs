@@ -1,19 +1,26 @@
 //! The phases of a tree search: where to look next, how good a path is, what to do with a tree, what is to
-//! be learnt. Entities are judged in the phase [`Explore`](super::Explore), whoever searches.
+//! be learnt; what may have caused an incident, what a specialist does next, how far evidence supports a
+//! hypothesis. Entities are judged in the phase [`Explore`](super::Explore), whoever searches.
 
 mod act;
 mod evaluate;
+mod hypothesize;
+mod investigate;
 mod path;
 mod plan;
 mod propose;
 mod reflect;
+mod weigh;
 
 pub use act::{Act, ActAnswer};
 pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput};
+pub use hypothesize::{Hypothesize, HypothesizeAnswer, HypothesizeInput, Suspicion};
+pub use investigate::{Investigate, InvestigateAnswer, InvestigateInput};
 pub use path::Detail;
 pub use plan::{Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote};
 pub use propose::{Propose, ProposeAnswer, ProposeInput, ProposedLook};
 pub use reflect::{Reflect, ReflectAnswer};
+pub use weigh::{Weigh, WeighAnswer, WeighInput};
 
 use eog_evidence::{mask_text, shorten};
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use eog_core::incident::Neighbour;
 use eog_core::ledger::RecordedAnswer;
-use eog_core::{EntityId, Finding};
+use eog_core::{EntityId, EvidenceId, Finding};
 use eog_evidence::mask_text;
-use eog_search::ask::{Scene, Seen};
+use eog_search::ask::{Known, Scene, Seen, Tested};
 use serde::Serialize;
 
 use crate::phases::frame::{Frame, IncidentLines};
@@ -18,22 +18,28 @@ use crate::phases::names::Names;
 /// Most claims of one look that are shown.
 const MAX_CLAIMS: usize = 6;
 
-/// How much of each look is shown.
+/// How much of each look, of what was recorded, and of each answer of a tool is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detail {
     /// Most findings of one look.
     findings: usize,
+    /// Most of the recorded findings.
+    known: usize,
+    /// Most findings of one answer of a tool.
+    answer: usize,
+    /// Most lines of one answer of a tool.
+    pub(super) lines: usize,
     /// Most characters of one text.
-    text: usize,
+    pub(super) text: usize,
 }
 
 impl Detail {
     /// From the most to the least.
     pub const ALL: [Self; 4] = [
-        Self { findings: 12, text: 600 },
-        Self { findings: 6, text: 240 },
-        Self { findings: 3, text: 120 },
-        Self { findings: 0, text: 80 },
+        Self { findings: 12, known: 150, answer: 100, lines: 200, text: 600 },
+        Self { findings: 6, known: 60, answer: 40, lines: 80, text: 240 },
+        Self { findings: 3, known: 30, answer: 20, lines: 40, text: 120 },
+        Self { findings: 0, known: 10, answer: 8, lines: 15, text: 80 },
     ];
 }
 
@@ -68,6 +74,29 @@ pub(super) struct LookLine {
     proposals: Vec<LeadLine>,
 }
 
+/// A hypothesis, and what became of it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TestedLine {
+    #[serde(flatten)]
+    look: LookLine,
+    focus: String,
+    /// Empty if it has none.
+    score: String,
+    /// Why it has this score.
+    because: String,
+    gaps: Vec<String>,
+}
+
+/// A finding, and whom it is about.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FoundLine {
+    /// Who recorded it; empty where that is who is asked.
+    agent: &'static str,
+    entity: String,
+    /// One.
+    finding: Vec<FindingLine>,
+}
+
 /// An entity, and why one might look at it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct LeadLine {
@@ -92,6 +121,63 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn look(&mut self, seen: &Seen) -> LookLine {
+        let evidence = self.findings(seen);
+        self.line(seen, evidence)
+    }
+
+    /// A hypothesis, and what became of it. The evidence stands elsewhere.
+    pub(super) fn tested(&mut self, tested: &Tested) -> TestedLine {
+        let look = self.line(&tested.seen, (Vec::new(), Vec::new(), 0));
+        let text = |text: &str| cut(&mask_text(text), Some(self.detail.text));
+        let verdict = tested.verdict.as_ref();
+        TestedLine {
+            look,
+            focus: text(tested.seen.action.focus().unwrap_or_default()),
+            score: verdict.map(|verdict| verdict.score.to_string()).unwrap_or_default(),
+            because: verdict.map(|verdict| text(&verdict.reasoning)).unwrap_or_default(),
+            gaps: verdict.into_iter().flat_map(|it| &it.gaps).map(|gap| text(gap)).collect(),
+        }
+    }
+
+    /// What was recorded, numbered: of these entities first, oldest first. With the ids behind the numbers,
+    /// and how many there is no room for.
+    pub(super) fn known(
+        &mut self,
+        known: &[Known],
+        first: &[&EntityId],
+    ) -> (Vec<FoundLine>, Vec<EvidenceId>, usize) {
+        let is_first = |known: &&Known| first.contains(&&known.finding.entity);
+        let (of_first, others): (Vec<&Known>, Vec<&Known>) = known.iter().partition(is_first);
+        let mut all = [of_first, others].concat();
+        let more = all.len().saturating_sub(self.detail.known);
+        all.truncate(self.detail.known);
+        let ids = all.iter().map(|known| known.finding.id().clone()).collect();
+        let lines = all.iter().map(|known| self.found(known.agent.name(), &known.finding));
+        (lines.collect(), ids, more)
+    }
+
+    /// The findings of an answer, numbered, with the ids behind the numbers, and how many there is no room for.
+    pub(super) fn answered(
+        &mut self,
+        findings: &[Finding],
+    ) -> (Vec<FoundLine>, Vec<EvidenceId>, usize) {
+        let more = findings.len().saturating_sub(self.detail.answer);
+        let shown = &findings[..findings.len() - more];
+        let ids = shown.iter().map(|finding| finding.id().clone()).collect();
+        (shown.iter().map(|finding| self.found("", finding)).collect(), ids, more)
+    }
+
+    fn found(&mut self, agent: &'static str, finding: &Finding) -> FoundLine {
+        self.named.names.add(&finding.entity);
+        let finding_lines = self.finding_lines(&[finding]);
+        FoundLine { agent, entity: finding.entity.to_string(), finding: finding_lines }
+    }
+
+    fn line(
+        &mut self,
+        seen: &Seen,
+        (findings, others, more_findings): (Vec<FindingLine>, Vec<FindingLine>, usize),
+    ) -> LookLine {
         let entity = seen.action.entity();
         self.named.names.add(entity);
         let belief = seen.belief();
@@ -109,7 +195,6 @@ impl<'a> Writer<'a> {
             (None, _) => "it was not looked at yet",
         };
         let since = belief.and_then(|belief| belief.since);
-        let (findings, others, more_findings) = self.findings(seen);
         LookLine {
             entity: entity.to_string(),
             why: cut(&mask_text(&seen.action.thought), limit),

@@ -1,0 +1,86 @@
+//! The tools of a snapshot, each for one specialist.
+
+use eog::{BoxFuture, Failure};
+use eog_search::ask::CallAsk;
+use eog_search::tools::checked;
+use eog_search::{Specialist, ToolAnswer, ToolFailure, ToolSpec, Toolset};
+use eog_sre::tools::{ToolError, ToolInfo, Toolbox, tools};
+use serde_json::Value;
+
+use super::bounded;
+
+/// The tools over a snapshot ([`Toolbox`]), each offered to one specialist. Their answers lead to entities whose
+/// findings can then be recorded; they are no findings themselves.
+#[derive(Clone, Debug)]
+pub struct SreTools {
+    toolbox: Toolbox,
+}
+
+impl SreTools {
+    /// The tools over a snapshot.
+    pub fn new(toolbox: Toolbox) -> Self {
+        Self { toolbox }
+    }
+}
+
+/// What each specialist is offered. The context, the neighbours and the alerts are tools of the contract.
+fn names(agent: Specialist) -> &'static [&'static str] {
+    match agent {
+        Specialist::Metrics => &["get_metric_anomalies", "metric_analysis", "alert_summary"],
+        Specialist::Logs => {
+            &["log_analysis", "event_analysis", "k8s_spec_change_analysis", "get_k8s_spec"]
+        }
+        Specialist::Traces => &["get_trace_error_tree", "topology_analysis"],
+    }
+}
+
+fn spec(info: &ToolInfo) -> ToolSpec {
+    let examples = info.examples.iter().take(2).map(|example| format!("\nsuch as {example}"));
+    let description = format!("{}{}", info.summary, examples.collect::<String>());
+    ToolSpec::new(info.name, description).with_schema(info.args_schema())
+}
+
+impl Toolset for SreTools {
+    fn tools(&self, agent: Specialist) -> Vec<ToolSpec> {
+        let names = names(agent);
+        let known = tools();
+        let of = |name: &&str| known.iter().find(|info| info.name == *name).map(spec);
+        names.iter().filter_map(of).collect()
+    }
+
+    fn call<'a>(&'a self, ask: &'a CallAsk) -> BoxFuture<'a, Result<ToolAnswer, ToolFailure>> {
+        Box::pin(async move {
+            let (name, arguments) = checked(&self.tools(ask.agent), &ask.call)?;
+            let toolbox = self.toolbox.clone();
+            let tool = name.clone();
+            // A first call indexes the whole snapshot.
+            let called =
+                tokio::task::spawn_blocking(move || toolbox.call(&tool, arguments.into_json()));
+            match called.await {
+                Ok(Ok(answer)) => Ok(bounded(lines(&answer)).into()),
+                Ok(Err(error @ ToolError::Answer { .. })) => {
+                    Err(Failure::context(error.to_string()).into())
+                }
+                Ok(Err(error)) => Err(ToolFailure::Refused(format!("{name}: {error}"))),
+                Err(error) => Err(Failure::context(format!("{name}: {error}")).into()),
+            }
+        })
+    }
+}
+
+/// An answer with one line for each row of a table, and one for each other field.
+fn lines(answer: &Value) -> Vec<String> {
+    let Value::Object(fields) = answer else { return vec![answer.to_string()] };
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        match value {
+            Value::Array(rows) => lines.extend(rows.iter().map(|row| match name.as_str() {
+                "rows" => row.to_string(),
+                _ => format!("{name}: {row}"),
+            })),
+            Value::Null => {}
+            value => lines.push(format!("{name}: {value}")),
+        }
+    }
+    lines
+}
