@@ -73,6 +73,7 @@ pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
 pub use policy::EvidencePolicy;
 pub use recorded::{holes, recorded_seconds};
+pub use self_time::{SpanPlace, TracedSpan};
 pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, full_finding, shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanIds, SpanRecord, span_series};

@@ -209,6 +209,8 @@ pub(crate) struct Attribution<'a> {
     pub(crate) books: &'a Books,
     /// Traced calls, if there are any.
     pub(crate) calls: Option<&'a Calls>,
+    /// The name of what holds the spans.
+    pub(crate) traces: &'a str,
 }
 
 impl Attribution<'_> {
@@ -231,6 +233,8 @@ impl Attribution<'_> {
         let kinds = self.asked.kinds.iter();
         let mut findings: Vec<Finding> =
             kinds.flat_map(|kind| self.by_account(entity, *kind)).collect();
+        findings.extend(self.courses(entity));
+        findings.extend(self.attempts(entity));
         findings.extend(self.parts(entity));
         findings.extend(self.sent(entity));
         findings.extend(self.left_out(entity));
