@@ -388,6 +388,14 @@ impl Attribution<'_> {
         begun.collect()
     }
 
+    /// Whom effects on an entity can come from directly, by what was recorded of them.
+    fn watched(&self, entity: &EntityId) -> notes::Watched {
+        let neighbours = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
+        let names = neighbours.filter_map(|at| self.ways.name(at)).cloned();
+        let (recorded, unrecorded) = names.partition(|name| (self.measured)(name).is_some());
+        notes::Watched { recorded, unrecorded }
+    }
+
     fn by_order(&self, entity: &EntityId) -> Vec<Finding> {
         let own = self.deviation(entity);
         let alarm = self.anomalies.iter().filter(|alert| alert.entity == *entity);
@@ -415,7 +423,7 @@ impl Attribution<'_> {
         if earlier.is_empty() && before_alarm.is_none() {
             return Vec::new();
         }
-        notes::of_order(entity, before_alarm.as_ref(), &earlier)
+        notes::of_order(entity, before_alarm.as_ref(), &earlier, &self.watched(entity))
     }
 
     fn deviation(&self, entity: &EntityId) -> Option<Deviation> {

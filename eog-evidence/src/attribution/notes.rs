@@ -456,11 +456,48 @@ pub(super) fn of_trouble(
     })
 }
 
+/// Who upstream of an entity was looked at, by what was recorded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched {
+    /// Neighbours upstream of which something was recorded, by name.
+    pub(super) recorded: Vec<EntityId>,
+    /// Those of which nothing was.
+    pub(super) unrecorded: Vec<EntityId>,
+}
+
+impl std::fmt::Display for Watched {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |names: &[EntityId]| {
+            let mut told: Vec<String> =
+                names.iter().take(WATCHED_NAMED).map(ToString::to_string).collect();
+            if names.len() > WATCHED_NAMED {
+                told.push(format!("{} more", names.len() - WATCHED_NAMED));
+            }
+            told.join(", ")
+        };
+        match (self.recorded.as_slice(), self.unrecorded.as_slice()) {
+            ([], []) => write!(f, "nobody is upstream"),
+            (recorded, []) => write!(f, "watched: {}", list(recorded)),
+            ([], unrecorded) => write!(f, "nothing was recorded of {}", list(unrecorded)),
+            (recorded, unrecorded) => write!(
+                f,
+                "watched: {}; nothing was recorded of {}",
+                list(recorded),
+                list(unrecorded)
+            ),
+        }
+    }
+}
+
+/// At most so many of those who were watched are named.
+const WATCHED_NAMED: usize = 5;
+
 /// When an entity began to deviate, and who upstream did so before.
 pub(super) fn of_order(
     entity: &EntityId,
     own: Option<&Deviation>,
     earlier: &[(EntityId, Vec<EntityId>, Deviation)],
+    watched: &Watched,
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     if let Some(own) = own {
@@ -495,7 +532,7 @@ pub(super) fn of_order(
     if let Some(own) = own {
         let else_ = if earlier.is_empty() { "" } else { " else" };
         let since = to_the_second(own.onset);
-        let excerpt = format!("nothing{else_} upstream deviates at or before {since}");
+        let excerpt = format!("nothing{else_} upstream deviates at or before {since}; {watched}");
         let query = format!("entity={entity} upstream");
         let at = EvidenceTime::At(own.onset);
         findings.push(note(entity, Signal::Other, at, None, query, excerpt));

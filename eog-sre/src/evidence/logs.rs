@@ -283,7 +283,7 @@ impl Writer<'_> {
             RateChange::Fallen => "rarer log pattern",
             RateChange::Vanished(_) => "vanished log pattern",
         };
-        let counts = self.counts(rate, *change, *onset);
+        let counts = self.counts(rate, *change, (&pattern.times, *onset));
         let excerpt = format!("{news}, {counts}: {}", pattern.example.text());
         let query = self.query(pattern);
         self.finding(
@@ -301,7 +301,7 @@ impl Writer<'_> {
         let rate = *line_rates(&[&all], self.compared, false).first()?;
         let change = rate.change?;
         let onset = self.onset(&all, trend(change));
-        let counts = self.counts(&rate, change, onset);
+        let counts = self.counts(&rate, change, (&all, onset));
         let excerpt = format!("all log lines but errors and warnings, {counts}");
         let first = patterns.first()?;
         let query = format!("{} {}", first.example.file(), selector(self.entity));
@@ -382,10 +382,20 @@ impl Writer<'_> {
         (rate.observed as f64 * 60.0 / seconds, rate.expected * 60.0 / seconds)
     }
 
-    fn counts(&self, rate: &LineRate, change: RateChange, onset: Option<Onset>) -> String {
+    fn counts(
+        &self,
+        rate: &LineRate,
+        change: RateChange,
+        (times, onset): (&[Timestamp], Option<Onset>),
+    ) -> String {
         let (after, before) = self.rates(rate, change);
-        let since = match change {
-            RateChange::Vanished(last) => format!("since {last}"),
+        let since = match (change, self.first_seen(times)) {
+            (RateChange::Vanished(last), _) => format!("since {last}"),
+            // It is there from its first line on; when errors became frequent is another matter.
+            (RateChange::New, Some(first)) => match onset.filter(|onset| onset.latest() > first) {
+                Some(_) => format!("first at {first}, frequent {}", since(onset)),
+                None => format!("first at {first}"),
+            },
             _ => since(onset),
         };
         format!(
@@ -397,6 +407,11 @@ impl Writer<'_> {
         )
     }
 
+    /// The first of some lines in the second period.
+    fn first_seen(&self, times: &[Timestamp]) -> Option<Timestamp> {
+        times.get(times.partition_point(|at| *at < self.compared.after.start())).copied()
+    }
+
     fn time(
         &self,
         times: &[Timestamp],
@@ -406,7 +421,7 @@ impl Writer<'_> {
         let after = self.compared.after;
         let (from, end) = match change.is_more() {
             true => {
-                let first = *times.get(times.partition_point(|at| *at < after.start()))?;
+                let first = self.first_seen(times)?;
                 (first, after.end().max(first.checked_add(SignedDuration::from_secs(1)).ok()?))
             }
             false => {

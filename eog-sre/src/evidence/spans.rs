@@ -353,15 +353,15 @@ impl<'a> View<'a> {
         let sample = after_spans
             .filter(|span| span.failed())
             .min_by_key(|span| (span.message().is_empty(), span.at()))?;
+        let onset = self.share_onset(SpanRef::failed);
         let excerpt = format!(
-            "error ratio of {} from {} to {} ({old} of {} before {}, {new} of {} after); \
-             {} {:?} trace {}",
+            "error ratio of {} from {} to {} ({old} of {} usually, {new} of {} {}); {} {:?} trace {}",
             what(peer),
             rounded(before),
             rounded(after),
             self.before.len(),
-            compare.after.start(),
             self.after.len(),
+            since(onset),
             sample.name(),
             sample.message(),
             sample.trace(),
@@ -371,7 +371,6 @@ impl<'a> View<'a> {
             baseline: (!self.before.is_empty()).then_some(before),
             unit: "ratio".into(),
         };
-        let onset = self.share_onset(SpanRef::failed);
         self.finding(entity, Signal::Errors, peer, quantity, (excerpt, onset), compare)
     }
 
@@ -440,7 +439,7 @@ impl<'a> View<'a> {
     fn rate(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
         let (before, after) = self.rates()?;
         let excerpt = format!(
-            "{} requests a second {}, {} before {}",
+            "{} requests a second {}, usually {}",
             rounded(after),
             match peer {
                 Some(Peer { role: PeerRole::Caller, entity }) => format!("from {entity}"),
@@ -448,7 +447,6 @@ impl<'a> View<'a> {
                 None => "served".to_owned(),
             },
             rounded(before),
-            compare.after.start(),
         );
         let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
         let onset = self.traffic_onset(before, after);
