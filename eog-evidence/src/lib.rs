@@ -50,6 +50,7 @@ mod ways;
 mod worlds;
 
 pub use alerts::alert_findings;
+pub use attribution::TraceAccounts;
 pub use bundle::{
     BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleWriteError,
     BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES, MAX_FAILURES,

@@ -24,6 +24,7 @@ mod sent;
 #[cfg(test)]
 mod tests;
 mod traced;
+mod traces_alone;
 mod trouble;
 
 use std::collections::btree_map::Entry;
@@ -43,6 +44,7 @@ use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
+pub use traces_alone::TraceAccounts;
 use trouble::Spot;
 
 /// At most this many neighbours are named, those that account for most first.

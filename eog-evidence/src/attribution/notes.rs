@@ -136,10 +136,14 @@ pub(super) fn of_traced(
             unit: traced_unit(kind).into(),
         }),
         change: None,
-        peer: None,
+        // What callers see is not what the entity itself recorded.
+        peer: book.seen_by.clone().map(|entity| Peer { entity, role: PeerRole::Caller }),
         source: source.into(),
         query: query(" requests"),
-        excerpt: traced_excerpt(kind, book),
+        excerpt: match &book.seen_by {
+            Some(caller) => format!("seen by {caller}: {}", traced_excerpt(kind, book)),
+            None => traced_excerpt(kind, book),
+        },
         onset: book.onset.filter(|_| book.own_stands_out),
     });
     let mut findings = Vec::new();

@@ -38,7 +38,8 @@ impl Attribution<'_> {
             .take(super::MAX_NAMED)
             .collect();
         let remainder = book.own_stands_out && self.is_whole(entity, &books);
-        let mut findings = notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
+        let mut findings =
+            notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
         let details = book.operations.iter();
         findings.extend(details.map(|one| notes::of_detail(entity, kind, one, self.traces)));
         Some(findings)
@@ -46,7 +47,8 @@ impl Attribution<'_> {
 
     /// Calls that an entity makes again more often, and that requests wait for it longer.
     pub(super) fn attempts(&self, entity: &EntityId) -> Vec<Finding> {
-        let kept = self.asked.kinds.iter().find_map(|kind| Some((*kind, self.traced_books(*kind)?)));
+        let kept =
+            self.asked.kinds.iter().find_map(|kind| Some((*kind, self.traced_books(*kind)?)));
         let Some((kind, books)) = kept else { return Vec::new() };
         let attempts = books.get(entity).map_or(&[][..], |book| &book.attempts).iter();
         attempts.map(|one| notes::of_detail(entity, kind, one, self.traces)).collect()
@@ -60,7 +62,9 @@ impl Attribution<'_> {
             let Some(books) = self.traced_books(*kind) else { continue };
             for (alerting, course) in books.courses() {
                 let parts = course.parts.iter().filter(|part| part.amount >= MINOR * course.whole);
-                let told = parts.take(MAX_PARTS).filter(|part| entity == alerting || part.entity == *entity);
+                let told = parts
+                    .take(MAX_PARTS)
+                    .filter(|part| entity == alerting || part.entity == *entity);
                 findings.extend(told.map(|part| {
                     notes::of_course(entity, alerting, *kind, (course, part), self.traces)
                 }));
@@ -153,15 +157,20 @@ impl Attribution<'_> {
         2 * known >= all && (all > 0 || !by_replicas())
     }
 
-    /// Whether nobody whom the entity calls can hold what is left: calls to them were recorded, or they are recorded
-    /// to be as usual.
+    /// Whether nobody upstream can hold what is left: calls to those whom the entity calls were recorded, or they are
+    /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured.
     fn is_whole(&self, entity: &EntityId, books: &Books) -> bool {
         let traced: BTreeSet<&EntityId> =
             self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
-        self.callees(entity).all(|callee| {
+        let called: BTreeSet<&EntityId> = self.callees(entity).collect();
+        let calls_tell = called.iter().all(|callee| {
             let is_usual = || books.get(callee).is_some_and(|book: &Book| !book.stands_out);
             traced.contains(callee) || is_usual()
-        })
+        });
+        let rests_on = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
+        let mut rests_on = rests_on.filter_map(|at| self.ways.name(at));
+        calls_tell
+            && rests_on.all(|other| called.contains(other) || (self.measured)(other).is_some())
     }
 
     pub(super) fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {

@@ -55,6 +55,8 @@ pub(crate) struct Book {
     /// What a request takes, before and after, as far as the entity itself records it.
     pub(crate) usual: f64,
     pub(crate) now: f64,
+    /// Who saw it, of an entity that records too little itself: the caller with the most calls.
+    pub(crate) seen_by: Option<EntityId>,
     /// What its own work takes, before and after; nothing where the calls that it makes are not traced.
     pub(crate) own_work: Option<(f64, f64)>,
     /// How much longer calls to it are under way, or fail there, which belongs to it.
@@ -120,7 +122,8 @@ impl Books {
         let books = ledger.names.iter().enumerate();
         let books = books.filter_map(|(place, name)| Some(((*name).clone(), ledger.book(place)?)));
         let books: BTreeMap<EntityId, Book> = books.collect();
-        let bad = alerting.iter().filter(|name| books.get(**name).is_some_and(|book| book.stands_out));
+        let bad =
+            alerting.iter().filter(|name| books.get(**name).is_some_and(|book| book.stands_out));
         let times = (ledger.split, ledger.end);
         let courses =
             bad.filter_map(|name| Some(((*name).clone(), course(calls, counted, name, times)?)));
@@ -381,6 +384,7 @@ impl<'a> Ledger<'a> {
             requests,
             usual: all.usual,
             now: all.now,
+            seen_by: served.is_none().then(|| self.caller_of(entity)).flatten(),
             own_work: own_work.filter(|_| served.is_some()).map(|own| (own.usual, own.now)),
             way_here: here,
             ways_on,
@@ -407,6 +411,16 @@ impl<'a> Ledger<'a> {
             .collect();
         all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         self.excess(&all)
+    }
+
+    /// Who calls an entity most often.
+    fn caller_of(&self, entity: usize) -> Option<EntityId> {
+        let to =
+            self.ways.iter().zip(&self.of_ways).filter(|((_, callee, _), _)| *callee == entity);
+        let counted = to.map(|((caller, ..), excess)| (excess.map_or(0, |one| one.count), *caller));
+        // Of equals the first by name.
+        let (_, caller) = counted.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)))?;
+        self.names.get(caller).map(|name| (*name).clone())
     }
 
     /// How much longer a call to an entity is under way, of what belongs to it.

@@ -45,13 +45,16 @@ impl Calls {
     pub(crate) fn of_traced(spans: &[TracedSpan<'_>]) -> Self {
         let trees = Trees::of(spans);
         let served = (0..spans.len() as u32).filter(|at| {
-            spans.get(*at as usize).is_some_and(|span| span.callee.is_none() && span.place.is_some())
+            spans
+                .get(*at as usize)
+                .is_some_and(|span| span.callee.is_none() && span.place.is_some())
         });
         let waited: BTreeMap<u32, f64> = served.flat_map(|at| trees.waited_for(at)).collect();
         let mut calls = Self { trees, ..Self::default() };
         // Look-ups alone.
         let mut operations: HashMap<&str, u32> = HashMap::new();
-        for (place, span) in spans.iter().enumerate().filter(|(_, span)| span.duration_ms.is_finite())
+        for (place, span) in
+            spans.iter().enumerate().filter(|(_, span)| span.duration_ms.is_finite())
         {
             let fresh = operations.len() as u32;
             let operation = *operations.entry(span.operation).or_insert_with(|| {

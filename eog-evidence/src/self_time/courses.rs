@@ -88,7 +88,11 @@ pub(super) fn course(
 }
 
 /// The slow requests, and who has how much of what each takes longer.
-fn slow<'a>(calls: &'a Calls, before: &[&'a Call], after: &[&'a Call]) -> Option<(Vec<&'a Call>, Sums<'a>)> {
+fn slow<'a>(
+    calls: &'a Calls,
+    before: &[&'a Call],
+    after: &[&'a Call],
+) -> Option<(Vec<&'a Call>, Sums<'a>)> {
     let mut usual: BTreeMap<u32, Usual<'a>> = BTreeMap::new();
     let whole = Usual::of(calls, before)?;
     let mut bad = Vec::new();
@@ -128,7 +132,9 @@ impl<'a> Usual<'a> {
         let limit = percentile(before.iter().map(|call| call.ms), USUAL_PERCENT)?;
         let mut parts = Sums::new();
         for call in before {
-            calls.trees().along_the_path(call.span, |whose, ms| *parts.entry(whose).or_default() += ms);
+            calls
+                .trees()
+                .along_the_path(call.span, |whose, ms| *parts.entry(whose).or_default() += ms);
         }
         parts.values_mut().for_each(|sum| *sum /= before.len() as f64);
         Some(Self { limit, parts })
@@ -136,7 +142,11 @@ impl<'a> Usual<'a> {
 }
 
 /// The failed requests, and how many more than usual have their first error where.
-fn failed<'a>(calls: &'a Calls, before: &[&'a Call], after: &[&'a Call]) -> Option<(Vec<&'a Call>, Sums<'a>)> {
+fn failed<'a>(
+    calls: &'a Calls,
+    before: &[&'a Call],
+    after: &[&'a Call],
+) -> Option<(Vec<&'a Call>, Sums<'a>)> {
     let failed = |all: &[&'a Call]| -> Vec<&'a Call> {
         all.iter().copied().filter(|call| call.failed == Some(true)).collect()
     };
@@ -155,3 +165,6 @@ fn failed<'a>(calls: &'a Calls, before: &[&'a Call], after: &[&'a Call]) -> Opti
     }
     Some((bad, sums))
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,6 @@ mod trees;
 pub(crate) use book::{Book, Books, Counted};
 pub(crate) use calls::Calls;
 pub(crate) use courses::{Course, Part};
-pub(crate) use operations::{Detail, What};
 pub(crate) use ends::{Way, belongs_to};
+pub(crate) use operations::{Detail, What};
 pub use traced::{SpanPlace, TracedSpan};

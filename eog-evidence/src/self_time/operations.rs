@@ -51,7 +51,12 @@ impl Detail {
 type Cut<'c> = &'c dyn Fn(&[Measured]) -> (Vec<Measured>, Vec<Measured>);
 
 /// The operations of an entity whose own work takes longer, or where more errors begin; nothing where it has one alone.
-pub(super) fn operations(calls: &Calls, counted: Counted, entity: &EntityId, cut: Cut<'_>) -> Vec<Detail> {
+pub(super) fn operations(
+    calls: &Calls,
+    counted: Counted,
+    entity: &EntityId,
+    cut: Cut<'_>,
+) -> Vec<Detail> {
     let served = calls.served(entity);
     let is_leaf = calls.callees(entity).next().is_none();
     let mut of_operations: BTreeMap<&str, Vec<Measured>> = BTreeMap::new();
@@ -65,8 +70,9 @@ pub(super) fn operations(calls: &Calls, counted: Counted, entity: &EntityId, cut
         return Vec::new();
     }
     let all = of_operations.into_iter();
-    let mut found: Vec<Detail> =
-        all.filter_map(|(name, list)| detail(What::Operation(name.to_owned()), &list, cut)).collect();
+    let mut found: Vec<Detail> = all
+        .filter_map(|(name, list)| detail(What::Operation(name.to_owned()), &list, cut))
+        .collect();
     found.sort_by(|a, b| b.total().total_cmp(&a.total()));
     found.truncate(MAX_OPERATIONS);
     found
@@ -76,7 +82,9 @@ pub(super) fn operations(calls: &Calls, counted: Counted, entity: &EntityId, cut
 fn own(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
     match counted {
         Counted::Time => calls.trees().own_ms(call.span),
-        Counted::Failures => calls.trees().begins_error(call.span).map(|own| f64::from(u8::from(own))),
+        Counted::Failures => {
+            calls.trees().begins_error(call.span).map(|own| f64::from(u8::from(own)))
+        }
     }
 }
 
@@ -84,7 +92,8 @@ fn own(calls: &Calls, counted: Counted, call: &Call) -> Option<f64> {
 pub(super) fn retries_and_waiting(calls: &Calls, entity: &EntityId, cut: Cut<'_>) -> Vec<Detail> {
     let trees = calls.trees();
     let made = calls.made_by(entity).filter_map(|(callee, made)| {
-        let again = |call: &Call| Some((call.time, f64::from(u8::from(trees.is_made_again(call.span)?))));
+        let again =
+            |call: &Call| Some((call.time, f64::from(u8::from(trees.is_made_again(call.span)?))));
         let list: Vec<Measured> = made.iter().filter_map(again).collect();
         detail(What::Retries(callee.clone()), &list, cut)
     });
@@ -102,7 +111,8 @@ fn detail(what: What, list: &[Measured], cut: Cut<'_>) -> Option<Detail> {
         What::Retries(_) => 0.5,
         _ => percentile(before.iter().map(|(_, value)| *value), USUAL_PERCENT)?,
     };
-    let worse: Vec<(Timestamp, bool)> = list.iter().map(|(at, value)| (*at, *value > limit)).collect();
+    let worse: Vec<(Timestamp, bool)> =
+        list.iter().map(|(at, value)| (*at, *value > limit)).collect();
     Some(Detail {
         what,
         count: excess.count,

@@ -180,7 +180,9 @@ impl Trees {
             return Vec::new();
         };
         let mut all: BTreeMap<u32, f64> = BTreeMap::new();
-        all.extend(self.children(at).filter(|(_, one)| one.callee.is_some()).map(|one| (one.0, 0.0)));
+        all.extend(
+            self.children(at).filter(|(_, one)| one.callee.is_some()).map(|one| (one.0, 0.0)),
+        );
         self.waits(at, &node, (node.begin, node.end), 0.0, |child, (from, to), _| {
             if let Some(waited) = all.get_mut(&child) {
                 *waited += to - from;
@@ -209,7 +211,11 @@ impl Trees {
 
             let is_sent = node.callee != Some(one.entity) && first >= end;
             let spare = (end - begin) - (last - first);
-            let moved = if is_elsewhere && !is_sent && spare >= 0.0 { begin + spare / 2.0 - first } else { 0.0 };
+            let moved = if is_elsewhere && !is_sent && spare >= 0.0 {
+                begin + spare / 2.0 - first
+            } else {
+                0.0
+            };
             (first, last) = (first + moved, last + moved);
             let (start, stop) = (first.max(from), last.min(until));
             if stop > start {
@@ -280,7 +286,8 @@ impl Trees {
     pub(super) fn wait_ms(&self, at: u32) -> Option<f64> {
         let node = self.node(at).filter(|node| node.callee.is_none())?;
         let sent = self.node(node.parent?).filter(|sent| sent.callee.is_some())?;
-        let is_sent = sent.callee != Some(node.entity) || node.end - node.begin > sent.end - sent.begin;
+        let is_sent =
+            sent.callee != Some(node.entity) || node.end - node.begin > sent.end - sent.begin;
         (is_sent && node.begin >= sent.end).then_some(node.begin - sent.end)
     }
 }

@@ -1,6 +1,7 @@
 //! Findings from traces: errors, latency and traffic of an entity, and of each of its relations.
 
 mod chart;
+mod traced;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -253,6 +254,12 @@ impl SpanIndex {
     }
 }
 
+/// The service that each sender of spans stands for, by the sender's number.
+pub(crate) fn services_of(spans: &Spans, names: &NameIndex) -> Vec<Option<EntityId>> {
+    let service = |sender: &Resource| find_service(names, &sender.namespace, &sender.service);
+    spans.senders.iter().map(|sender| service(sender)).collect()
+}
+
 /// Which services stand at the ends of a span. Remembers what each sender and address stood for.
 pub(crate) struct Parties<'a> {
     names: &'a NameIndex,
@@ -264,9 +271,7 @@ pub(crate) struct Parties<'a> {
 
 impl<'a> Parties<'a> {
     pub(crate) fn new(spans: &Spans, names: &'a NameIndex) -> Self {
-        let service = |sender: &Resource| find_service(names, &sender.namespace, &sender.service);
-        let senders = spans.senders.iter().map(|sender| service(sender)).collect();
-        Self { names, senders, addressed: HashMap::new() }
+        Self { names, senders: services_of(spans, names), addressed: HashMap::new() }
     }
 
     /// Who sent the span.
