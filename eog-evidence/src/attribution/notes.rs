@@ -136,18 +136,16 @@ pub(super) fn of_traced(
             unit: traced_unit(kind).into(),
         }),
         change: None,
-        // What callers see is not what the entity itself recorded.
-        peer: book.seen_by.clone().map(|entity| Peer { entity, role: PeerRole::Caller }),
+        peer: None,
         source: source.into(),
         query: query(" requests"),
-        excerpt: match &book.seen_by {
-            Some(caller) => format!("seen by {caller}: {}", traced_excerpt(kind, book)),
-            None => traced_excerpt(kind, book),
-        },
+        excerpt: traced_excerpt(kind, book),
         onset: book.onset.filter(|_| book.own_stands_out),
     });
     let mut findings = Vec::new();
-    findings.extend((shown || remainder).then_some(own_finding));
+    // Whoever fell silent shows nothing itself: its callers tell what they see.
+    let is_told = (shown && !book.fell_silent) || remainder;
+    findings.extend(is_told.then_some(own_finding));
     let amount = |part: f64| traced_amount(kind, part);
     findings.extend(shares.iter().map(|(callee, share, part)| {
         let excerpt = match kind {

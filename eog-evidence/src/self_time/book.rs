@@ -55,8 +55,8 @@ pub(crate) struct Book {
     /// What a request takes, before and after, as far as the entity itself records it.
     pub(crate) usual: f64,
     pub(crate) now: f64,
-    /// Who saw it, of an entity that records too little itself: the caller with the most calls.
-    pub(crate) seen_by: Option<EntityId>,
+    /// The entity recorded requests before, and too few since: what is known is what its callers see.
+    pub(crate) fell_silent: bool,
     /// What its own work takes, before and after; nothing where the calls that it makes are not traced.
     pub(crate) own_work: Option<(f64, f64)>,
     /// How much longer calls to it are under way, or fail there, which belongs to it.
@@ -384,7 +384,8 @@ impl<'a> Ledger<'a> {
             requests,
             usual: all.usual,
             now: all.now,
-            seen_by: served.is_none().then(|| self.caller_of(entity)).flatten(),
+            fell_silent: served.is_none()
+                && self.served.get(entity).is_some_and(|own| !own.is_empty()),
             own_work: own_work.filter(|_| served.is_some()).map(|own| (own.usual, own.now)),
             way_here: here,
             ways_on,
@@ -411,16 +412,6 @@ impl<'a> Ledger<'a> {
             .collect();
         all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         self.excess(&all)
-    }
-
-    /// Who calls an entity most often.
-    fn caller_of(&self, entity: usize) -> Option<EntityId> {
-        let to =
-            self.ways.iter().zip(&self.of_ways).filter(|((_, callee, _), _)| *callee == entity);
-        let counted = to.map(|((caller, ..), excess)| (excess.map_or(0, |one| one.count), *caller));
-        // Of equals the first by name.
-        let (_, caller) = counted.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)))?;
-        self.names.get(caller).map(|name| (*name).clone())
     }
 
     /// How much longer a call to an entity is under way, of what belongs to it.
