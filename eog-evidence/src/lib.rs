@@ -50,6 +50,7 @@ mod ways;
 mod worlds;
 
 pub use alerts::alert_findings;
+pub use attribution::TraceAccounts;
 pub use bundle::{
     BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleWriteError,
     BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES, MAX_FAILURES,
@@ -73,6 +74,7 @@ pub use paths::{DEMAND_RELATIONS, MAX_PATH_HOPS, demand_path, effect_path};
 pub use patterns::{MAX_TEMPLATES, Miner, Patterns};
 pub use policy::{BoundByVerdicts, EvidencePolicy};
 pub use recorded::{holes, recorded_seconds};
+pub use self_time::{SpanPlace, TracedSpan};
 pub use series::{MIN_BASELINE, Periods, Series};
 pub use shift::{Shift, find_shift, full_finding, shift_finding, steady_finding};
 pub use spans::{SPAN_BUCKET_SECONDS, SpanIds, SpanRecord, span_series};

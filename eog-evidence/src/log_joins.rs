@@ -91,6 +91,24 @@ impl Depths {
         Self { by_trace: traces.iter().map(|(id, spans)| (id.clone(), depths(spans))).collect() }
     }
 
+    /// The depths of failed spans: the trace, who worked on the span, and how many spans lie around it, itself included.
+    pub fn of_failed<'a>(
+        failed: impl IntoIterator<Item = (&'a str, &'a EntityId, usize)>,
+        wanted: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let wanted: BTreeSet<Cow<'a, str>> = wanted.into_iter().map(comparable).collect();
+        let mut by_trace: BTreeMap<String, BTreeMap<EntityId, usize>> = BTreeMap::new();
+        for (trace, entity, above) in failed {
+            let trace = comparable(trace);
+            if wanted.contains(&trace) {
+                let depths = by_trace.entry(trace.into_owned()).or_default();
+                let depth = depths.entry(entity.clone()).or_default();
+                *depth = above.max(*depth);
+            }
+        }
+        Self { by_trace }
+    }
+
     fn of_entity(&self, request: &str, entity: &EntityId) -> Option<usize> {
         self.by_trace.get(request)?.get(entity).copied()
     }

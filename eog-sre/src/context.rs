@@ -12,9 +12,11 @@ use eog_core::{
     Anomaly, BoxFuture, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure, Finding,
     LocalContext, Timestamp, Window,
 };
-use eog_evidence::{Chart, EffectMap, Notes, harm_of_alert, open_case, upstream_of};
+use eog_evidence::{
+    Chart, EffectMap, Notes, Periods, TraceAccounts, harm_of_alert, open_case, upstream_of,
+};
 
-use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude};
+use crate::evidence::{Compare, LogIndex, MetricIndex, SpanIndex, magnitude, services_of};
 use crate::facts::Facts;
 use crate::graph::OperationalGraph;
 use crate::names::{self, WORKLOAD_KINDS};
@@ -78,6 +80,10 @@ pub struct SnapshotContext {
     spans: Arc<SpanIndex>,
     metrics: MetricIndex,
     logs: LogIndex,
+    /// Who accounts for what alerts show, by traces.
+    accounts: OnceLock<TraceAccounts>,
+    /// Where the errors of requests begin in logs, by window.
+    joined: OnceLock<(Window, BTreeMap<EntityId, Vec<Finding>>)>,
 }
 
 /// How much was recorded about one entity.
@@ -147,6 +153,8 @@ impl SnapshotContext {
             spans,
             metrics,
             logs,
+            accounts: OnceLock::new(),
+            joined: OnceLock::new(),
         }
     }
 
@@ -198,6 +206,7 @@ impl SnapshotContext {
             context.findings.extend(new);
             let notes = self.notes(&query.entity, query.window);
             context.findings.extend(notes.findings);
+            context.findings.extend(self.accounted(&query.entity, query.window));
             context.routes = notes.routes;
         }
         context.coverage = Some(self.coverage(&query.entity));
@@ -267,6 +276,36 @@ impl SnapshotContext {
         }
         let harm_of = |alert: &Anomaly| harm_of_alert(alert, &measured);
         EffectMap::dated(topology, &changes, &alerts.anomalies, harm_of)
+    }
+
+    /// Who accounts for what an entity shows, by traced requests.
+    fn accounted(&self, entity: &EntityId, window: Window) -> Vec<Finding> {
+        let Snapshot { spans, .. } = self.snapshot.as_ref();
+        if spans.is_empty() {
+            return Vec::new();
+        }
+        let accounts = self.accounts.get_or_init(|| {
+            let anomalies = &self.facts.alerts.anomalies;
+            let traced = || self.spans.traced(spans);
+            TraceAccounts::new(self.graph.topology(), anomalies, traced, spans.get(0).file())
+        });
+        let periods = Periods { observed: self.observed, ..Periods::new(window) };
+        accounts.findings(entity, &periods)
+    }
+
+    /// Where the errors of requests begin, or come from, that an entity's log lines tell of.
+    fn joined(&self, entity: &EntityId, window: Window, compare: &Compare) -> Vec<Finding> {
+        let join = || {
+            let Snapshot { spans, logs, .. } = self.snapshot.as_ref();
+            let senders = services_of(spans, &self.graph.index);
+            self.logs.joined(logs, (spans, &senders), compare)
+        };
+        // An investigation asks for one window; others are looked at anew.
+        let (of, known) = self.joined.get_or_init(|| (window, join()));
+        let found = |joined: &BTreeMap<EntityId, Vec<Finding>>| {
+            joined.get(entity).cloned().unwrap_or_default()
+        };
+        if *of == window { found(known) } else { found(&join()) }
     }
 
     /// The traffic with each neighbour whose message is new.
@@ -346,6 +385,7 @@ impl SnapshotContext {
                 let state = (one, self.object(one));
                 findings.extend(self.metrics.findings(metrics, state, index, &compare));
                 findings.extend(self.logs.findings(logs, one, &compare));
+                findings.extend(self.joined(one, window, &compare));
                 findings.extend(self.spans.pod_findings(spans, one, &compare));
             }
             if is_workload {

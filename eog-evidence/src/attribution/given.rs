@@ -67,7 +67,7 @@ impl Attribution<'_> {
         let own = roots.iter().position(|root| root.entity == number);
         let own = own.map(|place| as_deviation(&roots.remove(place).departure));
         let earlier: Vec<_> = roots.iter().filter_map(|root| self.told(root)).collect();
-        Some(notes::of_order(entity, own.as_ref(), &earlier))
+        Some(notes::of_order(entity, own.as_ref(), &earlier, &self.watched(entity)))
     }
 
     /// How many alarms may begin with an entity, of those that are looked at.
@@ -127,13 +127,13 @@ impl Attribution<'_> {
         let (departure, is_open, limit) = found?;
         let own = as_deviation(&departure);
         if is_open {
-            return Some(notes::of_order(entity, Some(&own), &[]));
+            return Some(notes::of_order(entity, Some(&own), &[], &self.watched(entity)));
         }
         let (upstream, why) = self.explaining(number, &departure, limit)?;
         let path = vec![number, upstream];
         let earlier =
             (self.ways.name(upstream)?.clone(), self.ways.named(&path), as_deviation(&why));
-        Some(notes::of_order(entity, None, &[earlier]))
+        Some(notes::of_order(entity, None, &[earlier], &self.watched(entity)))
     }
 
     /// The times before which departures are looked for: those of the first alarms.

@@ -24,6 +24,7 @@ mod sent;
 #[cfg(test)]
 mod tests;
 mod traced;
+mod traces_alone;
 mod trouble;
 
 use std::collections::btree_map::Entry;
@@ -43,6 +44,7 @@ use crate::ways::{Number, Ways};
 use asked::CallsAsSeen;
 use burden::{Account, Burden, Weight};
 use deviation::Deviation;
+pub use traces_alone::TraceAccounts;
 use trouble::Spot;
 
 /// At most this many neighbours are named, those that account for most first.
@@ -209,6 +211,8 @@ pub(crate) struct Attribution<'a> {
     pub(crate) books: &'a Books,
     /// Traced calls, if there are any.
     pub(crate) calls: Option<&'a Calls>,
+    /// The name of what holds the spans.
+    pub(crate) traces: &'a str,
 }
 
 impl Attribution<'_> {
@@ -231,6 +235,8 @@ impl Attribution<'_> {
         let kinds = self.asked.kinds.iter();
         let mut findings: Vec<Finding> =
             kinds.flat_map(|kind| self.by_account(entity, *kind)).collect();
+        findings.extend(self.courses(entity));
+        findings.extend(self.attempts(entity));
         findings.extend(self.parts(entity));
         findings.extend(self.sent(entity));
         findings.extend(self.left_out(entity));
@@ -384,6 +390,14 @@ impl Attribution<'_> {
         begun.collect()
     }
 
+    /// Whom effects on an entity can come from directly, by what was recorded of them.
+    fn watched(&self, entity: &EntityId) -> notes::Watched {
+        let neighbours = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
+        let names = neighbours.filter_map(|at| self.ways.name(at)).cloned();
+        let (recorded, unrecorded) = names.partition(|name| (self.measured)(name).is_some());
+        notes::Watched { recorded, unrecorded }
+    }
+
     fn by_order(&self, entity: &EntityId) -> Vec<Finding> {
         let own = self.deviation(entity);
         let alarm = self.anomalies.iter().filter(|alert| alert.entity == *entity);
@@ -411,7 +425,7 @@ impl Attribution<'_> {
         if earlier.is_empty() && before_alarm.is_none() {
             return Vec::new();
         }
-        notes::of_order(entity, before_alarm.as_ref(), &earlier)
+        notes::of_order(entity, before_alarm.as_ref(), &earlier, &self.watched(entity))
     }
 
     fn deviation(&self, entity: &EntityId) -> Option<Deviation> {

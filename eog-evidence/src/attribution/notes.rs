@@ -8,7 +8,7 @@ use super::Kind;
 use super::burden::{Burden, Weight};
 use super::deviation::Deviation;
 use crate::responses::MIN_CASES;
-use crate::self_time::Book;
+use crate::self_time::{Book, Course, Detail, Part, What};
 use crate::shift::during;
 use crate::text::{arrows, counted, rounded, shorten};
 
@@ -119,6 +119,7 @@ pub(super) fn of_traced(
     shown: bool,
     shares: &[(EntityId, f64, f64)],
     remainder: bool,
+    source: &str,
 ) -> Vec<Finding> {
     let signal = kind.signal();
     let time = during(book.time.0, book.time.1);
@@ -136,13 +137,15 @@ pub(super) fn of_traced(
         }),
         change: None,
         peer: None,
-        source: "spans.csv".into(),
+        source: source.into(),
         query: query(" requests"),
         excerpt: traced_excerpt(kind, book),
         onset: book.onset.filter(|_| book.own_stands_out),
     });
     let mut findings = Vec::new();
-    findings.extend((shown || remainder).then_some(own_finding));
+    // Whoever fell silent shows nothing itself: its callers tell what they see.
+    let is_told = (shown && !book.fell_silent) || remainder;
+    findings.extend(is_told.then_some(own_finding));
     let amount = |part: f64| traced_amount(kind, part);
     findings.extend(shares.iter().map(|(callee, share, part)| {
         let excerpt = match kind {
@@ -180,6 +183,126 @@ pub(super) fn of_traced(
         findings.push(Finding::new(rest));
     }
     findings
+}
+
+/// An operation of an entity that stands out, calls that are made again, or requests that wait.
+pub(super) fn of_detail(entity: &EntityId, kind: Kind, detail: &Detail, source: &str) -> Finding {
+    let amount = |part: f64| traced_amount(kind, part);
+    let count = detail.count;
+    let (now, usual) = (detail.now, detail.usual);
+    let rest = |kind, signal, unit: &str, peer, query, excerpt| {
+        Finding::new(FindingContent {
+            entity: entity.clone(),
+            kind,
+            signal,
+            trend: Trend::Rising,
+            time: during(detail.time.0, detail.time.1),
+            quantity: Some(Quantity { observed: now, baseline: Some(usual), unit: unit.into() }),
+            change: None,
+            peer,
+            source: source.into(),
+            query: format!("entity={entity} traced {query}"),
+            excerpt,
+            onset: detail.onset,
+        })
+    };
+    match &detail.what {
+        What::Operation(name) => {
+            let name = shorten(name, 80);
+            let unit = if kind == Kind::Time { "ms" } else { "ratio" };
+            let what = match kind {
+                Kind::Time => "takes of its own work",
+                Kind::Failures => "has the first error of",
+            };
+            let of = if kind == Kind::Time { "for each of" } else { "of" };
+            let excerpt = format!(
+                "{name}: {what} {} {of} {count} requests, usually {}",
+                amount(now),
+                amount(usual)
+            );
+            let query = format!("operation={name}");
+            rest(EvidenceKind::Span, kind.signal(), unit, None, query, excerpt)
+        }
+        What::Retries(callee) => {
+            let excerpt = format!(
+                "{} of {count} calls to {callee} are made again after one that failed, usually {}",
+                percent(now),
+                percent(usual)
+            );
+            let peer = Some(Peer { entity: callee.clone(), role: PeerRole::Callee });
+            let query = format!("retries callee={callee}");
+            rest(EvidenceKind::Note, Signal::Errors, SHARE, peer, query, excerpt)
+        }
+        What::Waiting => {
+            let excerpt = format!(
+                "each of {count} messages waits {} ms before it is worked on, usually {} ms",
+                rounded(now),
+                rounded(usual)
+            );
+            rest(EvidenceKind::Span, Signal::Saturation, "ms", None, "waiting".into(), excerpt)
+        }
+    }
+}
+
+/// What somebody has of the bad requests of an entity with an alert: told to that entity, and to the one that has it.
+pub(super) fn of_course(
+    to: &EntityId,
+    alerting: &EntityId,
+    kind: Kind,
+    (course, part): (&Course, &Part),
+    source: &str,
+) -> Finding {
+    let &Course { bad, all, whole, .. } = course;
+    let share = percent((part.amount / whole).min(1.0));
+    let who = &part.entity;
+    let operation = match part.operation.as_str() {
+        "" => String::new(),
+        name => format!(" ({})", shorten(name, 80)),
+    };
+    let excerpt = match (kind, &part.way_from) {
+        (Kind::Time, None) => format!(
+            "of {} ms that each of {bad} slow requests of {alerting} ({all} in all) takes longer than usual, {} ms \
+             ({share}) are work of {who}{operation} on their critical paths",
+            rounded(whole),
+            rounded(part.amount)
+        ),
+        (Kind::Time, Some(caller)) => format!(
+            "of {} ms that each of {bad} slow requests of {alerting} ({all} in all) takes longer than usual, {} ms \
+             ({share}) pass on the way from {caller} to {who} and back",
+            rounded(whole),
+            rounded(part.amount)
+        ),
+        (Kind::Failures, None) => format!(
+            "of {bad} failed requests of {alerting} ({all} in all), {} more than usual have their first error at \
+             {who}{operation}: {share} of what is too much",
+            rounded(part.amount)
+        ),
+        (Kind::Failures, Some(caller)) => format!(
+            "of {bad} failed requests of {alerting} ({all} in all), {} more than usual have their first error in calls \
+             of {caller} to {who} that nobody there recorded as failed: {share} of what is too much",
+            rounded(part.amount)
+        ),
+    };
+    let peer = match to == alerting {
+        false => Some(Peer { entity: alerting.clone(), role: PeerRole::Mentioned }),
+        true if who == alerting => None,
+        // Says where to look first.
+        true => Some(Peer { entity: who.clone(), role: PeerRole::NextUpstream }),
+    };
+    Finding::new(FindingContent {
+        entity: to.clone(),
+        kind: EvidenceKind::Note,
+        signal: kind.signal(),
+        trend: Trend::Rising,
+        time: during(course.time.0, course.time.1),
+        quantity: None,
+        change: None,
+        peer,
+        source: source.into(),
+        query: format!("entity={alerting} traced bad requests part={who}"),
+        excerpt,
+        onset: None,
+    })
 }
 
 fn traced_unit(kind: Kind) -> &'static str {
@@ -335,11 +458,48 @@ pub(super) fn of_trouble(
     })
 }
 
+/// Who upstream of an entity was looked at, by what was recorded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched {
+    /// Neighbours upstream of which something was recorded, by name.
+    pub(super) recorded: Vec<EntityId>,
+    /// Those of which nothing was.
+    pub(super) unrecorded: Vec<EntityId>,
+}
+
+impl std::fmt::Display for Watched {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |names: &[EntityId]| {
+            let mut told: Vec<String> =
+                names.iter().take(WATCHED_NAMED).map(ToString::to_string).collect();
+            if names.len() > WATCHED_NAMED {
+                told.push(format!("{} more", names.len() - WATCHED_NAMED));
+            }
+            told.join(", ")
+        };
+        match (self.recorded.as_slice(), self.unrecorded.as_slice()) {
+            ([], []) => write!(f, "nobody is upstream"),
+            (recorded, []) => write!(f, "watched: {}", list(recorded)),
+            ([], unrecorded) => write!(f, "nothing was recorded of {}", list(unrecorded)),
+            (recorded, unrecorded) => write!(
+                f,
+                "watched: {}; nothing was recorded of {}",
+                list(recorded),
+                list(unrecorded)
+            ),
+        }
+    }
+}
+
+/// At most so many of those who were watched are named.
+const WATCHED_NAMED: usize = 5;
+
 /// When an entity began to deviate, and who upstream did so before.
 pub(super) fn of_order(
     entity: &EntityId,
     own: Option<&Deviation>,
     earlier: &[(EntityId, Vec<EntityId>, Deviation)],
+    watched: &Watched,
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     if let Some(own) = own {
@@ -374,7 +534,7 @@ pub(super) fn of_order(
     if let Some(own) = own {
         let else_ = if earlier.is_empty() { "" } else { " else" };
         let since = to_the_second(own.onset);
-        let excerpt = format!("nothing{else_} upstream deviates at or before {since}");
+        let excerpt = format!("nothing{else_} upstream deviates at or before {since}; {watched}");
         let query = format!("entity={entity} upstream");
         let at = EvidenceTime::At(own.onset);
         findings.push(note(entity, Signal::Other, at, None, query, excerpt));

@@ -175,6 +175,7 @@ impl World {
             measured: &measured,
             books: &Books::default(),
             calls: Some(&calls),
+            traces: "spans.csv",
         };
         attribution.findings(&id(entity))
     }

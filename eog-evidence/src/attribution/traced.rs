@@ -10,6 +10,12 @@ use crate::alarms::Alarms;
 use crate::paths::Travel;
 use crate::self_time::{Book, Books, Calls};
 
+/// Who has less than a tenth of what is bad about requests is not named.
+const MINOR: f64 = 0.1;
+
+/// At most so many are named for one alert.
+const MAX_PARTS: usize = 3;
+
 /// Whether an entity does worse by its traced requests.
 fn is_seen(books: &Books, entity: &EntityId) -> bool {
     books.get(entity).is_some_and(|book| book.stands_out)
@@ -32,7 +38,39 @@ impl Attribution<'_> {
             .take(super::MAX_NAMED)
             .collect();
         let remainder = book.own_stands_out && self.is_whole(entity, &books);
-        Some(notes::of_traced(entity, kind, book, shown, &shares, remainder))
+        let mut findings =
+            notes::of_traced(entity, kind, book, shown, &shares, remainder, self.traces);
+        let details = book.operations.iter();
+        findings.extend(details.map(|one| notes::of_detail(entity, kind, one, self.traces)));
+        Some(findings)
+    }
+
+    /// Calls that an entity makes again more often, and that requests wait for it longer.
+    pub(super) fn attempts(&self, entity: &EntityId) -> Vec<Finding> {
+        let kept =
+            self.asked.kinds.iter().find_map(|kind| Some((*kind, self.traced_books(*kind)?)));
+        let Some((kind, books)) = kept else { return Vec::new() };
+        let attempts = books.get(entity).map_or(&[][..], |book| &book.attempts).iter();
+        attempts.map(|one| notes::of_detail(entity, kind, one, self.traces)).collect()
+    }
+
+    /// Who has how much of what is bad about the requests of an entity with an alert: told to that entity, and to those
+    /// that have it.
+    pub(super) fn courses(&self, entity: &EntityId) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for kind in &self.asked.kinds {
+            let Some(books) = self.traced_books(*kind) else { continue };
+            for (alerting, course) in books.courses() {
+                let parts = course.parts.iter().filter(|part| part.amount >= MINOR * course.whole);
+                let told = parts
+                    .take(MAX_PARTS)
+                    .filter(|part| entity == alerting || part.entity == *entity);
+                findings.extend(told.map(|part| {
+                    notes::of_course(entity, alerting, *kind, (course, part), self.traces)
+                }));
+            }
+        }
+        findings
     }
 
     /// How much of what an alerting entity has too much of another can account for; nothing where traced
@@ -76,9 +114,10 @@ impl Attribution<'_> {
             let onsets = self.anomalies.iter().flat_map(Anomaly::onsets);
             let alert = onsets.filter(|onset| self.periods.window.contains(*onset)).min()?;
             let window = self.periods.window;
-            let books = Books::of(calls, kind.counted(), &upstream, alert, window);
-            let mut alerting = self.anomalies.iter().map(|alert| &alert.entity);
-            let is_judged = alerting.any(|entity| books.get(entity).is_some());
+            let alerting: BTreeSet<&EntityId> =
+                self.anomalies.iter().map(|alert| &alert.entity).collect();
+            let books = Books::of(calls, kind.counted(), (&upstream, &alerting), alert, window);
+            let is_judged = alerting.iter().any(|entity| books.get(entity).is_some());
             (is_judged && self.traces_both_ends(calls)).then(|| Arc::new(books))
         };
         let find = |kept: &super::Kept| kept.traced.get(&kind).cloned();
@@ -118,15 +157,20 @@ impl Attribution<'_> {
         2 * known >= all && (all > 0 || !by_replicas())
     }
 
-    /// Whether nobody whom the entity calls can hold what is left: calls to them were recorded, or they are recorded
-    /// to be as usual.
+    /// Whether nobody upstream can hold what is left: calls to those whom the entity calls were recorded, or they are
+    /// recorded to be as usual; and whatever else it rests on, such as a workload or a node, is measured.
     fn is_whole(&self, entity: &EntityId, books: &Books) -> bool {
         let traced: BTreeSet<&EntityId> =
             self.calls.into_iter().flat_map(|calls| calls.callees(entity)).collect();
-        self.callees(entity).all(|callee| {
+        let called: BTreeSet<&EntityId> = self.callees(entity).collect();
+        let calls_tell = called.iter().all(|callee| {
             let is_usual = || books.get(callee).is_some_and(|book: &Book| !book.stands_out);
             traced.contains(callee) || is_usual()
-        })
+        });
+        let rests_on = self.ways.number(entity).into_iter().flat_map(|at| self.upstream(at));
+        let mut rests_on = rests_on.filter_map(|at| self.ways.name(at));
+        calls_tell
+            && rests_on.all(|other| called.contains(other) || (self.measured)(other).is_some())
     }
 
     pub(super) fn callees(&self, entity: &EntityId) -> impl Iterator<Item = &EntityId> {

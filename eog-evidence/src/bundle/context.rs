@@ -264,6 +264,7 @@ impl BundleContext {
             measured: &measured,
             books: &self.books,
             calls: Some(&self.calls),
+            traces: "spans.csv",
         };
         attribution.findings(&request.entity)
     }

@@ -6,8 +6,10 @@ use eog_core::incident::Onset;
 use eog_core::{EntityId, Timestamp, Window};
 
 use super::calls::{Call, Calls};
+use super::courses::{Course, course};
 use super::ends::{Way, belongs_to};
 use super::excess::{Excess, MIN_CALLS, Measured, in_batches, mean_of};
+use super::operations::{Detail, operations, retries_and_waiting};
 use super::split::trouble_began;
 use crate::onsets::share_onset;
 use crate::shift::MIN_RELATIVE;
@@ -26,10 +28,20 @@ pub(crate) enum Counted {
 }
 
 impl Counted {
-    fn of(self, call: &Call) -> Option<f64> {
+    pub(super) fn of(self, call: &Call) -> Option<f64> {
         match self {
             Self::Time => Some(call.ms),
             Self::Failures => call.failed.map(|failed| f64::from(u8::from(failed))),
+        }
+    }
+
+    /// What a call adds to the request that made it: of failures those that became its own.
+    fn of_part(self, call: &Call) -> Option<f64> {
+        match self {
+            Self::Time => Some(call.ms),
+            Self::Failures => {
+                call.passed_on.or(call.failed).map(|failed| f64::from(u8::from(failed)))
+            }
         }
     }
 }
@@ -43,6 +55,8 @@ pub(crate) struct Book {
     /// What a request takes, before and after, as far as the entity itself records it.
     pub(crate) usual: f64,
     pub(crate) now: f64,
+    /// The entity recorded requests before, and too few since: what is known is what its callers see.
+    pub(crate) fell_silent: bool,
     /// What its own work takes, before and after; nothing where the calls that it makes are not traced.
     pub(crate) own_work: Option<(f64, f64)>,
     /// How much longer calls to it are under way, or fail there, which belongs to it.
@@ -62,6 +76,10 @@ pub(crate) struct Book {
     pub(crate) callees: Vec<(EntityId, f64)>,
     /// Callees that are called less often for each request, by more than chance: how often before and after.
     pub(crate) fewer: Vec<(EntityId, f64, f64)>,
+    /// Its operations of which the own part stands out, the most first.
+    pub(crate) operations: Vec<Detail>,
+    /// Calls made again, and waiting, of which there is more than before.
+    pub(crate) attempts: Vec<Detail>,
     /// When what is its own began, by single requests.
     pub(crate) onset: Option<Onset>,
     /// From when trouble began to the last request.
@@ -87,21 +105,34 @@ impl Book {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Books {
     books: BTreeMap<EntityId, Book>,
+    /// The bad requests of entities with an alert.
+    courses: BTreeMap<EntityId, Course>,
 }
 
 impl Books {
-    /// Draws up the books. `upstream` are the entities from which effects reach an alert.
+    /// Draws up the books. `upstream` are the entities from which effects reach an alert, `alerting` those that have one.
     pub(crate) fn of(
         calls: &Calls,
         counted: Counted,
-        upstream: &BTreeSet<EntityId>,
+        (upstream, alerting): (&BTreeSet<EntityId>, &BTreeSet<&EntityId>),
         alert: Timestamp,
         window: Window,
     ) -> Self {
         let ledger = Ledger::of(calls, counted, upstream, alert, window);
         let books = ledger.names.iter().enumerate();
         let books = books.filter_map(|(place, name)| Some(((*name).clone(), ledger.book(place)?)));
-        Self { books: books.collect() }
+        let books: BTreeMap<EntityId, Book> = books.collect();
+        let bad =
+            alerting.iter().filter(|name| books.get(**name).is_some_and(|book| book.stands_out));
+        let times = (ledger.split, ledger.end);
+        let courses =
+            bad.filter_map(|name| Some(((*name).clone(), course(calls, counted, name, times)?)));
+        Self { courses: courses.collect(), books }
+    }
+
+    /// The bad requests of entities with an alert whose traces are known.
+    pub(crate) fn courses(&self) -> impl Iterator<Item = (&EntityId, &Course)> {
+        self.courses.iter()
     }
 
     pub(crate) fn get(&self, entity: &EntityId) -> Option<&Book> {
@@ -111,6 +142,7 @@ impl Books {
 
 /// Values of calls by entity and by way, cut in two.
 struct Ledger<'a> {
+    calls: &'a Calls,
     names: Vec<&'a EntityId>,
     counted: Counted,
     split: Timestamp,
@@ -135,16 +167,21 @@ impl<'a> Ledger<'a> {
     ) -> Self {
         let names: Vec<&EntityId> = calls.entities().collect();
         let place = |name: &EntityId| names.binary_search(&name).ok();
-        let measured = |calls: &[Call]| -> Vec<Measured> {
+        let measured = |calls: &[Call], of: &dyn Fn(&Call) -> Option<f64>| -> Vec<Measured> {
             let calls = calls.iter().filter(|call| call.time < window.end());
-            calls.filter_map(|call| Some((call.time, counted.of(call)?))).collect()
+            calls.filter_map(|call| Some((call.time, of(call)?))).collect()
         };
+        let whole = |call: &Call| counted.of(call);
         let served: Vec<Vec<Measured>> =
-            names.iter().map(|name| measured(calls.served(name))).collect();
+            names.iter().map(|name| measured(calls.served(name), &whole)).collect();
         let ways: Vec<(usize, usize, Vec<Measured>)> = calls
             .ways()
-            .filter_map(|(caller, callee, calls)| {
-                Some((place(caller)?, place(callee)?, measured(calls)))
+            .filter_map(|(caller, callee, made)| {
+                // Of a callee that records nothing itself all that its callers see counts.
+                let is_silent = !calls.serves(callee);
+                let part = |call: &Call| counted.of_part(call);
+                let of: &dyn Fn(&Call) -> Option<f64> = if is_silent { &whole } else { &part };
+                Some((place(caller)?, place(callee)?, measured(made, of)))
             })
             .collect();
         let is_asked = |place: usize| names.get(place).is_some_and(|name| upstream.contains(*name));
@@ -155,6 +192,7 @@ impl<'a> Ledger<'a> {
         let split = trouble_began(lists, alert).unwrap_or(alert);
         let end = window.end();
         let mut ledger = Self {
+            calls,
             names,
             counted,
             split,
@@ -289,6 +327,18 @@ impl<'a> Ledger<'a> {
         fewer.collect()
     }
 
+    /// What stands out of an entity's operations, and of its calls that are made again and requests that wait.
+    fn details(&self, entity: usize) -> (Vec<Detail>, Vec<Detail>) {
+        let Some(name) = self.names.get(entity) else { return Default::default() };
+        let cut = |list: &[Measured]| {
+            let until = list.partition_point(|(at, _)| *at < self.end);
+            let (before, after) = self.cut(list.get(..until).unwrap_or(list));
+            (before.to_vec(), after.to_vec())
+        };
+        let (calls, counted) = (self.calls, self.counted);
+        (operations(calls, counted, name, &cut), retries_and_waiting(calls, name, &cut))
+    }
+
     fn made_by(&self, entity: usize) -> impl Iterator<Item = (usize, &[Measured], usize)> {
         let mine = self.ways.iter().enumerate().filter(move |(_, way)| way.0 == entity);
         mine.map(|(number, (_, callee, calls))| (*callee, calls.as_slice(), number))
@@ -329,10 +379,13 @@ impl<'a> Ledger<'a> {
         let own = (each - others).max(0.0);
         let is_away = here > 0.0 || ways_on > 0.0;
         let (first, last) = self.extent(entity)?;
+        let (operations, attempts) = self.details(entity);
         Some(Book {
             requests,
             usual: all.usual,
             now: all.now,
+            fell_silent: served.is_none()
+                && self.served.get(entity).is_some_and(|own| !own.is_empty()),
             own_work: own_work.filter(|_| served.is_some()).map(|own| (own.usual, own.now)),
             way_here: here,
             ways_on,
@@ -342,6 +395,8 @@ impl<'a> Ledger<'a> {
             own_stands_out: own > 0.0 && (works_longer || is_away),
             callees,
             fewer: self.fewer_calls(entity),
+            operations,
+            attempts,
             onset: self.onset(entity, works_longer),
             time: (first, last),
         })

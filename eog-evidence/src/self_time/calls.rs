@@ -1,12 +1,12 @@
 //! Traced calls, sorted: what each entity served, and what it asked of whom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use eog_core::evidence::PeerRole;
 use eog_core::{EntityId, Timestamp};
 
 use super::book::Counted;
-use super::side_by_side;
+use super::traced::{TracedSpan, numbered};
+use super::trees::Trees;
 use crate::spans::SpanRecord;
 
 /// One call: when it began, how long it took, and whether it failed.
@@ -17,6 +17,12 @@ pub(super) struct Call {
     /// have waited for the others.
     pub(super) ms: f64,
     pub(super) failed: Option<bool>,
+    /// Of a call that was made, whether its failure became one of the request that made it, where that is known.
+    pub(super) passed_on: Option<bool>,
+    /// The operation, as a number ([`Calls::operation`]).
+    pub(super) operation: u32,
+    /// Its number among the spans.
+    pub(super) span: u32,
 }
 
 /// All traced calls of an incident, each list by time.
@@ -24,22 +30,46 @@ pub(super) struct Call {
 pub(crate) struct Calls {
     served: BTreeMap<EntityId, Vec<Call>>,
     made: BTreeMap<EntityId, BTreeMap<EntityId, Vec<Call>>>,
+    operations: Vec<String>,
+    trees: Trees,
 }
 
 impl Calls {
-    /// Sorts spans. A span whose peer is a callee is a call that its entity made; any other is one that it
+    /// Sorts recorded spans. A span whose peer is a callee is a call that its entity made; any other is one that it
     /// served. Spans without a finite duration are passed over.
-    pub(crate) fn of<'a>(spans: impl Iterator<Item = &'a SpanRecord> + Clone) -> Self {
-        let waited = side_by_side::waited_for(spans.clone());
-        let mut calls = Self::default();
-        for (place, span) in spans.enumerate().filter(|(_, span)| span.duration_ms.is_finite()) {
-            let callee = span.peer.as_ref().filter(|peer| peer.role == PeerRole::Callee);
+    pub(crate) fn of<'a>(spans: impl Iterator<Item = &'a SpanRecord>) -> Self {
+        Self::of_traced(&numbered(spans))
+    }
+
+    /// The same of spans wherever they were recorded.
+    pub(crate) fn of_traced(spans: &[TracedSpan<'_>]) -> Self {
+        let trees = Trees::of(spans);
+        let served = (0..spans.len() as u32).filter(|at| {
+            spans
+                .get(*at as usize)
+                .is_some_and(|span| span.callee.is_none() && span.place.is_some())
+        });
+        let waited: BTreeMap<u32, f64> = served.flat_map(|at| trees.waited_for(at)).collect();
+        let mut calls = Self { trees, ..Self::default() };
+        // Look-ups alone.
+        let mut operations: HashMap<&str, u32> = HashMap::new();
+        for (place, span) in
+            spans.iter().enumerate().filter(|(_, span)| span.duration_ms.is_finite())
+        {
+            let fresh = operations.len() as u32;
+            let operation = *operations.entry(span.operation).or_insert_with(|| {
+                calls.operations.push(span.operation.to_owned());
+                fresh
+            });
+            let place = place as u32;
             let ms = waited.get(&place).copied().unwrap_or(span.duration_ms);
-            let call = Call { time: span.time, ms, failed: span.failed };
-            let list = match callee {
+            let passed_on = span.callee.and_then(|_| calls.trees.is_passed_on(place));
+            let failed = span.failed;
+            let call = Call { time: span.time, ms, failed, passed_on, operation, span: place };
+            let list = match span.callee {
                 Some(callee) => {
                     let made = calls.made.entry(span.entity.clone()).or_default();
-                    made.entry(callee.entity.clone()).or_default()
+                    made.entry(callee.clone()).or_default()
                 }
                 None => calls.served.entry(span.entity.clone()).or_default(),
             };
@@ -50,6 +80,16 @@ impl Calls {
             list.sort_by(|a, b| a.time.cmp(&b.time).then(a.ms.total_cmp(&b.ms)));
         }
         calls
+    }
+
+    /// The traces that the calls belong to.
+    pub(super) fn trees(&self) -> &Trees {
+        &self.trees
+    }
+
+    /// The name of an operation; empty where it is not known.
+    pub(super) fn operation(&self, number: u32) -> &str {
+        self.operations.get(number as usize).map_or("", String::as_str)
     }
 
     /// Whether calls of callers were recorded, and something of them is counted.
@@ -82,6 +122,12 @@ impl Calls {
         let served = self.served(entity);
         let until = |at| served.partition_point(|call| call.time <= at);
         until(to).saturating_sub(until(from))
+    }
+
+    /// The calls that an entity made, by callee.
+    pub(super) fn made_by(&self, entity: &EntityId) -> impl Iterator<Item = (&EntityId, &[Call])> {
+        let made = self.made.get(entity).into_iter().flatten();
+        made.map(|(callee, calls)| (callee, calls.as_slice()))
     }
 
     /// All calls between two entities that their callers recorded: caller, callee, calls.

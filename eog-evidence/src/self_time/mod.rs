@@ -5,8 +5,11 @@
 //! trouble began, so they add up: what a request takes longer is the sum of what each part takes longer. Failures
 //! are counted in the same way: failed where the work is done, or on the way.
 //!
-//! - [`calls`]: spans, by who served and who made them; [`side_by_side`] takes the part of calls that overlap which
-//!   is waited for (the critical path).
+//! - [`traced`]: spans, wherever they were recorded; [`calls`]: by who served and who made them.
+//! - [`trees`]: traces as trees: of calls that overlap the part that is waited for (the critical path), where an error
+//!   began, calls that were made again, messages that waited.
+//! - [`courses`]: who had what of the requests that alerts are about, along their critical paths.
+//! - [`operations`]: the same for each operation of an entity; retries and waiting.
 //! - [`split`]: when trouble began.
 //! - [`excess`]: what is more than before, beyond chance.
 //! - [`ends`]: whether time on the way belongs to the caller or to the callee.
@@ -14,13 +17,19 @@
 
 mod book;
 mod calls;
+mod courses;
 mod ends;
 mod excess;
-mod side_by_side;
+mod operations;
 mod split;
 #[cfg(test)]
 mod tests;
+mod traced;
+mod trees;
 
 pub(crate) use book::{Book, Books, Counted};
 pub(crate) use calls::Calls;
+pub(crate) use courses::{Course, Part};
 pub(crate) use ends::{Way, belongs_to};
+pub(crate) use operations::{Detail, What};
+pub use traced::{SpanPlace, TracedSpan};

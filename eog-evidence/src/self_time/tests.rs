@@ -47,7 +47,8 @@ impl Traces {
     fn books(&self, counted: Counted) -> Books {
         let upstream: BTreeSet<EntityId> = self.0.iter().map(|span| span.entity.clone()).collect();
         let window = Window::new(at(0), at(600)).unwrap();
-        Books::of(&Calls::of(self.0.iter()), counted, &upstream, at(540), window)
+        let alerting = BTreeSet::from_iter(upstream.iter().filter(|one| one.as_str() == "web"));
+        Books::of(&Calls::of(self.0.iter()), counted, (&upstream, &alerting), at(540), window)
     }
 }
 

@@ -48,7 +48,7 @@ stored! {
     Objects { histories, dumps, file }
     ObjectHistory { states, deleted }
     Observation { first_seen, last_seen, object }
-    Logs { at, sender, severity, text, pattern, file, senders, texts }
+    Logs { at, sender, severity, text, pattern, request, file, senders, texts }
     Spans {
         at, duration, sender, name, kind, failed, message, trace, trace_text, parent, callee,
         peer_host, file, senders, texts,

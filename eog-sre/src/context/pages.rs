@@ -76,7 +76,7 @@ pub(super) fn page(
                 .omitted
                 .push(format!("{left} weaker findings are left for page {} and later", wanted + 1));
         }
-        tell_dependencies(&mut context, dependencies.len(), first_of_dependencies);
+        tell_dependencies(&mut context, &dependencies, first_of_dependencies);
         let of_dependencies = dependencies.len().div_ceil(query.deps_per_page.max(1));
         let last = first_of_dependencies - 1 + of_dependencies;
         context.pages_left = count(last.saturating_sub(wanted));
@@ -84,7 +84,10 @@ pub(super) fn page(
     }
     let each = query.deps_per_page.max(1);
     let passed = (wanted - first_of_dependencies).saturating_mul(each);
-    let left = dependencies.len().saturating_sub(passed).saturating_sub(each);
+    let after = dependencies.get(passed.saturating_add(each)..).unwrap_or_default();
+    let left = after.len();
+    tell_dependencies(&mut context, after, wanted + 1);
+    let told = std::mem::take(&mut context.omitted);
     let mut found: Vec<Finding> =
         dependencies.into_iter().skip(passed).take(each).flatten().collect();
     let fitting = pack(&found, query.max_tokens).first().map_or(0, |rows| rows.end);
@@ -97,7 +100,7 @@ pub(super) fn page(
              a page, or for the dependency itself"
         ));
     }
-    tell_dependencies(&mut context, left, wanted + 1);
+    context.omitted.extend(told);
     context.pages_left = count(left.div_ceil(each));
     context
 }
@@ -106,13 +109,25 @@ fn count(pages: usize) -> u32 {
     u32::try_from(pages).unwrap_or(u32::MAX)
 }
 
-fn tell_dependencies(context: &mut LocalContext, left: usize, page: usize) {
-    if left > 0 {
-        let noun = if left == 1 { "dependency" } else { "dependencies" };
-        context.omitted.push(format!(
-            "changes and events of {left} {noun} are left for page {page} and later"
-        ));
+/// Most dependencies that are named.
+const MAX_NAMED: usize = 5;
+
+fn tell_dependencies(context: &mut LocalContext, left: &[Vec<Finding>], page: usize) {
+    if left.is_empty() {
+        return;
     }
+    let names = left.iter().filter_map(|findings| findings.first());
+    let mut names: Vec<&str> =
+        names.take(MAX_NAMED).map(|finding| finding.entity.as_str()).collect();
+    let more = left.len().saturating_sub(names.len());
+    let more = format!("{more} more");
+    if left.len() > names.len() {
+        names.push(&more);
+    }
+    context.omitted.push(format!(
+        "changes and events of {} are left for page {page} and later",
+        names.join(", ")
+    ));
 }
 
 fn everything(own: Vec<Finding>, dependencies: Vec<Vec<Finding>>) -> LocalContext {

@@ -6,8 +6,8 @@ use eog_core::evidence::{EvidenceTime, Quantity, Signal, Trend};
 use eog_core::incident::Onset;
 use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 use eog_evidence::{
-    ComparedTimes, LineRate, RateChange, Reordered, have_common_volume, holes, line_rates,
-    rate_onset, recorded_seconds, reordered, shorten, words,
+    ComparedTimes, Depths, LineRate, RateChange, Reordered, RequestError, have_common_volume,
+    holes, joined_errors, line_rates, rate_onset, recorded_seconds, reordered, shorten,
 };
 use jiff::SignedDuration;
 
@@ -15,7 +15,7 @@ use super::{Compare, Draft, rounded, selector, since};
 use crate::graph::NameIndex;
 use crate::names;
 use crate::read::Resource;
-use crate::store::{LogRef, Logs, number};
+use crate::store::{LogRef, Logs, SpanRef, Spans, number, says_error};
 
 /// Most findings of one entity.
 const MAX_FINDINGS: usize = 6;
@@ -23,11 +23,11 @@ const MAX_FINDINGS: usize = 6;
 /// Most findings of one entity on lines in another order.
 const MAX_REORDERED: usize = 2;
 
-/// Severity number from which a line counts as an error.
-const ERROR: u8 = 17;
-
 /// Severity number from which a line tells of trouble.
 const WARNING: u8 = 13;
+
+/// Most steps from a span to the first of its trace.
+const MAX_DEPTH: usize = 64;
 
 /// Longest quoted message where there are two, in characters.
 const MAX_MESSAGE: usize = 150;
@@ -99,6 +99,42 @@ impl LogIndex {
         found
     }
 
+    /// Where the errors of requests begin and where they are passed on, by the error lines that name a trace or a request.
+    pub(crate) fn joined(
+        &self,
+        logs: &Logs,
+        (spans, senders): (&Spans, &[Option<EntityId>]),
+        compare: &Compare,
+    ) -> BTreeMap<EntityId, Vec<Finding>> {
+        let Some(compared) = self.compared(logs, compare) else { return BTreeMap::new() };
+        let end = compare.after.end();
+        let lines = || {
+            let of_entity = |(entity, lines): (&'_ EntityId, &'_ Lines)| {
+                let rows = lines.rows.iter().map(|row| logs.get(*row));
+                let rows = rows.take_while(|log| log.at() < end);
+                let entity = entity.clone();
+                rows.filter_map(move |log| Some((entity.clone(), log, log.request()?)))
+                    .collect::<Vec<_>>()
+            };
+            self.by_entity.iter().flat_map(of_entity).collect::<Vec<_>>()
+        };
+        let lines = lines();
+        let Some((_, first, _)) = lines.first() else { return BTreeMap::new() };
+        let failed = spans.iter().filter(|span| span.failed());
+        let placed = failed.filter_map(|span| {
+            let entity = senders.get(span.sender_number() as usize)?.as_ref()?;
+            Some((span.trace(), entity, depth(span)))
+        });
+        let depths = Depths::of_failed(placed, lines.iter().map(|(_, _, request)| *request));
+        let errors = lines.iter().map(|(entity, log, request)| RequestError {
+            request,
+            time: log.at(),
+            entity,
+            message: log.text(),
+        });
+        joined_errors(errors, &depths, Some(&compared), first.file())
+    }
+
     /// What is compared: within the time from which there are lines at all.
     fn compared(&self, logs: &Logs, compare: &Compare) -> Option<ComparedTimes<'_>> {
         let (first, last) = logs.at.extent()?;
@@ -108,6 +144,11 @@ impl LogIndex {
         let until = last.min(compare.after.end());
         Some(ComparedTimes { before, after: compare.after, until, holes: &self.holes })
     }
+}
+
+/// How many recorded spans lie around a span, itself included.
+fn depth(span: SpanRef<'_>) -> usize {
+    std::iter::successors(Some(span), |span| span.parent()).take(MAX_DEPTH).count()
 }
 
 fn entity_of(sender: &Resource, names: &NameIndex) -> Option<EntityId> {
@@ -170,22 +211,7 @@ impl<'a> Pattern<'a> {
     }
 
     fn is_error(&self) -> bool {
-        const WORDS: [&str; 10] = [
-            "error",
-            "errors",
-            "exception",
-            "failed",
-            "failure",
-            "fatal",
-            "panic",
-            "refused",
-            "timeout",
-            "unavailable",
-        ];
-        let says_error =
-            || words(self.example.text()).iter().any(|word| WORDS.contains(&word.as_str()));
-        // Information lines speak of errors as a topic; severity is trusted when it is given.
-        self.severity >= ERROR || (!(1..=12).contains(&self.severity) && says_error())
+        says_error(self.severity, self.example.text())
     }
 
     /// Whether it tells of trouble, and so counts by itself, whatever other lines do.
@@ -283,7 +309,7 @@ impl Writer<'_> {
             RateChange::Fallen => "rarer log pattern",
             RateChange::Vanished(_) => "vanished log pattern",
         };
-        let counts = self.counts(rate, *change, *onset);
+        let counts = self.counts(rate, *change, (&pattern.times, *onset));
         let excerpt = format!("{news}, {counts}: {}", pattern.example.text());
         let query = self.query(pattern);
         self.finding(
@@ -301,7 +327,7 @@ impl Writer<'_> {
         let rate = *line_rates(&[&all], self.compared, false).first()?;
         let change = rate.change?;
         let onset = self.onset(&all, trend(change));
-        let counts = self.counts(&rate, change, onset);
+        let counts = self.counts(&rate, change, (&all, onset));
         let excerpt = format!("all log lines but errors and warnings, {counts}");
         let first = patterns.first()?;
         let query = format!("{} {}", first.example.file(), selector(self.entity));
@@ -382,10 +408,20 @@ impl Writer<'_> {
         (rate.observed as f64 * 60.0 / seconds, rate.expected * 60.0 / seconds)
     }
 
-    fn counts(&self, rate: &LineRate, change: RateChange, onset: Option<Onset>) -> String {
+    fn counts(
+        &self,
+        rate: &LineRate,
+        change: RateChange,
+        (times, onset): (&[Timestamp], Option<Onset>),
+    ) -> String {
         let (after, before) = self.rates(rate, change);
-        let since = match change {
-            RateChange::Vanished(last) => format!("since {last}"),
+        let since = match (change, self.first_seen(times)) {
+            (RateChange::Vanished(last), _) => format!("since {last}"),
+            // It is there from its first line on; when errors became frequent is another matter.
+            (RateChange::New, Some(first)) => match onset.filter(|onset| onset.latest() > first) {
+                Some(_) => format!("first at {first}, frequent {}", since(onset)),
+                None => format!("first at {first}"),
+            },
             _ => since(onset),
         };
         format!(
@@ -397,6 +433,11 @@ impl Writer<'_> {
         )
     }
 
+    /// The first of some lines in the second period.
+    fn first_seen(&self, times: &[Timestamp]) -> Option<Timestamp> {
+        times.get(times.partition_point(|at| *at < self.compared.after.start())).copied()
+    }
+
     fn time(
         &self,
         times: &[Timestamp],
@@ -406,7 +447,7 @@ impl Writer<'_> {
         let after = self.compared.after;
         let (from, end) = match change.is_more() {
             true => {
-                let first = *times.get(times.partition_point(|at| *at < after.start()))?;
+                let first = self.first_seen(times)?;
                 (first, after.end().max(first.checked_add(SignedDuration::from_secs(1)).ok()?))
             }
             false => {

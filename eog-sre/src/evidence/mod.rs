@@ -38,7 +38,7 @@ pub(crate) use metrics::{
 };
 pub(crate) use spans::{
     MIN_ERRORS, MIN_REQUESTS, Parties, SpanIndex, View, duration_percentile, failed,
-    recorded_seconds,
+    recorded_seconds, services_of,
 };
 pub(crate) use status::status_findings;
 

@@ -1,6 +1,7 @@
 //! Findings from traces: errors, latency and traffic of an entity, and of each of its relations.
 
 mod chart;
+mod traced;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -253,6 +254,12 @@ impl SpanIndex {
     }
 }
 
+/// The service that each sender of spans stands for, by the sender's number.
+pub(crate) fn services_of(spans: &Spans, names: &NameIndex) -> Vec<Option<EntityId>> {
+    let service = |sender: &Resource| find_service(names, &sender.namespace, &sender.service);
+    spans.senders.iter().map(|sender| service(sender)).collect()
+}
+
 /// Which services stand at the ends of a span. Remembers what each sender and address stood for.
 pub(crate) struct Parties<'a> {
     names: &'a NameIndex,
@@ -264,9 +271,7 @@ pub(crate) struct Parties<'a> {
 
 impl<'a> Parties<'a> {
     pub(crate) fn new(spans: &Spans, names: &'a NameIndex) -> Self {
-        let service = |sender: &Resource| find_service(names, &sender.namespace, &sender.service);
-        let senders = spans.senders.iter().map(|sender| service(sender)).collect();
-        Self { names, senders, addressed: HashMap::new() }
+        Self { names, senders: services_of(spans, names), addressed: HashMap::new() }
     }
 
     /// Who sent the span.
@@ -353,15 +358,15 @@ impl<'a> View<'a> {
         let sample = after_spans
             .filter(|span| span.failed())
             .min_by_key(|span| (span.message().is_empty(), span.at()))?;
+        let onset = self.share_onset(SpanRef::failed);
         let excerpt = format!(
-            "error ratio of {} from {} to {} ({old} of {} before {}, {new} of {} after); \
-             {} {:?} trace {}",
+            "error ratio of {} from {} to {} ({old} of {} usually, {new} of {} {}); {} {:?} trace {}",
             what(peer),
             rounded(before),
             rounded(after),
             self.before.len(),
-            compare.after.start(),
             self.after.len(),
+            since(onset),
             sample.name(),
             sample.message(),
             sample.trace(),
@@ -371,7 +376,6 @@ impl<'a> View<'a> {
             baseline: (!self.before.is_empty()).then_some(before),
             unit: "ratio".into(),
         };
-        let onset = self.share_onset(SpanRef::failed);
         self.finding(entity, Signal::Errors, peer, quantity, (excerpt, onset), compare)
     }
 
@@ -440,7 +444,7 @@ impl<'a> View<'a> {
     fn rate(&self, entity: &EntityId, peer: Option<&Peer>, compare: &Compare) -> Option<Finding> {
         let (before, after) = self.rates()?;
         let excerpt = format!(
-            "{} requests a second {}, {} before {}",
+            "{} requests a second {}, usually {}",
             rounded(after),
             match peer {
                 Some(Peer { role: PeerRole::Caller, entity }) => format!("from {entity}"),
@@ -448,7 +452,6 @@ impl<'a> View<'a> {
                 None => "served".to_owned(),
             },
             rounded(before),
-            compare.after.start(),
         );
         let quantity = Quantity { observed: after, baseline: Some(before), unit: "1/s".into() };
         let onset = self.traffic_onset(before, after);

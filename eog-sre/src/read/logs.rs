@@ -1,13 +1,16 @@
 //! Log lines, with the pattern of each.
 
-use eog_evidence::{Miner, mask_text, shorten};
+use eog_evidence::{Miner, mask_text, request_id, shorten};
 
 use super::resource::Senders;
 use super::tsv::Table;
 use super::{Folder, MAX_TEXT, SnapshotError};
-use crate::store::{Interner, Logs, MAX_ROWS, NewLog, nanoseconds, time_order};
+use crate::store::{Interner, Logs, MAX_ROWS, NewLog, nanoseconds, says_error, time_order};
 use crate::time;
 use crate::warnings::Warnings;
+
+/// Longest id of a trace or a request, in characters.
+const MAX_ID: usize = 64;
 
 /// Reads log tables; the result is in time order, equal times in the order of the files.
 ///
@@ -28,13 +31,14 @@ pub(crate) fn read_logs(
             warnings.note(format!("{file}: is empty"));
             continue;
         };
-        let [at, body, service, attributes, number, name] = [
+        let [at, body, service, attributes, number, name, trace] = [
             "Timestamp",
             "Body",
             "ServiceName",
             "ResourceAttributes",
             "SeverityNumber",
             "SeverityText",
+            "TraceId",
         ]
         .map(|column| table.column(column));
         let file = texts.text(table.file());
@@ -52,13 +56,18 @@ pub(crate) fn read_logs(
                 break;
             }
             let text = shorten(&mask_text(&shorten(table.cell(body), 4 * MAX_TEXT)), MAX_TEXT);
+            let severity = severity(table.cell(number), table.cell(name));
+            // Errors alone are joined.
+            let request = says_error(severity, &text).then(|| request(table.cell(trace), &text));
+            let request = request.flatten().map_or(0, |request| texts.text(&request));
             logs.push(&NewLog {
                 at,
                 sender: senders.number(table.cell(service), table.cell(attributes)),
-                severity: severity(table.cell(number), table.cell(name)),
+                severity,
                 // Of the miner, until all lines are known.
                 pattern: miner.add(&text),
                 text: texts.text(&text),
+                request,
                 file,
             });
             if !account.holds(logs.len() * Logs::ROW + texts.size() + senders.size() + miner.size())
@@ -78,6 +87,14 @@ pub(crate) fn read_logs(
     }
     logs.shrink_to_fit();
     Ok(logs)
+}
+
+/// The trace that a row names, else the trace or request that its text does.
+fn request(trace: &str, text: &str) -> Option<String> {
+    let trace = trace.trim();
+    let is_given = trace.bytes().any(|byte| byte != b'0' && byte != b'-');
+    let named = if is_given { Some(trace) } else { request_id(text) };
+    named.map(|id| shorten(id, MAX_ID))
 }
 
 fn severity(number: &str, name: &str) -> u8 {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use eog_core::Timestamp;
+use eog_evidence::words;
 
 use super::{Resource, Texts, Times, cell, number, reorder};
 
@@ -16,6 +17,8 @@ pub(crate) struct Logs {
     pub(crate) severity: Vec<u8>,
     pub(crate) text: Vec<u32>,
     pub(crate) pattern: Vec<u32>,
+    /// The trace or request that an error line names; empty of other lines.
+    pub(crate) request: Vec<u32>,
     pub(crate) file: Vec<u32>,
     pub(crate) senders: Vec<Arc<Resource>>,
     pub(crate) texts: Texts,
@@ -28,12 +31,13 @@ pub(crate) struct NewLog {
     pub(crate) severity: u8,
     pub(crate) text: u32,
     pub(crate) pattern: u32,
+    pub(crate) request: u32,
     pub(crate) file: u32,
 }
 
 impl Logs {
     /// Bytes of a row, twice, since columns that grow hold a reserve.
-    pub(crate) const ROW: usize = 2 * (8 + 4 * 4 + 1);
+    pub(crate) const ROW: usize = 2 * (8 + 5 * 4 + 1);
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
@@ -57,25 +61,26 @@ impl Logs {
         self.severity.push(new.severity);
         self.text.push(new.text);
         self.pattern.push(new.pattern);
+        self.request.push(new.request);
         self.file.push(new.file);
     }
 
     /// Puts the rows into another order.
     pub(crate) fn reorder(&mut self, order: &[u32]) {
-        let Self { at, sender, severity, text, pattern, file, .. } = self;
+        let Self { at, sender, severity, text, pattern, request, file, .. } = self;
         reorder(&mut at.0, order);
         reorder(severity, order);
-        for column in [sender, text, pattern, file] {
+        for column in [sender, text, pattern, request, file] {
             reorder(column, order);
         }
     }
 
     /// Gives back what the columns hold in reserve.
     pub(crate) fn shrink_to_fit(&mut self) {
-        let Self { at, sender, severity, text, pattern, file, .. } = self;
+        let Self { at, sender, severity, text, pattern, request, file, .. } = self;
         at.0.shrink_to_fit();
         severity.shrink_to_fit();
-        for column in [sender, text, pattern, file] {
+        for column in [sender, text, pattern, request, file] {
             column.shrink_to_fit();
         }
     }
@@ -133,7 +138,34 @@ impl<'a> LogRef<'a> {
         self.cell(&self.logs.pattern)
     }
 
+    /// The trace or request that it names, of an error.
+    pub(crate) fn request(self) -> Option<&'a str> {
+        let request = self.logs.texts.get(self.cell(&self.logs.request));
+        Some(request).filter(|request| !request.is_empty())
+    }
+
     pub(crate) fn file(self) -> &'a str {
         self.logs.texts.get(self.cell(&self.logs.file))
     }
+}
+
+/// Severity number from which a line counts as an error.
+const ERROR: u8 = 17;
+
+/// Whether a line tells of an error. Information lines speak of errors as a topic; severity is trusted when it is given.
+pub(crate) fn says_error(severity: u8, text: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "error",
+        "errors",
+        "exception",
+        "failed",
+        "failure",
+        "fatal",
+        "panic",
+        "refused",
+        "timeout",
+        "unavailable",
+    ];
+    let says_error = || words(text).iter().any(|word| WORDS.contains(&word.as_str()));
+    severity >= ERROR || (!(1..=12).contains(&severity) && says_error())
 }

@@ -12,7 +12,7 @@ mod spans;
 mod times;
 
 pub(crate) use dictionary::{Interner, Texts};
-pub(crate) use logs::{LogRef, Logs, NewLog};
+pub(crate) use logs::{LogRef, Logs, NewLog, says_error};
 pub(crate) use resource::Resource;
 pub(crate) use samples::Samples;
 pub(crate) use spans::{Link, NewSpan, SpanKind, SpanRef, Spans};

@@ -183,7 +183,10 @@ fn what_is_known_of_dependencies_comes_behind_the_own_findings() {
     let context = recording.context();
     let query = ContextQuery::new(id("shop/Deployment/web"), window("10:00:00", "11:00:00"));
     let first = context.read(&query);
-    assert_eq!(first.omitted, ["changes and events of 1 dependency are left for page 2 and later"]);
+    assert_eq!(
+        first.omitted,
+        ["changes and events of shop/ConfigMap/settings are left for page 2 and later"]
+    );
     let second = context.read(&ContextQuery { page: 2, ..query.clone() });
     let entities: Vec<_> = second.findings.iter().map(|one| one.entity.as_str()).collect();
     assert_eq!((entities, second.omitted.len()), (vec!["shop/ConfigMap/settings"], 0));

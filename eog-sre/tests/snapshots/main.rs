@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its input must stop")]
 #![expect(clippy::needless_pass_by_value, reason = "json! literals read best when passed by value")]
 
+mod accounts;
 mod cache;
 mod contract;
 mod everything;
