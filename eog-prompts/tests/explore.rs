@@ -537,7 +537,7 @@ fn a_prompt_tells_what_is_known_around_the_evidence() {
     for said in [
         "Recorded of it: metrics. Of others alone: logs, spans. Of nobody: changes, events.",
         "In what was recorded of it, nothing stands out.",
-        "that are left: 1.",
+        "(pages: 1). next_page asks for the next one",
         "disk (1 change)",
         "\nweb [1] ",
         "It was judged defer: \"nothing is known\"",
