@@ -283,7 +283,8 @@ fn agrees(world: &World, width: u32) -> Result<(), String> {
 fn it_is_a_naive_search_by_goals() {
     let mut ends: BTreeMap<String, u32> = BTreeMap::new();
     for seed in 0..seeds(60) {
-        let world = World { failing: if seed.is_multiple_of(3) { 0 } else { 60 }, ..World::new(seed) };
+        let world =
+            World { failing: if seed.is_multiple_of(3) { 0 } else { 60 }, ..World::new(seed) };
         agrees(&world, 1 + u32::try_from(seed % 8).expect("small")).unwrap();
         *ends.entry(format!("{:?}", model(&world, 30).4)).or_default() += 1;
     }
