@@ -119,9 +119,6 @@ fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_ca
     kill_and_resume::<SearchBody>(&["beam"], ALERTS);
     // Three hypotheses at first, and none below what is healthy.
     kill_and_resume::<SearchBody>(&["hypotheses"], 3);
-    // Each alert has a goal, and a path that starts there.
-    kill_and_resume::<SearchBody>(&["treeseeker"], ALERTS);
-    kill_and_resume::<SearchBody>(&["treeseeker", "--textual", "random"], ALERTS);
 }
 
 fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize) {

@@ -10,7 +10,9 @@ use eog_search::{End, Profile, SearchConfig, SearchController};
 fn configs() -> Vec<SearchConfig> {
     let small = |profile: Profile| profile.config().with_rounds(6).with_depth(4);
     let of = |width: u32| Profile::ALL.map(|profile| small(profile).with_width(wide(width)));
-    [of(1), of(4)].concat()
+    let mut all = [of(1), of(4)].concat();
+    all.push(SearchConfig::treeseeker().with_rounds(6).with_random(Some(3)));
+    all
 }
 
 #[test]

@@ -283,7 +283,8 @@ fn agrees(world: &World, width: u32) -> Result<(), String> {
 fn it_is_a_naive_search_by_goals() {
     let mut ends: BTreeMap<String, u32> = BTreeMap::new();
     for seed in 0..seeds(60) {
-        let world = World { failing: if seed % 3 == 0 { 0 } else { 60 }, ..World::new(seed) };
+        let world =
+            World { failing: if seed.is_multiple_of(3) { 0 } else { 60 }, ..World::new(seed) };
         agrees(&world, 1 + u32::try_from(seed % 8).expect("small")).unwrap();
         *ends.entry(format!("{:?}", model(&world, 30).4)).or_default() += 1;
     }
@@ -535,5 +536,45 @@ fn golden_ledgers_are_derived_again() {
         assert_eq!(search.ledger().to_json_lines(), stored);
         let told = serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON");
         assert_eq!(told + "\n", std::fs::read_to_string(&conclusion).expect("it is there"));
+    }
+}
+
+/// Without a model: rules set goals, move and go over rounds, on the incident that ships with the project.
+#[test]
+fn rules_find_the_cause_of_the_flash_sale() {
+    use eog_evidence::{Bundle, BundleContext, EvidencePolicy, open_case};
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    for random in [None, Some(0)] {
+        let bundle = Bundle::read(&folder).expect("it ships with the project");
+        let case = open_case(&bundle.incident(), None).expect("it has alerts");
+        let roles =
+            eog_search::SearchResponder::new(BundleContext::new(bundle), EvidencePolicy::default());
+        let mut search = SearchController::open(config().with_random(random), case);
+        eog_core::machine::drive(&mut search, &roles).expect("ready at once");
+        let named: BTreeSet<EntityId> =
+            search.conclusion().frontier.into_iter().flat_map(|group| group.origins).collect();
+        println!(
+            "{random:?}: {named:?}, {:?} after {} rounds, {:?}, {} calls, {} facts",
+            search.end(),
+            search.begun(),
+            search.goals(),
+            search.spent().hops,
+            search.facts().len()
+        );
+        assert!(!search.facts().is_empty());
+        assert!(named.iter().any(|name| ["database", "frontend"].contains(&name.as_str())));
+        let again: SearchController =
+            eog_core::ledger::restore(search.ledger()).expect("it follows");
+        assert_eq!(again.ledger().head(), search.ledger().head());
+        for entry in search.ledger().entries() {
+            // What rules say is never refused.
+            match &entry.body {
+                SearchBody::Progressed(it) => assert_eq!(it.refused, []),
+                SearchBody::Steered(it) => {
+                    assert!(it.tries.iter().all(|tried| matches!(tried, Try::Applied(_))));
+                }
+                _ => {}
+            }
+        }
     }
 }

@@ -410,7 +410,7 @@ fn report(known: &Known<'_>, path: &PathView, seen: &Seen) -> PathReport {
         path: path.path.clone(),
         summary: format!("{}: {reasoning}", way.join(", ")),
         memory: TreeMem {
-            evidence: belief.map(|it| it.evidence.iter().cloned().collect()).unwrap_or_default(),
+            evidence: belief.map(|it| it.evidence.to_vec()).unwrap_or_default(),
             uncertainty: match label {
                 Some(Label::Defer) => format!("{entity} is not understood"),
                 Some(Label::Symptom) => format!("what causes what {entity} shows"),

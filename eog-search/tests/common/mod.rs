@@ -262,7 +262,7 @@ impl World {
         let back = open.iter().find(|(_, selected)| *selected >= 8);
         match (draw("kind", 8), back) {
             // Half of the worlds never go back by themselves.
-            (0..=2, Some((path, _))) if self.seed % 2 == 0 => {
+            (0..=2, Some((path, _))) if self.seed.is_multiple_of(2) => {
                 (MoveKind::Backtrack, vec![path.clone()])
             }
             (3, _) => (MoveKind::Backtrack, one),
@@ -377,7 +377,7 @@ impl World {
             revises: None,
             text: "drawn".to_owned(),
             finding: finding.id().clone(),
-            values: vec![if at % 2 == 0 { "50" } else { "51" }.to_owned()],
+            values: vec![if at.is_multiple_of(2) { "50" } else { "51" }.to_owned()],
         };
         let known = |finding: &&eog_core::Finding| {
             ask.facts.iter().all(|fact| fact.finding != *finding.id())
