@@ -562,3 +562,15 @@ fn by_rules_an_origin_falls_when_another_explains_it() {
     assert_eq!((score("1"), score("2")), (Some(500), Some(900)));
     assert_eq!(search.best().map(|(at, _)| at.to_string()), Some("2".to_owned()));
 }
+
+/// Of equal scores the path decides, not the depth.
+#[test]
+fn of_equal_hypotheses_the_first_by_path_is_the_result() {
+    // The first has something below it by then; all have the same score.
+    let roles = Scripted::new(diligent, scores(500));
+    let search = run(SearchConfig::hypotheses(), &roles);
+    let deepest = search.tree().nodes().filter(|node| node.score.is_some());
+    assert!(deepest.map(|node| node.id.depth()).max() > Some(1), "nothing was expanded");
+    let (best, score) = search.best().expect("there is one");
+    assert_eq!((best.to_string().as_str(), score), ("1", 500));
+}

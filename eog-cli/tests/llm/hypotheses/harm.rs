@@ -29,10 +29,13 @@ fn at_first(reply: fn() -> Reply) -> Server {
     })
 }
 
+/// What it is called, the answer, and what is said of it.
+type Wrong = (&'static str, fn() -> Reply, &'static str);
+
 /// Planner and evaluator mend their answers; a specialist is told, and makes another call.
 #[test]
 fn answers_that_cannot_be_used_are_made_good() {
-    let cases: [(&str, fn() -> Reply, &str); 6] = [
+    let cases: [Wrong; 6] = [
         ("malformed", || Reply::Answer("no JSON".into()), "not JSON"),
         ("misfit", || Reply::Answer("{\"label\": \"guilty\"}".into()), "required property"),
         ("refused", || Reply::Refusal("I'd rather not.".into()), "refused to answer"),

@@ -96,7 +96,7 @@ impl InvestigateInput {
                     tell(&mut data, action, came, (&mut writer, &mut ids), detail);
                 }
                 Turn::Failed(failure) => {
-                    data["unusable"] = json!(cut(&mask_text(&failure.message), Some(600)))
+                    data["unusable"] = json!(cut(&mask_text(&failure.message), Some(600)));
                 }
                 Turn::Told(text) | Turn::Closed(text) => data["told"] = json!(text),
             }
