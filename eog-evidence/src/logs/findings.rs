@@ -136,7 +136,7 @@ impl Writer<'_> {
             quantity: (rate.observed as f64, Some(rate.expected)),
             onset: self.onset(&times, trend),
             query: format!("entity={} level=other", self.entity),
-            excerpt: format!("all lines but errors and warnings, {}", in_words(&rate, None)),
+            excerpt: format!("all lines but errors and warnings, {}", in_words(&rate)),
         };
         self.finding(told, compared)
     }
@@ -159,7 +159,6 @@ impl Writer<'_> {
         compared: &ComparedTimes<'_>,
     ) -> Option<Finding> {
         let sample = &pattern.sample.1;
-        let first = pattern.times.iter().find(|at| compared.after.contains(**at)).copied();
         let told = Told {
             signal: key.signal,
             trend,
@@ -168,7 +167,7 @@ impl Writer<'_> {
             quantity: (rate.observed as f64, Some(rate.expected)),
             onset,
             query: key.query(self.entity),
-            excerpt: format!("{}, {}: {sample}", key.level.name(), in_words(rate, first)),
+            excerpt: format!("{}, {}: {sample}", key.level.name(), in_words(rate)),
         };
         self.finding(told, compared)
     }
@@ -363,18 +362,15 @@ fn time_without(onset: Option<Onset>, compared: &ComparedTimes<'_>) -> Option<Ev
         .map(EvidenceTime::During)
 }
 
-/// `3 times, never before 2026-01-01T10:00:00Z`, `3 times where 41.2 are usual`, `0 times since 2026-01-01T10:00:00Z where 41.2 are usual`.
-fn in_words(rate: &LineRate, first: Option<Timestamp>) -> String {
+/// `3 times where 41.2 are usual`, `0 times since 2026-01-01T10:00:00Z where 41.2 are usual`.
+fn in_words(rate: &LineRate) -> String {
     let since = match rate.change {
         Some(RateChange::Vanished(last)) => format!(" since {}", to_the_second(last)),
         _ => String::new(),
     };
     let counted = times(rate.observed);
     match rate.expected {
-        0.0 => match first {
-            Some(first) => format!("{counted}, never before {}", to_the_second(first)),
-            None => format!("{counted}, never before"),
-        },
+        0.0 => format!("{counted}, never before"),
         expected => format!("{counted}{since} where {} are usual", rounded(expected)),
     }
 }
