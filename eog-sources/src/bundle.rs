@@ -205,7 +205,6 @@ fn spans(spans: &[Span]) -> (Vec<SpanRecord>, BTreeSet<(EntityId, EntityId)>) {
             });
         }
         let Ok(time) = Timestamp::from_nanosecond(span.start.into()) else { continue };
-        #[expect(clippy::cast_precision_loss, reason = "durations of requests")]
         let duration_ms = span.nanoseconds as f64 / 1e6;
         let has_ids = !span.trace.is_empty() && !span.id.is_empty();
         records.push(SpanRecord {

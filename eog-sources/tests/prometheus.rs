@@ -170,8 +170,8 @@ async fn a_capture_that_was_interrupted_goes_on_where_it_was() {
 
 /// A server that speaks no HTTP, does so slowly, or fails.
 async fn bad_server(answer: &'static str, pause: Duration) -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("its address").port();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             tokio::spawn(async move {

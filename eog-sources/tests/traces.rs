@@ -50,8 +50,8 @@ async fn files_of_the_collector_become_spans_and_lines() {
 
 /// Answers every question for services with two, and every one for traces with the same trace.
 async fn scripted() -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("its address").port();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut request = vec![0; 8192];

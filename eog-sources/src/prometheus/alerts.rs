@@ -66,7 +66,6 @@ fn runs(points: &[(Millis, f64)], since: &[(Millis, f64)], step: Millis) -> Vec<
 
 fn began(at: Millis, since: &[(Millis, f64)]) -> Millis {
     let known = since.iter().find(|(seen, _)| *seen == at);
-    #[expect(clippy::cast_possible_truncation, reason = "a time in seconds, checked below")]
     let known = known.map(|(_, seconds)| (seconds * 1000.0) as Millis);
     known.filter(|began| *began > 0 && *began <= at).unwrap_or(at)
 }

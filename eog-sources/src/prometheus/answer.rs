@@ -215,7 +215,6 @@ impl From<One> for Raw {
         let points = points.filter_map(|(at, value)| {
             let value: f64 = value.parse().ok()?;
             // NaN and infinity stand where there was nothing to divide by.
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be a time of our age")]
             let at = (0.0..1e12).contains(&at).then(|| (at * 1000.0).round() as Millis)?;
             value.is_finite().then_some((at, value))
         });

@@ -131,10 +131,6 @@ fn newer(raw: &Raw) -> Vec<Millis> {
     let pairs = pairs.filter_map(|pair| Some((pair.first()?.1, pair.get(1)?.1)));
     // Some libraries compute the time anew at each scrape, which moves it by parts of a second.
     let later = pairs.filter(|(old, new)| new - old > 2.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "seconds since 1970; the period bounds them"
-    )]
     let times = later.map(|(_, new)| (new * 1000.0) as Millis);
     times.collect()
 }

@@ -117,7 +117,6 @@ const OF_MONITORING: [&str; 12] = [
 ];
 
 fn pattern(text: &str) -> Regex {
-    #[expect(clippy::expect_used, reason = "patterns of this file alone, which a test makes")]
     Regex::new(text).expect("a pattern")
 }
 
