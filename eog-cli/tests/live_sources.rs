@@ -83,7 +83,7 @@ fn a_run_with_a_journal_goes_on_with_what_was_captured() {
     let (_, told, errors) = run(at, &arguments);
     assert!(at.join("run.journal.capture/capture.json").exists(), "{told}{errors}");
     drop(server);
-    let (code, _, errors) = run(at, &["resume", "source.toml", "--journal", "run.journal"]);
+    let (code, _, errors) = run(at, &["resume", "run.journal", "source.toml"]);
     assert!(matches!(code, 0 | 3), "{errors}");
     assert!(!errors.contains("not reachable"), "{errors}");
 }

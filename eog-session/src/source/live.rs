@@ -81,7 +81,8 @@ impl Source for OfLive {
     }
 
     fn case(&self, window: Option<Window>) -> Result<Case, StartError> {
-        self.captured.case(window)
+        // The window that was captured is that of the input, as it is for who opens the capture.
+        self.captured.case(window.filter(|window| self.incident().window != Some(*window)))
     }
 }
 
