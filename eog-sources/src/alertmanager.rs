@@ -133,7 +133,7 @@ fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> 
 fn alert(given: Given, period: Period) -> Option<Alert> {
     let began = given.starts_at.as_millisecond();
     // Where nobody renews it, an alert ends a while after it was heard of last.
-    let last = given.ends_at.map_or(period.until, |end| end.as_millisecond()).min(period.until);
+    let last = given.ends_at.map_or(period.until, Timestamp::as_millisecond).min(period.until);
     if began > period.until || last < period.from {
         return None;
     }

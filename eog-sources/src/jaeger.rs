@@ -171,7 +171,7 @@ fn parsed<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Result<T, AskError> 
 fn attributes(tags: Vec<Tag>) -> Attributes {
     let mut all = Attributes::new();
     for Tag { key, value } in tags {
-        add(&mut all, &key, plain(&value));
+        add(&mut all, &key, &plain(&value));
     }
     all
 }
@@ -180,9 +180,9 @@ fn span(given: Given, processes: &BTreeMap<String, Process>) -> Option<Span> {
     let process = processes.get(&given.process)?;
     let mut resource = Attributes::new();
     for Tag { key, value } in &process.tags {
-        add(&mut resource, key, plain(value));
+        add(&mut resource, key, &plain(value));
     }
-    add(&mut resource, "service.name", process.service_name.clone());
+    add(&mut resource, "service.name", &process.service_name);
     let attributes = attributes(given.tags);
     let of = |name: &str| attributes.get(name).map(String::as_str).unwrap_or_default();
     let kinds = ["Internal", "Server", "Client", "Producer", "Consumer"];

@@ -222,7 +222,7 @@ fn read(path: &Path, period: Period, (spans, lines): (usize, usize)) -> Result<P
                 }
             }
             for given in batch.scope_logs.into_iter().flat_map(|scope| scope.log_records) {
-                match log(given, &who, &resource) {
+                match log(&given, &who, &resource) {
                     Some(line) if !period.contains(line.at / 1_000_000) => {}
                     Some(_) if piece.lines.len() >= lines => left_out += 1,
                     Some(line) => piece.lines.push(line),
@@ -261,7 +261,7 @@ impl Broken {
 fn attributes(given: Vec<KeyValue>) -> Attributes {
     let mut all = Attributes::new();
     for KeyValue { key, value } in given {
-        add(&mut all, &key, any(&value));
+        add(&mut all, &key, &any(&value));
     }
     all
 }
@@ -324,7 +324,7 @@ fn id(text: &str) -> String {
     eog_evidence::shorten(text, 64)
 }
 
-fn log(given: GivenLog, who: &crate::piece::Who, resource: &Attributes) -> Option<Line> {
+fn log(given: &GivenLog, who: &crate::piece::Who, resource: &Attributes) -> Option<Line> {
     let time = number(&given.time_unix_nano).filter(|at| *at > 0);
     let at = time.or_else(|| number(&given.observed_time_unix_nano).filter(|at| *at > 0))?;
     let level = match given.severity_text.as_str() {

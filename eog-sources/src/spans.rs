@@ -22,9 +22,9 @@ pub(crate) fn text(text: &str) -> String {
 }
 
 /// Adds an attribute, masked.
-pub(crate) fn add(attributes: &mut Attributes, name: &str, value: String) {
+pub(crate) fn add(attributes: &mut Attributes, name: &str, value: &str) {
     if attributes.len() < MAX_ATTRIBUTES && !name.is_empty() {
-        let value = shorten(&mask_named(name, &value), MAX_TEXT);
+        let value = shorten(&mask_named(name, value), MAX_TEXT);
         attributes.insert(shorten(name, 200), value);
     }
 }

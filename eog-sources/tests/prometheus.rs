@@ -47,7 +47,7 @@ async fn a_shop_is_captured_whole() {
     assert_eq!(report.missing, [""; 0]);
     let bundle = Bundle::read(&out).unwrap();
     let incident = bundle.incident();
-    let entities: Vec<_> = incident.topology.entities().map(|e| e.as_str()).collect();
+    let entities: Vec<_> = incident.topology.entities().map(eog_core::EntityId::as_str).collect();
     assert_eq!(entities, ["cart", "db", "web"]);
     let edges: Vec<_> = incident
         .topology

@@ -418,7 +418,7 @@ impl Question<'_> {
 /// A piece with what is missing, and the series of the answer.
 fn told(found: Ranged) -> (Piece, Vec<Raw>) {
     let Ranged { series, missing, notes } = found;
-    (Piece { missing, notes, ..Piece::default() }, series)
+    (Piece { notes, missing, ..Piece::default() }, series)
 }
 
 /// Of the instances of one entity the highest value at each time.

@@ -15,6 +15,9 @@ use crate::piece::{Link, Measured, Millis, Piece, Who};
 /// Spans that ask, or are within, are no requests that are served.
 const SERVED: &str = "span_kind!~\".*(CLIENT|INTERNAL|PRODUCER)\"";
 
+/// Values by time.
+type Sums = BTreeMap<Millis, f64>;
+
 type Key = (Who, Option<(Who, PeerRole)>);
 
 /// Requests per second at each time.
@@ -74,7 +77,7 @@ pub(super) async fn ask(
             add(&mut rates.entry(key).or_default().failed, raw);
         }
     }
-    let mut taken: BTreeMap<Key, (BTreeMap<Millis, f64>, BTreeMap<Millis, f64>)> = BTreeMap::new();
+    let mut taken: BTreeMap<Key, (Sums, Sums)> = BTreeMap::new();
     if let Some((sum, count, _)) = &of.duration {
         let (more, sums) = told(range(rate(sum, &by_end)).await?);
         piece.join(more);

@@ -161,7 +161,9 @@ pub(super) fn distinct(names: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn raw(labels: &[(&str, &str)]) -> Raw {
+    type Labels = &'static [(&'static str, &'static str)];
+
+    fn raw(labels: Labels) -> Raw {
         let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         Raw { labels, points: Vec::new() }
     }
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_best_label_names_the_service() {
-        let cases: [(&[(&str, &str)], Option<Who>); 4] = [
+        let cases: [(Labels, Option<Who>); 4] = [
             (&[("job", "scraper"), ("service", "cart")], Some(Who::service("cart"))),
             (
                 &[("job", "shop/cart")],
@@ -195,7 +197,7 @@ mod tests {
             instances: [("127.0.0.1:9001".to_owned(), Who::service("cart"))].into(),
             hosts: [("localhost:9100".to_owned(), "a".to_owned())].into(),
         };
-        let cases: [(&[(&str, &str)], Option<Who>); 6] = [
+        let cases: [(Labels, Option<Who>); 6] = [
             (
                 &[("server_address", "127.0.0.1"), ("server_port", "9001")],
                 Some(Who::service("cart")),
