@@ -8,6 +8,7 @@ mod prompt;
 mod reading;
 mod said;
 mod simulate;
+mod sources;
 mod stress;
 mod tool;
 
@@ -30,6 +31,7 @@ pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
 pub(crate) use said::Said;
 pub(crate) use simulate::Simulate;
+pub(crate) use sources::{Capture, Check, Completions, Init, Initial, Man};
 pub(crate) use stress::{Stress, StressFormat};
 pub(crate) use tool::{Call, Tool, ToolFormat};
 
@@ -54,7 +56,8 @@ pub(crate) enum Command {
     ///
     /// PATH is an incident bundle (a folder with `bundle.json`, see docs/bundle.md) or a Kubernetes
     /// snapshot in the ITBench layout (see docs/sre.md), detected from its content. Or it is a file such
-    /// as `source.toml` that names the MCP servers to ask for evidence (see docs/mcp-client.md).
+    /// as `source.toml` that names live sources, such as Prometheus (see docs/live-sources.md), or MCP
+    /// servers to ask for evidence (see docs/mcp-client.md).
     Investigate(Box<Investigate>),
     /// Resume an interrupted investigation from its journal.
     ///
@@ -113,6 +116,17 @@ pub(crate) enum Command {
     Eval(Eval),
     /// Write a simulated snapshot of the incident that a ground truth describes.
     Simulate(Simulate),
+    /// Write what live sources say about an incident into a folder.
+    ///
+    /// Prometheus, Alertmanager, Jaeger and files of the OpenTelemetry collector are asked as `source.toml`
+    /// says. The folder is an incident bundle: investigating it gives the same ledger as investigating the
+    /// sources at that time. What could not be had is printed, and kept in capture.json beside it. Secrets
+    /// are masked before anything is written.
+    Capture(Capture),
+    /// Write a commented configuration, or an empty bundle, to begin with.
+    Init(Init),
+    /// Check a configuration, a bundle or a snapshot, and say what live sources offer.
+    Check(Check),
     /// Check the configuration of policies and language models, without making any calls.
     Doctor(Doctor),
     /// Serve investigations and the tools of `eog tool` to agents over MCP.
@@ -131,6 +145,10 @@ pub(crate) enum Command {
     /// The program is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
     /// that it may answer later, and it is retried; any other code is recorded as a failure.
     Schema(Schema),
+    /// Print the completions of a shell.
+    Completions(Completions),
+    /// Write manual pages.
+    Man(Man),
 }
 
 macro_rules! exit_codes {
@@ -201,7 +219,7 @@ pub(crate) struct Investigate {
 // the command.)
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// Folder with the incident: a bundle or a snapshot. Or a file that names MCP servers.
+    /// Folder with the incident: a bundle or a snapshot. Or a file that names live sources or MCP servers.
     pub(crate) path: PathBuf,
 
     /// Application architecture (JSON) that belongs to a snapshot.

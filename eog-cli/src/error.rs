@@ -42,6 +42,8 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Open(OpenError),
     #[error("{0}")]
+    Capture(eog_sources::CaptureError),
+    #[error("{0}")]
     Ledger(ReadError),
     #[error("{0}")]
     Records(RecordsError),
@@ -194,6 +196,7 @@ impl CliError {
         match self {
             Self::Input { .. }
             | Self::Open(_)
+            | Self::Capture(_)
             | Self::Ledger(_)
             | Self::Records(_)
             | Self::Journal(_)

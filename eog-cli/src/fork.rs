@@ -16,7 +16,10 @@ pub(crate) fn run(arguments: &Fork) -> Result<Exit, CliError> {
     let read = travel::read(&arguments.ledger)?;
     let (path, ledger) = (read.path.as_path(), &read.ledger);
     let architecture = arguments.architecture.as_deref();
-    let source = source::open(&work.progress, &arguments.path, architecture, &arguments.reading)?;
+    let beside =
+        source::At { window: None, journal: Some(path).filter(|it| source::is_captured(it)) };
+    let (reading, progress) = (&arguments.reading, &work.progress);
+    let source = source::open(progress, &arguments.path, architecture, reading, beside)?;
     let failed = |error| CliError::run(error, &source, Some(path), || None);
     same_source(&source, ledger).map_err(failed)?;
     let policy = work.chosen.is_named().then(|| work.chosen.name());

@@ -24,7 +24,8 @@ pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
     let progress = Progress::start(false);
     let open = |path: &Path| {
         let architecture = arguments.architecture.as_deref();
-        let opened = source::open(&progress, path, architecture, &arguments.reading)?;
+        let opened =
+            source::open(&progress, path, architecture, &arguments.reading, source::At::default())?;
         let failed = |error| CliError::run(error, &opened, Some(&read.path), || None);
         same_source(&opened, &read.ledger).map_err(failed)?;
         Ok::<_, CliError>(opened)

@@ -31,14 +31,14 @@ pub(crate) fn run(arguments: &Investigate) -> Result<Exit, CliError> {
         let chosen = Chosen::outline(&running.judging.options())?;
         let progress = Progress::start(running.quiet);
         let settings = rules::settings(start, arguments.width, None)?;
-        let (source, begin) = begin(&progress, start, settings)?;
+        let (source, begin) = begin(&progress, start, settings, None)?;
         drop(progress);
         return dry_run::run(&chosen, &source, &begin, start);
     }
     let work = Work::prepare(running)?;
     let settings = rules::settings(start, arguments.width, Some(work.chosen.name()))?;
-    let (source, begin) = begin(&work.progress, start, settings)?;
     let journal = arguments.journal.as_deref();
+    let (source, begin) = begin(&work.progress, start, settings, journal)?;
     let onward = Onward { journal, path: &start.path, architecture: start.architecture.as_deref() };
     let records = work.records(journal, arguments.no_fsync)?;
     if let Some(journal) = journal {
@@ -52,9 +52,11 @@ pub(crate) fn begin(
     progress: &Progress,
     start: &Start,
     settings: AnySettings,
+    journal: Option<&Path>,
 ) -> Result<(Opened, Begin), CliError> {
     let architecture = start.architecture.as_deref();
-    let source = source::open(progress, &start.path, architecture, &start.reading)?;
+    let at = source::At { window: start.window, journal };
+    let source = source::open(progress, &start.path, architecture, &start.reading, at)?;
     let begin = source::start(&source, settings, start.window)?;
     Ok((source, begin))
 }
@@ -63,8 +65,10 @@ pub(crate) fn begin(
 pub(crate) fn resume(arguments: &Resume) -> Result<Exit, CliError> {
     let mut work = Work::prepare(&arguments.running)?;
     let architecture = arguments.architecture.as_deref();
-    let source = source::open(&work.progress, &arguments.path, architecture, &arguments.reading)?;
     let path = arguments.journal.as_path();
+    let at = source::At { window: None, journal: Some(path) };
+    let (reading, progress) = (&arguments.reading, &work.progress);
+    let source = source::open(progress, &arguments.path, architecture, reading, at)?;
     let (ledger, journal, cut) = AnyLedger::open_journal(path)?;
     say_cut(path, cut);
     let onward = Onward { journal: Some(path), path: &arguments.path, architecture };

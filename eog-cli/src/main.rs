@@ -1,6 +1,8 @@
 //! The `eog` command: root causes of an incident from the terminal.
 
 mod args;
+mod capture;
+mod check;
 mod doctor;
 mod dry_run;
 mod error;
@@ -8,6 +10,7 @@ mod eval;
 mod files;
 mod fork;
 mod html;
+mod init;
 mod interrupt;
 mod investigate;
 mod live;
@@ -53,10 +56,15 @@ fn main() -> ExitCode {
         Command::Prompt(what) => prompt::run(&what),
         Command::Eval(arguments) => eval::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Capture(arguments) => capture::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Serve(arguments) => mcp::serve(&arguments, Some(args::SERVED_AT)),
         Command::Schema(arguments) => schema::print(arguments.name),
+        Command::Completions(arguments) => init::completions(&arguments),
+        Command::Man(arguments) => init::man(&arguments),
     };
     runtime::end_runtime();
     match done {

@@ -1,13 +1,15 @@
 //! Opening the input, with its progress on the terminal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use eog::Window;
 use eog::incident::Unusable;
+use eog::{Timestamp, Window};
 use eog_report::clean::clean_line;
 use eog_session::controllers::AnySettings;
 use eog_session::run::Start;
-use eog_session::source::{self, Kind, OfSnapshot, OpenError, Opened, ReadOptions};
+use eog_session::source::{
+    self, Capturing, Kind, OfLive, OfSnapshot, OpenError, Opened, ReadOptions, Source as _,
+};
 use eog_sre::CacheAt;
 
 use crate::args::Reading;
@@ -19,12 +21,22 @@ use crate::runtime::runtime;
 /// Files named of which records could not be used.
 const MAX_FILES: usize = 5;
 
+/// When and where live sources are captured.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct At<'a> {
+    /// The window that is asked for.
+    pub(crate) window: Option<Window>,
+    /// The journal of the run, beside which the capture is kept for those that go on with it.
+    pub(crate) journal: Option<&'a Path>,
+}
+
 /// Opens whatever a path leads to, and says so.
 pub(crate) fn open(
     progress: &Progress,
     path: &Path,
     architecture: Option<&Path>,
     reading: &Reading,
+    at: At<'_>,
 ) -> Result<Opened, CliError> {
     progress.say(&format!("reading {}", path.display()));
     let options = read_options(architecture, reading, progress);
@@ -35,7 +47,7 @@ pub(crate) fn open(
     } else {
         runtime()?.block_on(async {
             tokio::select! {
-                opened = source::open(path, &options) => Ok(opened?),
+                opened = ask(path, &options, at, progress) => Ok(opened?),
                 () = interrupted() => {
                     let (why, exit) = ("interrupted", Exit::Interrupted);
                     Err(CliError::NotBegun { why, exit, onward: None })
@@ -48,6 +60,43 @@ pub(crate) fn open(
     }
     progress.bar().suspend(|| say_unusable(&opened.incident().unusable));
     Ok(opened)
+}
+
+/// Where a capture is kept beside a journal.
+fn captured(journal: &Path) -> PathBuf {
+    let mut name = journal.as_os_str().to_owned();
+    name.push(".capture");
+    PathBuf::from(name)
+}
+
+/// Whether there is a capture beside a journal.
+pub(crate) fn is_captured(journal: &Path) -> bool {
+    captured(journal).is_dir()
+}
+
+/// Opens a file that names live sources or MCP servers.
+async fn ask(
+    path: &Path,
+    options: &ReadOptions,
+    at: At<'_>,
+    progress: &Progress,
+) -> Result<Opened, OpenError> {
+    if !matches!(Kind::of(path), Ok(Kind::Live)) {
+        return source::open(path, options).await;
+    }
+    let into = at.journal.map(captured);
+    let heard = |line: &str| progress.say(line);
+    let (into, now) = (into.as_deref(), Timestamp::now());
+    let capturing = Capturing { window: at.window, now, into, heard: &heard };
+    let live = OfLive::open(path, options, capturing).await?;
+    // What was missing is said at once: it may be why nothing is found.
+    let missing = live.incident().warnings.iter().filter(|line| line.starts_with("missing in"));
+    progress.bar().suspend(|| {
+        for line in missing {
+            eprintln!("{}", clean_line(&format!("eog: note: {line}")));
+        }
+    });
+    Ok(Opened::new(path, live))
 }
 
 /// Says how much of which file could not be used; the report says it, too, and of every file.

@@ -1,4 +1,4 @@
-//! Where an incident is read from: a bundle, a snapshot, or MCP servers.
+//! Where an incident is read from: a bundle, a snapshot, live sources, or MCP servers.
 //!
 //! [`open`] tells the kind of a source by its content. A further kind is one implementation of
 //! [`Source`] and one line in [`open`].
@@ -7,6 +7,7 @@ mod bundle;
 mod error;
 mod files;
 mod library;
+mod live;
 mod notes;
 mod servers;
 mod snapshot;
@@ -29,6 +30,7 @@ pub use eog_sre::ReadOptions;
 pub use error::OpenError;
 pub use files::Files;
 pub use library::Library;
+pub use live::{Capturing, OfLive};
 pub use notes::{Heard, Supplemented, Verdict, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
@@ -151,6 +153,8 @@ pub enum Kind {
     Snapshot,
     /// A file that names MCP servers, such as `source.toml`.
     Servers,
+    /// A file that names live sources, such as `source.toml`.
+    Live,
 }
 
 impl Kind {
@@ -163,7 +167,7 @@ impl Kind {
             return Err(OpenError::Absent { path: path.to_owned() });
         }
         if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
-            return Ok(Self::Servers);
+            return Ok(live::kind_of(path));
         }
         if !path.is_dir() {
             return Err(OpenError::NotAFolder { path: path.to_owned() });
@@ -178,7 +182,8 @@ impl Kind {
 }
 
 /// Opens whatever a path leads to. Folders are read in one go, which blocks; MCP servers are started
-/// and asked, and work on the tokio runtime that this is called on.
+/// and asked, and work on the tokio runtime that this is called on. Live sources are captured into a
+/// temporary folder up to now ([`OfLive::open`] leaves that to its caller).
 ///
 /// # Errors
 /// [`OpenError`] says what cannot be used, and why.
@@ -187,6 +192,12 @@ pub async fn open(path: &Path, options: &ReadOptions) -> Result<Opened, OpenErro
     match Kind::of(&path)? {
         Kind::Servers => {
             let source = OfServers::open(&path, options).await?;
+            Ok(Opened::new(path, source))
+        }
+        Kind::Live => {
+            let now = eog::Timestamp::now();
+            let capturing = Capturing { window: None, now, into: None, heard: &|_| {} };
+            let source = OfLive::open(&path, options, capturing).await?;
             Ok(Opened::new(path, source))
         }
         Kind::Bundle | Kind::Snapshot => open_folder(&path, options),
@@ -201,6 +212,6 @@ pub fn open_folder(path: &Path, options: &ReadOptions) -> Result<Opened, OpenErr
     match Kind::of(path)? {
         Kind::Bundle => Ok(Opened::new(path, OfBundle::open(path, options)?)),
         Kind::Snapshot => Ok(Opened::new(path, OfSnapshot::open(path, options)?)),
-        Kind::Servers => Err(OpenError::NotAFolder { path: path.to_owned() }),
+        Kind::Servers | Kind::Live => Err(OpenError::NotAFolder { path: path.to_owned() }),
     }
 }

@@ -43,6 +43,7 @@ pub use context::{
     ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS, Recorded,
     SnapshotContext,
 };
+pub use evidence::alert_signal;
 pub use graph::{OperationalGraph, relation};
 pub use names::EntityName;
 pub use read::{

@@ -36,7 +36,13 @@ pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
     let progress = Progress::start(call.quiet);
     let architecture = call.architecture.as_deref();
     let answer = if call.tool.name == bundle::TOOL && bundle::is_bundle(&call.snapshot) {
-        let opened = source::open(&progress, &call.snapshot, architecture, &call.reading)?;
+        let opened = source::open(
+            &progress,
+            &call.snapshot,
+            architecture,
+            &call.reading,
+            source::At::default(),
+        )?;
         let context = bundle::context(&opened, &arguments)?;
         serde_json::to_string_pretty(&context)
             .map_err(|error| CliError::Usage(error.to_string()))?

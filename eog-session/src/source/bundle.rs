@@ -7,6 +7,7 @@ use eog::{
 };
 use eog_evidence::{Bundle, BundleContext, Chart, Incident};
 
+use super::live::add_report;
 use super::{Kind, OpenError, ReadOptions, Source};
 
 /// A bundle in memory.
@@ -31,7 +32,9 @@ impl OfBundle {
             let (path, kind) = (path.to_owned(), Kind::Bundle);
             return Err(OpenError::NeedsNoArchitecture { path, kind });
         }
-        Ok(Self::new(Bundle::read(path)?))
+        let mut opened = Self::new(Bundle::read(path)?);
+        add_report(path, &mut opened.incident);
+        Ok(opened)
     }
 }
 

@@ -19,7 +19,8 @@ pub enum OpenError {
     },
     /// A file that is no configuration of MCP servers.
     #[error("{}: this is a file; give the folder of a bundle or snapshot, or a file such as \
-             source.toml that says which MCP servers to ask (docs/mcp-client.md)", path.display())]
+             source.toml that says which live sources (docs/live-sources.md) or MCP servers \
+             (docs/mcp-client.md) to ask", path.display())]
     NotAFolder {
         /// The path.
         path: PathBuf,
@@ -63,6 +64,15 @@ pub enum OpenError {
     /// A snapshot that cannot be used.
     #[error(transparent)]
     Snapshot(SnapshotError),
+    /// Live sources that cannot be used.
+    #[error(transparent)]
+    Capture(#[from] eog_sources::CaptureError),
+    /// There is no place for what live sources say.
+    #[error("no temporary folder can be made: {reason}")]
+    NoFolder {
+        /// Why.
+        reason: String,
+    },
     /// Servers that cannot be used.
     #[error(transparent)]
     Servers(#[from] SourceError),

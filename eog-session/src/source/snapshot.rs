@@ -10,6 +10,7 @@ use eog_evidence::{Chart, Incident};
 use eog_sre::tools::Toolbox;
 use eog_sre::{Snapshot, SnapshotError};
 
+use super::live::add_report;
 use super::{OpenError, ReadOptions, Source};
 
 /// A snapshot in memory, with its graph and its tools. What investigations and tools index is shared.
@@ -30,7 +31,8 @@ impl OfSnapshot {
             other => OpenError::Snapshot(other),
         })?;
         let toolbox = Toolbox::new(Arc::new(snapshot));
-        let incident = toolbox.snapshot().incident(toolbox.graph());
+        let mut incident = toolbox.snapshot().incident(toolbox.graph());
+        add_report(path, &mut incident);
         Ok(Self { incident, toolbox })
     }
 

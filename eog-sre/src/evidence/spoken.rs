@@ -52,7 +52,7 @@ const FALLS: [&str; 9] =
     ["low", "lower", "less", "below", "under", "drop", "dropped", "fell", "no"];
 
 /// What an alert speaks of, by the words of its name.
-pub(super) fn signal_of(name: &str) -> Signal {
+pub fn signal_of(name: &str) -> Signal {
     let words = words(name);
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let found = SIGNALS.iter().find(|(_, wanted)| has(wanted));

@@ -1,0 +1,34 @@
+//! Live sources of eog: asks Prometheus, Alertmanager and Jaeger what happened, reads files of the
+//! OpenTelemetry collector, and writes what they say as an incident that all of eog reads.
+//!
+//! ```text
+//! source.toml ──► SourceConfig ──► capture ──► a bundle, and capture.json: what was missing
+//!                      └─────────► offers: what each source has
+//! ```
+//!
+//! An investigation of live sources is a capture that is then investigated, so that both give the same
+//! ledger. Sources are only read. Questions are bounded in time, bytes, series and points; what does not
+//! fit is left out and told. Secrets are masked before anything is written. `docs/live-sources.md`
+//! describes the configuration.
+
+mod alertmanager;
+mod bundle;
+mod capture;
+mod changes;
+mod config;
+mod error;
+mod http;
+mod jaeger;
+mod otlp;
+mod period;
+mod piece;
+mod prometheus;
+mod report;
+mod resolve;
+mod spans;
+mod store;
+
+pub use capture::{Heard, Offer, capture, offers};
+pub use config::SourceConfig;
+pub use error::{CaptureError, ConfigError};
+pub use report::{CaptureReport, SourceReport};

@@ -1,0 +1,391 @@
+//! Files of the OpenTelemetry collector's file exporter: OTLP as JSON, one request a line.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::capture::Parts;
+use crate::config::{Otlp as Config, SourceConfig};
+use crate::error::AskError;
+use crate::period::Period;
+use crate::piece::{Line, Piece, Span};
+use crate::spans::{Attributes, add, failed, plain, sender, text};
+
+/// Longest line that is read, in bytes: the collector writes a batch of records on each.
+const MAX_LINE: u64 = 32 << 20;
+
+/// Most files that are read.
+const MAX_FILES: usize = 1_000;
+
+/// Files as a source.
+pub(crate) struct Otlp<'a> {
+    config: &'a Config,
+    of: &'a SourceConfig,
+}
+
+/// A request of OTLP: any of the two kinds.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    #[serde(default)]
+    resource_spans: Vec<Batch>,
+    #[serde(default)]
+    resource_logs: Vec<Batch>,
+    /// Metrics are taken from Prometheus.
+    #[serde(default)]
+    resource_metrics: Vec<serde::de::IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Batch {
+    #[serde(default)]
+    resource: Holder,
+    #[serde(default)]
+    scope_spans: Vec<Scope>,
+    #[serde(default)]
+    scope_logs: Vec<Scope>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Holder {
+    #[serde(default)]
+    attributes: Vec<KeyValue>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Scope {
+    #[serde(default)]
+    spans: Vec<GivenSpan>,
+    #[serde(default)]
+    log_records: Vec<GivenLog>,
+}
+
+#[derive(Debug, Deserialize)]
+struct KeyValue {
+    key: String,
+    #[serde(default)]
+    value: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct GivenSpan {
+    trace_id: String,
+    span_id: String,
+    parent_span_id: String,
+    name: String,
+    kind: Value,
+    start_time_unix_nano: Value,
+    end_time_unix_nano: Value,
+    attributes: Vec<KeyValue>,
+    status: Status,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    code: Value,
+    message: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct GivenLog {
+    time_unix_nano: Value,
+    observed_time_unix_nano: Value,
+    severity_text: String,
+    severity_number: Value,
+    body: Value,
+    trace_id: String,
+}
+
+impl<'a> Otlp<'a> {
+    pub(crate) fn new(config: &'a Config, of: &'a SourceConfig) -> Self {
+        Self { config, of }
+    }
+
+    /// Where the files are.
+    pub(crate) fn place(&self) -> String {
+        let files = self.config.files.iter().map(|file| file.display().to_string());
+        files.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What there is, for people.
+    pub(crate) fn offer(&self) -> Result<Vec<String>, AskError> {
+        let files = self.files()?;
+        let bytes = files.iter().filter_map(|file| file.metadata().ok()).map(|it| it.len());
+        Ok(vec![format!("{} files of {} bytes in all", files.len(), bytes.sum::<u64>())])
+    }
+
+    /// Reads each file.
+    pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
+        let files = async || self.files();
+        let Some(files) = parts.value("otlp files", "the files", files).await else { return };
+        let (mut spans, mut lines) = (0, 0);
+        for file in files {
+            let left = (
+                self.config.max_spans.saturating_sub(spans),
+                self.config.max_logs.saturating_sub(lines),
+            );
+            let name = format!("otlp {}", file.display());
+            let read = async || read(&file, period, left).map_err(AskError::Answer);
+            if let Some(piece) = parts.piece(&name, read).await {
+                spans += piece.spans.len();
+                lines += piece.lines.len();
+            }
+        }
+    }
+
+    /// The files, those of folders sorted by name.
+    fn files(&self) -> Result<Vec<PathBuf>, AskError> {
+        let mut all = Vec::new();
+        for path in &self.config.files {
+            let path = self.of.path(path);
+            let failed =
+                |error: std::io::Error| AskError::Answer(format!("{}: {error}", path.display()));
+            if !path.metadata().map_err(failed)?.is_dir() {
+                all.push(path);
+                continue;
+            }
+            let entries = path.read_dir().map_err(failed)?;
+            let mut found: Vec<PathBuf> = entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| {
+                    let ends = ["json", "jsonl"];
+                    path.extension().is_some_and(|end| ends.iter().any(|known| end == *known))
+                })
+                .collect();
+            found.sort();
+            all.extend(found);
+        }
+        match all.len() {
+            0 => Err(AskError::Answer("there is no file that ends in .json or .jsonl".to_owned())),
+            count if count > MAX_FILES => {
+                Err(AskError::Answer(format!("{count} files; name at most {MAX_FILES}")))
+            }
+            _ => Ok(all),
+        }
+    }
+}
+
+/// Reads what a file says of a period, up to so many spans and lines.
+fn read(path: &Path, period: Period, (spans, lines): (usize, usize)) -> Result<Piece, String> {
+    let mut reader = BufReader::new(File::open(path).map_err(|error| error.to_string())?);
+    let (mut piece, mut line, mut number) = (Piece::default(), Vec::new(), 0_u64);
+    let (mut broken, mut nameless, mut left_out) = (Broken::default(), 0_u64, 0_u64);
+    loop {
+        line.clear();
+        number += 1;
+        let mut bounded = reader.by_ref().take(MAX_LINE);
+        let read = bounded.read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+        if read == 0 {
+            break;
+        }
+        if line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE {
+            broken.add(number, &format!("longer than {MAX_LINE} bytes"));
+            reader.skip_until(b'\n').map_err(|error| error.to_string())?;
+            continue;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let request: Request = match serde_json::from_slice(&line) {
+            Ok(request) => request,
+            Err(error) => {
+                broken.add(number, &error.to_string());
+                continue;
+            }
+        };
+        if !request.resource_metrics.is_empty() {
+            piece.notes.push(format!("{}: metrics in it are not read", path.display()));
+        }
+        for batch in request.resource_spans.into_iter().chain(request.resource_logs) {
+            let resource = attributes(batch.resource.attributes);
+            let Some(who) = sender(&resource) else {
+                let of_spans = batch.scope_spans.iter().map(|scope| scope.spans.len());
+                let of_logs = batch.scope_logs.iter().map(|scope| scope.log_records.len());
+                nameless += of_spans.chain(of_logs).map(|count| count as u64).sum::<u64>();
+                continue;
+            };
+            for given in batch.scope_spans.into_iter().flat_map(|scope| scope.spans) {
+                match span(given, &who, &resource) {
+                    Some(span) if !period.contains(span.start / 1_000_000) => {}
+                    Some(_) if piece.spans.len() >= spans => left_out += 1,
+                    Some(span) => piece.spans.push(span),
+                    None => broken.add(number, "a span without ids or times"),
+                }
+            }
+            for given in batch.scope_logs.into_iter().flat_map(|scope| scope.log_records) {
+                match log(&given, &who, &resource) {
+                    Some(line) if !period.contains(line.at / 1_000_000) => {}
+                    Some(_) if piece.lines.len() >= lines => left_out += 1,
+                    Some(line) => piece.lines.push(line),
+                    None => broken.add(number, "a log record without a time"),
+                }
+            }
+        }
+    }
+    piece.notes.dedup();
+    if let Some(first) = broken.first {
+        piece.missing.push(format!("{} records cannot be used: {first}", broken.count));
+    }
+    if nameless > 0 {
+        piece.missing.push(format!("{nameless} records have no service.name"));
+    }
+    if left_out > 0 {
+        piece.missing.push(format!("{left_out} records beyond max_spans or max_logs"));
+    }
+    Ok(piece)
+}
+
+/// Records that cannot be used: how many, and why the first.
+#[derive(Default)]
+struct Broken {
+    count: u64,
+    first: Option<String>,
+}
+
+impl Broken {
+    fn add(&mut self, line: u64, reason: &str) {
+        self.count += 1;
+        let _ = self.first.get_or_insert_with(|| format!("line {line}: {reason}"));
+    }
+}
+
+fn attributes(given: Vec<KeyValue>) -> Attributes {
+    let mut all = Attributes::new();
+    for KeyValue { key, value } in given {
+        add(&mut all, &key, &any(&value));
+    }
+    all
+}
+
+/// A value of any kind: `{"stringValue": "x"}` and its like.
+fn any(value: &Value) -> String {
+    let Some(map) = value.as_object() else { return plain(value) };
+    match map.iter().next() {
+        Some((kind, inner)) if kind != "arrayValue" && kind != "kvlistValue" => plain(inner),
+        Some((_, inner)) => inner.to_string(),
+        None => String::new(),
+    }
+}
+
+/// A number of 64 bits, which JSON holds as text.
+fn number(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+fn span(given: GivenSpan, who: &crate::piece::Who, resource: &Attributes) -> Option<Span> {
+    let start = number(&given.start_time_unix_nano).filter(|start| *start > 0)?;
+    let end = number(&given.end_time_unix_nano)?;
+    if given.trace_id.is_empty() || given.span_id.is_empty() {
+        return None;
+    }
+    let kinds = ["", "Internal", "Server", "Client", "Producer", "Consumer"];
+    let kind = match &given.kind {
+        Value::String(name) => {
+            let name = name.trim_start_matches("SPAN_KIND_").to_lowercase();
+            kinds.into_iter().find(|kind| kind.to_lowercase() == name)
+        }
+        other => usize::try_from(other.as_u64().unwrap_or_default())
+            .ok()
+            .and_then(|at| kinds.get(at).copied()),
+    };
+    let attributes = attributes(given.attributes);
+    let failed = match &given.status.code {
+        Value::String(code) if code.ends_with("ERROR") => Some(true),
+        Value::Number(code) if code.as_u64() == Some(2) => Some(true),
+        // A status that was not set is no error, by the specification.
+        _ => Some(failed(&attributes).unwrap_or(false)),
+    };
+    Some(Span {
+        start,
+        nanoseconds: u64::try_from(end - start).unwrap_or_default(),
+        who: who.clone(),
+        trace: id(&given.trace_id),
+        id: id(&given.span_id),
+        parent: id(&given.parent_span_id),
+        name: text(&given.name),
+        kind: kind.unwrap_or_default().to_owned(),
+        failed,
+        message: text(&given.status.message),
+        resource: resource.clone(),
+        attributes,
+    })
+}
+
+fn id(text: &str) -> String {
+    eog_evidence::shorten(text, 64)
+}
+
+fn log(given: &GivenLog, who: &crate::piece::Who, resource: &Attributes) -> Option<Line> {
+    let time = number(&given.time_unix_nano).filter(|at| *at > 0);
+    let at = time.or_else(|| number(&given.observed_time_unix_nano).filter(|at| *at > 0))?;
+    let level = match given.severity_text.as_str() {
+        "" => match number(&given.severity_number).unwrap_or_default() {
+            21.. => "fatal",
+            17..=20 => "error",
+            13..=16 => "warn",
+            9..=12 => "info",
+            1..=8 => "debug",
+            _ => "",
+        },
+        given => given,
+    };
+    Some(Line {
+        at,
+        who: who.clone(),
+        level: eog_evidence::shorten(level, 40),
+        text: text(&any(&given.body)),
+        trace: id(&given.trace_id),
+        resource: resource.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::piece::Who;
+
+    const SPAN: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cart"}}]},"scopeSpans":[{"scope":{},"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","parentSpanId":"","name":"GET /cart","kind":2,"startTimeUnixNano":"1767261600000000000","endTimeUnixNano":"1767261600250000000","attributes":[{"key":"http.response.status_code","value":{"intValue":"503"}},{"key":"password","value":{"stringValue":"hunter2"}}],"status":{}}]}]}]}"#;
+    const LOG: &str = r#"{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cart"}}]},"scopeLogs":[{"logRecords":[{"timeUnixNano":"1767261600000000000","severityNumber":17,"body":{"stringValue":"no answer of db"},"traceId":"5b8e"}]}]}]}"#;
+
+    fn read_text(text: &str, most: usize) -> Piece {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.jsonl");
+        std::fs::write(&file, text).unwrap();
+        let period = Period { from: 1_767_261_000_000, until: 1_767_262_000_000 };
+        read(&file, period, (most, most)).unwrap()
+    }
+
+    #[test]
+    fn spans_and_lines_are_read_masked() {
+        let piece = read_text(&format!("{SPAN}\n{LOG}\n"), 10);
+        let [span] = &piece.spans[..] else { panic!("{piece:?}") };
+        assert_eq!((span.who.clone(), span.failed), (Who::service("cart"), Some(true)));
+        assert_eq!((span.nanoseconds, span.kind.as_str()), (250_000_000, "Server"));
+        assert_eq!(span.attributes["password"], "[masked]");
+        let [line] = &piece.lines[..] else { panic!("{piece:?}") };
+        assert_eq!((line.level.as_str(), line.text.as_str()), ("error", "no answer of db"));
+        assert_eq!(piece.missing, [""; 0]);
+    }
+
+    #[test]
+    fn what_is_broken_beyond_the_bounds_or_of_another_time_is_left_out() {
+        let early = SPAN.replace("17672616", "16672616");
+        let nameless = SPAN.replace("service.name", "other");
+        let text = [SPAN, SPAN, "{broken", &early, &nameless, "", LOG].join("\n");
+        let piece = read_text(&text, 1);
+        assert_eq!((piece.spans.len(), piece.lines.len()), (1, 1));
+        let told = piece.missing.join("\n");
+        for expected in ["line 3: ", "1 records have no service.name", "1 records beyond"] {
+            assert!(told.contains(expected), "{expected}: {told}");
+        }
+    }
+}

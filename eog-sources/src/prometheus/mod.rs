@@ -1,0 +1,435 @@
+//! Prometheus, and what has its HTTP interface: metrics of known names, alerts and their history, and what
+//! metrics tell of changes.
+
+mod alerts;
+mod answer;
+mod changes;
+mod client;
+mod conventions;
+mod requests;
+mod subject;
+
+use eog_core::evidence::Signal;
+use eog_core::incident::EffectDirection;
+
+use self::answer::Raw;
+use self::client::{Client, Ranged};
+use self::conventions::{Found, Gauge, Recorded, Subject};
+pub(crate) use self::subject::Naming;
+use self::subject::{Inventory, distinct};
+use crate::capture::Parts;
+use crate::config::{Limits, OwnSeries, Prometheus as Config, SourceConfig};
+use crate::error::{AskError, ConfigError};
+use crate::period::Period;
+use crate::piece::{Link, Measured, Millis, Piece, Who};
+
+/// Distance between samples where it cannot be measured.
+const USUAL_INTERVAL: Millis = 15_000;
+
+/// Points of a series at which a longer step is taken.
+const MANY_POINTS: Millis = 1_500;
+
+/// Prometheus as a source.
+pub(crate) struct Prometheus<'a> {
+    config: &'a Config,
+    limits: &'a Limits,
+    client: Client,
+    naming: Naming,
+}
+
+/// What every question needs to know.
+#[derive(Clone, Debug)]
+struct Asking {
+    period: Period,
+    step: Millis,
+    /// The range of a rate, such as `60s`.
+    window: String,
+    /// Matchers of all questions, with a comma in front; empty for none.
+    matchers: String,
+    inventory: Inventory,
+}
+
+impl<'a> Prometheus<'a> {
+    pub(crate) fn new(config: &'a Config, of: &'a SourceConfig) -> Result<Self, ConfigError> {
+        let naming = Naming { labels: config.entity_labels.clone() };
+        Ok(Self { client: Client::new(config)?, limits: &of.limits, config, naming })
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> String {
+        self.client.place()
+    }
+
+    /// What it offers, for people.
+    pub(crate) async fn offer(&self, period: Period) -> Result<Vec<String>, AskError> {
+        let names = self.client.metrics(period).await?;
+        let mut told = Vec::new();
+        if let Ok(version) = self.client.version().await {
+            told.push(format!("version {version}"));
+        }
+        let found = Found::among(&names);
+        told.push(format!("{} metrics in the last {} s", names.len(), period.seconds()));
+        let list = |names: Vec<&str>| eog_evidence::shorten(&names.join(", "), 400);
+        let requests = found.requests.iter().map(|one| one.count.as_str()).collect();
+        told.push(match found.requests.len() {
+            0 => "no metric that counts requests is known by its name; name your own in \
+                  [[prometheus.series]]"
+                .to_owned(),
+            count => format!("requests, {count}: {}", list(requests)),
+        });
+        if !found.gauges.is_empty() {
+            let names = found.gauges.iter().map(|gauge| gauge.metric.as_str()).collect();
+            told.push(format!("levels, {}: {}", found.gauges.len(), list(names)));
+        }
+        if !found.recorded.is_empty() {
+            let names = found.recorded.iter().map(|one| one.metric.as_str()).collect();
+            told.push(format!("recording rules, {}: {}", found.recorded.len(), list(names)));
+        }
+        let mut changes: Vec<&str> =
+            found.builds.iter().chain(&found.reloads).map(String::as_str).collect();
+        changes.extend(found.has_starts.then_some("process_start_time_seconds"));
+        if !changes.is_empty() {
+            told.push(format!("changes and restarts: {}", list(changes)));
+        }
+        told.push(match found.has_alerts {
+            true => "the history of alerts (ALERTS)".to_owned(),
+            false => "no alert was active (no series ALERTS)".to_owned(),
+        });
+        Ok(told)
+    }
+
+    /// Asks all there is to ask.
+    pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
+        let names = async || self.client.metrics(period).await;
+        let Some(names) = parts.value("prometheus names", "the names of metrics", names).await
+        else {
+            return;
+        };
+        let found = Found::among(&names);
+        let interval = async || self.interval(&found, period).await;
+        let interval = parts.value("prometheus interval", "the scrape interval", interval).await;
+        let Some(mut asking) = self.asking(period, interval.unwrap_or(USUAL_INTERVAL)) else {
+            return;
+        };
+        let inventory = async || self.inventory(&found, &asking).await;
+        let inventory = parts.value("prometheus inventory", "the targets", inventory).await;
+        asking.inventory = inventory.unwrap_or_default();
+        let questions = self.questions(&found);
+        let count = questions.len();
+        let asking = &asking;
+        parts
+            .all(
+                count,
+                |at| questions.get(at).map(Question::name).unwrap_or_default(),
+                |at| {
+                    let question = questions.get(at);
+                    async move {
+                        match question {
+                            Some(question) => self.ask(question, asking).await,
+                            None => Ok(Piece::default()),
+                        }
+                    }
+                },
+                self.limits,
+            )
+            .await;
+    }
+
+    /// How often targets are scraped: the usual distance of samples of `up`.
+    async fn interval(&self, found: &Found, period: Period) -> Result<Millis, AskError> {
+        if let Some(given) = self.config.scrape_interval {
+            return Ok(millis(given.as_millis()));
+        }
+        if !found.has_up {
+            return Ok(USUAL_INTERVAL);
+        }
+        let matrix = self.client.at("up[5m]", period.until).await?;
+        let mut steps: Vec<Millis> = matrix
+            .series
+            .iter()
+            .take(100)
+            .flat_map(|raw| raw.points.windows(2))
+            .filter_map(|pair| Some(pair.get(1)?.0 - pair.first()?.0))
+            .filter(|step| *step > 0)
+            .collect();
+        steps.sort_unstable();
+        // To whole seconds, so that it is the same a moment later.
+        let usual = steps.get(steps.len() / 2).map(|step| (step + 500) / 1000 * 1000);
+        Ok(usual.unwrap_or(USUAL_INTERVAL).clamp(1_000, 300_000))
+    }
+
+    fn asking(&self, period: Period, interval: Millis) -> Option<Asking> {
+        let step = match self.config.step {
+            Some(step) => millis(step.as_millis()),
+            None => {
+                let least = (period.until - period.from) / MANY_POINTS;
+                // A whole multiple of the interval, so that each sample counts as often.
+                interval * (least / interval + 1)
+            }
+        };
+        let window = (4 * interval).max(step).div_euclid(1000).max(1);
+        let matchers = self.config.matchers.iter().map(|one| format!(",{one}")).collect();
+        (step > 0).then(|| Asking {
+            period,
+            step,
+            window: format!("{window}s"),
+            matchers,
+            inventory: Inventory::default(),
+        })
+    }
+
+    /// Which instances there are, and which of them tell of machines.
+    async fn inventory(&self, found: &Found, asking: &Asking) -> Result<Inventory, AskError> {
+        let mut inventory = Inventory::default();
+        // Long steps do: what was there at any time counts.
+        let step = asking.step.max((asking.period.until - asking.period.from) / 20);
+        let range =
+            |query: String| async move { self.client.range(&query, asking.period, step).await };
+        let of_all = asking.matchers.trim_start_matches(',');
+        if found.has_hosts {
+            let query = format!("max by (instance, nodename) (node_uname_info{{{of_all}}})");
+            for raw in range(query).await?.series {
+                let (instance, node) = (raw.label("instance"), raw.label("nodename"));
+                let name = if node.is_empty() { subject::host_part(instance) } else { node };
+                if !name.is_empty() {
+                    inventory.hosts.insert(instance.to_owned(), name.to_owned());
+                }
+            }
+        }
+        if found.has_up {
+            let by = format!("{}, instance", self.naming.by_service());
+            for raw in range(format!("max by ({by}) (up{{{of_all}}})")).await?.series {
+                let instance = raw.label("instance");
+                if let Some(who) = inventory.whose(&self.naming, &raw)
+                    && !instance.is_empty()
+                {
+                    inventory.instances.insert(instance.to_owned(), who);
+                }
+            }
+        }
+        Ok(inventory)
+    }
+
+    fn questions<'q>(&'q self, found: &'q Found) -> Vec<Question<'q>> {
+        let mut all: Vec<Question<'_>> = Vec::new();
+        // The best first, should time or space run out.
+        all.extend(found.has_alerts.then_some(Question::Alerts));
+        all.extend(self.config.series.iter().map(Question::Own));
+        if self.config.conventions {
+            all.extend(found.requests.iter().map(Question::Requests));
+            all.extend(found.has_up.then_some(Question::Up));
+            all.extend(found.has_starts.then_some(Question::Starts));
+            all.extend(found.builds.iter().map(|name| Question::Build(name)));
+            all.extend(found.reloads.iter().map(|name| Question::Reload(name)));
+            all.extend(found.has_pods.then_some(Question::Pods));
+            all.extend(found.gauges.iter().map(Question::Gauge));
+            all.extend(found.recorded.iter().map(Question::Recorded));
+        }
+        all
+    }
+
+    async fn ask(&self, question: &Question<'_>, asking: &Asking) -> Result<Piece, AskError> {
+        match question {
+            Question::Alerts => alerts::ask(self, asking).await,
+            Question::Requests(one) => requests::ask(self, one, asking).await,
+            Question::Starts => changes::starts(self, asking).await,
+            Question::Build(name) => changes::build(self, name, asking).await,
+            Question::Reload(name) => changes::reloads(self, name, asking).await,
+            Question::Up => self.up(asking).await,
+            Question::Pods => self.pods(asking).await,
+            Question::Gauge(gauge) => self.gauge(gauge, asking).await,
+            Question::Recorded(one) => {
+                let by = format!("{}, instance", self.naming.by_service());
+                let of_all = asking.matchers.trim_start_matches(',');
+                let query = format!("max by ({by}) ({}{{{of_all}}})", one.metric);
+                let level = (one.metric.as_str(), one.signal, one.unit);
+                self.level(&query, level, Subject::Service, asking).await
+            }
+            Question::Own(own) => {
+                let level = (own.metric.as_str(), own.signal, own.unit.as_str());
+                self.level(&own.query, level, Subject::Service, asking).await
+            }
+        }
+    }
+
+    async fn gauge(&self, gauge: &Gauge, asking: &Asking) -> Result<Piece, AskError> {
+        let by = match gauge.of {
+            Subject::Service => distinct(&[&self.naming.by_service(), "instance"]),
+            Subject::Host => "instance".to_owned(),
+            Subject::Pod => distinct(&[&["pod"], &subject::NAMESPACES[..]].concat()),
+        };
+        let query = gauge.query(&by, &asking.window, &asking.matchers);
+        let level = (gauge.metric.as_str(), gauge.signal, gauge.unit.as_str());
+        self.level(&query, level, gauge.of, asking).await
+    }
+
+    /// Series as they are.
+    async fn level(
+        &self,
+        query: &str,
+        (metric, signal, unit): (&str, Signal, &str),
+        of: Subject,
+        asking: &Asking,
+    ) -> Result<Piece, AskError> {
+        let found = self.client.range(query, asking.period, asking.step).await?;
+        let (mut piece, series) = told(found);
+        let mut nameless = 0;
+        let mut all: Vec<Measured> = Vec::new();
+        for raw in series {
+            let who = match of {
+                Subject::Pod => subject::pod(&raw),
+                Subject::Host | Subject::Service => asking.inventory.whose(&self.naming, &raw),
+            };
+            let Some(who) = who else {
+                nameless += 1;
+                continue;
+            };
+            // What a node exporter's own process needs is not what its machine needs.
+            if of == Subject::Service && matches!(who, Who::Host(_)) {
+                continue;
+            }
+            let one = Measured {
+                who,
+                peer: None,
+                metric: metric.to_owned(),
+                signal,
+                unit: unit.to_owned(),
+                points: raw.points,
+            };
+            match all.iter_mut().find(|known| known.who == one.who) {
+                Some(known) => worst(known, one.points),
+                None => all.push(one),
+            }
+        }
+        if nameless > 0 {
+            let labels = self.naming.labels.join(", ");
+            piece.missing.push(format!(
+                "{nameless} series name no entity by any of the labels {labels} (entity_labels)"
+            ));
+        }
+        piece.series = all;
+        Ok(piece)
+    }
+
+    /// On which machines pods run.
+    async fn pods(&self, asking: &Asking) -> Result<Piece, AskError> {
+        let by = distinct(&[&["pod", "node"], &subject::NAMESPACES[..]].concat());
+        let of_all = asking.matchers.trim_start_matches(',');
+        let query = format!("max by ({by}) (kube_pod_info{{{of_all}}})");
+        // Long steps do: what was there at any time counts.
+        let step = asking.step.max((asking.period.until - asking.period.from) / 20);
+        let (mut piece, series) = told(self.client.range(&query, asking.period, step).await?);
+        piece.links = series
+            .iter()
+            .filter(|raw| !raw.label("node").is_empty())
+            .filter_map(|raw| {
+                Some(Link {
+                    source: subject::pod(raw)?,
+                    target: Who::Host(raw.label("node").to_owned()),
+                    relation: "runs_on".to_owned(),
+                    effects: EffectDirection::TargetToSource,
+                })
+            })
+            .collect();
+        Ok(piece)
+    }
+
+    /// Whether instances can be reached, and on which machines they run.
+    async fn up(&self, asking: &Asking) -> Result<Piece, AskError> {
+        let by = format!("{}, instance", self.naming.by_service());
+        let of_all = asking.matchers.trim_start_matches(',');
+        let query = format!("min by ({by}) (up{{{of_all}}})");
+        let found = self.client.range(&query, asking.period, asking.step).await?;
+        let (mut piece, series) = told(found);
+        let mut sums: std::collections::BTreeMap<
+            Who,
+            std::collections::BTreeMap<Millis, (f64, f64)>,
+        > = std::collections::BTreeMap::new();
+        for raw in series {
+            let Some(who) = asking.inventory.whose(&self.naming, &raw) else { continue };
+            let instance = raw.label("instance");
+            if let (Who::Service { .. }, Some(host)) = (&who, asking.inventory.host_of(instance)) {
+                piece.links.push(Link {
+                    source: who.clone(),
+                    target: Who::Host(host.clone()),
+                    relation: "runs_on".to_owned(),
+                    effects: EffectDirection::TargetToSource,
+                });
+            }
+            if let (Who::Service { .. }, Some(pod)) = (&who, subject::pod(&raw)) {
+                piece.links.push(Link {
+                    source: pod,
+                    target: who.clone(),
+                    relation: "backs".to_owned(),
+                    effects: EffectDirection::SourceToTarget,
+                });
+            }
+            let sum = sums.entry(who).or_default();
+            for (at, value) in raw.points {
+                let (all, count) = sum.entry(at).or_default();
+                *all += value;
+                *count += 1.0;
+            }
+        }
+        piece.links.dedup();
+        piece.series.extend(sums.into_iter().map(|(who, sum)| Measured {
+            who,
+            peer: None,
+            metric: "up".to_owned(),
+            signal: Signal::Availability,
+            unit: "ratio".to_owned(),
+            points: sum.into_iter().map(|(at, (all, count))| (at, all / count)).collect(),
+        }));
+        Ok(piece)
+    }
+}
+
+/// One question, and what it is called.
+#[derive(Clone, Copy, Debug)]
+enum Question<'a> {
+    Alerts,
+    Own(&'a OwnSeries),
+    Requests(&'a conventions::Requests),
+    Up,
+    Pods,
+    Starts,
+    Build(&'a str),
+    Reload(&'a str),
+    Gauge(&'a Gauge),
+    Recorded(&'a Recorded),
+}
+
+impl Question<'_> {
+    fn name(&self) -> String {
+        match self {
+            Self::Alerts => "prometheus alerts".to_owned(),
+            Self::Own(own) => format!("prometheus {}", own.metric),
+            Self::Requests(one) => format!("prometheus requests {}", one.count),
+            Self::Up => "prometheus up".to_owned(),
+            Self::Pods => "prometheus kube_pod_info".to_owned(),
+            Self::Starts => "prometheus process_start_time_seconds".to_owned(),
+            Self::Build(name) | Self::Reload(name) => format!("prometheus {name}"),
+            Self::Gauge(gauge) => format!("prometheus {}", gauge.metric),
+            Self::Recorded(one) => format!("prometheus {}", one.metric),
+        }
+    }
+}
+
+/// A piece with what is missing, and the series of the answer.
+fn told(found: Ranged) -> (Piece, Vec<Raw>) {
+    let Ranged { series, missing, notes } = found;
+    (Piece { notes, missing, ..Piece::default() }, series)
+}
+
+/// Of the instances of one entity the highest value at each time.
+fn worst(known: &mut Measured, points: Vec<(Millis, f64)>) {
+    let mut all: std::collections::BTreeMap<Millis, f64> = known.points.drain(..).collect();
+    for (at, value) in points {
+        all.entry(at).and_modify(|known| *known = known.max(value)).or_insert(value);
+    }
+    known.points = all.into_iter().collect();
+}
+
+fn millis(all: i128) -> Millis {
+    Millis::try_from(all).unwrap_or(Millis::MAX)
+}
