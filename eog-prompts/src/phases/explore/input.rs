@@ -60,10 +60,7 @@ struct Notes {
 
 impl Notes {
     fn of(findings: &[&Finding], messages: bool, hints: bool) -> Self {
-        use Signal::{
-            Demand, Exhaustion, Experiment, Impact, Restart, Route, Saturation,
-            Traffic,
-        };
+        use Signal::{Demand, Exhaustion, Experiment, Impact, Restart, Route, Saturation, Traffic};
         let has = |signals: &[Signal]| findings.iter().any(|it| signals.contains(&it.signal));
         let mut notes = Self {
             any: true,
