@@ -181,8 +181,8 @@ impl<'a> Prometheus<'a> {
     /// Which instances there are, and which of them tell of machines.
     async fn inventory(&self, found: &Found, asking: &Asking) -> Result<Inventory, AskError> {
         let mut inventory = Inventory::default();
-        // Long steps do: what was there at any time counts.
-        let step = asking.step.max((asking.period.until - asking.period.from) / 20);
+        // Longer steps would pass over what has only just appeared.
+        let step = asking.step;
         let range =
             |query: String| async move { self.client.range(&query, asking.period, step).await };
         let of_all = asking.matchers.trim_start_matches(',');
@@ -316,9 +316,8 @@ impl<'a> Prometheus<'a> {
         let by = distinct(&[&["pod", "node"], &subject::NAMESPACES[..]].concat());
         let of_all = asking.matchers.trim_start_matches(',');
         let query = format!("max by ({by}) (kube_pod_info{{{of_all}}})");
-        // Long steps do: what was there at any time counts.
-        let step = asking.step.max((asking.period.until - asking.period.from) / 20);
-        let (mut piece, series) = told(self.client.range(&query, asking.period, step).await?);
+        let found = self.client.range(&query, asking.period, asking.step).await?;
+        let (mut piece, series) = told(found);
         piece.links = series
             .iter()
             .filter(|raw| !raw.label("node").is_empty())
