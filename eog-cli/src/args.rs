@@ -293,7 +293,7 @@ pub(crate) struct Search {
 
     /// Seed of the lots (--textual random). Default: 0.
     #[arg(long, value_name = "N", requires = "textual", help_heading = TREE_SEARCH)]
-    pub(crate) seed: Option<u64>,
+    pub(crate) lot_seed: Option<u64>,
 }
 
 /// How moves on goals are chosen.

@@ -120,9 +120,9 @@ pub(crate) fn changes(
 
 /// A tree search with what the command line sets.
 fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
-    let Search { rounds, depth, branch, accept, no_rescore, textual, seed } = *search;
+    let Search { rounds, depth, branch, accept, no_rescore, textual, lot_seed } = *search;
     if let Some(textual) = textual {
-        config = config.with_random(textual.seed(seed));
+        config = config.with_random(textual.seed(lot_seed));
     }
     if no_rescore {
         config = config.with_rescore(false);
@@ -144,7 +144,7 @@ fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
 
 /// The options of tree searches, and whether each is given.
 fn given(search: &Search) -> [(&'static str, bool); 7] {
-    let Search { rounds, depth, branch, accept, no_rescore, textual, seed } = search;
+    let Search { rounds, depth, branch, accept, no_rescore, textual, lot_seed } = search;
     [
         ("--rounds", rounds.is_some()),
         ("--depth", depth.is_some()),
@@ -152,7 +152,7 @@ fn given(search: &Search) -> [(&'static str, bool); 7] {
         ("--accept", accept.is_some()),
         ("--no-rescore", *no_rescore),
         ("--textual", textual.is_some()),
-        ("--seed", seed.is_some()),
+        ("--lot-seed", lot_seed.is_some()),
     ]
 }
 
@@ -165,7 +165,7 @@ fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, b
         "--branch" => !uses_branch,
         "--no-rescore" => !rescores,
         "--depth" => by_goals,
-        "--textual" | "--seed" => !by_goals,
+        "--textual" | "--lot-seed" => !by_goals,
         _ => false,
     };
     given(search).into_iter().filter(|(name, _)| is_idle(name)).collect()
