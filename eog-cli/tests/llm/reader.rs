@@ -148,7 +148,7 @@ fn judge(question: &str) -> Value {
             (cause == entity).then(|| rest.split(':').next()).flatten()
         });
         let reached = lines.iter().filter(|line| line.is("note/impact"));
-        let reached = reached.filter_map(|line| line.peer("downstream"));
+        let reached = reached.filter_map(|line| line.peer("on to"));
         let effects: BTreeSet<&str> = claimed.chain(reached).collect();
         let claims = effects.iter().map(|effect| claim(entity, effect, change.number)).collect();
         return answer("origin", "It was changed before the harm.", &[change.number], claims);
@@ -158,7 +158,7 @@ fn judge(question: &str) -> Value {
     let failure = || lines.iter().find_map(|line| Some((line, line.peer("receiver")?)));
     let route = || {
         let route = lines.iter().find(|line| line.is("note/route"))?;
-        Some((route, route.peer("upstream")?))
+        Some((route, route.peer("from")?))
     };
     if let Some((line, cause)) = load.or_else(failure).or_else(route) {
         let claims = vec![claim(cause, entity, line.number)];
