@@ -255,7 +255,7 @@ fn hypotheses_find_the_cause_of_the_bottling_line() {
     assert_eq!(code, Some(0), "{report}");
     assert!(report.contains("ROOT CAUSE (confirmed)\n  utilities/compressor-2"), "{report}");
     for (option, why) in [
-        (&["--roles", "model"][..], "--roles model has no effect with the controller hypotheses"),
+        (&["--roles", "rules", "--skills", "."][..], "--skills has no effect with --roles rules"),
         (&["--profile", "paper"], "--profile has no effect with the controller hypotheses"),
     ] {
         let (code, _, error) = investigate(option);

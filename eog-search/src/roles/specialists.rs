@@ -79,6 +79,10 @@ pub(super) fn weigh(scores: &PolicyScores, ask: &WeighAsk) -> Verdict {
     };
     let mut verdict = Verdict { prune: false, ..scores.of(&evaluate) };
     let entity = last.action.entity();
+    // It suffers, so it is not what the hypothesis takes it for; it leads on all the same.
+    if last.belief().is_some_and(|belief| belief.label == Label::Symptom) {
+        verdict.score = verdict.score.min(scores.symptom);
+    }
     if last.is_origin()
         && let Some(cause) = explained_by(entity, &ask.others)
     {
