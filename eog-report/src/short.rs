@@ -50,6 +50,9 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
     notes(&mut page, report, (MAX_NOTES, MAX_WORDS));
     page.title("");
     page.line("", DIM, &report.cost());
+    if let Some(run) = report.run.and_then(|run| run.in_words()) {
+        page.line("", DIM, &run);
+    }
     page.into_text()
 }
 

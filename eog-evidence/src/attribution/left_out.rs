@@ -18,6 +18,10 @@ const FEWER: f64 = 1.0 / 1.5;
 /// points after and 22 before it is reached when all three lie below all of these.
 const CHANCE: f64 = 0.5e-3;
 
+/// A run of values as long and as low may have been there before in at most this share of places: traffic that
+/// comes and goes has many such runs, though each value by itself is rare.
+const RUNS: f64 = 0.005;
+
 /// How often a callee is called for each request, before and after trouble began.
 struct Fewer {
     callee: EntityId,
@@ -115,8 +119,9 @@ impl Attribution<'_> {
         let values = |part: &[(Timestamp, f64)]| part.iter().map(|(_, ratio)| *ratio).collect();
         let (before, after): (Vec<f64>, Vec<f64>) = (values(&before), values(&after));
         let is_enough = before.len() >= MIN_BASELINE && after.len() >= MIN_RUN;
-        (is_enough && chance_of_less(&before, &after) < CHANCE)
-            .then(|| (mean(&before), mean(&after), (first, last)))
+        let is_rare =
+            chance_of_less(&before, &after) < CHANCE && runs_as_low(&before, &after) <= RUNS;
+        (is_enough && is_rare).then(|| (mean(&before), mean(&after), (first, last)))
     }
 }
 
@@ -133,6 +138,15 @@ fn chance_of_less(before: &[f64], after: &[f64]) -> f64 {
     places.product()
 }
 
+/// In which share of places the earlier values have a run of as many as came later, none above their highest.
+fn runs_as_low(before: &[f64], after: &[f64]) -> f64 {
+    let highest = after.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let runs = before.windows(after.len().max(1));
+    let places = runs.len();
+    let low = runs.filter(|run| run.iter().all(|value| *value <= highest)).count();
+    low as f64 / places.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +158,16 @@ mod tests {
         assert!(chance_of_less(&usual, &[-1.0, -2.0]) > CHANCE, "two points are too few");
         assert!(chance_of_less(&usual, &[-1.0, 2.0, -1.0]) > CHANCE);
         assert!(chance_of_less(&[0.0; 20], &[0.0; 3]) > 0.99, "never called");
+    }
+
+    #[test]
+    fn a_run_that_was_there_before_is_usual() {
+        // Every hundredth value is low by itself, and no run of three is.
+        let lone: Vec<f64> = (0..400).map(|n| if n % 100 == 0 { 0.0 } else { 1.0 }).collect();
+        assert!(runs_as_low(&lone, &[0.0; 3]) <= RUNS);
+        // As many low values, together.
+        let ebb: Vec<f64> = (0..400).map(|n| if n < 8 { 0.0 } else { 1.0 }).collect();
+        assert!(chance_of_less(&ebb, &[0.0; 3]) < CHANCE, "each value is rare");
+        assert!(runs_as_low(&ebb, &[0.0; 3]) > RUNS);
     }
 }
