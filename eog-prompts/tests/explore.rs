@@ -592,3 +592,16 @@ fn a_long_context_is_read_in_chunks() {
     assert!(failure.transient);
     assert_eq!(failure.usage.model_calls, model.requests().len() as u64 - 1);
 }
+
+/// What was refused of a judgement is for readers of the result; a model would repeat it.
+#[test]
+fn prompts_show_former_judgements_without_what_was_refused_of_them() {
+    let mut packet = situation();
+    let held = belief(Label::Defer, "nothing is known [refused: claim 1: no entity \"x\"]");
+    packet.former = Some(FormerBelief { belief: held, heard: vec![entity("web")] });
+    let model = Arc::new(MockModel::new("mock/a"));
+    let request = policy(Pack::sre(), &model).prompt(&packet).unwrap();
+    let text = &request.messages[1].text;
+    assert!(text.contains("It was judged defer: \"nothing is known\"\n"), "{text}");
+    assert!(!text.contains("[refused"), "{text}");
+}

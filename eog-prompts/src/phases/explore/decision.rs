@@ -18,8 +18,8 @@ impl ExploreInput {
         let subject = self.subject();
         let because = whole_sentences(&answer.because, MAX_BECAUSE_CHARS);
         let summary = match (answer.label, answer.missing) {
-            (Label::Defer, Missing::Absent) => format!("Evidence is absent: {because}"),
-            (Label::Defer, Missing::NotUnderstood) => format!("Not understood: {because}"),
+            (Label::Defer, Missing::Absent) => after("Evidence is absent: ", because),
+            (Label::Defer, Missing::NotUnderstood) => after("Not understood: ", because),
             _ => because,
         };
         let mut decision = Decision::new(answer.label, summary);
@@ -36,6 +36,12 @@ impl ExploreInput {
         }
         decision
     }
+}
+
+/// A text after words that say what it is about, unless it begins with them: models repeat those of an earlier
+/// summary.
+fn after(words: &str, text: String) -> String {
+    if text.starts_with(words) { text } else { format!("{words}{text}") }
 }
 
 /// The claims of an answer. One that joins the entity with the far end of a route is made hop by hop,

@@ -7,6 +7,7 @@ use eog_evidence::mask_text;
 use serde::Serialize;
 
 use super::messages::{MessageLine, message_line};
+use super::refused::without_account;
 use super::subject::Subject;
 use crate::PacketCut;
 use crate::phases::frame::{AlertLine, Frame, IncidentLines, MAX_ALERTS};
@@ -126,7 +127,7 @@ impl FormerLine {
         Self {
             label: label_word(belief.label),
             since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
-            text: cut(&mask_text(&belief.summary), limit),
+            text: cut(&mask_text(without_account(&belief.summary)), limit),
             claims: belief
                 .claims
                 .iter()

@@ -4,6 +4,7 @@ use eog_core::{Finding, Message};
 use eog_evidence::mask_text;
 use serde::Serialize;
 
+use super::refused::without_account;
 use super::subject::{Subject, touches};
 use crate::phases::lines::{ClaimPart, Clock, cut, kind_word, label_word};
 
@@ -65,7 +66,7 @@ pub(super) fn message_line(
         sender: message.sender.to_string(),
         label: label_word(belief.label),
         since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
-        text: cut(&mask_text(&belief.summary), limit),
+        text: cut(&mask_text(without_account(&belief.summary)), limit),
         cited,
         more_cited: ids.len().saturating_sub(MAX_CITED),
         other_claims: belief.claims.len() - about.len(),

@@ -42,8 +42,16 @@ pub(super) fn without_refused(subject: &Subject, answer: &ExploreAnswer) -> Opti
         return None;
     }
     let account = shorten(&refused.join("; "), MAX_ACCOUNT_CHARS);
-    kept.because = format!("{} [refused: {account}]", kept.because.trim());
+    kept.because = format!("{}{REFUSED}{account}]", kept.because.trim());
     Some(kept)
+}
+
+/// What stands between a judgement and the account of what was refused of it.
+const REFUSED: &str = " [refused: ";
+
+/// A judgement without the account of what was refused of it, which is for readers of the result.
+pub(super) fn without_account(because: &str) -> &str {
+    because.rsplit_once(REFUSED).map_or(because, |(because, _)| because)
 }
 
 fn is_of_part(problem: &str) -> bool {
