@@ -76,6 +76,12 @@ fn label(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) 
     } else if subject.cited.is_empty() {
         problems
             .push(format!("no evidence is listed, so {word} cannot be told; say defer, absent"));
+    } else if !cites && answer.label == Label::Healthy {
+        problems.push(
+            "healthy cites nothing, and no metrics, logs or spans were recorded of it, so its silence \
+             tells nothing; give the numbers that show it works, or say defer, absent"
+                .to_owned(),
+        );
     } else if !cites {
         problems.push(format!("{word} cites nothing; give the numbers it rests on"));
     }
