@@ -240,7 +240,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 /// Which controller investigates.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct By {
-    /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker` or `linear`; see `eog investigate`.
+    /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker`, `react` or `linear`; see `eog investigate`.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
 

@@ -27,16 +27,19 @@ pub enum TreeSearch {
     /// The same, with moves drawn by lot.
     #[serde(rename = "treeseeker_random")]
     TreeSeekerByLot,
+    /// One chain of a single agent.
+    React,
 }
 
 impl TreeSearch {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Lats,
         Self::Bfs,
         Self::Beam,
         Self::Hypotheses,
         Self::TreeSeeker,
         Self::TreeSeekerByLot,
+        Self::React,
     ];
 
     fn profile(self) -> Profile {
@@ -46,6 +49,7 @@ impl TreeSearch {
             Self::Beam => Profile::Beam,
             Self::Hypotheses => Profile::Hypotheses,
             Self::TreeSeeker | Self::TreeSeekerByLot => Profile::TreeSeeker,
+            Self::React => Profile::React,
         }
     }
 
