@@ -236,8 +236,9 @@ pub(crate) struct Start {
     /// Controller: `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search),
     /// `bfs` (breadth-first), `beam` (the best few of each level), `hypotheses` (specialists for metrics,
     /// logs and traces investigate what may have caused it) and `treeseeker` (goals with alternative paths,
-    /// on which each round goes on or back); or `linear`, a baseline that follows the
-    /// newest lead, revises nothing and stops at the first origin. See docs/search.md.
+    /// on which each round goes on or back); or a baseline: `react` (one agent with a plan, who looks, calls
+    /// tools and concludes) or `linear` (follows the newest lead, revises nothing and stops at the first
+    /// origin). See docs/search.md and docs/which-controller.md.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
 

@@ -119,6 +119,8 @@ fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_ca
     kill_and_resume::<SearchBody>(&["beam"], ALERTS);
     // Three hypotheses at first, and none below what is healthy.
     kill_and_resume::<SearchBody>(&["hypotheses"], 3);
+    kill_and_resume::<SearchBody>(&["treeseeker"], ALERTS);
+    kill_and_resume::<SearchBody>(&["react"], ALERTS);
 }
 
 fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize) {

@@ -233,6 +233,10 @@ impl fmt::Display for ControllersReport {
             },
         )?;
         let wrong = rates.wrong;
+        let paper = Condition::all(wrong);
+        if self.conditions.iter().any(|condition| !paper.contains(condition)) {
+            return f.write_str(&self.to_markdown());
+        }
         writeln!(f, "\nEoG, tree searches and a linear loop (as in table 2)")?;
         self.rows(f, &against_loops(wrong))?;
         writeln!(f, "\nA loop that is told the algorithm and makes slips (as in table 3)")?;

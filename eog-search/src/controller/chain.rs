@@ -393,7 +393,8 @@ impl SearchController {
         let number = through.checked_sub(1).and_then(|at| self.chain.steps.get(at));
         let number = number.map_or(0, |step| step.number);
         self.chain.summary = match &text {
-            Some(text) => shorten(text, most),
+            // One character more says that something was cut.
+            Some(text) => shorten(text, most.saturating_sub(1)),
             None => self.chain.summary.clone(),
         };
         self.chain.summarised = through;

@@ -99,5 +99,5 @@ pub(super) fn compact(ask: &CompactAsk) -> String {
         let label = seen.belief().map_or("not judged".to_owned(), |it| it.label.to_string());
         lines.push(format!("step {}: {} {label}", step.number, seen.action.entity()));
     }
-    shorten(&lines.join("\n"), ask.at_most as usize)
+    shorten(&lines.join("; "), (ask.at_most as usize).saturating_sub(1))
 }
