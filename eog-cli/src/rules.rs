@@ -200,8 +200,7 @@ pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Res
     let idle = judging.roles.is_some() && controller.profile().is_none();
     refuse(controller, &[("--roles", idle)])?;
     let by_model = matches!(judging.roles, Some(crate::args::By::Model));
-    let by_rules_alone =
-        matches!(controller, ControllerName::TreeSeeker | ControllerName::React);
+    let by_rules_alone = matches!(controller, ControllerName::TreeSeeker | ControllerName::React);
     refuse(controller, &[("--roles model", by_model && by_rules_alone)])?;
     let skills = judging.skills.is_some() && controller != ControllerName::Hypotheses;
     let by_rules = matches!(judging.roles, Some(crate::args::By::Rules));

@@ -90,7 +90,11 @@ pub enum Outcome {
 
 impl Step {
     /// A step that calls a tool.
-    pub fn call(who: impl Into<String>, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
+    pub fn call(
+        who: impl Into<String>,
+        tool: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
         Self {
             who: who.into(),
             tool: tool.into(),

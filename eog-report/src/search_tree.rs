@@ -144,7 +144,11 @@ fn ended(search: &SearchController) -> String {
     }
     if let Some(causes) = search.concluded() {
         let causes: Vec<&str> = causes.iter().map(|cause| cause.as_str()).collect();
-        let named = if causes.is_empty() { "nobody".to_owned() } else { clean(&causes.join(", ")).into_owned() };
+        let named = if causes.is_empty() {
+            "nobody".to_owned()
+        } else {
+            clean(&causes.join(", ")).into_owned()
+        };
         let _ = write!(text, "; named {named}");
     }
     if let Some((best, score)) = search.best() {

@@ -56,7 +56,9 @@ pub use body::{
     PlanTry, Planned, Progressed, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody,
     Steered, Verdict,
 };
-pub use chain::{Called, ChainAction, ChainPhase, Compacted, Deed, PlanEdit, PlanStatus, PlanStep, Reacted};
+pub use chain::{
+    Called, ChainAction, ChainPhase, Compacted, Deed, PlanEdit, PlanStatus, PlanStep, Reacted,
+};
 pub use config::{
     Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MostAsked, Profile, Pruning,
     SearchConfig, Selection, Stop,

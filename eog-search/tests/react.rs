@@ -188,10 +188,10 @@ fn a_plan_is_numbered_and_steps_are_settled_once() {
 
 /// `web` calls `app`, which calls `db`; both `app` and `db` are called origins by whoever judges.
 fn incident() -> eog_core::Case {
-    case(topology("web calls app; app calls db; mail calls db"), [
-        alert("web", "HttpErrors", "10:05"),
-        alert("mail", "HttpErrors", "10:06"),
-    ])
+    case(
+        topology("web calls app; app calls db; mail calls db"),
+        [alert("web", "HttpErrors", "10:05"), alert("mail", "HttpErrors", "10:06")],
+    )
 }
 
 #[test]
@@ -209,14 +209,10 @@ fn by_rules_it_ends_with_the_first_origin_and_leaves_the_rest_of_its_plan() {
     drive(&mut search, &SearchResponder::new(evidence, policy)).expect("it runs");
     assert_eq!(search.end(), Some(End::Concluded));
     assert_eq!(search.concluded(), Some(&BTreeSet::from([entity("app")])));
-    let looks: Vec<String> = search
-        .tree()
-        .nodes()
-        .filter_map(|node| Some(node.action?.entity().to_string()))
-        .collect();
+    let looks: Vec<String> =
+        search.tree().nodes().filter_map(|node| Some(node.action?.entity().to_string())).collect();
     assert_eq!(looks, ["web", "app"]);
-    let status: Vec<PlanStatus> =
-        search.plan_of_chain().iter().map(|step| step.status).collect();
+    let status: Vec<PlanStatus> = search.plan_of_chain().iter().map(|step| step.status).collect();
     assert_eq!(status, [PlanStatus::Done, PlanStatus::Open]);
 }
 

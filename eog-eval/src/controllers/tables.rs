@@ -24,7 +24,8 @@ impl ControllersReport {
             row(contender, &cells, |it| format!("{:.2} / {:.0}", it.right, it.calls))
         };
         let head = rates.iter().map(|rate| format!("{:.0} %", rate * 100.0));
-        let title = "Share of runs that name every cause, and mean questions, by errors of the judge";
+        let title =
+            "Share of runs that name every cause, and mean questions, by errors of the judge";
         Table::of(title, head, chosen().into_iter().map(row))
     }
 

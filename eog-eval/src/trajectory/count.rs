@@ -230,9 +230,7 @@ fn repeated(steps: &[Step]) -> (u32, u32, u32) {
 }
 
 fn other_roles(steps: &[Step]) -> usize {
-    let of = |came: Outcome| {
-        steps.iter().filter(move |step| step.is_call() && step.came == came)
-    };
+    let of = |came: Outcome| steps.iter().filter(move |step| step.is_call() && step.came == came);
     let is_others = |refused: &&Step| {
         of(Outcome::Answered).any(|it| it.tool == refused.tool && role(it) != role(refused))
             && !of(Outcome::Answered).any(|it| it.tool == refused.tool && role(it) == role(refused))

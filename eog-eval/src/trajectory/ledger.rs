@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use eog::ledger::{Body, Ledger, Look, RecordedAnswer, restore};
+use eog::ledger::{Body, Ledger, Look, RecordedAnswer, Replay};
 use eog::machine::OfMachine;
 use eog::{Confidence, Machine};
 use eog_session::controllers::AnyLedger;
@@ -50,25 +50,17 @@ where
     B::Machine: Machine<Body = B>,
 {
     let mut trajectory = Trajectory { explained_after: Some(0), ..Trajectory::default() };
-    let mut machine = None::<B::Machine>;
-    for entry in ledger.entries() {
-        let further = steps(&entry.body);
-        let has_look = entry.body.look().is_some();
-        trajectory.steps.extend(further);
-        if has_look && trajectory.explained_after == Some(0) {
-            let so_far: B::Machine =
-                restore(&ledger.before(entry.seq + 1)).map_err(|error| error.to_string())?;
-            if so_far.conclusion().unexplained.is_empty() {
-                let after = u32::try_from(trajectory.steps.len()).unwrap_or(u32::MAX);
-                trajectory.explained_after = Some(after);
-            }
-        }
-        if entry.seq + 1 == ledger.next_seq() {
-            machine = Some(restore(ledger).map_err(|error| error.to_string())?);
+    let mut replay = Replay::<B::Machine>::new(ledger).map_err(|error| error.to_string())?;
+    while let Some(entry) = replay.step().map_err(|error| error.to_string())? {
+        trajectory.steps.extend(steps(&entry.body));
+        if trajectory.explained_after == Some(0)
+            && replay.machine().conclusion().unexplained.is_empty()
+        {
+            let after = u32::try_from(trajectory.steps.len()).unwrap_or(u32::MAX);
+            trajectory.explained_after = Some(after);
         }
     }
-    let Some(machine) = machine else { return Ok(trajectory) };
-    let conclusion = machine.conclusion();
+    let conclusion = replay.machine().conclusion();
     let unexplained = conclusion.unexplained.iter().map(ToString::to_string);
     trajectory.unexplained = Some(unexplained.collect());
     let explaining = || conclusion.frontier.iter().filter(|group| !group.covers.is_empty());

@@ -1,12 +1,10 @@
 //! Steps of tree searches, lanes and chains.
 
+use eog::Machine;
 use eog::ledger::{Ledger, restore};
 use eog_search::chain::RefusedDeed;
 use eog_search::lane::{Acts, Came, FINISH, Turn};
-use eog_search::{
-    Deed, PlanStatus, PlanTry, Profile, Reacted, SearchBody, SearchController, Try,
-};
-use eog::Machine;
+use eog_search::{Deed, PlanStatus, PlanTry, Profile, Reacted, SearchBody, SearchController, Try};
 
 use super::ledger::looked;
 use super::{Outcome, Step};

@@ -9,7 +9,7 @@ use eog_search::{
 };
 
 use eog_search::lane::{Came, Turn};
-use eog_search::{Called, Compacted, Deed, Decomposed, Progressed, Reacted, Steered, Try};
+use eog_search::{Called, Compacted, Decomposed, Deed, Progressed, Reacted, Steered, Try};
 
 use super::{MAX_FAILURE, Told, answered, named, some};
 use crate::clean::{clean, clean_to};

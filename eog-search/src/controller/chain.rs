@@ -100,7 +100,8 @@ impl SearchController {
         let Expansion::Chain { shown, .. } = self.config.expansion() else { return None };
         let most = shown.get() as usize;
         let left = &self.chain.steps[self.chain.summarised..];
-        let mut total = left.iter().map(|step| step.bytes).sum::<usize>() + self.chain.summary.len();
+        let mut total =
+            left.iter().map(|step| step.bytes).sum::<usize>() + self.chain.summary.len();
         if total <= most || left.len() < 2 {
             return None;
         }
@@ -149,10 +150,8 @@ impl SearchController {
             let came = match &step.made {
                 Made::Look(node) => {
                     let action = self.tree.node(*node).action()?;
-                    let done = Done {
-                        action: Arc::clone(action),
-                        entry: self.tree.node(*node).entry(),
-                    };
+                    let done =
+                        Done { action: Arc::clone(action), entry: self.tree.node(*node).entry() };
                     ChainCame::Looked(self.seen(&[done]).pop()?)
                 }
                 Made::Call(entry) => match &self.ledger.entry((*entry)?)?.body {

@@ -605,8 +605,7 @@ impl SearchController {
                         Some(came) => it.complete(Outcome::Came(came)),
                         None => it.next(Role::Call(ask)),
                     }
-                } else if let Some(next) = it.lane.as_mut().map(|lane| lane.answered(ask, result))
-                {
+                } else if let Some(next) = it.lane.as_mut().map(|lane| lane.answered(ask, result)) {
                     it.follow(next);
                 }
             }

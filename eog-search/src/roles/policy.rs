@@ -12,8 +12,8 @@ use crate::ask::{
     ProgressAsk, ProposeAsk, ReactAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk,
 };
 use crate::body::{Action, PlanAction, Verdict};
-use crate::id::NodeId;
 use crate::chain::ChainAction;
+use crate::id::NodeId;
 use crate::lane::LaneAction;
 use crate::seek::{Goal, Progress, Steering};
 use crate::tools::ToolSpec;

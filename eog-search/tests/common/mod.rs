@@ -11,16 +11,16 @@ use eog_core::{
     Usage,
 };
 use eog_search::ask::{
-    EvaluateAsk, GoalView, LaneAsk, PathView, PlanAsk, ProgressAsk, ProposeAsk, ReactAsk, Seen, Status,
-    SteerAsk, Tested, WeighAsk,
+    EvaluateAsk, GoalView, LaneAsk, PathView, PlanAsk, ProgressAsk, ProposeAsk, ReactAsk, Seen,
+    Status, SteerAsk, Tested, WeighAsk,
 };
 use eog_search::chain::ChainCame;
 use eog_search::lane::{Acts, Came, Evidence, Turn};
 use eog_search::{
-    Action, Answer, Approach, Ask, Candidate, ChainAction, ChainPhase, Deed, PlanEdit, FactChange, Goal, GoalProgress, LaneAction, Move,
-    MoveKind, NodeId, PathReport, Phase, PlanAction, PlanChange, Progress, Purpose, Role,
-    SearchConfig, SearchController, Signal, Specialist, Steering, ToolAnswer, ToolCall, TreeMem,
-    Verdict,
+    Action, Answer, Approach, Ask, Candidate, ChainAction, ChainPhase, Deed, FactChange, Goal,
+    GoalProgress, LaneAction, Move, MoveKind, NodeId, PathReport, Phase, PlanAction, PlanChange,
+    PlanEdit, Progress, Purpose, Role, SearchConfig, SearchController, Signal, Specialist,
+    Steering, ToolAnswer, ToolCall, TreeMem, Verdict,
 };
 use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
 
@@ -214,7 +214,8 @@ impl World {
                     return Err(Failure::policy("drawn"));
                 }
                 // Every other one is too long.
-                let long = ask.at_most as usize * 2 / (1 + usize::from(self.seed.is_multiple_of(2)) * 4);
+                let long =
+                    ask.at_most as usize * 2 / (1 + usize::from(self.seed.is_multiple_of(2)) * 4);
                 Answer::Summary("s".repeat(long))
             }
             other => panic!("nobody is asked to {}", other.name()),
@@ -241,7 +242,8 @@ impl World {
     }
 
     fn react(&self, ask: &ReactAsk) -> Result<ChainAction, Failure> {
-        let about: Vec<EntityId> = ask.steps.iter().map(|step| deed_about(&step.action.deed)).collect();
+        let about: Vec<EntityId> =
+            ask.steps.iter().map(|step| deed_about(&step.action.deed)).collect();
         let origins = ask.steps.iter().filter_map(|step| match &step.came {
             ChainCame::Looked(seen) if seen.is_origin() => Some(seen.action.entity().clone()),
             _ => None,
