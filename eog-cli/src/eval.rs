@@ -132,6 +132,10 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 }
                 conditions = Condition::all(wrong);
             }
+            if let Some(folder) = &simulated.charts {
+                let failed = |source| CliError::Write { path: folder.clone(), source };
+                std::fs::create_dir_all(folder).map_err(failed)?;
+            }
             let shown = std::sync::Mutex::new(progress);
             let told = |done: usize, all: usize| {
                 if let Ok(progress) = shown.lock() {

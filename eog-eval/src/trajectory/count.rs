@@ -201,8 +201,21 @@ fn role(step: &Step) -> &str {
 /// Calls as they are compared: arguments that are JSON whatever their order and spaces.
 fn call(step: &Step) -> (String, String, String) {
     let arguments = serde_json::from_str::<Value>(&step.arguments)
-        .map_or_else(|_| step.arguments.clone(), |value| value.to_string());
+        .map_or_else(|_| step.arguments.clone(), |value| sorted(value).to_string());
     (step.who.clone(), step.tool.clone(), arguments)
+}
+
+/// The same value with the keys of all objects in order.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields: BTreeMap<String, Value> =
+                fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
 }
 
 /// Equal calls after one that failed, after one that was answered, and after a summary of it.
