@@ -87,7 +87,7 @@ fn draw(label: &str, lines: &[Line], most: f64) -> Result<String, Box<dyn std::e
         chart
             .configure_series_labels()
             .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.85))
+            .background_style(WHITE.mix(0.25))
             .border_style(BLACK.mix(0.3))
             .draw()?;
         root.present()?;
