@@ -161,10 +161,12 @@ fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, b
     let uses_branch = profile.config().branch().is_some();
     let rescores = profile.config().rescores().is_some();
     let by_goals = profile.config().is_random().is_some();
+    let is_chain = profile == eog_search::Profile::React;
     let is_idle = |name: &str| match name {
         "--branch" => !uses_branch,
         "--no-rescore" => !rescores,
-        "--depth" => by_goals,
+        "--depth" => by_goals || is_chain,
+        "--accept" => is_chain,
         "--textual" | "--lot-seed" => !by_goals,
         _ => false,
     };
@@ -198,8 +200,8 @@ pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Res
     let idle = judging.roles.is_some() && controller.profile().is_none();
     refuse(controller, &[("--roles", idle)])?;
     let by_model = matches!(judging.roles, Some(crate::args::By::Model));
-    let by_goals = controller == ControllerName::TreeSeeker;
-    refuse(controller, &[("--roles model", by_model && by_goals)])?;
+    let by_rules_alone = matches!(controller, ControllerName::TreeSeeker | ControllerName::React);
+    refuse(controller, &[("--roles model", by_model && by_rules_alone)])?;
     let skills = judging.skills.is_some() && controller != ControllerName::Hypotheses;
     let by_rules = matches!(judging.roles, Some(crate::args::By::Rules));
     refuse(controller, &[("--skills", skills)])?;

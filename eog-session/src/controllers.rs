@@ -173,6 +173,8 @@ pub enum ControllerName {
     Hypotheses,
     /// Goals with alternative paths.
     TreeSeeker,
+    /// One chain of a single agent.
+    React,
 }
 
 impl ControllerName {
@@ -185,6 +187,7 @@ impl ControllerName {
         Self::Beam,
         Self::Hypotheses,
         Self::TreeSeeker,
+        Self::React,
     ];
 
     /// What users call it.
@@ -197,6 +200,7 @@ impl ControllerName {
             Self::Beam => Profile::Beam.name(),
             Self::Hypotheses => Profile::Hypotheses.name(),
             Self::TreeSeeker => Profile::TreeSeeker.name(),
+            Self::React => Profile::React.name(),
         }
     }
 
@@ -209,6 +213,7 @@ impl ControllerName {
             Self::Beam => Some(Profile::Beam),
             Self::Hypotheses => Some(Profile::Hypotheses),
             Self::TreeSeeker => Some(Profile::TreeSeeker),
+            Self::React => Some(Profile::React),
         }
     }
 }

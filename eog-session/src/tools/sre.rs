@@ -23,7 +23,7 @@ impl SreTools {
     }
 }
 
-/// What each specialist is offered. The context, the neighbours and the alerts are tools of the contract.
+/// What each specialist, or the agent of a chain, is offered. The context, the neighbours and the alerts are tools of the contract.
 fn names(agent: Specialist) -> &'static [&'static str] {
     match agent {
         Specialist::Metrics => &["get_metric_anomalies", "metric_analysis", "alert_summary"],
@@ -31,6 +31,18 @@ fn names(agent: Specialist) -> &'static [&'static str] {
             &["log_analysis", "event_analysis", "k8s_spec_change_analysis", "get_k8s_spec"]
         }
         Specialist::Traces => &["get_trace_error_tree", "topology_analysis"],
+        Specialist::Generalist => &[
+            "get_metric_anomalies",
+            "metric_analysis",
+            "alert_summary",
+            "alert_analysis",
+            "log_analysis",
+            "event_analysis",
+            "k8s_spec_change_analysis",
+            "get_k8s_spec",
+            "get_trace_error_tree",
+            "topology_analysis",
+        ],
     }
 }
 
