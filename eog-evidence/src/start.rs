@@ -447,6 +447,7 @@ mod tests {
 
     #[test]
     fn times_that_do_not_fit_are_told() {
+        use Signal::Errors;
         let told = |alerts: Vec<Anomaly>, recording, given| {
             let mut incident = incident(alerts);
             incident.observed = Some(recording);
