@@ -31,7 +31,8 @@ pub use error::OpenError;
 pub use files::Files;
 pub use library::Library;
 pub use live::{Capturing, OfLive};
-pub use notes::{Heard, Supplemented, Verdict, Word, Words, keep_words};
+pub use eog::evidence::Verdict;
+pub use notes::{Heard, Supplemented, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
 
