@@ -22,7 +22,7 @@ pub(super) struct MessageLine {
     /// Since when its harm, or its condition, is known to be there; empty where it is not.
     since: String,
     text: String,
-    /// Numbers of what it cites, as far as that is shown.
+    /// Numbers of what it cites, as far as that is shown; of all if nothing is.
     cited: Vec<u32>,
     /// How much more it cites.
     more_cited: usize,
@@ -49,13 +49,14 @@ pub(super) fn message_line(
             ids.push(id);
         }
     }
-    // A number without its text tells nothing, and cannot be weighed.
+    // A number without its text tells nothing, and is shown only where there is no other to cite.
     let is_shown = |id: &EvidenceId| {
         let number = subject.number_of(id).and_then(|number| subject.get(number));
         let is_local = number.is_some_and(|citable| citable.own.is_some());
         is_local || quoted.iter().any(|finding| finding.id() == id)
     };
     let (shown, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| is_shown(id));
+    let (shown, others) = if shown.is_empty() { (others, shown) } else { (shown, others) };
     let cited = shown.iter().take(MAX_CITED).map(|id| subject.number_cited(id)).collect();
     MessageLine {
         sender: message.sender.to_string(),
