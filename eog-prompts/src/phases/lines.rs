@@ -17,7 +17,10 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(window: Window) -> Self {
-        Self { day: to_the_second(window.start()).chars().take(10).collect(), start: window.start() }
+        Self {
+            day: to_the_second(window.start()).chars().take(10).collect(),
+            start: window.start(),
+        }
     }
 
     pub(crate) fn day(&self) -> &str {
