@@ -124,11 +124,16 @@ impl Server {
 
 /// Where variables come from: the folder of the configuration, and the environment.
 pub(super) struct Variables<'a> {
-    pub(super) folder: &'a Path,
-    pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
+    folder: PathBuf,
+    environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Variables<'_> {
+impl<'a> Variables<'a> {
+    pub(super) fn of(folder: &Path, environment: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Self { folder, environment }
+    }
+
     /// A text with its `${…}` filled in.
     fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = String::new();

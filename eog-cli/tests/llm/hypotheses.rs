@@ -3,6 +3,8 @@
 mod apart;
 mod harm;
 mod lanes;
+mod servers;
+mod telling;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
