@@ -2,6 +2,7 @@
 
 mod apart;
 mod harm;
+mod killed;
 mod lanes;
 mod servers;
 mod telling;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{HYPOTHESES, lanes, of};
 use crate::detective::{detect, specialist};
 use crate::lab::{Lab, causes};
-use crate::reader::{block, between};
+use crate::reader::block;
 use crate::server::{Asked, Reply, Server};
 
 /// What a model would have said.
@@ -44,28 +44,26 @@ fn cited(value: &Value, findings: &BTreeSet<String>) -> BTreeSet<String> {
 }
 
 /// Tells what nobody recorded: by number, by id, and by name and time.
-fn lie(asked: &Asked, corrected: bool) -> Value {
+fn lie(asked: &Asked) -> Value {
     let mut answer = told(detect(asked));
-    if corrected && asked.correction().is_some() {
-        return answer;
-    }
     let many = block(&asked.question(), "evidence").len();
     let beyond = json!([many + 1, 999]);
     let factor = &mut answer["entities"][0];
     factor["evidence"].as_array_mut().unwrap().extend(beyond.as_array().unwrap().clone());
     factor["how_it_explains"]["evidence"].as_array_mut().unwrap().push(json!(999));
     answer["timeline"] = json!([
-        { "evidence": 999, "event": "The cache was emptied." },
-        { "evidence": many + 1, "event": "The disk was full." },
+        { "evidence": 999, "what": "The cache was emptied." },
+        { "evidence": many + 1, "what": "The disk was full." },
     ]);
     answer
 }
 
-fn run(corrected: bool) -> (Value, String, String, Vec<Asked>) {
-    let server = Server::start(move |asked| match asked.phase() {
-        "finalize" => lie(asked, corrected).into(),
+#[test]
+fn the_narrative_cites_no_finding_that_nobody_recorded() {
+    let server = Server::start(|asked| match asked.phase() {
+        "finalize" => lie(asked).into(),
         // Sees findings, and records none of them.
-        "search_investigate" if specialist(asked) == "traces" => {
+        "search_investigate" if specialist(asked) == "metrics" => {
             let mut answer = told(detect(asked));
             if answer["tool"] == "record_finding" {
                 answer["tool"] = json!("finish");
@@ -78,36 +76,23 @@ fn run(corrected: bool) -> (Value, String, String, Vec<Asked>) {
     let lab = Lab::at(&server, "");
     let (run, ledger) = lab.ledger(&HYPOTHESES);
     assert_eq!(run.code, Some(0), "{}", run.said);
-    assert_eq!(causes(&run.result()), ["frontend"]);
-    let report = std::fs::read_to_string(lab.path("out/report.md")).unwrap();
-    (run.result(), ledger, report, server.take())
-}
+    let result = run.result();
+    assert_eq!(causes(&result), ["frontend"]);
+    let (seen, recorded) = seen_and_recorded(&ledger);
+    let unrecorded: BTreeSet<String> = seen.difference(&recorded).cloned().collect();
+    assert!(!unrecorded.is_empty() && !recorded.is_empty());
 
-#[test]
-fn the_narrative_cites_no_finding_that_nobody_recorded() {
-    for corrected in [true, false] {
-        let (result, ledger, report, asked) = run(corrected);
-        let (seen, recorded) = seen_and_recorded(&ledger);
-        let unrecorded: BTreeSet<String> = seen.difference(&recorded).cloned().collect();
-        assert!(!unrecorded.is_empty() && !recorded.is_empty());
-        let telling = of(&asked, "finalize");
-        for asked in &telling {
-            for line in block(&asked.question(), "evidence") {
-                assert!(!line.contains("traces"), "{line}");
-            }
-        }
-        // The model is told once what it cannot cite.
-        let (_, wrong) = telling.iter().find_map(|asked| asked.correction()).unwrap();
-        assert!(wrong.contains("999"), "{wrong}");
-        let narrative = &result["narrative"];
-        println!("{}\n{narrative:#}\n{report}", between(&wrong, "", "\u{0}"));
-        assert_eq!(cited(narrative, &unrecorded), BTreeSet::new());
-        assert!(!cited(narrative, &recorded).is_empty(), "it rests on what was recorded");
-        for text in ["cache was emptied", "disk was full"] {
-            assert_eq!(narrative["timeline"].to_string().contains(text), false, "{narrative:#}");
-        }
-        let refused = narrative["refused"].to_string();
-        assert_eq!(refused.contains("999"), !corrected, "{refused}");
-        assert_eq!(report.contains("cache was emptied"), !corrected, "it is listed as refused");
+    let narrative = &result["narrative"];
+    assert_eq!(cited(narrative, &unrecorded), BTreeSet::new());
+    assert!(!cited(narrative, &recorded).is_empty(), "it rests on what was recorded");
+    let asked = server.take();
+    let shown = block(&of(&asked, "finalize")[0].question(), "evidence").join("\n");
+    assert!(!shown.contains(" metric "), "nobody recorded one: {shown}");
+    let report = std::fs::read_to_string(lab.path("out/report.md")).unwrap();
+    let refused = narrative["refused"].to_string();
+    for text in ["cache was emptied", "disk was full"] {
+        assert!(!narrative["timeline"].to_string().contains(text), "{narrative:#}");
+        assert!(refused.contains(text) && report.contains(text), "it is said: {refused}");
     }
+    assert!(refused.contains("999"), "{refused}");
 }
