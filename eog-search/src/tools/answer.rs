@@ -40,10 +40,12 @@ pub fn lines_of_json(answer: &Value) -> Vec<String> {
             let mut lines = Vec::new();
             for (name, value) in fields {
                 match value {
-                    Value::Array(rows) => lines.extend(rows.iter().map(|row| match name.as_str() {
-                        "rows" => row.to_string(),
-                        _ => format!("{name}: {row}"),
-                    })),
+                    Value::Array(rows) => {
+                        lines.extend(rows.iter().map(|row| match name.as_str() {
+                            "rows" => row.to_string(),
+                            _ => format!("{name}: {row}"),
+                        }))
+                    }
                     Value::Null => {}
                     value => lines.push(format!("{name}: {value}")),
                 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use eog::memory::command_identity;
 use eog::{
-    AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, CommandPolicy, Digest, Limits, Window,
+    AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, CommandPolicy, Digest, Limits,
+    Window,
 };
 use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident};
 use eog_llm::{ConfigError, LlmRole, Notice, Recorded};

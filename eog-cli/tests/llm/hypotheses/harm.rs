@@ -118,7 +118,8 @@ fn every_fault_in_every_phase_is_recorded_where_it_happened() {
             let (run, ledger) = lab.ledger(&[&HYPOTHESES[..], &["--rounds", "1"]].concat());
             let case = format!("{phase}, {name}");
             assert_eq!(run.code, Some(3), "{case}: {}", run.said);
-            let bodies: Vec<_> = entries(&ledger).into_iter().map(|it| it["body"].clone()).collect();
+            let bodies: Vec<_> =
+                entries(&ledger).into_iter().map(|it| it["body"].clone()).collect();
             let told = bodies.iter().filter(|body| body.to_string().contains(reason));
             let told: Vec<_> = told.collect();
             assert!(!told.is_empty(), "{case}: {ledger}");

@@ -39,10 +39,11 @@ fn killed_amid_three_lanes_it_repeats_what_had_no_answer() {
     for (name, held, count) in moments {
         let is_silent = Arc::new(AtomicBool::new(true));
         let silent = Arc::clone(&is_silent);
-        let server = Server::start(move |asked| match held(asked) && silent.load(Ordering::SeqCst) {
-            true => Reply::Hang,
-            false => detect(asked),
-        });
+        let server =
+            Server::start(move |asked| match held(asked) && silent.load(Ordering::SeqCst) {
+                true => Reply::Hang,
+                false => detect(asked),
+            });
         let lab = Lab::at(&server, "");
         let path = flash_sale();
         let path = path.to_str().unwrap();
@@ -75,9 +76,8 @@ fn killed_amid_three_lanes_it_repeats_what_had_no_answer() {
         let ledger = std::fs::read_to_string(lab.path("out/ledger.jsonl")).unwrap();
         assert!(ledger == expected, "{name}: another ledger");
         let times = times(&server.seen(), &all);
-        let had_none = |of: &Asked| {
-            unanswered.iter().any(|asked| !asked.answered && asked.body == of.body)
-        };
+        let had_none =
+            |of: &Asked| unanswered.iter().any(|asked| !asked.answered && asked.body == of.body);
         let once = all.iter().map(|asked| 1 + usize::from(had_none(asked)));
         assert!(once.eq(times.iter().copied()), "{name}: {times:?}");
         assert_eq!(times.iter().sum::<usize>(), all.len() + count, "{name}");

@@ -25,7 +25,9 @@ fn seen_and_recorded(ledger: &str) -> (BTreeSet<String>, BTreeSet<String>) {
         for turn in lane["turns"].as_array().unwrap() {
             let came = &turn["acted"]["came"];
             let findings = came["answered"]["evidence"]["context"]["findings"].as_array();
-            seen.extend(findings.into_iter().flatten().map(|it| it["id"].as_str().unwrap().to_owned()));
+            seen.extend(
+                findings.into_iter().flatten().map(|it| it["id"].as_str().unwrap().to_owned()),
+            );
             let ids = came["recorded"]["findings"].as_array();
             recorded.extend(ids.into_iter().flatten().map(|it| it.as_str().unwrap().to_owned()));
         }
