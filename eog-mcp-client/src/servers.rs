@@ -337,12 +337,12 @@ mod tests {
 
     fn variables(text: &str) -> Result<String, String> {
         let environment = |name: &str| (name == "TOKEN").then(|| "t0p".to_owned());
-        Variables { folder: Path::new("/conf"), environment: &environment }.fill(text)
+        Variables::of(Path::new("/conf"), &environment).fill(text)
     }
 
     fn check(config: &ServerConfig) -> Result<Server, String> {
         let environment = |name: &str| (name == "TOKEN").then(|| "t0p".to_owned());
-        config.check(&Variables { folder: Path::new("/conf"), environment: &environment })
+        config.check(&Variables::of(Path::new("/conf"), &environment))
     }
 
     #[test]

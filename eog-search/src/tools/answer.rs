@@ -40,11 +40,11 @@ pub fn lines_of_json(answer: &Value) -> Vec<String> {
             let mut lines = Vec::new();
             for (name, value) in fields {
                 match value {
+                    Value::Array(rows) if name == "rows" => {
+                        lines.extend(rows.iter().map(Value::to_string));
+                    }
                     Value::Array(rows) => {
-                        lines.extend(rows.iter().map(|row| match name.as_str() {
-                            "rows" => row.to_string(),
-                            _ => format!("{name}: {row}"),
-                        }))
+                        lines.extend(rows.iter().map(|row| format!("{name}: {row}")));
                     }
                     Value::Null => {}
                     value => lines.push(format!("{name}: {value}")),

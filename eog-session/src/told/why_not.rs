@@ -1,5 +1,7 @@
 //! Why an entity is not named as a root cause.
 
+use std::collections::BTreeSet;
+
 use eog::{Diagnosis, EntityId, Label};
 use eog_report::clean::clean;
 use eog_report::words;
@@ -51,11 +53,13 @@ fn of_label(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
         }
         Label::Origin => vec!["it is an origin, but its effects reach no alert".to_owned()],
         Label::Symptom => {
-            let causes = diagnosis.claims.iter().filter(|claim| claim.effect == *entity);
-            let causes = causes.map(|claim| {
-                let label = diagnosis.belief(&claim.cause).map(|belief| belief.label.to_string());
+            // Both ends of a claim can make it.
+            let claims = diagnosis.claims.iter().filter(|claim| claim.effect == *entity);
+            let causes: BTreeSet<&EntityId> = claims.map(|claim| &claim.cause).collect();
+            let causes = causes.into_iter().map(|cause| {
+                let label = diagnosis.belief(cause).map(|belief| belief.label.to_string());
                 let label = label.unwrap_or_else(|| "not evaluated".to_owned());
-                format!("it is a symptom: {} ({label}) explains it", claim.cause)
+                format!("it is a symptom: {cause} ({label}) explains it")
             });
             let mut lines: Vec<String> = causes.take(MAX_TOLD).collect();
             if lines.is_empty() {
