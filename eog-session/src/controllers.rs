@@ -204,6 +204,11 @@ impl ControllerName {
         }
     }
 
+    /// Whether it calls tools beside asking for contexts.
+    pub fn calls_tools(self) -> bool {
+        self == Self::Hypotheses
+    }
+
     /// The profile of tree search, if it is one.
     pub fn profile(self) -> Option<Profile> {
         match self {

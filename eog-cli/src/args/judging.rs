@@ -79,6 +79,12 @@ pub(crate) struct Judging {
     #[arg(long, value_name = "FOLDER", help_heading = MODEL)]
     pub(crate) skills: Option<PathBuf>,
 
+    /// File (TOML or JSON) that names MCP servers whose tools the specialists of --controller hypotheses may call,
+    /// beside those over the incident: those that it lists, or those that only read (docs/mcp-client.md).
+    /// [in eog.toml: tools]
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(crate) tools: Option<PathBuf>,
+
     /// Maximum number of requests to models. Default: 500. A request that might exceed a limit is
     /// not sent, and the investigation ends with what it has found. [in eog.toml: llm.budget.calls]
     #[arg(long, value_name = "N", help_heading = MODEL)]
@@ -133,6 +139,7 @@ impl Judging {
             finalize_model: self.finalize_model.clone(),
             prompts: self.prompts.clone(),
             skills: self.skills.clone(),
+            tools: self.tools.clone(),
             max_model_calls: self.max_model_calls,
             max_tokens: self.max_tokens,
             max_usd: self.max_usd,
