@@ -199,6 +199,7 @@ impl CliError {
             Self::Input { .. }
             | Self::Open(_)
             | Self::Capture(_)
+            | Self::OnCall(_)
             | Self::Ledger(_)
             | Self::Records(_)
             | Self::Journal(_)

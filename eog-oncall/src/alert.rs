@@ -110,7 +110,9 @@ impl Notification {
             .map_err(|error| format!("not a body of Alertmanager's webhook: {error}"))?;
         if body.version != VERSION {
             let version = shorten(&body.version, 20);
-            return Err(format!("version {version:?} of the webhook; eog reads version {VERSION:?}"));
+            return Err(format!(
+                "version {version:?} of the webhook; eog reads version {VERSION:?}"
+            ));
         }
         if body.alerts.len() > MAX_ALERTS {
             return Err(format!(
@@ -138,9 +140,8 @@ fn alert(given: Given) -> (String, Alert) {
     let ends_at = (given.status == Status::Resolved)
         .then(|| given.ends_at.unwrap_or(given.starts_at).max(given.starts_at));
     let texts = given.annotations.into_iter().take(MAX_NAMES);
-    let annotations = texts.map(|(name, text)| {
-        (shorten(&name, MAX_NAME), shorten(&mask_text(&text), MAX_TEXT))
-    });
+    let annotations =
+        texts.map(|(name, text)| (shorten(&name, MAX_NAME), shorten(&mask_text(&text), MAX_TEXT)));
     let alert = Alert {
         labels: labels(given.labels),
         annotations: annotations.collect(),

@@ -242,7 +242,8 @@ fn settings(given: &Investigation) -> Map<String, Value> {
     let texts = [("controller", controller), ("profile", profile)];
     let texts = texts.into_iter().filter_map(|(name, it)| Some((name, it.clone()?.into())));
     let numbers = [("budget", budget), ("seconds", seconds)];
-    let numbers = numbers.into_iter().filter_map(|(name, it)| Some((name, it.as_ref()?.get().into())));
+    let numbers =
+        numbers.into_iter().filter_map(|(name, it)| Some((name, it.as_ref()?.get().into())));
     texts.chain(numbers).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -316,7 +317,8 @@ fn webhook(given: FileWebhook, folder: &Path) -> Result<Webhook, String> {
 
 /// An address, which is not repeated where it is wrong: it may hold a secret.
 fn address(name: &str, text: &str) -> Result<reqwest::Url, String> {
-    let url = reqwest::Url::parse(text).map_err(|error| format!("{name} is no address: {error}"))?;
+    let url =
+        reqwest::Url::parse(text).map_err(|error| format!("{name} is no address: {error}"))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         _ => Err(format!("{name} must begin with http:// or https://")),
@@ -338,7 +340,8 @@ mod tests {
     fn read(text: &str) -> Result<Config, String> {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
-        std::fs::write(at.join("source.toml"), "[prometheus]\nurl = 'http://localhost:1'\n").unwrap();
+        std::fs::write(at.join("source.toml"), "[prometheus]\nurl = 'http://localhost:1'\n")
+            .unwrap();
         std::fs::write(at.join("bad.hbs"), "{{incident.titel}}").unwrap();
         std::fs::write(at.join("good.hbs"), r#"{"text": "{{incident.title}}"}"#).unwrap();
         std::fs::write(at.join("oncall.toml"), text).unwrap();

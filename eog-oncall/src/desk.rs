@@ -86,7 +86,8 @@ impl Desk {
     ) -> Result<Self, String> {
         let folder = folder.join("incidents");
         let unusable = |place: &Path, reason: String| format!("{}: {reason}", place.display());
-        durable::create_folders(&RealDisk, &folder).map_err(|it| unusable(&folder, it.to_string()))?;
+        durable::create_folders(&RealDisk, &folder)
+            .map_err(|it| unusable(&folder, it.to_string()))?;
         let mut state = State::default();
         let entries = folder.read_dir().map_err(|it| unusable(&folder, it.to_string()))?;
         for entry in entries.flatten() {

@@ -111,12 +111,7 @@ pub enum Meaning {
 
 impl Incident {
     /// An incident without alerts.
-    pub fn new(
-        number: u64,
-        key: String,
-        labels: BTreeMap<String, String>,
-        now: Timestamp,
-    ) -> Self {
+    pub fn new(number: u64, key: String, labels: BTreeMap<String, String>, now: Timestamp) -> Self {
         Self {
             version: VERSION,
             number,
@@ -173,13 +168,7 @@ impl Incident {
         meaning
     }
 
-    fn take_in(
-        &mut self,
-        fingerprint: &str,
-        alert: Alert,
-        now: Timestamp,
-        most: usize,
-    ) -> Meaning {
+    fn take_in(&mut self, fingerprint: &str, alert: Alert, now: Timestamp, most: usize) -> Meaning {
         let Some(known) = self.alerts.get_mut(fingerprint) else {
             if !alert.is_firing() {
                 return Meaning::Stale;

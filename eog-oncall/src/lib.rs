@@ -33,5 +33,5 @@ mod template;
 pub use config::{Config, ConfigError};
 pub use health::health;
 pub use host::OnCallHost;
-pub use message::{Cause, Event, IncidentView, Message, ResultView, AlertView, CandidateView};
+pub use message::{AlertView, CandidateView, Cause, Event, IncidentView, Message, ResultView};
 pub use service::{OnCall, OpenError};

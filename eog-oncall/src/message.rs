@@ -259,7 +259,12 @@ impl ResultView {
                     Some(line(&format!("{} {}", change.at, words::finding(finding))))
                 }),
                 explains: group.covers.iter().filter_map(alert).take(MAX_ALERTS).collect(),
-                doubts: group.doubts.iter().take(MAX_LISTED).map(|it| line(&it.to_string())).collect(),
+                doubts: group
+                    .doubts
+                    .iter()
+                    .take(MAX_LISTED)
+                    .map(|it| line(&it.to_string()))
+                    .collect(),
             })
             .collect();
         let candidates = match causes.is_empty() {

@@ -85,8 +85,14 @@ impl Outbox {
                 Err(_) => drop(std::fs::rename(entry.path(), dead.join(&name))),
             }
         }
-        let shared =
-            Shared { waiting, dead, webhooks, index: Mutex::new(index), news: Notify::new(), metrics };
+        let shared = Shared {
+            waiting,
+            dead,
+            webhooks,
+            index: Mutex::new(index),
+            news: Notify::new(),
+            metrics,
+        };
         Ok(Self(Arc::new(shared)))
     }
 
@@ -264,7 +270,8 @@ async fn send(webhook: &Webhook, letter: &Letter) -> Result<(), Failed> {
         while let Some(source) = inner.source() {
             inner = source;
         }
-        let reason = if error.is_timeout() { "no answer in time".to_owned() } else { inner.to_string() };
+        let reason =
+            if error.is_timeout() { "no answer in time".to_owned() } else { inner.to_string() };
         Failed { reason: eog_evidence::shorten(&reason, 300), is_final: false, after: None }
     })?;
     let status = answer.status();

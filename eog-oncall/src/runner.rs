@@ -1,6 +1,6 @@
 //! Runs: what is due is captured, investigated and told, a few at once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,8 +103,7 @@ async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
         Err(Problem { reason, fate }) => {
             shared.metrics.runs.get_or_create(&Kind::of("failed")).inc();
             let may_again = fate != Some(Fate::Lost);
-            let is_tried_again =
-                shared.desk.change(number, |it| it.fail(reason, may_again, now));
+            let is_tried_again = shared.desk.change(number, |it| it.fail(reason, may_again, now));
             if is_tried_again == Some(false) {
                 put(shared, number, Event::Failed, None, now);
             }
@@ -119,14 +118,13 @@ struct Problem {
 }
 
 async fn make(shared: &Arc<Shared>, job: Job) -> Result<Outcome, Problem> {
-    let folder = shared.captures.join(format!("{}-{}", id(job.number), job.run));
+    let folder = capture_of(shared, job.number, job.run);
     let source = shared.source.clone().called(eog_evidence::shorten(&job.title, 120));
     let (alerts, into) = (job.alerts, folder.clone());
     // A capture borrows what cannot move between threads.
     let runtime = tokio::runtime::Handle::current();
-    let captured = tokio::task::spawn_blocking(move || {
-        runtime.block_on(capture(&source, &alerts, &into))
-    });
+    let captured =
+        tokio::task::spawn_blocking(move || runtime.block_on(capture(&source, &alerts, &into)));
     match captured.await {
         Ok(Ok(())) => {}
         Ok(Err(reason)) => return Err(Problem { reason, fate: None }),
@@ -164,6 +162,17 @@ fn tell(shared: &Shared, number: u64, outcome: &Outcome, now: Timestamp) {
         it.told += 1;
         it.end(outcome.id.clone(), confidence, causes, now);
     });
+    if incident.investigation.as_ref() == Some(&outcome.id) {
+        // The investigation goes on with the last capture, which holds what those before it held.
+        for run in 1..incident.runs {
+            let _ = std::fs::remove_dir_all(capture_of(shared, number, run));
+        }
+    }
+}
+
+/// The folder of a capture.
+fn capture_of(shared: &Shared, number: u64, run: u32) -> PathBuf {
+    shared.captures.join(format!("{}-{run}", id(number)))
 }
 
 fn put(shared: &Shared, number: u64, event: Event, result: Option<ResultView>, now: Timestamp) {

@@ -73,9 +73,8 @@ impl OnCall {
         server.check_settings(&config.settings).map_err(OpenError::Settings)?;
         let captures = Self::captures(state)?;
         let folder = state.join("on-call");
-        let unusable = |error: std::io::Error| {
-            OpenError::State(format!("{}: {error}", folder.display()))
-        };
+        let unusable =
+            |error: std::io::Error| OpenError::State(format!("{}: {error}", folder.display()));
         durable::create_folders(&RealDisk, &folder).map_err(unusable)?;
         let lock = File::create(folder.join("lock")).map_err(unusable)?;
         lock.try_lock().map_err(|_| OpenError::Taken(folder.clone()))?;

@@ -150,7 +150,8 @@ mod tests {
             assert!(form == Form::Slack || !text.contains("[x](http"), "{text}");
         }
         let own = Body::new(Form::Json, Some(("{\"a\": \"{{incident.title}}\"}", "t"))).unwrap();
-        let read: serde_json::Value = serde_json::from_str(&own.render(&hostile()).unwrap()).unwrap();
+        let read: serde_json::Value =
+            serde_json::from_str(&own.render(&hostile()).unwrap()).unwrap();
         assert_eq!(read["a"], hostile().incident.title);
     }
 

@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
+use super::arguments::Investigate;
 use super::course::{BUDGET, Making};
 use super::error::Problem;
 use super::work::{Done, Work};
-use super::arguments::Investigate;
 
 /// An investigation that is to be made.
 #[derive(Clone, Debug)]
