@@ -58,6 +58,12 @@ impl Service {
         let _ = self.child.wait();
     }
 
+    /// Kills it with SIGKILL while others hold it.
+    pub(crate) fn kill_from_outside(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    }
+
     /// The most memory that it has had, in KiB.
     pub(crate) fn peak_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
