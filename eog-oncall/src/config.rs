@@ -200,7 +200,7 @@ impl Config {
                 return Err(wrong(format!("{name}: give a number from 1 to {most}")));
             }
         }
-        let page_url = read.page_url.as_deref().map(|url| page(url)).transpose().map_err(&wrong)?;
+        let page_url = read.page_url.as_deref().map(page).transpose().map_err(&wrong)?;
         let mut webhooks: Vec<Webhook> = Vec::new();
         for given in read.webhook {
             let name = eog_evidence::shorten(&given.name, 60);

@@ -68,7 +68,7 @@ impl Server {
                 begun
             }
             Work::Renew { id, folder, seconds } => {
-                self.renew(id, folder, seconds, steering, listener, gone)
+                self.renew(&id, folder, seconds, steering, listener, gone)
             }
             Work::GoOn { id, seconds, answers, said } => {
                 let began = shared.store.began(&id)?;

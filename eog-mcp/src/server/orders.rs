@@ -164,7 +164,7 @@ impl Server {
     /// Goes on with a folder that was recorded since: the alerts in it that are new are observed.
     pub(super) fn renew(
         &self,
-        id: InvestigationId,
+        id: &InvestigationId,
         folder: PathBuf,
         seconds: Option<u64>,
         steering: Steering,
@@ -172,31 +172,31 @@ impl Server {
         gone: &CancellationToken,
     ) -> Result<Done, Problem> {
         let shared = &self.0;
-        let mut began = shared.store.began(&id)?;
-        let journal = AnyLedger::open_journal(&shared.store.journal(&id));
-        let (ledger, journal, _) = journal.map_err(|error| Problem::of_journal(&id, error))?;
-        let _live = shared.runner.mark(&id);
+        let mut began = shared.store.began(id)?;
+        let journal = AnyLedger::open_journal(&shared.store.journal(id));
+        let (ledger, journal, _) = journal.map_err(|error| Problem::of_journal(id, error))?;
+        let _live = shared.runner.mark(id);
         if began.folder != folder {
             began.folder = folder;
             // A journal without an entry begins with this folder.
             began.is_renewed = !ledger.is_empty();
-            shared.store.set_began(&id, &began)?;
+            shared.store.set_began(id, &began)?;
         }
         let source = self.source(&began, gone)?;
-        let failed = |error| Problem::run(&id, &began.name, error);
+        let failed = |error| Problem::run(id, &began.name, error);
         let is_new = ledger.is_empty();
         let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
         same_judge(&*shared.policies, then).map_err(failed)?;
-        let watched = shared.board.watched(&id);
+        let watched = shared.board.watched(id);
         if watched.status().entries == 0 {
-            watched.recall(&ledger.any_entries(), shared.store.people(&id).words());
+            watched.recall(&ledger.any_entries(), shared.store.people(id).words());
         }
         let mut news = Vec::new();
         if !is_new && began.config.takes_words() {
-            news = self.news(&id, &ledger, &source)?;
-            shared.store.forget_end(&id)?;
+            news = self.news(id, &ledger, &source)?;
+            shared.store.forget_end(id)?;
         }
-        let records = Records::go_on(journal, &shared.store.journal(&id))?;
+        let records = Records::go_on(journal, &shared.store.journal(id))?;
         let (config, window) = (began.config.clone(), began.window);
         let making = Making { id: id.clone(), began, seconds, steering, listener };
         self.make(making, source, records, async |course| match is_new {
