@@ -283,11 +283,11 @@ fn a_service_of_the_small_system() {
     }
     for stream in listener.incoming().map_while(Result::ok) {
         let (file, counts) = (file.clone(), counts.clone());
-        std::thread::spawn(move || serve(stream, &file, &counts));
+        std::thread::spawn(move || serve(&stream, &file, &counts));
     }
 }
 
-fn serve(stream: TcpStream, file: &Path, counts: &Mutex<Counts>) -> Option<()> {
+fn serve(stream: &TcpStream, file: &Path, counts: &Mutex<Counts>) -> Option<()> {
     let mut line = String::new();
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     reader.read_line(&mut line).ok()?;
@@ -298,7 +298,7 @@ fn serve(stream: TcpStream, file: &Path, counts: &Mutex<Counts>) -> Option<()> {
     let settings: Value = serde_json::from_str(&std::fs::read_to_string(file).ok()?).ok()?;
     let next = settings["next"].as_u64().and_then(|port| u16::try_from(port).ok());
     if line.starts_with("GET /metrics") {
-        return reply(&stream, 200, &figures(&counts.lock().unwrap(), next, &settings));
+        return reply(stream, 200, &figures(&counts.lock().unwrap(), next, &settings));
     }
     if settings["crash"] == true {
         std::process::exit(1);
@@ -322,7 +322,7 @@ fn serve(stream: TcpStream, file: &Path, counts: &Mutex<Counts>) -> Option<()> {
     let (count, sum) = all.served.entry(status).or_default();
     (*count, *sum) = (*count + 1, *sum + began.elapsed().as_secs_f64());
     drop(all);
-    reply(&stream, status, "done\n")
+    reply(stream, status, "done\n")
 }
 
 fn figures(counts: &Counts, next: Option<u16>, settings: &Value) -> String {

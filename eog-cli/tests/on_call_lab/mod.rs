@@ -184,7 +184,7 @@ impl Receiver {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let shared = shared.clone();
-                std::thread::spawn(move || answer(stream, &shared));
+                std::thread::spawn(move || answer(&stream, &shared));
             }
         });
         Self { port, heard }
@@ -199,7 +199,7 @@ impl Receiver {
     }
 }
 
-fn answer(stream: TcpStream, heard: &Mutex<Heard>) -> Option<()> {
+fn answer(mut stream: &TcpStream, heard: &Mutex<Heard>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -222,5 +222,5 @@ fn answer(stream: TcpStream, heard: &Mutex<Heard>) -> Option<()> {
     };
     drop(heard);
     let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    (&stream).write_all(answer.as_bytes()).ok()
+    stream.write_all(answer.as_bytes()).ok()
 }
