@@ -137,12 +137,16 @@ pub(crate) enum Command {
     /// it, go on with it, tell it what you know. Agents begin investigations at `/mcp`. It is `eog mcp
     /// serve` with --http 127.0.0.1:8765, unless another address is given.
     ///
-    /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
-    /// are interrupted, and `resume` continues them. A second signal ends it at once.
-    Serve(Box<Serve>),
-    /// Print the JSON Schema of what a command policy reads or writes.
+    /// With --on-call it investigates alerts that Alertmanager sends, and tells webhooks what was found.
+    /// /healthz, /readyz and, with --on-call, /metrics answer without a token.
     ///
-    /// The program is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
+    /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
+    /// are interrupted; `resume` continues them, and those of --on-call go on after a restart. A
+    /// second signal ends it at once.
+    Serve(Box<Serve>),
+    /// Print the JSON Schema of what a command policy reads or writes, or of what webhooks are told.
+    ///
+    /// The program of a policy is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
     /// that it may answer later, and it is retried; any other code is recorded as a failure.
     Schema(Schema),
     /// Print the completions of a shell.
@@ -695,6 +699,8 @@ pub(crate) enum SchemaName {
     CommandInput,
     /// What a command policy writes on standard output: one decision.
     Decision,
+    /// What `eog serve --on-call` sends to webhooks: one message about an incident.
+    OnCallMessage,
 }
 
 fn parse_window(text: &str) -> Result<Window, String> {

@@ -32,6 +32,9 @@ pub use error::{RunError, Unbegun};
 pub use records::{Records, RecordsError, last_stop};
 pub use steering::{Cancel, Steering};
 
+/// Most observations that a run goes on with.
+pub const MAX_OBSERVATIONS: usize = 48;
+
 /// What an investigation begins with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
@@ -247,14 +250,27 @@ impl<'a> Course<'a> {
     /// # Errors
     /// As for [`Course::begin`]; [`RunError::Restore`] when the ledger does not follow.
     pub async fn resume(self, ledger: &AnyLedger, news: Vec<EntityId>) -> Result<Ended, RunError> {
+        self.observe(ledger, news.into_iter().map(Observation::NewEvidence).collect()).await
+    }
+
+    /// Goes on where a ledger ends, with what has been observed since. At most [`MAX_OBSERVATIONS`] are
+    /// taken in; whoever has more runs again.
+    ///
+    /// # Errors
+    /// As for [`Course::resume`].
+    pub async fn observe(
+        self,
+        ledger: &AnyLedger,
+        news: Vec<Observation>,
+    ) -> Result<Ended, RunError> {
         let case = ledger.case().ok_or(RunError::Empty)?;
         let (judge, handle) = (self.judge()?, self.steering.handle());
         let tools = self.tools(&*judge, ledger.controller()).await?;
         each!(ledger, AnyLedger, ledger => {
             self.drive((&*judge, tools), case, async |engine| {
-                for entity in news {
-                    // It is taken in as soon as the run goes on; a few always fit.
-                    let _ = handle.observe(Observation::NewEvidence(entity)).await;
+                for observation in news.into_iter().take(MAX_OBSERVATIONS) {
+                    // It is taken in as soon as the run goes on; so many always fit.
+                    let _ = handle.observe(observation).await;
                 }
                 Ok(engine.resume(ledger).await?)
             })

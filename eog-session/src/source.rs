@@ -6,6 +6,7 @@
 mod bundle;
 mod error;
 mod files;
+mod later;
 mod library;
 mod live;
 mod notes;
@@ -29,6 +30,7 @@ pub use bundle::OfBundle;
 pub use eog_sre::ReadOptions;
 pub use error::OpenError;
 pub use files::Files;
+pub use later::Later;
 pub use library::Library;
 pub use live::{Capturing, OfLive};
 pub use eog::evidence::Verdict;
