@@ -97,8 +97,7 @@ pub(crate) fn is_real_change(finding: &Finding) -> bool {
 
 /// What a person says of an entity: a verdict, or a remark in free text.
 pub(crate) fn is_word(finding: &Finding) -> bool {
-    finding.verdict().is_some()
-        || finding.kind == EvidenceKind::Note && finding.source == REMARK
+    finding.verdict().is_some() || finding.kind == EvidenceKind::Note && finding.source == REMARK
 }
 
 /// The source of a note that holds a person's remark, which is told and decides nothing.

@@ -92,7 +92,9 @@ pub fn finding(finding: &Finding) -> String {
             format!("{} changed from {old} to {new}", change.path)
         }
         _ => match finding.verdict() {
-            Some(Verdict::Cause) => format!("a person says that it is the cause: {}", finding.excerpt),
+            Some(Verdict::Cause) => {
+                format!("a person says that it is the cause: {}", finding.excerpt)
+            }
             Some(Verdict::NotCause) => {
                 format!("a person says that it is not the cause: {}", finding.excerpt)
             }

@@ -358,7 +358,10 @@ impl std::fmt::Display for Doubt {
                 )
             }
             Self::SaidOtherwise { entity } => {
-                write!(f, "a person says that {entity} is the cause; the records do not tie it to the alerts")
+                write!(
+                    f,
+                    "a person says that {entity} is the cause; the records do not tie it to the alerts"
+                )
             }
             Self::Unusable { source, records, unusable } => write!(
                 f,
@@ -378,8 +381,7 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     let mut promises = Promises::new(state, &graph);
     let besides = beside::others_at_the_time(state, &found.groups, &cover.groups);
     let named = cover.groups.iter().filter_map(|&position| found.groups.get(position));
-    let named: BTreeSet<EntityId> =
-        named.flat_map(|found| &found.group.origins).cloned().collect();
+    let named: BTreeSet<EntityId> = named.flat_map(|found| &found.group.origins).cloned().collect();
     let said = || state.nodes.iter().filter(|(_, node)| node.verdict() == Some(Verdict::Cause));
     let elsewhere = said().map(|(entity, _)| entity).find(|entity| !named.contains(*entity));
     for ((position, found), other) in found.groups.iter_mut().enumerate().zip(besides) {

@@ -13,9 +13,7 @@ use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, o
 use super::times::{first_of, made, surely_before};
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::paths::DEMAND_RELATIONS;
-use crate::signs::{
-    is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role,
-};
+use crate::signs::{is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role};
 
 /// The relation of a sender of messages to who takes them.
 const SENDS_LOAD: &str = "sends_load";

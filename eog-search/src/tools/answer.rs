@@ -84,7 +84,7 @@ mod tests {
         let lines = |text: &str| lines_of_text(text);
         assert_eq!(lines("[{\"a\":1},{\"a\":2}]"), ["{\"a\":1}", "{\"a\":2}"]);
         assert_eq!(
-            lines("{\"rows\":[1,2],\"none\":null,\"of\":[3],\"n\":4}"),
+            lines("{\"n\":4,\"none\":null,\"of\":[3],\"rows\":[1,2]}"),
             ["n: 4", "of: 3", "1", "2"]
         );
         assert_eq!(lines("two\nlines"), ["two", "lines"]);

@@ -46,8 +46,12 @@ impl Word {
     /// so that no rule takes its words for a verdict.
     fn finding(&self, entity: &EntityId, window: Window) -> Finding {
         let (source, trend, meaning) = match self.verdict {
-            Some(verdict @ Verdict::Cause) => (Verdict::SOURCE, verdict.trend(), "this is the cause"),
-            Some(verdict @ Verdict::NotCause) => (Verdict::SOURCE, verdict.trend(), "this is not the cause"),
+            Some(verdict @ Verdict::Cause) => {
+                (Verdict::SOURCE, verdict.trend(), "this is the cause")
+            }
+            Some(verdict @ Verdict::NotCause) => {
+                (Verdict::SOURCE, verdict.trend(), "this is not the cause")
+            }
             None => (Self::REMARK, Trend::Steady, ""),
         };
         let excerpt = if self.text.is_empty() { meaning } else { &self.text };

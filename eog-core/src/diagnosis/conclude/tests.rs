@@ -486,7 +486,12 @@ fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {
         trend: verdict.trend(),
         source: Verdict::SOURCE.to_owned(),
-        ..FindingContent::new(name(entity), EvidenceKind::Note, Signal::Other, EvidenceTime::At(at(0)))
+        ..FindingContent::new(
+            name(entity),
+            EvidenceKind::Note,
+            Signal::Other,
+            EvidenceTime::At(at(0)),
+        )
     });
     let context = LocalContext { findings: vec![word], ..LocalContext::default() };
     state.node(&name(entity)).remember_evidence(&context, 9);
