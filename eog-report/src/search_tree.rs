@@ -143,7 +143,7 @@ fn ended(search: &SearchController) -> String {
         let _ = write!(text, "; {end}");
     }
     if let Some(causes) = search.concluded() {
-        let causes: Vec<&str> = causes.iter().map(|cause| cause.as_str()).collect();
+        let causes: Vec<&str> = causes.iter().map(eog_core::EntityId::as_str).collect();
         let named = if causes.is_empty() {
             "nobody".to_owned()
         } else {

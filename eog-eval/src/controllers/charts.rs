@@ -26,7 +26,7 @@ impl ControllersReport {
     pub fn charts(&self) -> Result<Vec<Chart>, EvalError> {
         let wrong = self.settings.rates.wrong;
         let rates = [0.05, 0.1, 0.2, 0.3, 0.4];
-        let by_errors = self.lines(&rates, |contender, rate| Condition::usual(contender, rate));
+        let by_errors = self.lines(&rates, Condition::usual);
         let by_calls = self.lines(&BUDGETS.map(|most| most as f64), |contender, most| Condition {
             budget: Some(most as u64),
             ..Condition::usual(contender, wrong)

@@ -65,7 +65,8 @@ impl TreeSearch {
 /// A search with these settings, within the budget of the scene.
 pub(super) fn searched(config: SearchConfig, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
     let hops = scene.budget.or(config.budget().hops);
-    let config = config.clone().with_budget(Budget { hops, ..config.budget() });
+    let budget = Budget { hops, ..config.budget() };
+    let config = config.with_budget(budget);
     let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
         .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
     let frontier = ended.conclusion().frontier.into_iter();

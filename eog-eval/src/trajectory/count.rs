@@ -137,7 +137,7 @@ impl Counts {
         let counted = |mode: Mode| match mode {
             Mode::DisobeyedTask => Some(trajectory.steps.iter().map(|step| step.refused).sum()),
             Mode::DisobeyedRole => {
-                let roles: BTreeSet<&str> = calls().map(|step| role(step)).collect();
+                let roles: BTreeSet<&str> = calls().map(role).collect();
                 (roles.len() > 1).then(|| number(other_roles(&trajectory.steps)))
             }
             Mode::RepeatedFailure => Some(failed),

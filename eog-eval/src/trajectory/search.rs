@@ -106,7 +106,7 @@ fn chain_step(reacted: &Reacted) -> Step {
         }
         _ => Step::other(AGENT),
     };
-    Step { planned, refused, ..step }
+    Step { refused, planned, ..step }
 }
 
 /// The steps of the plan of a chain that were neither done nor withdrawn; other searches have no such plan.

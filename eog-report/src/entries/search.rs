@@ -287,7 +287,7 @@ fn told_reacted(reacted: &Reacted) -> String {
         Deed::Look(entity) => format!("look at {}", clean(entity.as_str())),
         Deed::Call(call) => format!("call {}", clean_to(&call.tool, MAX_REASON)),
         Deed::Conclude { causes, .. } => {
-            let causes: Vec<&str> = causes.iter().map(|cause| cause.as_str()).collect();
+            let causes: Vec<&str> = causes.iter().map(eog_core::EntityId::as_str).collect();
             match causes.is_empty() {
                 true => "conclude without a cause".to_owned(),
                 false => format!("conclude with {}", some(&causes)),
