@@ -24,6 +24,10 @@ pub(crate) fn run(arguments: &Check) -> Result<Exit, CliError> {
     if file.is_file() && is_settings(file) {
         return settings(file);
     }
+    if std::fs::read_to_string(file).is_ok_and(|text| eog_oncall::Config::is_one(&text)) {
+        let config = eog_oncall::Config::read(file)?;
+        return good(file, &config.in_words());
+    }
     match Kind::of(file)? {
         Kind::Live => live(file, arguments.offline),
         Kind::Servers => {

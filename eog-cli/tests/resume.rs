@@ -119,6 +119,9 @@ fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_ca
     kill_and_resume::<SearchBody>(&["beam"], ALERTS);
     // Three hypotheses at first, and none below what is healthy.
     kill_and_resume::<SearchBody>(&["hypotheses"], 3);
+    // Three goals with an alert each, and a fourth, which has five paths at most, for the rest.
+    kill_and_resume::<SearchBody>(&["treeseeker"], 8);
+    kill_and_resume::<SearchBody>(&["react"], ALERTS);
 }
 
 fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize) {
