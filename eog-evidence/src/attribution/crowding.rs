@@ -73,7 +73,7 @@ impl Attribution<'_> {
     /// Who takes up the resource of an entity, if one alone does.
     fn crowded_by(&self, host: Number) -> Option<Crowding> {
         let name = self.ways.name(host)?;
-        let hosts = self.rise(name).filter(|rise| rise.now >= NEARLY_FULL)?;
+        let hosts = self.rise(name, None).filter(|rise| rise.now >= NEARLY_FULL)?;
         let onward = self.ways.lanes(Travel::Effects).onward.of(host);
         let guests: Vec<Number> = onward.filter(|one| self.only_rests_on(*one, host)).collect();
         if guests.len() < 2 {
@@ -81,7 +81,7 @@ impl Attribution<'_> {
         }
         let rises = guests.into_iter().filter_map(|guest| {
             let guest = self.ways.name(guest)?;
-            let rise = self.rise(guest).filter(|rise| rise.is_with(&hosts))?;
+            let rise = self.rise(guest, Some(&hosts.metric)).filter(|rise| rise.is_with(&hosts))?;
             Some((guest, rise))
         });
         let rises: Vec<(&EntityId, Rise)> = rises.collect();
@@ -94,10 +94,12 @@ impl Attribution<'_> {
         is_taken.then(|| Crowding { host: name.clone(), hosts, taker: taker.clone(), takers, part })
     }
 
-    /// The resource of an entity of which most more is used now.
-    fn rise(&self, entity: &EntityId) -> Option<Rise> {
+    /// The resource of an entity of which most more is used now: the one of this name, if one is given.
+    /// What waits fills other resources, so that only like is compared with like.
+    fn rise(&self, entity: &EntityId, metric: Option<&str>) -> Option<Rise> {
         let measured = (self.measured)(entity)?;
-        let rises = measured.series.iter().filter_map(|series| {
+        let is_like = |series: &&&Series| metric.is_none_or(|metric| series.metric == metric);
+        let rises = measured.series.iter().filter(is_like).filter_map(|series| {
             let whole = whole(series)?;
             let shift = find_shift(&series.points, &series.unit, &self.periods)?;
             let onset = level_onset(&series.points, &shift).unwrap_or(Onset::at(shift.onset()));

@@ -112,7 +112,7 @@ impl<'a> Facts<'a> {
         };
         let is_bearable = bears_a_little_more(packet, &facts.harms);
         let is_demand = |surge: &&Finding| {
-            !may_be_tried_again(surge, &facts.harms) && !(is_bearable && is_a_little_more(surge))
+            !(may_be_tried_again(surge, &facts.harms) || is_bearable && is_a_little_more(surge))
         };
         let surges = facts.surges.iter().copied().filter(is_demand).collect();
         facts.surges = surges;
@@ -255,8 +255,7 @@ impl<'a> Facts<'a> {
             other.direction == Direction::Downstream && other.relation != CLAIM_RELATION
         });
         let is_harmed = |other: &EntityId| self.label_of(other) == Some(Label::Symptom);
-        self.upstream().is_empty()
-            && others.map(|other| &other.entity).any(|other| is_harmed(other))
+        self.upstream().is_empty() && others.map(|other| &other.entity).any(is_harmed)
     }
 
     /// The shares of one neighbour on an account.
