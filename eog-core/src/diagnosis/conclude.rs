@@ -302,6 +302,14 @@ pub enum Doubt {
         /// An origin of the other cause.
         entity: EntityId,
     },
+    /// An alert that began at about the same time is explained by no cause. One that explains both may not
+    /// have been found.
+    LeavesUnexplained {
+        /// The name of the alert.
+        name: String,
+        /// The entity it fired on.
+        entity: EntityId,
+    },
     /// A person says that something else is the cause, and no named origin is it.
     SaidOtherwise {
         /// What the person names.
@@ -357,6 +365,11 @@ impl std::fmt::Display for Doubt {
                     "{entity} is named, too, for alerts of about the same time: two causes at once are rare"
                 )
             }
+            Self::LeavesUnexplained { name, entity } => write!(
+                f,
+                "{name} on {entity} began at about the same time, and nothing explains it: what explains \
+                 both may not have been found"
+            ),
             Self::SaidOtherwise { entity } => {
                 write!(
                     f,
@@ -380,12 +393,14 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
     let besides = beside::others_at_the_time(state, &found.groups, &cover.groups);
+    let left = beside::unexplained_at_the_time(state, &found.groups);
+    let besides = besides.into_iter().zip(left);
     let named = cover.groups.iter().filter_map(|&position| found.groups.get(position));
     let named: BTreeSet<EntityId> = named.flat_map(|found| &found.group.origins).cloned().collect();
     let said = || state.nodes.iter().filter(|(_, node)| node.verdict() == Some(Verdict::Cause));
     let elsewhere = said().map(|(entity, _)| entity).find(|entity| !named.contains(*entity));
-    for ((position, found), other) in found.groups.iter_mut().enumerate().zip(besides) {
-        judge(state, &mut promises, found, cover.needed.contains(&position), other);
+    for ((position, found), (other, left)) in found.groups.iter_mut().enumerate().zip(besides) {
+        judge(state, &mut promises, found, cover.needed.contains(&position), other, left);
         if let Some(entity) = elsewhere.filter(|_| !found.group.covers.is_empty()) {
             found.group.doubts.insert(0, Doubt::SaidOtherwise { entity: entity.clone() });
             found.group.confidence = Confidence::Likely;
@@ -509,6 +524,7 @@ fn judge(
     found: &mut Found,
     needed: bool,
     other: Option<EntityId>,
+    left: Option<usize>,
 ) {
     promises.weigh(found);
     let group = &mut found.group;
@@ -530,6 +546,10 @@ fn judge(
         group.doubts.push(Doubt::NotNeeded);
     } else if let Some(entity) = other {
         group.doubts.push(Doubt::NotAlone { entity });
+    }
+    if let Some(alert) = left.and_then(|anomaly| state.anomalies.get(anomaly)) {
+        let (name, entity) = (alert.name.clone(), alert.entity.clone());
+        group.doubts.push(Doubt::LeavesUnexplained { name, entity });
     }
     group.doubts.extend(confirm::unusable(state));
     if group.doubts.is_empty() {

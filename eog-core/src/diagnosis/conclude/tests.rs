@@ -481,6 +481,29 @@ fn each_condition_alone_is_a_doubt() {
     assert_eq!(Shop { record: Some(vec![100, 6_000]), ..clear() }.doubts(), []);
 }
 
+#[test]
+fn nothing_is_confirmed_beside_an_alert_of_the_time_that_nothing_explains() {
+    let judged = |onsets: &[&[i64]]| {
+        let mut state = Shop::clear().state();
+        let others =
+            onsets.iter().map(|onsets| Anomaly { name: "Late".to_owned(), ..anomaly(2, onsets) });
+        state.anomalies.extend(others);
+        let conclusion = conclude(&state);
+        (conclusion.confidence, conclusion.frontier[0].doubts.clone())
+    };
+    let left = || vec![Doubt::LeavesUnexplained { name: "Late".to_owned(), entity: name(2) }];
+    // The alert that is explained began at 3300. Ten minutes on either side are one incident.
+    for onset in [2_700, 3_300, 3_900] {
+        assert_eq!(judged(&[&[onset]]), (Confidence::Likely, left()), "{onset}");
+    }
+    for onset in [2_699, 3_901] {
+        assert_eq!(judged(&[&[onset]]), (Confidence::Confirmed, vec![]), "{onset}");
+    }
+    // The nearest counts, whatever lies on the other side, and an alert counts from when it first fired.
+    assert_eq!(judged(&[&[100], &[3_800], &[7_000]]), (Confidence::Likely, left()));
+    assert_eq!(judged(&[&[100, 3_400]]), (Confidence::Confirmed, vec![]));
+}
+
 /// A state in which a person says something of an entity.
 fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {
