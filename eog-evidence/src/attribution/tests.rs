@@ -652,7 +652,8 @@ impl Node {
             .influences("node>one")
             .influences("node>two")
             .influences("node>three")
-            .alert("two", Signal::Latency, 15)
+            .alert("web", Signal::Latency, 15)
+            .latency("web", 100.0, 180.0)
             .latency("two", 10.0, 90.0)
             .measured("one", Signal::Traffic, 100.0, shifted(100.0, 100.0 * self.asked));
         let uses = |world: World, entity: &str, metric: &str, after: f64, from: usize| {
@@ -672,7 +673,8 @@ impl Node {
         ["node", "one", "two"].map(|entity| {
             let findings = world.findings(entity);
             let mut notes = findings.into_iter().filter(|finding| {
-                finding.kind == EvidenceKind::Note && finding.signal == Signal::Saturation
+                (finding.kind, finding.signal) == (EvidenceKind::Note, Signal::Saturation)
+                    && finding.quantity.is_some()
             });
             let note = notes.next()?;
             assert_eq!(notes.next(), None, "{entity}");
