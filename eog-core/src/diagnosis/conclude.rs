@@ -302,13 +302,17 @@ pub enum Doubt {
         /// An origin of the other cause.
         entity: EntityId,
     },
-    /// An alert that began at about the same time is explained by no cause. One that explains both may not
-    /// have been found.
+    /// Of the alerts that began at about the same time, no cause explains as many as it explains, or more. What
+    /// explains most of them may not have been found.
     LeavesUnexplained {
-        /// The name of the alert.
+        /// The name of the nearest of them.
         name: String,
         /// The entity it fired on.
         entity: EntityId,
+        /// How many no cause explains.
+        unexplained: usize,
+        /// How many it explains.
+        explained: usize,
     },
     /// A person says that something else is the cause, and no named origin is it.
     SaidOtherwise {
@@ -365,10 +369,10 @@ impl std::fmt::Display for Doubt {
                     "{entity} is named, too, for alerts of about the same time: two causes at once are rare"
                 )
             }
-            Self::LeavesUnexplained { name, entity } => write!(
+            Self::LeavesUnexplained { name, entity, unexplained, explained } => write!(
                 f,
-                "{name} on {entity} began at about the same time, and nothing explains it: what explains \
-                 both may not have been found"
+                "of the alerts that began at about the same time it explains {explained}, and {unexplained} \
+                 are not explained ({name} on {entity}): what explains most may not have been found"
             ),
             Self::SaidOtherwise { entity } => {
                 write!(
@@ -393,7 +397,7 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
     let besides = beside::others_at_the_time(state, &found.groups, &cover.groups);
-    let left = beside::unexplained_at_the_time(state, &found.groups);
+    let left = beside::mostly_unexplained(state, &found.groups);
     let besides = besides.into_iter().zip(left);
     let named = cover.groups.iter().filter_map(|&position| found.groups.get(position));
     let named: BTreeSet<EntityId> = named.flat_map(|found| &found.group.origins).cloned().collect();
@@ -524,7 +528,7 @@ fn judge(
     found: &mut Found,
     needed: bool,
     other: Option<EntityId>,
-    left: Option<usize>,
+    left: Option<beside::Left>,
 ) {
     promises.weigh(found);
     let group = &mut found.group;
@@ -547,9 +551,14 @@ fn judge(
     } else if let Some(entity) = other {
         group.doubts.push(Doubt::NotAlone { entity });
     }
-    if let Some(alert) = left.and_then(|anomaly| state.anomalies.get(anomaly)) {
-        let (name, entity) = (alert.name.clone(), alert.entity.clone());
-        group.doubts.push(Doubt::LeavesUnexplained { name, entity });
+    let nearest = left.and_then(|left| Some((state.anomalies.get(left.nearest)?, left)));
+    if let Some((alert, left)) = nearest {
+        group.doubts.push(Doubt::LeavesUnexplained {
+            name: alert.name.clone(),
+            entity: alert.entity.clone(),
+            unexplained: left.open,
+            explained: left.explained,
+        });
     }
     group.doubts.extend(confirm::unusable(state));
     if group.doubts.is_empty() {

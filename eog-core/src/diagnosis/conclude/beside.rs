@@ -42,9 +42,19 @@ pub(super) fn others_at_the_time(
     (0..groups.len()).map(nearest).collect()
 }
 
-/// For each group the unexplained alert that began at about the same time as the first that it explains, the
-/// nearest in time; nothing where there is none. Linear in groups and alerts but for sorting.
-pub(super) fn unexplained_at_the_time(state: &State, groups: &[Found]) -> Vec<Option<usize>> {
+/// What is left of the alerts of one time.
+pub(super) struct Left {
+    /// The nearest that no cause explains.
+    pub(super) nearest: usize,
+    /// How many no cause explains.
+    pub(super) open: usize,
+    /// How many the group explains.
+    pub(super) explained: usize,
+}
+
+/// For each group what it leaves of the alerts that began at about the same time as the first that it explains,
+/// where no cause explains as many of them or more. Linear in groups and alerts but for sorting.
+pub(super) fn mostly_unexplained(state: &State, groups: &[Found]) -> Vec<Option<Left>> {
     let explained: BTreeSet<usize> =
         groups.iter().flat_map(|found| found.onsets.iter().map(|(anomaly, _)| *anomaly)).collect();
     let alerts = state.anomalies.iter().enumerate();
@@ -52,14 +62,19 @@ pub(super) fn unexplained_at_the_time(state: &State, groups: &[Found]) -> Vec<Op
     let mut times: Vec<(Timestamp, usize)> =
         open.map(|(anomaly, alert)| (alert.onset, anomaly)).collect();
     times.sort_unstable();
-    let nearest = |found: &Found| {
+    let left = |found: &Found| {
         let covers = found.group.covers.iter();
-        let own = covers.filter_map(|&it| Some(state.anomalies.get(it)?.onset)).min()?;
-        let place = times.partition_point(|(at, _)| *at < own);
-        let around = times.get(place.saturating_sub(1)..)?.iter().take(2);
-        let apart = |at: &Timestamp| own.duration_since(*at).abs();
-        let (at, anomaly) = around.min_by_key(|(at, anomaly)| (apart(at), *anomaly))?;
-        (apart(at) <= ONE_INCIDENT).then_some(*anomaly)
+        let own: Vec<Timestamp> =
+            covers.filter_map(|&it| Some(state.anomalies.get(it)?.onset)).collect();
+        let first = *own.iter().min()?;
+        let apart = |at: &Timestamp| first.duration_since(*at).abs();
+        let from = times.partition_point(|(at, _)| *at < first && apart(at) > ONE_INCIDENT);
+        let to = times.partition_point(|(at, _)| *at <= first || apart(at) <= ONE_INCIDENT);
+        let near = times.get(from..to)?;
+        let (_, nearest) = near.iter().min_by_key(|(at, anomaly)| (apart(at), *anomaly))?;
+        let explained = own.iter().filter(|at| apart(at) <= ONE_INCIDENT).count();
+        let open = near.len();
+        (open >= explained).then_some(Left { nearest: *nearest, open, explained })
     };
-    groups.iter().map(nearest).collect()
+    groups.iter().map(left).collect()
 }
