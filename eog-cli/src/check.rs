@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use eog::Timestamp;
-use eog_mcp_client::McpConfig;
 use eog_evidence::Bundle;
+use eog_mcp_client::McpConfig;
 use eog_report::clean::clean;
 use eog_report::words;
 use eog_session::judge::{Options, Settings};
