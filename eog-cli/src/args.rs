@@ -181,7 +181,7 @@ Examples:
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
   eog investigate Scenario-2 --policy command:./triage.py --memory ~/.cache/eog
   eog investigate examples/flash-sale --format mermaid > chain.mmd
-  eog investigate examples/flash-sale --not-cause 'db=its owner looked, it is healthy'"
+  eog investigate examples/flash-sale --not-cause 'database=its owner looked, it is healthy'"
 );
 
 #[derive(Debug, Args)]

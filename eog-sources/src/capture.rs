@@ -366,5 +366,8 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
         let source = Jaeger::new(of, config)?;
         all.push(told("jaeger", source.place(), source.offer().await));
     }
+    for (place, found) in changes::offers(config) {
+        all.push(Offer { source: "changes", place, found });
+    }
     Ok(all)
 }

@@ -64,7 +64,7 @@ fn half_a_minute_is_enough_for_the_short_form() {
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
     let change = "campaigns.spring-sale.active changed from false to true";
     assert_eq!(page.matches(change).count(), 1, "the change is told once:\n{page}");
-    for part in ["ROOT CAUSE (confirmed)", "⚠ HttpErrorRate", "WHAT SPEAKS AGAINST IT"] {
+    for part in ["ROOT CAUSE (confirmed)", "⚠ HttpErrorRate", "ALSO CONSIDERED"] {
         assert!(page.contains(part), "{page}");
     }
     assert!(!page.contains("chg-"), "queries and ids are for the whole report: {page}");
