@@ -33,7 +33,7 @@ pub(crate) use said::Said;
 pub(crate) use simulate::Simulate;
 pub(crate) use sources::{Capture, Check, Completions, Init, Initial, Man};
 pub(crate) use stress::{Stress, StressFormat};
-pub(crate) use tool::{Call, Tool, ToolFormat};
+pub(crate) use tool::{Asked, Call, Evidence, Tool, ToolFormat};
 
 /// Finds the root causes of an incident.
 ///
@@ -661,6 +661,13 @@ pub(crate) struct Explain {
 
     /// The entity.
     pub(crate) entity: String,
+
+    /// What was investigated. With it, commands are printed that show the evidence again.
+    pub(crate) path: Option<PathBuf>,
+
+    /// Application architecture (JSON) that belongs to the snapshot, for these commands.
+    #[arg(long, value_name = "FILE", requires = "path")]
+    pub(crate) architecture: Option<PathBuf>,
 
     // Who judges the last packet again, whole and without each finding and message in turn.
     #[command(flatten)]

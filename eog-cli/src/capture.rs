@@ -63,7 +63,7 @@ fn told(report: &CaptureReport, arguments: &Capture) -> String {
     let _ = writeln!(
         text,
         "then: eog investigate {}",
-        crate::shell::quoted(&arguments.out.display().to_string())
+        eog_report::shell_word(&arguments.out.display().to_string())
     );
     text
 }

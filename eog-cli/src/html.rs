@@ -33,7 +33,10 @@ pub(crate) fn run(arguments: &HtmlReport) -> Result<Exit, CliError> {
     let opened = arguments.path.as_deref().map(open).transpose()?;
     drop(progress);
     let called = opened.as_ref().map_or_else(|| read.name(), |it| it.incident().name.clone());
-    let report = Report::new(called, finished.diagnosis());
+    let mut report = Report::new(called, finished.diagnosis());
+    let architecture = arguments.architecture.as_deref();
+    report.lookup =
+        opened.as_ref().and_then(|it| travel::lookup_of(it, &report.diagnosis, architecture));
     let page = page(&report, &finished.steps(), opened.as_ref());
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     files::write(folder.unwrap_or(Path::new(".")), &name.to_string_lossy(), &page)?;

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, CliError> {
     let shown = clean(&path.display().to_string()).into_owned();
     files::print(&format!(
         "wrote {shown}\nthen: eog check {}\n",
-        crate::shell::quoted(&path.display().to_string())
+        eog_report::shell_word(&path.display().to_string())
     ))?;
     Ok(Exit::Diagnosed)
 }

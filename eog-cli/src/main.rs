@@ -23,7 +23,6 @@ mod reasoning;
 mod rules;
 mod runtime;
 mod schema;
-mod shell;
 mod simulate;
 mod source;
 mod stress;

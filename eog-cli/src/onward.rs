@@ -9,7 +9,7 @@ use eog_session::judge::{Chosen, PolicyChoice};
 use eog_session::run::CutShort;
 
 use crate::args::{By, Running};
-use crate::shell::quoted;
+use eog_report::shell_word as quoted;
 
 /// What an investigation was made from and is stored in.
 #[derive(Clone, Copy)]

@@ -6,11 +6,12 @@ use eog::side::SideError;
 use eog::travel::Unjudged;
 use eog::{Diagnosis, EntityId, Topology};
 use eog_evidence::near_entities;
-use eog_report::Report;
+use eog_report::{Lookup, Report};
 use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
 use eog_session::controllers::AnyFinished;
 use eog_session::run::RunError;
+use eog_session::source::Opened;
 use eog_session::told;
 use eog_session::travel::{self, ExplainError, Explained, Read};
 
@@ -86,10 +87,35 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
             return Err(unusable(unknown(topology, &diagnosis, &entity)));
         }
         Some(why) => told::not_judged(&diagnosis, &entity, &why, width),
-        None => told::explanation(&diagnosis, &explanation, width),
+        None => {
+            let lookup = arguments.path.as_deref().map(|path| {
+                let architecture = arguments.architecture.as_deref();
+                lookup(path, architecture).with_window(Some(diagnosis.window))
+            });
+            told::explanation(&diagnosis, &explanation, lookup.as_ref(), width)
+        }
     };
     files::print(&text)?;
     Ok(Exit::Diagnosed)
+}
+
+/// Where the evidence is shown again.
+pub(crate) fn lookup(path: &Path, architecture: Option<&Path>) -> Lookup {
+    let architecture = architecture.map(|file| file.display().to_string());
+    Lookup::new(path.display().to_string()).with_architecture(architecture)
+}
+
+/// The same for a report, with the window where it is not the one that is chosen by rule. Live sources have
+/// said something else since.
+pub(crate) fn lookup_of(
+    source: &Opened,
+    diagnosis: &Diagnosis,
+    architecture: Option<&Path>,
+) -> Option<Lookup> {
+    let path = source.path();
+    let chosen = source.case(None).ok().map(|case| case.window);
+    let window = Some(diagnosis.window).filter(|window| chosen != Some(*window));
+    path.is_dir().then(|| lookup(path, architecture).with_window(window))
 }
 
 /// Names entities that are meant, perhaps: near names of the topology, else some that were evaluated.

@@ -411,7 +411,7 @@ fn evidence(report: &Report) -> (Vec<Evidence>, usize) {
         entity: shown(finding.entity.as_str()),
         when: words::time(&finding.time),
         text: shown(&words::finding(finding)),
-        query: shown(&words::query(&finding.source, &finding.query)),
+        query: shown(&report.query(finding)),
     };
     (cited.into_iter().take(MAX_EVIDENCE).enumerate().map(row).collect(), more)
 }

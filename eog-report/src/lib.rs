@@ -125,6 +125,7 @@ mod entries;
 mod folded;
 mod graph;
 mod json;
+mod lookup;
 mod markdown;
 mod mermaid;
 mod narrative;
@@ -143,6 +144,7 @@ pub use dot::dot;
 pub use entries::{Told, brief, entries, why};
 pub use graph::{Arrow, Graph, Node, Role};
 pub use json::{json, pretty};
+pub use lookup::{Lookup, shell_word};
 pub use markdown::markdown;
 pub use mermaid::mermaid;
 pub use narrative::{

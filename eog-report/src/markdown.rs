@@ -94,7 +94,7 @@ fn causes(out: &mut String, report: &Report) {
                 answers(out, told);
             }
             let Some(belief) = report.diagnosis.belief(origin) else { continue };
-            evidence(out, &report.diagnosis.cited(belief));
+            evidence(out, report, &report.diagnosis.cited(belief));
             for doubt in &group.doubts {
                 let _ = writeln!(out, "\nNot confirmed: {}.", text(&doubt.to_string()));
             }
@@ -127,7 +127,7 @@ fn further_factors(out: &mut String, report: &Report) {
         let _ = writeln!(out, "\n## {what}: {name}\n\n{}\n", text(&entity.reasoning));
         answers(out, entity);
         let cited = entity.evidence.iter().map(|citation| &citation.id);
-        evidence(out, &report.diagnosis.lookup(cited));
+        evidence(out, report, &report.diagnosis.lookup(cited));
     }
 }
 
@@ -202,7 +202,7 @@ fn not_taken(out: &mut String, report: &Report) {
     }
 }
 
-fn evidence(out: &mut String, findings: &[&Finding]) {
+fn evidence(out: &mut String, report: &Report, findings: &[&Finding]) {
     if findings.is_empty() {
         return;
     }
@@ -213,7 +213,7 @@ fn evidence(out: &mut String, findings: &[&Finding]) {
             "| {} | {} | {} |",
             words::time(&finding.time),
             text(&words::finding(finding)),
-            code(&words::query(&finding.source, &finding.query))
+            code(&report.query(finding))
         );
     }
 }

@@ -65,6 +65,11 @@ impl Page {
         }
     }
 
+    /// A line that stays one, so that it can be copied.
+    pub fn whole(&mut self, lead: &str, style: Style, words: &str) {
+        self.text.push_str(&format!("{lead}{style}{words}{style:#}\n"));
+    }
+
     /// The text; the output stream takes the colours out where they do not belong.
     pub fn into_text(self) -> String {
         self.text

@@ -7,6 +7,7 @@ use eog_core::{Anomaly, Conclusion, Diagnosis, EntityId, EvidenceId, Finding, St
 use serde::Serialize;
 
 use crate::clean::clean_to;
+use crate::lookup::Lookup;
 use crate::narrative::Narrative;
 use crate::rules;
 use crate::words::{self, count};
@@ -52,6 +53,8 @@ pub struct Report {
     pub is_running: bool,
     /// What the run did beside the result, unless this is a replay.
     pub run: Option<RunFigures>,
+    /// How the evidence is shown again from the command line, if it is known where it was read.
+    pub lookup: Option<Lookup>,
 }
 
 /// What a run did beside the result. Differs from run to run.
@@ -93,7 +96,14 @@ impl Report {
             is_unstored: false,
             is_running: false,
             run: None,
+            lookup: None,
         }
+    }
+
+    /// What to run to see a piece of evidence again, or else the query that is on record.
+    pub fn query(&self, finding: &Finding) -> String {
+        let command = self.lookup.as_ref().and_then(|lookup| lookup.command(finding));
+        command.unwrap_or_else(|| words::query(&finding.source, &finding.query))
     }
 
     /// Whether not a single evaluation led to a decision.

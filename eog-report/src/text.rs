@@ -115,7 +115,7 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
         page.line("    ", PLAIN, &clean(&belief.summary));
         let findings = report.diagnosis.cited(belief);
         for finding in findings.iter().take(MAX_FINDINGS) {
-            evidence(page, finding);
+            evidence(page, report, finding);
         }
         more(page, findings.len(), MAX_FINDINGS, "pieces of evidence");
     }
@@ -124,7 +124,7 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
     }
 }
 
-fn evidence(page: &mut Page, finding: &Finding) {
+fn evidence(page: &mut Page, report: &Report, finding: &Finding) {
     let when = words::time(&finding.time);
     page.line("    • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
     page.line(
@@ -132,6 +132,10 @@ fn evidence(page: &mut Page, finding: &Finding) {
         DIM,
         &format!("{}  {}", finding.id(), clean(&words::query(&finding.source, &finding.query))),
     );
+    let command = report.lookup.as_ref().and_then(|lookup| lookup.command(finding));
+    if let Some(command) = command {
+        page.whole("      ", DIM, &command);
+    }
 }
 
 fn spread(page: &mut Page, report: &Report) {

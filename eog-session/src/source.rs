@@ -3,6 +3,7 @@
 //! [`open`] tells the kind of a source by its content. A further kind is one implementation of
 //! [`Source`] and one line in [`open`].
 
+mod again;
 mod bundle;
 mod error;
 mod files;
@@ -26,6 +27,7 @@ use eog_sre::tools::Toolbox;
 
 use crate::tools::SreTools;
 
+pub use again::find_again;
 pub use bundle::OfBundle;
 pub use eog::evidence::Verdict;
 pub use eog_sre::ReadOptions;

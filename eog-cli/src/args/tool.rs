@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, StyledStr};
+use eog::Window;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, ValueHint};
 use eog_sre::tools::{ToolInfo, tools};
 use serde_json::{Map, Value};
@@ -30,7 +31,61 @@ Conditions (--filter can be repeated; all must hold):
 #[derive(Clone, Debug)]
 pub(crate) struct Tool {
     /// Nothing when no tool was named.
-    pub(crate) call: Option<Call>,
+    pub(crate) call: Option<Asked>,
+}
+
+/// A question.
+#[derive(Clone, Debug)]
+pub(crate) enum Asked {
+    /// To a tool over snapshots.
+    Tool(Box<Call>),
+    /// What a report cites.
+    Evidence(Box<Evidence>),
+}
+
+/// Shows a piece of evidence that a report cites, made again from its source
+///
+/// Reports and `eog explain` print such commands. The answer is the finding and, where it tells of a
+/// series of a bundle, the measured points. Ids are derived from content: if the files, the window or the architecture are
+/// others than those of the report, nothing of that id is found.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Evidence {
+    /// What was investigated: a bundle, a snapshot or a source file
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+
+    /// The id of the finding
+    pub(crate) finding: String,
+
+    /// The entity that it is about: it is looked for there first
+    #[arg(long)]
+    pub(crate) entity: Option<String>,
+
+    /// The window of the investigation, if it is not the one that is chosen by rule
+    #[arg(long, value_name = "START/END", value_parser = super::parse_window)]
+    pub(crate) window: Option<Window>,
+
+    /// Application architecture (JSON) that belongs to the snapshot
+    #[arg(long, value_name = "FILE")]
+    pub(crate) architecture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    pub(crate) format: ToolFormat,
+
+    /// Print no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Evidence {
+    pub(crate) const NAME: &'static str = "evidence";
+    pub(crate) const SUMMARY: &'static str =
+        "Shows a piece of evidence that a report cites, made again from its source";
 }
 
 /// One call.
@@ -63,6 +118,7 @@ impl Args for Tool {
             .fold(command.after_help(EXIT_CODES), |command, tool| {
                 command.subcommand(subcommand(tool))
             })
+            .subcommand(Evidence::augment_args(Command::new(Evidence::NAME)))
             .subcommand_value_name("NAME")
             .subcommand_help_heading("Tools")
             .disable_help_subcommand(true)
@@ -76,13 +132,17 @@ impl Args for Tool {
 impl FromArgMatches for Tool {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let Some((name, matches)) = matches.subcommand() else { return Ok(Self { call: None }) };
+        if name == Evidence::NAME {
+            let asked = Evidence::from_arg_matches(matches)?;
+            return Ok(Self { call: Some(Asked::Evidence(Box::new(asked))) });
+        }
         let Some(tool) = tools().iter().find(|tool| tool.name == name) else {
             return Ok(Self { call: None });
         };
         let text = |id: &str| matches.get_one::<String>(id).cloned();
         let path = |id: &str| matches.get_one::<PathBuf>(id).cloned();
         Ok(Self {
-            call: Some(Call {
+            call: Some(Asked::Tool(Box::new(Call {
                 tool,
                 snapshot: path("snapshot").unwrap_or_default(),
                 arguments: arguments(tool, matches),
@@ -91,7 +151,7 @@ impl FromArgMatches for Tool {
                 reading: Reading::from_arg_matches(matches)?,
                 format: matches.get_one("format").copied().unwrap_or(ToolFormat::Json),
                 quiet: matches.get_flag("quiet"),
-            }),
+            }))),
         })
     }
 
@@ -387,7 +447,10 @@ mod tests {
     fn parse(words: &[&str]) -> Result<Map<String, Value>, clap::Error> {
         let command = Tool::augment_args(Command::new("tool"));
         let matches = command.try_get_matches_from([&["tool"], words].concat())?;
-        Ok(Tool::from_arg_matches(&matches)?.call.map(|call| call.arguments).unwrap_or_default())
+        Ok(match Tool::from_arg_matches(&matches)?.call {
+            Some(Asked::Tool(call)) => call.arguments,
+            _ => Map::new(),
+        })
     }
 
     #[test]

@@ -11,7 +11,7 @@ use eog_report::pretty;
 use eog_report::words::{count, list};
 use serde::Serialize;
 
-use crate::shell::quoted;
+use eog_report::shell_word as quoted;
 
 /// The version of the JSON form.
 const VERSION: u32 = 1;

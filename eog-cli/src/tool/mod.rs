@@ -1,6 +1,7 @@
 //! `eog tool`: one question to a snapshot.
 
 mod bundle;
+mod evidence;
 mod ordered;
 mod table;
 
@@ -10,7 +11,7 @@ use eog_report::clean::{clean_line, escape_json};
 use eog_sre::tools::{MAX_LIMIT, Toolbox, tools};
 use serde_json::{Map, Value};
 
-use crate::args::{Call, Tool, ToolFormat};
+use crate::args::{Asked, Call, Evidence, Tool, ToolFormat};
 use crate::error::{CliError, Exit};
 use crate::files;
 use crate::progress::Progress;
@@ -24,9 +25,16 @@ const MAX_NOTES: usize = 8;
 
 /// `eog tool`.
 pub(crate) fn run(arguments: &Tool) -> Result<Exit, CliError> {
-    let Some(call) = &arguments.call else {
-        files::print(&list())?;
-        return Ok(Exit::Diagnosed);
+    let call = match &arguments.call {
+        None => {
+            files::print(&list())?;
+            return Ok(Exit::Diagnosed);
+        }
+        Some(Asked::Evidence(asked)) => {
+            files::print(&evidence::show(asked)?)?;
+            return Ok(Exit::Diagnosed);
+        }
+        Some(Asked::Tool(call)) => call,
     };
     let arguments = all_arguments(call)?;
     if let (Some(said), false) = (too_many(&arguments), call.quiet) {
@@ -71,6 +79,7 @@ fn list() -> String {
     for tool in tools() {
         text.push_str(&format!("{:longest$}  {}\n", tool.name, tool.summary));
     }
+    text.push_str(&format!("{:longest$}  {}\n", Evidence::NAME, Evidence::SUMMARY));
     text.push_str("\n`eog tool NAME --help` explains a tool; `eog tool NAME SNAPSHOT` runs it.\n");
     text
 }

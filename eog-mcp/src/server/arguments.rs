@@ -163,6 +163,101 @@ pub(super) struct Resume {
     pub(super) said: Option<Vec<Said>>,
 }
 
+/// Arguments of `rule_out`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleOut {
+    /// The id of the investigation, such as `inv-000001`.
+    pub(super) investigation: String,
+    /// The entity that is not the cause.
+    pub(super) entity: String,
+    /// Why not, in the words of the person.
+    #[schemars(length(max = 4000))]
+    pub(super) text: Option<String>,
+    /// Seconds after which nothing more is begun.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub(super) seconds: Option<u64>,
+}
+
+impl RuleOut {
+    /// What was said, as for `resume`.
+    pub(super) fn words(&self) -> Result<Words, Problem> {
+        let said = Said {
+            entity: self.entity.clone(),
+            verdict: Some(Known::NotCause),
+            text: self.text.clone(),
+        };
+        words("rule_out", Some(&[said]))
+    }
+}
+
+/// Arguments of `fork`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Fork {
+    /// The id of the investigation to copy, such as `inv-000001`.
+    pub(super) investigation: String,
+    /// The ledger entry from which on it takes another course. `explain` names entries.
+    pub(super) at: u64,
+    /// Most calls of whoever judges, counted from the beginning.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(super) budget: Option<u64>,
+    /// Rules of the controller `eog` from there on.
+    pub(super) profile: Option<Profile>,
+    /// Whether neighbours revise each other from there on (controller `eog`).
+    pub(super) messages: Option<bool>,
+    /// Seconds after which nothing more is begun.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub(super) seconds: Option<u64>,
+}
+
+impl Fork {
+    /// The settings from there on, or nothing if they stay as they were.
+    pub(super) fn settings(&self, before: &AnySettings) -> Result<Option<AnySettings>, Problem> {
+        let budget = |mut budget: Budget| {
+            budget.hops = self.budget.or(budget.hops);
+            budget
+        };
+        if !matches!(before, AnySettings::Eog(_)) {
+            let idle = [("profile", self.profile.is_some()), ("messages", self.messages.is_some())];
+            let wrong = idle.iter().filter(|(_, given)| *given).map(|(name, _)| {
+                format!("{name}: has no effect with the controller {}; omit it", before.controller())
+            });
+            let wrong: Vec<String> = wrong.collect();
+            if !wrong.is_empty() {
+                return Err(Problem::Arguments { tool: "fork".to_owned(), wrong });
+            }
+        }
+        let after: AnySettings = match before.clone() {
+            AnySettings::Eog(before) => {
+                let mut config = match self.profile {
+                    None => (*before).clone(),
+                    Some(profile) => {
+                        let rules = match profile {
+                            Profile::Default => Config::default(),
+                            Profile::Paper => Config::paper(),
+                        };
+                        let Config { policy, budget, concurrency, broadcast, .. } = *before;
+                        Config { policy, budget, concurrency, broadcast, ..rules }
+                    }
+                };
+                config.budget = budget(config.budget);
+                config.broadcast = self.messages.unwrap_or(config.broadcast);
+                config.into()
+            }
+            AnySettings::Search(before) => {
+                let budget = budget(before.budget());
+                before.as_ref().clone().with_budget(budget).into()
+            }
+            AnySettings::Linear(before) => {
+                let budget = budget(before.budget);
+                LinearConfig { budget, ..*before }.into()
+            }
+        };
+        Ok((after != *before).then_some(after))
+    }
+}
+
 /// Arguments of `explain`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -392,7 +487,12 @@ impl Checked {
 
     fn unknown(&self, name: &str) -> String {
         let alike = |known: &&String| strsim::jaro_winkler(known, name) > 0.8;
-        let near: Vec<&str> = self.names.iter().filter(alike).map(String::as_str).collect();
+        let mut near: Vec<&str> = self.names.iter().filter(alike).map(String::as_str).collect();
+        // Other tools call the folder otherwise.
+        let folders = ["path", "snapshot", "bundle", "folder", "incident", "directory"];
+        if near.is_empty() && folders.contains(&name) {
+            near = self.names.iter().map(String::as_str).filter(|it| folders.contains(it)).collect();
+        }
         let hint = match near[..] {
             [] => format!("the arguments are {}", self.names.join(", ")),
             _ => format!("did you mean {}?", near.join(" or ")),

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::answers::{Compared, Explained, Investigated, Listed};
-use super::arguments::{Checked, Diff, Explain, GetContext, Investigate, List, Query, Resume};
+use super::arguments::{
+    Checked, Diff, Explain, Fork, GetContext, Investigate, List, Query, Resume, RuleOut,
+};
 use super::roots::Roots;
 use super::settings::Toolset;
 
@@ -17,6 +19,8 @@ use super::settings::Toolset;
 pub(super) enum Kind {
     Investigate,
     Resume,
+    RuleOut,
+    Fork,
     Explain,
     Diff,
     List,
@@ -29,7 +33,7 @@ pub(super) enum Kind {
 impl Kind {
     /// Whether it may take long, so that it is a task where the client has tasks.
     pub(super) fn is_long(self) -> bool {
-        matches!(self, Self::Investigate | Self::Resume)
+        matches!(self, Self::Investigate | Self::Resume | Self::RuleOut | Self::Fork)
     }
 }
 
@@ -104,6 +108,20 @@ impl Catalogue {
             "resume",
             "Go on with an interrupted investigation",
             RESUME,
+            stores.clone(),
+        );
+        self.add::<RuleOut, Investigated>(
+            Kind::RuleOut,
+            "rule_out",
+            "Rule an entity out and go on",
+            RULE_OUT,
+            stores.clone(),
+        );
+        self.add::<Fork, Investigated>(
+            Kind::Fork,
+            "fork",
+            "Take another course from a step on",
+            FORK,
             stores,
         );
         self.add::<Explain, Explained>(
@@ -272,6 +290,16 @@ its journal ends. What the journal holds is not asked again. An investigation th
 do gives its result again. The answer is that of `investigate`.
 
 `list_investigations` tells which are interrupted.";
+
+const RULE_OUT: &str = "\
+Says that an entity is not the cause, since a person knows so, and goes on without it: it is judged
+again, and so is what rests on it. Works on finished investigations, too. The answer is that of
+`investigate`. Use it only for what a person said.";
+
+const FORK: &str = "\
+Copies an investigation up to a ledger entry and goes on from there with other settings, as an
+investigation of its own with a new id. What was judged before that entry is not asked again. Then
+`diff` tells what came out otherwise. The answer is that of `investigate`.";
 
 const EXPLAIN: &str = "\
 Says why an entity got its label in an investigation: the findings that it rests on, each of its

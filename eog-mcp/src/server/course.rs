@@ -8,15 +8,15 @@ use eog::{EntityId, StopReason};
 use eog_report::Report;
 use eog_report::page::plain;
 use eog_session::Listener;
-use eog_session::controllers::AnyLedger;
+use eog_session::controllers::{AnyLedger, AnySettings, Changes};
 use eog_session::run::{
-    Course, Ended, Records, RunError, Start, Steering, same_judge, same_source,
+    Course, Ended, Records, RunError, Start, Steering, can_fork, same_judge, same_source,
 };
 use eog_session::source::{Later, Opened, Word, Words};
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Investigated;
-use super::arguments::{Investigate, words};
+use super::arguments::{Fork, Investigate, words};
 use super::error::Problem;
 use super::words::is_unfinished;
 use super::work::{Answers, Done, Work};
@@ -70,6 +70,7 @@ impl Server {
             Work::Renew { id, folder, seconds } => {
                 self.renew(&id, folder, seconds, steering, listener, gone)
             }
+            Work::Fork { from, asked } => self.fork(&from, &asked, steering, listener, gone),
             Work::GoOn { id, seconds, answers, said } => {
                 let began = shared.store.began(&id)?;
                 // Whoever has the journal is the one that runs it.
@@ -109,6 +110,56 @@ impl Server {
                 })
             }
         }
+    }
+
+    /// Another course of a stored investigation, as an investigation of its own.
+    fn fork(
+        &self,
+        from: &InvestigationId,
+        asked: &Fork,
+        steering: Steering,
+        listener: Arc<dyn Listener>,
+        gone: &CancellationToken,
+    ) -> Result<Done, Problem> {
+        let shared = &self.0;
+        let (parent, read) = self.recorded(from)?;
+        let ledger = read.ledger;
+        let failed = |error| Problem::run(from, &parent.name, error);
+        same_judge(&*shared.policies, ledger.judge_at(asked.at)).map_err(failed)?;
+        let before = AnySettings::at(&ledger, asked.at);
+        let settings = before.as_ref().map(|before| asked.settings(before)).transpose()?.flatten();
+        let changes = Changes { policy: None, settings: settings.clone() };
+        // What cannot be forked leaves nothing behind.
+        can_fork(&ledger, asked.at, &changes).map_err(|error| Problem::Arguments {
+            tool: "fork".to_owned(),
+            wrong: vec![format!("at: {error}")],
+        })?;
+        let source = self.source(&parent, gone)?;
+        if !parent.is_renewed {
+            same_source(&source, &ledger).map_err(failed)?;
+        }
+        let config = settings.or(before).unwrap_or_else(|| parent.config.clone());
+        let began = Began { config, ..parent.clone() };
+        let id = shared.store.create(&began)?;
+        let _live = shared.runner.mark(&id);
+        let people = shared.store.people(from);
+        let forked = shared.store.set_people(&id, &people).map_err(Problem::from).and_then(|()| {
+            let records = Records::begin(&shared.store.journal(&id))?;
+            let (id, seconds) = (id.clone(), asked.seconds);
+            let making = Making { id, began, seconds, steering, listener };
+            let (ledger, at) = (&ledger, asked.at);
+            self.make(making, source, records, async |course| {
+                course.fork(ledger, at, changes).await
+            })
+        });
+        let stays = match &forked {
+            Ok(_) | Err(Problem::Cancelled(Some(_))) => true,
+            Err(_) => !shared.store.discard(&id),
+        };
+        if stays {
+            shared.store.prune(shared.settings.keep.get(), |id| shared.runner.is_live(id));
+        }
+        forked
     }
 
     /// Checks what is to be investigated, and reads it.

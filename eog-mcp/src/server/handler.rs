@@ -18,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 use super::Server;
 use eog_session::source::Words;
 
-use super::arguments::{Investigate, Resume, read, words};
+use super::arguments::{Fork, Investigate, Resume, RuleOut, read, words};
 use super::ask;
 use super::catalogue::{Kind, Offered};
 use super::error::Problem;
+use super::form::form;
 use super::resources;
 use super::voice::Voice;
 use super::work::Work;
@@ -138,8 +139,23 @@ fn told(problem: &Problem) -> CallToolResponse {
 }
 
 impl Server {
-    /// Answers one call.
+    /// Answers one call, in the form of the tools that are listed.
     async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        voice: &mut Voice,
+        cancel: &CancellationToken,
+    ) -> Result<CallToolResponse, Problem> {
+        let kind = self.0.catalogue.find(&request.name).map(|(_, offered)| offered.kind);
+        Ok(match (self.respond(request, voice, cancel).await?, kind) {
+            (CallToolResponse::Complete(result), Some(kind)) => {
+                CallToolResponse::Complete(form(self.0.settings.toolset, kind, result))
+            }
+            (other, _) => other,
+        })
+    }
+
+    async fn respond(
         &self,
         request: CallToolRequestParams,
         voice: &mut Voice,
@@ -163,6 +179,18 @@ impl Server {
                 let said = words(&name, arguments.said.as_deref())?;
                 let (seconds, answers) = (arguments.seconds, Vec::new());
                 (Work::GoOn { id, seconds, answers, said }, ask)
+            }
+            Kind::RuleOut => {
+                let arguments: RuleOut = self.read(&name, offered, arguments)?;
+                let id = self.0.store.find(&arguments.investigation)?;
+                let said = arguments.words()?;
+                let (seconds, answers) = (arguments.seconds, Vec::new());
+                (Work::GoOn { id, seconds, answers, said }, false)
+            }
+            Kind::Fork => {
+                let asked: Fork = self.read(&name, offered, arguments)?;
+                let from = self.0.store.find(&asked.investigation)?;
+                (Work::Fork { from, asked: Box::new(asked) }, false)
             }
             _ => return self.short(name.into_owned(), arguments, cancel.clone()).await,
         };
@@ -208,7 +236,7 @@ impl Server {
                 Kind::Snapshot(info) => {
                     server.question(info, &offered.arguments, arguments, &cancel)
                 }
-                Kind::Investigate | Kind::Resume => {
+                Kind::Investigate | Kind::Resume | Kind::RuleOut | Kind::Fork => {
                     Err(Problem::Store(format!("{name} is no short call")))
                 }
             }

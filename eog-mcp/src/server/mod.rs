@@ -23,6 +23,7 @@ mod board;
 mod catalogue;
 mod course;
 mod error;
+mod form;
 mod handler;
 mod http;
 mod investigations;

@@ -55,7 +55,7 @@ impl Server {
                 let text = told::not_judged(&diagnosis, &entity, why, None);
                 (text, Some(told::unjudged(why)))
             }
-            None => (told::explanation(&diagnosis, &explanation, None), None),
+            None => (told::explanation(&diagnosis, &explanation, None, None), None),
         };
         result(&Explained::new(&id, &diagnosis, &explanation, why), plain(&text))
     }

@@ -6,7 +6,7 @@ use eog::EntityId;
 use eog_report::Report;
 
 use super::answers::Investigated;
-use super::arguments::Investigate;
+use super::arguments::{Fork, Investigate};
 use super::ask::Gap;
 use eog_session::source::Words;
 use eog_session::store::InvestigationId;
@@ -17,6 +17,8 @@ pub(super) enum Work {
     Begin(Box<Investigate>),
     /// One that is stored, with what people answered meanwhile, or said of their own accord.
     GoOn { id: InvestigationId, seconds: Option<u64>, answers: Answers, said: Words },
+    /// A copy of one that is stored, which takes another course from an entry on.
+    Fork { from: InvestigationId, asked: Box<Fork> },
     /// One that is stored, with a folder that was recorded since and holds more.
     Renew { id: InvestigationId, folder: PathBuf, seconds: Option<u64> },
 }

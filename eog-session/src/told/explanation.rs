@@ -5,15 +5,16 @@ use eog::travel::{Again, Explanation, Part, Step, Unjudged};
 use eog::{Diagnosis, EntityId, StopReason};
 use eog_report::clean::clean;
 use eog_report::page::{BOLD, DIM, PLAIN, Page, YELLOW};
-use eog_report::{why, words};
+use eog_report::{Lookup, why, words};
 
 use super::why_not;
 
 /// Why an entity has its label: what it rests on, its history, and what it depends on. Wraps at `width`
-/// columns, if given.
+/// columns, if given. With `lookup`, the commands that show the evidence are named.
 pub fn explanation(
     diagnosis: &Diagnosis,
     explanation: &Explanation,
+    lookup: Option<&Lookup>,
     width: Option<usize>,
 ) -> String {
     let mut page = Page::new(width);
@@ -29,6 +30,9 @@ pub fn explanation(
             page.line("  • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
             let query = words::query(&finding.source, &finding.query);
             page.line("    ", DIM, &format!("{}  {}", finding.id(), clean(&query)));
+            if let Some(command) = lookup.and_then(|lookup| lookup.command(finding)) {
+                page.whole("    ", DIM, &command);
+            }
         }
         for claim in &belief.claims {
             let claim = format!("claims that {} explains {}", claim.cause, claim.effect);

@@ -1,5 +1,6 @@
 //! The investigations of a server.
 
+use eog_report::words::count;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,7 +41,19 @@ pub(in crate::server) struct Summary {
 impl Listed {
     pub(in crate::server) fn in_words(&self) -> String {
         let Self { investigations, total, running, waiting, .. } = self;
-        let mut lines = vec![format!("{total} investigations; {running} run, {waiting} wait")];
+        let verb = |count: usize, word: &str| match count {
+            1 => format!("1 {word}s"),
+            _ => format!("{count} {word}"),
+        };
+        let mut lines = vec![format!(
+            "{}; {}, {}",
+            count(*total, "investigation", "investigations"),
+            verb(*running, "run"),
+            verb(*waiting, "wait")
+        )];
+        if *running > *total || *running > 0 && investigations.iter().all(|it| it.status != "running") {
+            lines.push("What runs and is not listed has not chosen where to begin yet.".to_owned());
+        }
         for one in investigations {
             let found = if one.origins.is_empty() { "-".into() } else { one.origins.join(", ") };
             let Summary { investigation, name, path, status, .. } = one;

@@ -1,0 +1,108 @@
+//! The form of an answer: everything is said once. Agents read text and pay for each word; programs read
+//! structured content, which keeps the schema that is listed for it.
+
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
+use serde_json::Value;
+
+use super::catalogue::Kind;
+use super::resources::uri;
+use super::settings::Toolset;
+use eog_session::store::{InvestigationId, Part};
+
+/// Characters of an answer in words: about 800 tokens. The rest is in the resources.
+const MAX_WORDS: usize = 2_400;
+
+/// An answer as those want it for whom the tools are listed.
+pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> CallToolResult {
+    let (false, Some(structured)) = (result.is_error == Some(true), &result.structured_content)
+    else {
+        return result;
+    };
+    match toolset {
+        Toolset::Full => {
+            let words = text(&result);
+            result.content = vec![ContentBlock::text(brief(&words))];
+        }
+        Toolset::Compact if matches!(kind, Kind::Query | Kind::Context | Kind::Snapshot(_)) => {
+            // Rows are rows, and another eog reads them as they are.
+            result.content = vec![ContentBlock::text(structured.to_string())];
+            result.structured_content = None;
+        }
+        Toolset::Compact => {
+            let id = structured.get("investigation").and_then(Value::as_str);
+            let id = id.and_then(InvestigationId::parse);
+            let (words, is_cut) = cut(&text(&result));
+            result.content = vec![ContentBlock::text(words)];
+            let more = [(Part::Report, "The whole report"), (Part::Ledger, "Every step")];
+            let more = &more[..if is_cut { 2 } else { 1 }];
+            result.content.extend(id.iter().flat_map(|id| more.iter().map(|(part, title)| {
+                let name = format!("{title} of {id}");
+                ContentBlock::resource_link(Resource::new(uri(id, *part), name))
+            })));
+            result.structured_content = None;
+        }
+    }
+    result
+}
+
+fn text(result: &CallToolResult) -> String {
+    let parts = result.content.iter().filter_map(|part| part.as_text());
+    parts.map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// What it is about, and how it stands.
+fn brief(words: &str) -> String {
+    let mut lines = words.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    let first: String = first.chars().take(200).collect();
+    let state: Vec<&str> = lines.skip_while(|line| !line.starts_with("Investigation inv-")).collect();
+    [&[first.as_str()], state.as_slice()].concat().join("\n")
+}
+
+/// As many whole lines as fit, with the state at the end, and whether anything was left out.
+fn cut(words: &str) -> (String, bool) {
+    if words.chars().count() <= MAX_WORDS {
+        return (words.to_owned(), false);
+    }
+    let lines: Vec<&str> = words.lines().collect();
+    let state = lines.iter().position(|line| line.starts_with("Investigation inv-"));
+    let (body, state) = lines.split_at(state.unwrap_or(lines.len()));
+    let mut room = MAX_WORDS.saturating_sub(state.iter().map(|line| line.chars().count()).sum());
+    let fits = |line: &&&str| {
+        let length = line.chars().count() + 1;
+        let fits = length <= room;
+        room = room.saturating_sub(if fits { length } else { room });
+        fits
+    };
+    let mut kept: Vec<&str> = body.iter().take_while(fits).copied().collect();
+    let left = body.len() - kept.len();
+    let note = match left {
+        1 => "… 1 more line; see the resources".to_owned(),
+        left => format!("… {left} more lines; see the resources"),
+    };
+    kept.push(&note);
+    kept.extend(state);
+    (kept.join("\n"), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_words_are_cut_at_a_line_and_keep_their_state() {
+        let long = format!("{}Investigation inv-000001: done.", "some line of words\n".repeat(500));
+        let (words, is_cut) = cut(&long);
+        assert!(is_cut && words.chars().count() <= MAX_WORDS + 60, "{}", words.len());
+        assert!(words.ends_with("Investigation inv-000001: done."), "{words}");
+        assert!(words.contains(" more lines; see the resources"), "{words}");
+        assert_eq!(cut("short\nwords"), ("short\nwords".to_owned(), false));
+    }
+
+    #[test]
+    fn what_is_brief_says_what_it_is_about_and_how_it_stands() {
+        let words = "flash sale\n\nmuch\n\nInvestigation inv-000001: converged.\nnot stored";
+        assert_eq!(brief(words), "flash sale\nInvestigation inv-000001: converged.\nnot stored");
+        assert_eq!(brief("gateway: 2 findings\nx\ny"), "gateway: 2 findings");
+    }
+}
