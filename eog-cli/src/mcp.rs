@@ -59,7 +59,8 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
         match http {
             None => server.stdio(interrupted()).await,
             Some((address, settings)) => {
-                let listener = tokio::net::TcpListener::bind(address).await?;
+                let listener = tokio::net::TcpListener::bind(address).await;
+                let listener = listener.map_err(|error| no_socket(address, &error))?;
                 let at = listener.local_addr()?;
                 let said = format!(
                     "eog: serving MCP at http://{at}/mcp\neog: the investigations are at http://{at}/\n"
@@ -115,6 +116,34 @@ async fn at_work(
     served
 }
 
+/// What a server lacks that others can reach, with the options that give it.
+fn other_machines(said: &str) -> String {
+    said.replace(
+        "(HttpSettings::token)",
+        "in the environment variable EOG_MCP_TOKEN or in a file (--token-file)",
+    )
+    .replace("(HttpSettings::hosts)", "(--allow-host)")
+}
+
+/// Why nothing can be served at an address.
+fn no_socket(address: SocketAddr, error: &std::io::Error) -> ServeError {
+    use std::io::ErrorKind;
+    let (port, kind) = (address.port(), error.kind());
+    let why = match kind {
+        ErrorKind::AddrInUse => {
+            format!("another program uses port {port}; stop it, or choose another with --http")
+        }
+        ErrorKind::PermissionDenied => {
+            format!("port {port} is not allowed; choose one above 1023 with --http")
+        }
+        ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; name another with --http".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    ServeError::Socket(std::io::Error::new(kind, format!("at {address}: {why}")))
+}
+
 impl From<eog_oncall::OpenError> for CliError {
     fn from(error: eog_oncall::OpenError) -> Self {
         Self::Usage(format!("--on-call: {error}"))
@@ -124,6 +153,10 @@ impl From<eog_oncall::OpenError> for CliError {
 impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {
         match error {
+            ServeError::NoRoot => {
+                Self::Usage("no root folder is given; name at least one with --root".to_owned())
+            }
+            ServeError::Unprotected { .. } => Self::Usage(other_machines(&error.to_string())),
             ServeError::Socket(source) => Self::Usage(format!("cannot serve: {source}")),
             other => Self::Usage(other.to_string()),
         }

@@ -6,10 +6,10 @@ use eog::side::SideError;
 use eog::travel::Unjudged;
 use eog::{Diagnosis, EntityId, Topology};
 use eog_evidence::near_entities;
-use eog_report::{Lookup, Report};
 use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
-use eog_session::controllers::AnyFinished;
+use eog_report::{Lookup, Report};
+use eog_session::controllers::{AnyFinished, AnyLedger};
 use eog_session::run::RunError;
 use eog_session::source::Opened;
 use eog_session::told;
@@ -67,6 +67,22 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let unusable = |reason: String| CliError::Input { path: read.path.clone(), reason };
     let entity = EntityId::new(arguments.entity.clone())
         .map_err(|error| CliError::Usage(error.to_string()))?;
+    let lookup = arguments.path.as_deref().map(|path| {
+        let window = read.ledger.case().map(|case| case.window);
+        lookup(path, arguments.architecture.as_deref()).with_window(window)
+    });
+    if !matches!(read.ledger, AnyLedger::Eog(_)) && !read.ledger.is_empty() {
+        let finished = restore(&read)?;
+        let (diagnosis, steps) = (finished.diagnosis(), finished.steps());
+        let topology = read.ledger.case().map(|case| &case.topology);
+        let is_known = topology.is_some_and(|topology| topology.contains(&entity));
+        if !is_known && diagnosis.belief(&entity).is_none() {
+            return Err(unusable(unknown(topology, &diagnosis, &entity)));
+        }
+        let width = files::terminal_width();
+        files::print(&told::looks(&diagnosis, &steps, &entity, lookup.as_ref(), width))?;
+        return Ok(Exit::Diagnosed);
+    }
     let chosen = choose(&arguments.judging)?;
     let limits = arguments.attempts.limits(arguments.policy_timeout);
     let chosen = chosen.with_limits(limits);
@@ -87,13 +103,7 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
             return Err(unusable(unknown(topology, &diagnosis, &entity)));
         }
         Some(why) => told::not_judged(&diagnosis, &entity, &why, width),
-        None => {
-            let lookup = arguments.path.as_deref().map(|path| {
-                let architecture = arguments.architecture.as_deref();
-                lookup(path, architecture).with_window(Some(diagnosis.window))
-            });
-            told::explanation(&diagnosis, &explanation, lookup.as_ref(), width)
-        }
+        None => told::explanation(&diagnosis, &explanation, lookup.as_ref(), width),
     };
     files::print(&text)?;
     Ok(Exit::Diagnosed)

@@ -302,10 +302,7 @@ fn a_tree_is_shown_of_tree_searches_alone_and_other_commands_say_why_not() {
             "--no-rescore has no effect with the controller lats",
         ),
         (&["tree".as_ref(), eog.as_os_str()], "controller eog, which grows no tree"),
-        (
-            &["explain".as_ref(), lats.as_os_str(), "database".as_ref()],
-            "explain goes with the controller eog",
-        ),
+        (&["explain".as_ref(), lats.as_os_str(), "databas".as_ref()], "did you mean database"),
         (
             &["investigate".as_ref(), bundle.as_ref(), "--rounds".as_ref(), "3".as_ref()],
             "--rounds has no effect with the controller eog",

@@ -353,3 +353,29 @@ fn the_same_recording_gives_the_same_bytes() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn every_command_that_the_report_prints_shows_its_evidence() {
+    let Some(incident) = Mutant::new() else { return };
+    let eog = env!("CARGO_BIN_EXE_eog");
+    let folder = incident.folder.path();
+    let output = std::process::Command::new(eog)
+        .args(["investigate", "snapshot", "--architecture", "architecture.json", "--verbose"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let commands = said.lines().map(str::trim).filter(|line| line.starts_with("eog tool "));
+    let mut count = 0;
+    for command in commands {
+        count += 1;
+        let line = format!("'{eog}' {}", command.strip_prefix("eog ").unwrap());
+        let mut shell = std::process::Command::new("sh");
+        let shown = shell.arg("-c").arg(line).current_dir(folder).output().unwrap();
+        let why = String::from_utf8_lossy(&shown.stderr);
+        assert_eq!(shown.status.code(), Some(0), "{command}: {why}");
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_eq!(shown["finding"]["id"], command.split(' ').nth(4).unwrap(), "{command}");
+    }
+    assert!(count > 0, "{said}");
+}

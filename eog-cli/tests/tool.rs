@@ -191,3 +191,69 @@ fn of_a_bundle_evidence_alone_can_be_asked() {
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     }
 }
+
+/// Runs a command that was printed, as a shell does. Its code and what it printed.
+fn printed(line: &str, folder: &Path) -> (Option<i32>, String) {
+    let rest = line.trim().strip_prefix("eog ").unwrap();
+    let line = format!("'{}' {rest}", env!("CARGO_BIN_EXE_eog"));
+    let output = Command::new("sh").arg("-c").arg(line).current_dir(folder).output().unwrap();
+    (output.status.code(), text(&output.stdout))
+}
+
+#[test]
+fn every_command_that_a_report_or_an_explanation_prints_shows_its_evidence() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let out = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = eog().args(arguments).current_dir(&root).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let folder = out.path().to_str().unwrap();
+    let bundle = "examples/flash-sale";
+    let mut said = run(&["investigate", bundle, "--verbose", "--out", folder]);
+    let window = "2026-03-20T11:40:00Z/2026-03-20T12:30:00Z";
+    said += &run(&["investigate", bundle, "--verbose", "--window", window]);
+    for entity in ["frontend", "gateway", "processor", "database"] {
+        said += &run(&["explain", folder, entity, bundle]);
+    }
+    let commands: std::collections::BTreeSet<&str> =
+        said.lines().map(str::trim).filter(|line| line.starts_with("eog tool ")).collect();
+    assert!(commands.len() > 10, "{said}");
+    assert!(commands.iter().any(|line| line.contains("--window 2026-03-20T11:40:00Z/")), "{said}");
+    for command in commands {
+        let id = command.split(' ').nth(4).unwrap();
+        let (code, shown) = printed(command, &root);
+        assert_eq!(code, Some(0), "{command}: {shown}");
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["finding"]["id"], id, "{command}");
+        if id.starts_with("met-") {
+            let points = shown["measured"]["points"].as_array().unwrap();
+            assert!(points.len() > 10, "{command}: {shown}");
+        }
+    }
+    // The same stands in the tables of the report.
+    let report = fs::read_to_string(out.path().join("report.md")).unwrap();
+    assert!(report.contains("eog tool evidence examples/flash-sale chg-"), "{report}");
+}
+
+#[test]
+fn evidence_that_is_not_there_is_told_so() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (words, reason) in [
+        ("x", "is not usable: it is not a kind"),
+        ("met-00000000000000000000", "the files may have changed"),
+        ("met-00000000000000000000 --entity fronted", "did you mean frontend?"),
+    ] {
+        let words = words.split(' ');
+        let output = eog()
+            .args(["tool", "evidence", "examples/flash-sale"])
+            .args(words)
+            .current_dir(&root)
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(reason), "{said}");
+    }
+}

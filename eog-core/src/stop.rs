@@ -61,7 +61,7 @@ const DEAD_AFTER: usize = 3;
 
 impl Unreachable {
     /// Whether the source was dead at the end of a ledger.
-    pub(crate) fn of<B: Body>(ledger: &Ledger<B>) -> Option<Self> {
+    pub fn of<B: Body>(ledger: &Ledger<B>) -> Option<Self> {
         let mut latest = ledger.entries().iter().rev().filter_map(|entry| entry.body.look());
         let (mut failed, mut entities) = (0, BTreeSet::new());
         let was_alive = loop {
@@ -82,7 +82,7 @@ impl Unreachable {
     }
 
     /// Why an investigation of this ledger ends at which nothing is active any more.
-    pub(crate) fn or_converged<B: Body>(ledger: &Ledger<B>, refused_wakes: u64) -> StopReason {
+    pub fn or_converged<B: Body>(ledger: &Ledger<B>, refused_wakes: u64) -> StopReason {
         match Self::of(ledger) {
             Some(Self { failed, looks }) => StopReason::SourceUnreachable { failed, looks },
             None => StopReason::Converged { refused_wakes },

@@ -22,8 +22,10 @@ const OLDER: [&str; 5] = ["llama-2", "llama2", "mixtral", "mistral-7b", "mistral
 /// Counts tokens as one model does.
 ///
 /// Counts are exact for encodings known by name (`o200k_base`, `cl100k_base`, `llama3`, `qwen2`,
-/// `deepseek_v3`, `mistral_v3`, …) and for models known to use one of them. Anything else is
-/// overestimated: the count of `o200k_base` plus 40 %, but never more than one token per byte.
+/// `deepseek_v3`, `mistral_v3`, …) and for models known to use one of them, where the vocabulary is part of the
+/// build: a feature of this crate for each family of models, `vocabs-all` for all. Anything else is
+/// overestimated: the count of `o200k_base` plus 40 %, but never more than one token per byte, and that
+/// where there is no vocabulary at all.
 /// Copies are cheap and share one vocabulary per encoding.
 ///
 /// ```
@@ -47,8 +49,11 @@ impl TokenCounter {
     pub fn new(tokenizer: &str) -> Self {
         let known = known_encoding(tokenizer);
         Self {
-            known,
-            vocabulary: tiktoken::get_encoding(known.unwrap_or(DEFAULT_ENCODING)),
+            // Without its vocabulary counts are estimates.
+            known: known.filter(|name| tiktoken::get_encoding(name).is_some()),
+            vocabulary: known
+                .and_then(tiktoken::get_encoding)
+                .or_else(|| tiktoken::get_encoding(DEFAULT_ENCODING)),
             frame: Frame::of(known),
         }
     }

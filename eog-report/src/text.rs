@@ -259,10 +259,29 @@ pub(crate) fn notes(page: &mut Page, report: &Report, (most, chars): (usize, usi
     more(page, notes.len(), most, "notes");
 }
 
+/// The singular of what is left out.
+fn one(what: &str) -> String {
+    let words = [
+        ("pieces", "piece"),
+        ("entities", "entity"),
+        ("files", "file"),
+        ("words", "word"),
+        ("candidates", "candidate"),
+        ("changes and entity", "change or entity"),
+        ("that were considered", "that was considered"),
+        ("origins", "origin"),
+        ("alerts", "alert"),
+        ("notes", "note"),
+        ("doubts", "doubt"),
+    ];
+    words.iter().fold(what.to_owned(), |text, (many, one)| text.replace(many, one))
+}
+
 pub(crate) fn more(page: &mut Page, total: usize, shown: usize, what: &str) {
     if total > shown {
-        let words =
-            format!("… {} more {what} (see all with --out or --format json)", total - shown);
+        let left = total - shown;
+        let what = if left == 1 { one(what) } else { what.to_owned() };
+        let words = format!("… {left} more {what} (see all with --out or --format json)");
         page.line("    ", DIM, &words);
     }
 }

@@ -19,7 +19,7 @@ use eog_core::ledger::{Body, Forked, Ledger, Opened, RestoreError};
 use eog_core::machine::{
     Emission, Input, InputError, Judgements, Machine, OfMachine, Output, Ticket,
 };
-use eog_core::{Case, Conclusion, Diagnosis, Digest, Entry, StopReason, Usage};
+use eog_core::{Case, Conclusion, Diagnosis, Digest, Entry, StopReason, Unreachable, Usage};
 
 use crate::ask::{Answer, Ask, Scene};
 use crate::body::{End, Ended, SearchBody};
@@ -357,7 +357,7 @@ impl Machine for SearchController {
         if is_busy || !self.emission.is_settled(&self.ledger) {
             None
         } else if self.end_is_recorded {
-            Some(StopReason::Converged { refused_wakes: 0 })
+            Some(Unreachable::or_converged(&self.ledger, 0))
         } else if self.end.is_some() {
             None
         } else {
@@ -366,12 +366,14 @@ impl Machine for SearchController {
     }
 
     fn conclusion(&self) -> Conclusion {
-        self.judged().conclusion()
+        Conclusion { unreachable: Unreachable::of(&self.ledger), ..self.judged().conclusion() }
     }
 
     fn diagnosis(&self) -> Diagnosis {
         let waiting = if self.end.is_some() { 0 } else { self.slots.len() + self.follow_ups.len() };
-        self.judged().diagnosis(&self.ledger, waiting, self.spent, self.stop())
+        let mut diagnosis = self.judged().diagnosis(&self.ledger, waiting, self.spent, self.stop());
+        diagnosis.conclusion.unreachable = Unreachable::of(&self.ledger);
+        diagnosis
     }
 
     fn in_flight(&self) -> u32 {

@@ -168,8 +168,12 @@ impl Kind {
     /// # Errors
     /// [`OpenError`] when it can be none.
     pub fn of(path: &Path) -> Result<Self, OpenError> {
-        if !path.exists() {
-            return Err(OpenError::Absent { path: path.to_owned() });
+        match path.metadata() {
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(OpenError::Absent { path: path.to_owned() });
+            }
+            Err(error) => return Err(OpenError::not_readable(path, &error)),
         }
         if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
             return Ok(live::kind_of(path));
@@ -177,7 +181,14 @@ impl Kind {
         if !path.is_dir() {
             return Err(OpenError::NotAFolder { path: path.to_owned() });
         }
+        // Of a folder that nobody may list, nothing can be said.
+        std::fs::read_dir(path).map_err(|error| OpenError::not_readable(path, &error))?;
         let manifest = path.join("bundle.json");
+        if let Err(error) = manifest.metadata()
+            && error.kind() == std::io::ErrorKind::PermissionDenied
+        {
+            return Err(OpenError::not_readable(&manifest, &error));
+        }
         match manifest.is_file() {
             true => Ok(Self::Bundle),
             false if manifest.exists() => Err(OpenError::NoManifest { path: path.to_owned() }),

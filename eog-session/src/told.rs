@@ -3,8 +3,10 @@
 
 mod difference;
 mod explanation;
+mod looks;
 mod why_not;
 
 pub use difference::{Line, difference};
 pub use explanation::{explanation, not_judged, unjudged};
+pub use looks::{Looked, looks, looks_at};
 pub use why_not::why_not;

@@ -34,6 +34,19 @@ pub(crate) enum AskError {
     /// It refused.
     #[error("HTTP {status}: {said}")]
     Status { status: u16, said: String },
+    /// Redirects are not followed: they would carry a token to where it was not meant for.
+    #[error(
+        "HTTP {status}: it redirects{}, which is not followed; check url, and whether a proxy asks to \
+         sign in first",
+        to.as_ref().map_or_else(String::new, |to| format!(" to {to}"))
+    )]
+    Elsewhere { status: u16, to: Option<String> },
+    /// A page for people.
+    #[error(
+        "it answered with a web page (HTML, HTTP {status}) and not with data; check url, and whether a \
+         proxy asks to sign in first"
+    )]
+    Page { status: u16 },
     /// What was answered cannot be read.
     #[error("the answer cannot be used: {0}")]
     Answer(String),
@@ -57,6 +70,7 @@ impl AskError {
         match self {
             Self::Away(_) => true,
             Self::Status { status, .. } => matches!(status, 429 | 502 | 504),
+            Self::Page { status } => matches!(status, 502 | 504),
             _ => false,
         }
     }

@@ -144,14 +144,44 @@ impl Http {
                 break;
             }
         }
-        if (200..300).contains(&status) {
+        let is_page = is_html(&response, &body);
+        if (200..300).contains(&status) && !is_page {
             return Ok(Answer { body, is_cut });
+        }
+        if (300..400).contains(&status) {
+            let to = response.headers().get(reqwest::header::LOCATION);
+            let to = to.map(|to| String::from_utf8_lossy(to.as_bytes()).into_owned());
+            return Err(AskError::Elsewhere { status, to: to.map(|to| without_secrets(&to)) });
+        }
+        if is_page {
+            return Err(AskError::Page { status });
         }
         let text = String::from_utf8_lossy(&body);
         let said = told(&text).unwrap_or_else(|| text.trim().to_owned());
         let said = eog_evidence::shorten(&eog_evidence::mask_text(&said), SHOWN);
         Err(AskError::Status { status, said })
     }
+}
+
+/// Whether a page for people was answered, such as one to sign in.
+fn is_html(response: &reqwest::Response, body: &[u8]) -> bool {
+    let kind = response.headers().get(reqwest::header::CONTENT_TYPE);
+    let says = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    says || body.trim_ascii_start().starts_with(b"<")
+}
+
+/// An address as it may be shown: without credentials and without a query, which may hold tokens.
+fn without_secrets(address: &str) -> String {
+    let shown = match Url::parse(address) {
+        Ok(mut url) => {
+            let _ = url.set_username("");
+            let _ = url.set_password(None);
+            url.set_query(None);
+            url.to_string()
+        }
+        Err(_) => address.split(['?', '#']).next().unwrap_or_default().to_owned(),
+    };
+    eog_evidence::shorten(&eog_evidence::mask_text(&shown), SHOWN)
 }
 
 /// The message within an error of Prometheus or of Alertmanager.

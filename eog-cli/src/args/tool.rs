@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, StyledStr};
-use eog::Window;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, ValueHint};
+use eog::Window;
 use eog_sre::tools::{ToolInfo, tools};
 use serde_json::{Map, Value};
 

@@ -101,9 +101,8 @@ fn table(finding: &Finding, chart: Option<&Chart>) -> String {
         let unit = if chart.unit.is_empty() { String::new() } else { format!(" ({})", chart.unit) };
         lines.push(String::new());
         lines.push(clean(&format!("{}{unit}{}", chart.metric, usual.unwrap_or_default())));
-        let deviates = |value: f64| {
-            chart.usual.is_some_and(|band| (value - band.centre).abs() > band.limit)
-        };
+        let deviates =
+            |value: f64| chart.usual.is_some_and(|band| (value - band.centre).abs() > band.limit);
         lines.extend(chart.points.iter().map(|(at, value)| {
             let mark = if deviates(*value) { "  *" } else { "" };
             format!("{at}  {}{mark}", short(*value))

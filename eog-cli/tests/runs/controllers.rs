@@ -89,7 +89,8 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
             2,
             "--messages has no effect",
         ),
-        (run(&["explain", &linear_out, "frontend"]), 4, "explain goes with the controller eog"),
+        (run(&["explain", &linear_out, "fronted"]), 4, "did you mean frontend"),
+        (run(&["explain", &linear_out, "frontend"]), 0, "entry "),
         (
             run(&["stress", bundle, "--controller", "linear"]),
             2,

@@ -235,7 +235,45 @@ fn reason(error: &serde_json::Error) -> String {
     // In the words of jiff, which say what is missing and not what to write.
     match reason {
         _ if reason.contains("offset component") => format!("a time {NO_ZONE}"),
-        _ => reason.to_owned(),
+        _ if reason.starts_with("failed to parse") || reason.contains("datetime") => {
+            format!("this is no time such as 2026-01-01T10:00:00Z ({reason})")
+        }
+        _ => plain_json(reason),
+    }
+}
+
+/// What the JSON parser says, without the words of its makers.
+fn plain_json(reason: &str) -> String {
+    let words = [
+        ("invalid type: map", "found an object"),
+        ("invalid type: sequence", "found a list"),
+        ("invalid type: string", "found the text"),
+        ("invalid type: integer", "found the number"),
+        ("invalid type: floating point", "found the number"),
+        ("invalid type: boolean", "found"),
+        ("invalid type: null", "found null"),
+        ("expected a sequence", "expected a list"),
+        ("expected a map", "expected an object"),
+        ("expected a string", "expected a text"),
+        ("expected a borrowed string", "expected a text"),
+        ("EOF while parsing a list", "the file ends within a list"),
+        ("EOF while parsing an object", "the file ends within an object"),
+        ("EOF while parsing a string", "the file ends within a text"),
+        ("EOF while parsing a value", "the file ends where a value should stand"),
+        ("expected value", "this is not JSON: a value should stand here"),
+        ("expected ident", "this is not JSON: a value should stand here"),
+        ("trailing characters", "something stands behind the end of the JSON"),
+        ("unknown field", "there is no field"),
+        ("unknown variant", "there is no choice"),
+        ("missing field", "it lacks the field"),
+        ("expected struct", "expected an object:"),
+    ];
+    let plain =
+        words.iter().fold(reason.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
+    // A type of a program says nothing to who writes a file.
+    match plain.rsplit_once(", expected an object: ") {
+        Some((found, _)) => format!("{found}, expected an object"),
+        None => plain,
     }
 }
 

@@ -165,7 +165,11 @@ fn places(
         let field = String::from_utf8_lossy(field);
         let Some(column) = columns.all().find(|column| *column == field.trim()) else {
             let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
-            warnings.push(format!("{name}: column {:?} is not known", shorten(&field, 60)));
+            warnings.push(format!(
+                "{name}: column {:?} is not known{}",
+                shorten(&field, 60),
+                meant(columns, field.trim())
+            ));
             continue;
         };
         if places.insert(column, place).is_some() {
@@ -180,8 +184,38 @@ fn places(
             "the fields are separated by {found}; separate them by commas, and quote fields that \
              contain one"
         ))),
-        ([missing], None) => Err(wrong(format!("column {missing} is missing"))),
-        (several, None) => Err(wrong(format!("columns {} are missing", several.join(", ")))),
+        ([missing], None) => {
+            Err(wrong(format!("column {missing} is missing{}", misspelt(header, columns, missing))))
+        }
+        (several, None) => {
+            let meant: String =
+                several.iter().map(|missing| misspelt(header, columns, missing)).collect();
+            Err(wrong(format!("columns {} are missing{meant}", several.join(", "))))
+        }
+    }
+}
+
+/// The column of a header that was meant to be this one, perhaps.
+fn misspelt(header: &ByteRecord, columns: Columns, missing: &str) -> String {
+    let unknown = header.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned());
+    let unknown = unknown.filter(|field| !columns.all().any(|column| column == field));
+    let alike = |field: &String| strsim::jaro_winkler(&field.to_lowercase(), missing);
+    let best = unknown.max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    match best.filter(|field| alike(field) > 0.8) {
+        Some(field) => {
+            format!("; did you mean {missing} by {:?}?", shorten(&mask_text(&field), 60))
+        }
+        None => String::new(),
+    }
+}
+
+/// The column that a name that is not known was meant to be, perhaps.
+fn meant(columns: Columns, field: &str) -> String {
+    let alike = |column: &&str| strsim::jaro_winkler(&field.to_lowercase(), column);
+    let best = columns.all().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    match best.filter(|column| alike(column) > 0.8) {
+        Some(column) => format!("; did you mean {column}?"),
+        None => String::new(),
     }
 }
 

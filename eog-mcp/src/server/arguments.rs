@@ -221,7 +221,10 @@ impl Fork {
         if !matches!(before, AnySettings::Eog(_)) {
             let idle = [("profile", self.profile.is_some()), ("messages", self.messages.is_some())];
             let wrong = idle.iter().filter(|(_, given)| *given).map(|(name, _)| {
-                format!("{name}: has no effect with the controller {}; omit it", before.controller())
+                format!(
+                    "{name}: has no effect with the controller {}; omit it",
+                    before.controller()
+                )
             });
             let wrong: Vec<String> = wrong.collect();
             if !wrong.is_empty() {
@@ -491,7 +494,8 @@ impl Checked {
         // Other tools call the folder otherwise.
         let folders = ["path", "snapshot", "bundle", "folder", "incident", "directory"];
         if near.is_empty() && folders.contains(&name) {
-            near = self.names.iter().map(String::as_str).filter(|it| folders.contains(it)).collect();
+            near =
+                self.names.iter().map(String::as_str).filter(|it| folders.contains(it)).collect();
         }
         let hint = match near[..] {
             [] => format!("the arguments are {}", self.names.join(", ")),

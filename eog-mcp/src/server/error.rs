@@ -19,7 +19,7 @@ use eog_session::store::InvestigationId;
 #[non_exhaustive]
 pub enum ServeError {
     /// No root was given.
-    #[error("no root folder is given; name at least one with --root")]
+    #[error("no root folder is given; name at least one")]
     NoRoot,
     /// A root cannot be used.
     #[error("the root {} cannot be used: {reason}; name an existing folder", path.display())]

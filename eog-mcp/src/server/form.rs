@@ -35,10 +35,11 @@ pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> 
             result.content = vec![ContentBlock::text(words)];
             let more = [(Part::Report, "The whole report"), (Part::Ledger, "Every step")];
             let more = &more[..if is_cut { 2 } else { 1 }];
-            result.content.extend(id.iter().flat_map(|id| more.iter().map(|(part, title)| {
-                let name = format!("{title} of {id}");
-                ContentBlock::resource_link(Resource::new(uri(id, *part), name))
-            })));
+            for (part, title) in more {
+                let Some(id) = &id else { break };
+                let resource = Resource::new(uri(id, *part), format!("{title} of {id}"));
+                result.content.push(ContentBlock::resource_link(resource));
+            }
             result.structured_content = None;
         }
     }
@@ -55,7 +56,8 @@ fn brief(words: &str) -> String {
     let mut lines = words.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or_default();
     let first: String = first.chars().take(200).collect();
-    let state: Vec<&str> = lines.skip_while(|line| !line.starts_with("Investigation inv-")).collect();
+    let state: Vec<&str> =
+        lines.skip_while(|line| !line.starts_with("Investigation inv-")).collect();
     [&[first.as_str()], state.as_slice()].concat().join("\n")
 }
 

@@ -19,10 +19,18 @@ const url = new URL(process.env.EOG_URL);
 const requestInit = { headers: { Authorization: `Bearer ${process.env.EOG_TOKEN}` } };
 const about = { name: "eog-interop", version: "1.0.0" };
 
+// What a table needs beside the snapshot.
+const TABLES = {
+  get_context_contract: { entity: "shop/Pod/web-1" },
+  get_k8_spec: { entity: "shop/Pod/web-1" },
+  metric_analysis: { metrics: "cpu" },
+  topology_analysis: { entity: "shop/Pod/web-1" },
+};
+
 async function drive(name, client, transport, callTool) {
   await client.connect(transport);
   const { tools } = await client.listTools();
-  assert.equal(tools.length, 18);
+  assert.equal(tools.length, 20);
   assert.equal(tools.find((tool) => tool.name === "explain").annotations.readOnlyHint, true);
 
   // The SDK validates what is structured against the schema of the tool.
@@ -49,6 +57,42 @@ async function drive(name, client, transport, callTool) {
     arguments: { snapshot: "snap" },
   });
   assert.equal(events.structuredContent.total, 1);
+
+  // Every tool is called, on the bundle and on the snapshot; the SDK checks each answer.
+  const called = new Set();
+  const ask = async (name, args, wrong) => {
+    called.add(name);
+    const result = await callTool(client, { name, arguments: args });
+    const text = result.content[0].text;
+    if (wrong !== undefined) {
+      assert.ok(result.isError && text.includes(wrong), `${name}: ${text}`);
+      return undefined;
+    }
+    assert.ok(!result.isError, `${name}: ${text}`);
+    assert.ok(result.structuredContent, name);
+    // What is structured is not said again in words.
+    assert.ok(text.length < 400, `${name}: ${text}`);
+    return result.structuredContent;
+  };
+  const window = { start_time: "2026-03-20T11:38:00Z", end_time: "2026-03-20T12:30:00Z" };
+  const investigation = answer.investigation;
+  await ask("investigate", { path: "flash-sale" });
+  await ask("resume", { investigation });
+  await ask("explain", { investigation, entity: origins[0] });
+  const forked = await ask("fork", { investigation, at: 3, messages: false });
+  await ask("diff", { first: investigation, second: forked.investigation });
+  await ask("rule_out", { investigation: forked.investigation, entity: origins[0] });
+  await ask("list_investigations", {});
+  for (const path of ["flash-sale", "snap"]) {
+    await ask("get_context", { path, entity_id: "gateway", ...window });
+  }
+  const tables = tools.filter((tool) => "snapshot" in tool.inputSchema.properties);
+  for (const { name } of tables) {
+    await ask(name, { snapshot: "snap", ...(TABLES[name] ?? {}) });
+    await ask(name, { snapshot: "flash-sale", ...(TABLES[name] ?? {}) }, "this is a bundle");
+  }
+  assert.deepEqual([...called].sort(), tools.map((tool) => tool.name).sort());
+
   const report = await client.readResource({ uri: answer.resources.report });
   assert.match(report.contents[0].text, /^# /);
 

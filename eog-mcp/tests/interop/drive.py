@@ -19,6 +19,20 @@ from mcp.shared.exceptions import MCPError
 LIMIT = 120
 
 
+# What a table needs beside the snapshot.
+TABLES = {
+    "get_context_contract": {"entity": "shop/Pod/web-1"},
+    "get_k8_spec": {"entity": "shop/Pod/web-1"},
+    "metric_analysis": {"metrics": "cpu"},
+    "topology_analysis": {"entity": "shop/Pod/web-1"},
+}
+
+
+def tables(tools):
+    """The tools over snapshots."""
+    return [name for name, tool in tools.items() if "snapshot" in tool.input_schema["properties"]]
+
+
 def watchdog():
     time.sleep(LIMIT)
     print(f"not done after {LIMIT} seconds", file=sys.stderr)
@@ -44,7 +58,7 @@ async def drive(name, server, mode):
 
     async with Client(server, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) == 18, sorted(tools)
+        assert len(tools) == 20, sorted(tools)
         assert tools["explain"].annotations.read_only_hint is True
         assert tools["event_analysis"].output_schema["type"] == "object"
 
@@ -64,6 +78,49 @@ async def drive(name, server, mode):
         assert explained.structured_content["label"] == "Origin", explained
         events = await client.call_tool("event_analysis", {"snapshot": "snap"})
         assert events.structured_content["total"] == 1, events
+
+        # Every tool is called, on the bundle and on the snapshot; the SDK checks each answer.
+        called = set()
+
+        async def ask(name, arguments, wrong=None):
+            called.add(name)
+            result = await client.call_tool(name, arguments)
+            text = result.content[0].text
+            if wrong is not None:
+                assert result.is_error and wrong in text, (name, text)
+                return None
+            assert not result.is_error, (name, text)
+            assert result.structured_content is not None, name
+            # What is structured is not said again in words.
+            assert len(text) < 400, (name, text)
+            return result.structured_content
+
+        window = {"start_time": "2026-03-20T11:38:00Z", "end_time": "2026-03-20T12:30:00Z"}
+        await ask("investigate", {"path": "flash-sale"})
+        await ask("resume", {"investigation": answer["investigation"]})
+        await ask("explain", about)
+        forked = await ask(
+            "fork", {"investigation": answer["investigation"], "at": 3, "messages": False}
+        )
+        assert forked["investigation"] != answer["investigation"], forked
+        await ask("diff", {"first": answer["investigation"], "second": forked["investigation"]})
+        ruled = await ask(
+            "rule_out", {"investigation": forked["investigation"], "entity": origins[0]}
+        )
+        assert not any(
+            e["entity"] == origins[0] for group in ruled["origins"] for e in group["entities"]
+        ), ruled
+        await ask("list_investigations", {})
+        for path in ("flash-sale", "snap"):
+            await ask("get_context", {"path": path, "entity_id": "gateway", **window})
+        snapshot = {"path": "snap", "window": "2026-01-01T09:00:00Z/2026-01-01T11:00:00Z"}
+        found = await client.call_tool("investigate", snapshot)
+        assert found.is_error or found.structured_content is not None, found
+        for table in tables(tools):
+            arguments = TABLES.get(table, {})
+            await ask(table, {"snapshot": "snap", **arguments})
+            await ask(table, {"snapshot": "flash-sale", **arguments}, wrong="this is a bundle")
+        assert called == set(tools), set(tools) - called
 
         report = await client.read_resource(answer["resources"]["report"])
         assert report.contents[0].text.startswith("# "), report

@@ -23,9 +23,12 @@ async fn a_linear_investigation_is_made_resumed_and_compared() {
     assert_eq!(content(client.call_tool(call("diff", both)).await)["equal"], json!(true));
 
     let label = json!({"investigation": "inv-000001", "entity": "one"});
+    let explained = content(client.call_tool(call("explain", label)).await);
+    assert_eq!(explained["evaluations"].as_array().unwrap().len(), 1, "{explained}");
+    let nobody = json!({"investigation": "inv-000001", "entity": "on"});
     let paper = json!({"path": "incident", "controller": "linear", "profile": "paper"});
     for (tool, arguments, reason) in [
-        ("explain", label, "explain goes with the controller eog"),
+        ("explain", nobody, "there is no entity on"),
         ("investigate", paper, "profile: has no effect with the controller linear"),
     ] {
         let refused = client.call_tool(call(tool, arguments)).await.unwrap();

@@ -34,6 +34,7 @@ impl Place {
         let path = self.folder.path();
         let mut settings = Settings::new(vec![path.join("roots")], path.join("state"));
         settings.max_running = 2.try_into().unwrap();
+        settings.toolset = eog_mcp::server::Toolset::Full;
         settings
     }
 

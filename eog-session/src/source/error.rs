@@ -12,10 +12,18 @@ use eog_sre::SnapshotError;
 #[non_exhaustive]
 pub enum OpenError {
     /// There is nothing of that name.
-    #[error("{}: there is no such folder; name the one with the bundle or snapshot", path.display())]
+    #[error("{}: there is no such {}", path.display(), absent(path))]
     Absent {
         /// The path.
         path: PathBuf,
+    },
+    /// It is there, or may be, and cannot be looked into.
+    #[error("{}: cannot be read: {reason}; make it readable for the user who runs eog", path.display())]
+    NotReadable {
+        /// The path.
+        path: PathBuf,
+        /// Why not, in the words of the operating system.
+        reason: String,
     },
     /// A file that is no configuration of MCP servers.
     #[error("{}: this is a file; give the folder of a bundle or snapshot, or a file such as \
@@ -79,9 +87,28 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    pub(super) fn not_readable(path: &std::path::Path, error: &std::io::Error) -> Self {
+        let reason = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::NotReadable { path: path.to_owned(), reason }
+    }
+
     /// Whether it was not read on since nobody waited for it.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Snapshot(SnapshotError::Cancelled))
+    }
+}
+
+/// What is not there, by its name, and what to name instead.
+fn absent(path: &std::path::Path) -> &'static str {
+    match path.extension().is_some_and(|ending| ending == "toml") {
+        true => {
+            "file; name one that says which live sources or MCP servers to ask (`eog init source` writes \
+             one)"
+        }
+        false => "folder; name the one with the bundle or snapshot",
     }
 }
 

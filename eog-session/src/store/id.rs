@@ -22,7 +22,7 @@ impl InvestigationId {
     }
 
     /// Reads an id exactly as it is written.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let id = Self(text.strip_prefix("inv-")?.parse().ok()?);
         (id.to_string() == text).then_some(id)
     }

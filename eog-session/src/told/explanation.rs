@@ -2,7 +2,7 @@
 
 use eog::controller::{ActivationRefusal, Reason};
 use eog::travel::{Again, Explanation, Part, Step, Unjudged};
-use eog::{Diagnosis, EntityId, StopReason};
+use eog::{Belief, Diagnosis, EntityId, StopReason};
 use eog_report::clean::clean;
 use eog_report::page::{BOLD, DIM, PLAIN, Page, YELLOW};
 use eog_report::{Lookup, why, words};
@@ -25,19 +25,7 @@ pub fn explanation(
     page.line("", BOLD, &format!("{}: {label}", clean(explanation.entity.as_str())));
     if let Some(belief) = &explanation.belief {
         page.line("  ", PLAIN, &clean(&belief.summary));
-        for finding in diagnosis.cited(belief) {
-            let when = words::time(&finding.time);
-            page.line("  • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
-            let query = words::query(&finding.source, &finding.query);
-            page.line("    ", DIM, &format!("{}  {}", finding.id(), clean(&query)));
-            if let Some(command) = lookup.and_then(|lookup| lookup.command(finding)) {
-                page.whole("    ", DIM, &command);
-            }
-        }
-        for claim in &belief.claims {
-            let claim = format!("claims that {} explains {}", claim.cause, claim.effect);
-            page.line("  • ", PLAIN, &clean(&claim));
-        }
+        evidence(&mut page, diagnosis, belief, lookup);
     }
     page.title("HISTORY");
     for step in &explanation.steps {
@@ -60,8 +48,30 @@ pub fn explanation(
     page.into_text()
 }
 
+/// What a belief cites and claims.
+pub(super) fn evidence(
+    page: &mut Page,
+    diagnosis: &Diagnosis,
+    belief: &Belief,
+    lookup: Option<&Lookup>,
+) {
+    for finding in diagnosis.cited(belief) {
+        let when = words::time(&finding.time);
+        page.line("  • ", PLAIN, &format!("{when}  {}", clean(&words::finding(finding))));
+        let query = words::query(&finding.source, &finding.query);
+        page.line("    ", DIM, &format!("{}  {}", finding.id(), clean(&query)));
+        if let Some(command) = lookup.and_then(|lookup| lookup.command(finding)) {
+            page.whole("    ", DIM, &command);
+        }
+    }
+    for claim in &belief.claims {
+        let claim = format!("claims that {} explains {}", claim.cause, claim.effect);
+        page.line("  • ", PLAIN, &clean(&claim));
+    }
+}
+
 /// Why it is not named as a root cause, unless it is.
-fn not_named(page: &mut Page, diagnosis: &Diagnosis, entity: &EntityId) {
+pub(super) fn not_named(page: &mut Page, diagnosis: &Diagnosis, entity: &EntityId) {
     let lines = why_not(diagnosis, entity);
     if !lines.is_empty() {
         page.title("WHY IT IS NOT A ROOT CAUSE");

@@ -119,6 +119,43 @@ impl Explained {
     }
 }
 
+impl Explained {
+    /// By the looks of a tree search or a loop.
+    pub(in crate::server) fn of_looks(
+        id: &InvestigationId,
+        diagnosis: &Diagnosis,
+        steps: &[eog_report::Step],
+        entity: &EntityId,
+    ) -> Self {
+        let belief = diagnosis.belief(entity);
+        let evaluated = |look: told::Looked| Evaluated {
+            entry: look.entry,
+            reason: look.why,
+            label: look.label,
+            summary: look.summary,
+            heard: Vec::new(),
+        };
+        let looks = told::looks_at(steps, entity).into_iter();
+        Self {
+            investigation: id.to_string(),
+            entity: entity.clone(),
+            label: belief.map_or("not evaluated".to_owned(), |belief| belief.label.to_string()),
+            summary: summary(belief),
+            not_a_cause: told::why_not(diagnosis, entity).iter().map(|it| shorten(it)).collect(),
+            evidence: cited(diagnosis, belief),
+            claims: belief
+                .iter()
+                .flat_map(|it| &it.claims)
+                .take(MAX_LISTED)
+                .map(Step::from)
+                .collect(),
+            evaluations: looks.map(evaluated).take(MAX_LISTED).collect(),
+            hangs_on: Vec::new(),
+            hangs_on_unknown: Some("this controller judges each look for itself".to_owned()),
+        }
+    }
+}
+
 /// What the policy could not be asked about, if it could not be asked about everything.
 fn could_not_ask(unanswered: &[Unanswered]) -> Option<String> {
     let first = unanswered.first()?;

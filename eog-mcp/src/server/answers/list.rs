@@ -51,7 +51,9 @@ impl Listed {
             verb(*running, "run"),
             verb(*waiting, "wait")
         )];
-        if *running > *total || *running > 0 && investigations.iter().all(|it| it.status != "running") {
+        if *running > *total
+            || *running > 0 && investigations.iter().all(|it| it.status != "running")
+        {
             lines.push("What runs and is not listed has not chosen where to begin yet.".to_owned());
         }
         for one in investigations {

@@ -97,13 +97,11 @@ impl HttpSettings {
         }
         let mut missing = Vec::new();
         if self.token.is_none() {
-            missing.push(
-                "set a token of at least 16 characters in the environment variable EOG_MCP_TOKEN or in a \
-                 file (--token-file)",
-            );
+            missing.push("set a token of at least 16 characters (HttpSettings::token)");
         }
         if self.hosts.is_empty() {
-            missing.push("give the host names by which clients call the server (--allow-host)");
+            missing
+                .push("give the host names by which clients call the server (HttpSettings::hosts)");
         }
         match missing.is_empty() {
             true => Ok(()),
