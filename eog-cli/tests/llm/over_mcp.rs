@@ -28,7 +28,7 @@ type Client = RunningService<RoleClient, ClientConfig>;
 /// A client of a server whose root is the shipped example.
 async fn connect(lab: &Lab, options: &[&str]) -> Client {
     let (root, state) = (flash_sale(), lab.path("state"));
-    let root = ["mcp", "serve", "--root", root.to_str().unwrap()];
+    let root = ["mcp", "serve", "--toolset", "full", "--root", root.to_str().unwrap()];
     let state = ["--state", state.to_str().unwrap()];
     let mut command = lab.eog(&[&root[..], &state[..], options].concat());
     command.stdin(Stdio::piped());

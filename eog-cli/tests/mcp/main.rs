@@ -10,3 +10,4 @@ mod stdio;
 #[cfg(unix)]
 mod stopping;
 mod support;
+mod tokens;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-use crate::support::{Place, call, client, complaint, content, recording, serve};
+use crate::support::{Place, call, client, complaint, content, parsed, recording, serve};
 
 /// The formats that Rust has for numbers.
 fn without_widths(schema: &mut Value) {
@@ -28,13 +28,15 @@ async fn every_tool_describes_itself() {
     let client = place.connect(client()).await;
     let tools = client.list_all_tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-    let own = ["investigate", "resume", "explain", "diff", "list_investigations", "get_context"];
+    let runs = ["investigate", "resume", "rule_out", "fork"];
+    let asks = ["explain", "diff", "list_investigations", "get_context"];
+    let own = runs.into_iter().chain(asks);
     let expected: Vec<&str> =
-        own.into_iter().chain(eog_sre::tools::tools().iter().map(|tool| tool.name)).collect();
+        own.chain(eog_sre::tools::tools().iter().map(|tool| tool.name)).collect();
     assert_eq!(names, expected);
     for tool in &tools {
         let hints = tool.annotations.as_ref().unwrap();
-        let stores = ["investigate", "resume"].contains(&&*tool.name);
+        let stores = runs.contains(&&*tool.name);
         assert_eq!(hints.read_only_hint, Some(!stores), "{}", tool.name);
         assert_eq!(hints.open_world_hint, Some(false), "{}", tool.name);
         assert!(tool.title.is_some() && tool.description.as_ref().unwrap().len() > 80);
@@ -74,8 +76,17 @@ async fn the_list_for_agents_is_short_and_reaches_everything() {
     let client = serve(place.plain(), client()).await;
     let tools = client.list_all_tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-    let own =
-        ["investigate", "resume", "explain", "diff", "list_investigations", "get_context", "query"];
+    let own = [
+        "investigate",
+        "resume",
+        "rule_out",
+        "fork",
+        "explain",
+        "diff",
+        "list_investigations",
+        "get_context",
+        "query",
+    ];
     assert_eq!(names, own);
     assert!(tools.iter().all(|tool| tool.output_schema.is_none()));
     let listed = serde_json::to_string(&tools).unwrap();
@@ -90,15 +101,15 @@ async fn the_list_for_agents_is_short_and_reaches_everything() {
         let told = query.description.as_ref().unwrap();
         assert!(told.contains(&format!("- {}(", table.as_str().unwrap())), "{told}");
         let described = json!({"table": table, "describe": true});
-        let described = content(client.call_tool(call("query", described)).await);
+        let described = parsed(client.call_tool(call("query", described)).await);
         assert_eq!(described["arguments"]["type"], "object", "{table}");
     }
     let asked = |arguments: Value| client.call_tool(call("query", arguments));
     let by_table = asked(json!({"table": "event_analysis", "snapshot": "snap",
         "arguments": {"limit": 1}}));
-    let by_table = content(by_table.await);
+    let by_table = parsed(by_table.await);
     let by_name = json!({"snapshot": "snap", "limit": 1});
-    let by_name = content(client.call_tool(call("event_analysis", by_name)).await);
+    let by_name = parsed(client.call_tool(call("event_analysis", by_name)).await);
     assert_eq!((by_table["total"].as_u64(), &by_table), (Some(1), &by_name));
 
     let wrong = complaint(asked(json!({"table": "events"})).await);

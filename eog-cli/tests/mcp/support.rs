@@ -140,6 +140,11 @@ fn snapshot(folder: &Path) {
         "lastTimestamp": "2026-01-01T10:00:00Z"}});
     let row = format!("2026-01-01 10:00:00\t\"{}\"\n", event.to_string().replace('"', "\"\""));
     std::fs::write(folder.join("k8s_events_raw.tsv"), format!("Timestamp\tBody\n{row}")).unwrap();
+    std::fs::create_dir_all(folder.join("metrics")).unwrap();
+    let points = "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n\
+        cpu\t2026-01-01 09:59:00\t1.0\tweb-1\tshop\t{}\n\
+        cpu\t2026-01-01 10:00:00\t2.0\tweb-1\tshop\t{}\n";
+    std::fs::write(folder.join("metrics/pod_web-1_raw.tsv"), points).unwrap();
 }
 
 /// A real recording and its architecture, where there is one beside the checkout.
@@ -160,6 +165,14 @@ pub(crate) fn client() -> ClientConfig {
 #[expect(clippy::needless_pass_by_value, reason = "tests write the arguments where they call")]
 pub(crate) fn call(tool: impl Into<String>, arguments: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool.into()).with_arguments(arguments.as_object().unwrap().clone())
+}
+
+/// The JSON in the text of an answer for agents.
+pub(crate) fn parsed(result: Result<CallToolResult, ServiceError>) -> Value {
+    let result = result.unwrap();
+    assert_ne!(result.is_error, Some(true), "{}", text(&result));
+    assert_eq!(result.structured_content, None);
+    serde_json::from_str(&text(&result)).unwrap()
 }
 
 /// The structured content of a result that is none of an error.

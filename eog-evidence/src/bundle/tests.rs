@@ -31,11 +31,11 @@ fn a_broken_manifest_is_one_clear_error() {
     let cases = [
         (
             "{",
-            "DIR/bundle.json, line 1, column 1: EOF while parsing an object; docs/bundle.md describes the format",
+            "DIR/bundle.json, line 1, column 1: the file ends within an object; docs/bundle.md describes the format",
         ),
         (
             "{\"format\": \"eog-bundle\",\n \"version\": \"1\"}",
-            "DIR/bundle.json, line 2, column 15: invalid type: string \"1\", expected u64; docs/bundle.md describes the format",
+            "DIR/bundle.json, line 2, column 15: found the text \"1\", expected u64; docs/bundle.md describes the format",
         ),
         (
             r#"{"format": "eog-bundle", "version": 2, "name": "n", "later": 1}"#,
@@ -283,6 +283,11 @@ fn a_header_without_a_needed_column_is_an_error() {
         "DIR/metrics.csv, line 1: column value is missing; expected columns: \
          time,entity,metric,value,unit,signal,peer,peer_role"
     );
+    let misspelt = "time,entity,metric,valeu\n";
+    let error = read(&[("bundle.json", MANIFEST), ("metrics.csv", misspelt)]).unwrap_err();
+    assert!(error.contains("value is missing; did you mean value by \"valeu\"?"), "{error}");
+    let error = read(&[("bundle.json", MANIFEST), ("alerts.json", "{}")]).unwrap_err();
+    assert!(error.contains("found an object, expected a list"), "{error}");
     let header = "time,time,entity,level,message\n";
     let error = read(&[("bundle.json", MANIFEST), ("logs.csv", header)]).unwrap_err();
     assert!(error.contains("column time is there twice"), "{error}");

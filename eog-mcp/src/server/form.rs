@@ -12,6 +12,9 @@ use eog_session::store::{InvestigationId, Part};
 /// Characters of an answer in words: about 800 tokens. The rest is in the resources.
 const MAX_WORDS: usize = 2_400;
 
+/// How it is said that nothing is called so.
+pub(super) const UNKNOWN: &str = "The topology has no entity ";
+
 /// An answer as those want it for whom the tools are listed.
 pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> CallToolResult {
     let (false, Some(structured)) = (result.is_error == Some(true), &result.structured_content)
@@ -25,7 +28,13 @@ pub(super) fn form(toolset: Toolset, kind: Kind, mut result: CallToolResult) -> 
         }
         Toolset::Compact if matches!(kind, Kind::Query | Kind::Context | Kind::Snapshot(_)) => {
             // Rows are rows, and another eog reads them as they are.
-            result.content = vec![ContentBlock::text(structured.to_string())];
+            let mut rows = structured.clone();
+            let hint =
+                text(&result).lines().find(|line| line.starts_with(UNKNOWN)).map(Value::from);
+            if let (Some(hint), Some(omitted)) = (hint, rows["omitted"].as_array_mut()) {
+                omitted.push(hint);
+            }
+            result.content = vec![ContentBlock::text(rows.to_string())];
             result.structured_content = None;
         }
         Toolset::Compact => {
@@ -56,8 +65,9 @@ fn brief(words: &str) -> String {
     let mut lines = words.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or_default();
     let first: String = first.chars().take(200).collect();
-    let state: Vec<&str> =
-        lines.skip_while(|line| !line.starts_with("Investigation inv-")).collect();
+    let state: Vec<&str> = lines
+        .skip_while(|line| !line.starts_with("Investigation inv-") && !line.starts_with(UNKNOWN))
+        .collect();
     [&[first.as_str()], state.as_slice()].concat().join("\n")
 }
 

@@ -19,6 +19,7 @@ use super::answers::{Compared, Concluded, Explained, Listed, Summary};
 use super::arguments::{self, Checked, Diff, Explain, GetContext, List, Query};
 use super::catalogue::{Kind, Offered};
 use super::error::Problem;
+use super::form::UNKNOWN;
 use super::investigations::result;
 use super::{Server, words};
 
@@ -155,7 +156,7 @@ impl Server {
                 [] => String::new(),
                 near => format!("; similar: {}", near.join(", ")),
             };
-            text += &format!("\nThe topology has no entity {}{near}.", request.entity);
+            text += &format!("\n{UNKNOWN}{}{near}.", request.entity);
         }
         result(&context, text)
     }
