@@ -98,7 +98,11 @@ impl Drop for Serving {
 
 fn serve(eog: &Path, snapshot: &Path, architecture: Option<&Path>, state: &Path) -> Command {
     let mut command = Command::new(eog);
-    command.args(["mcp", "serve", "--toolset", "full", "--root"]).arg(snapshot).arg("--state").arg(state);
+    command
+        .args(["mcp", "serve", "--toolset", "full", "--root"])
+        .arg(snapshot)
+        .arg("--state")
+        .arg(state);
     if let Some(architecture) = architecture {
         command.arg("--architecture").arg(architecture);
     }

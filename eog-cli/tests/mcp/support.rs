@@ -140,6 +140,11 @@ fn snapshot(folder: &Path) {
         "lastTimestamp": "2026-01-01T10:00:00Z"}});
     let row = format!("2026-01-01 10:00:00\t\"{}\"\n", event.to_string().replace('"', "\"\""));
     std::fs::write(folder.join("k8s_events_raw.tsv"), format!("Timestamp\tBody\n{row}")).unwrap();
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1",
+        "namespace": "shop", "uid": "web-1"}, "spec": {"containers": [{"name": "web"}]},
+        "status": {"phase": "Running"}});
+    let row = format!("2026-01-01 10:00:00\t\"{}\"\n", pod.to_string().replace('"', "\"\""));
+    std::fs::write(folder.join("k8s_objects_raw.tsv"), format!("Timestamp\tBody\n{row}")).unwrap();
     std::fs::create_dir_all(folder.join("metrics")).unwrap();
     let points = "metric_name\ttimestamp\tvalue\tpod_name\tnamespace\ttags\n\
         cpu\t2026-01-01 09:59:00\t1.0\tweb-1\tshop\t{}\n\

@@ -90,7 +90,6 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
             "--messages has no effect",
         ),
         (run(&["explain", &linear_out, "fronted"]), 4, "did you mean frontend"),
-        (run(&["explain", &linear_out, "frontend"]), 0, "entry "),
         (
             run(&["stress", bundle, "--controller", "linear"]),
             2,
@@ -102,5 +101,14 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
         let said = said(&output);
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(reason), "{reason}\n{said}");
+    }
+    // Controllers other than that of EoG tell each look at an entity, and those at which nobody looked.
+    for (entity, told) in
+        [("database", "\nHISTORY\n  entry "), ("frontend", "No step looked at it.")]
+    {
+        let output = run(&["explain", &linear_out, entity]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert!(text.contains(told), "{text}");
     }
 }

@@ -68,7 +68,7 @@ pub fn looks(
     for Looked { entry, why, label, summary } in looks {
         page.line("  ", PLAIN, &format!("entry {entry}: {label}: {summary}"));
         if !why.is_empty() {
-            page.line("    ", DIM, &format!("looked at because {why}"));
+            page.line("    ", DIM, &why);
         }
     }
     not_named(&mut page, diagnosis, entity);
