@@ -65,27 +65,3 @@ fn the_baseline_tells_it_as_well() {
     assert!(matches!(stop, StopReason::SourceUnreachable { .. }), "{stop:?}");
     assert!(linear.diagnosis().conclusion.unreachable.is_some());
 }
-
-#[test]
-fn tree_searches_and_the_agent_with_a_plan_tell_it_as_well() {
-    use eog_search::{Profile, SearchController, SearchResponder};
-    let profiles = [
-        Profile::Lats,
-        Profile::Bfs,
-        Profile::Beam,
-        Profile::Hypotheses,
-        Profile::TreeSeeker,
-        Profile::React,
-    ];
-    for profile in profiles {
-        let alerts = ["a", "b"].map(|name| alert(name, "HttpErrors", "10:05"));
-        let case = case(topology("a calls b"), alerts);
-        let mut search = SearchController::open(profile.config(), case);
-        let world = SearchResponder::new(refusing(&["a", "b", "c", "d"]), policy_fn(healthy));
-        let stop = eog::machine::drive(&mut search, &world).expect("it is ready");
-        assert!(matches!(stop, StopReason::SourceUnreachable { .. }), "{profile:?}: {stop:?}");
-        let conclusion = search.diagnosis().conclusion;
-        assert!(conclusion.unreachable.is_some(), "{profile:?}");
-        assert!(conclusion.to_string().contains("out of reach"), "{profile:?}: {conclusion}");
-    }
-}
