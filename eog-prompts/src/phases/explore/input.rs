@@ -188,6 +188,8 @@ impl ExploreInput {
         let clock = Clock::new(packet.window);
         let mut subject = Subject::of(packet);
         subject.last_onset = frame.last_onset();
+        // Whoever reads their names may name them.
+        frame.alerting().for_each(|entity| subject.name(entity));
         let limit = cut.text_limit;
         let shown = |at: &usize| packet.context.findings.get(*at);
         let listed: Vec<&Finding> = cut.findings.iter().filter_map(shown).collect();

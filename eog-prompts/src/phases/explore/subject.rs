@@ -120,6 +120,11 @@ impl Subject {
         subject
     }
 
+    /// Allows an entity to be named.
+    pub(super) fn name(&mut self, entity: &EntityId) {
+        self.names.add(entity);
+    }
+
     /// The number of a local finding.
     pub(super) fn number_finding(&mut self, finding: &Finding) -> u32 {
         let facts = Facts {
