@@ -264,23 +264,23 @@ pub(crate) struct Controllers {
 
 // Incidents that are read instead of drawn. (No documentation comment: clap would make it the description.)
 #[derive(Debug, Args)]
-#[group(id = "data", multiple = false, args = ["suite", "petshop", "generated", "simulated", "snapshot"], conflicts_with_all = ["by_errors", "by_calls", "ablations", "charts", "scenarios", "entities", "origins", "shrink", "stubborn"])]
+#[group(skip)]
 pub(crate) struct OnData {
     /// Compare all controllers on a folder of bundles instead, each with its ground truth beside it: once with the
     /// built-in rules as the judge, and --runs times with rules that err at the rate of --error.
-    #[arg(long, value_name = "DIR", help_heading = ON_DATA)]
+    #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) suite: Option<PathBuf>,
     /// The same on the PetShop data set, with its normal period.
-    #[arg(long, value_name = "DIR", help_heading = ON_DATA)]
+    #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) petshop: Option<PathBuf>,
     /// The same on generated systems.
-    #[arg(long, value_name = "SYSTEM", help_heading = ON_DATA)]
+    #[arg(long, value_name = "SYSTEM", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) generated: Option<GeneratedSystem>,
     /// The same on snapshots that are simulated from ground truths. Requires --architecture.
-    #[arg(long, value_name = "TRUTHS", requires = "architecture", help_heading = ON_DATA)]
+    #[arg(long, value_name = "TRUTHS", requires = "architecture", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) simulated: Option<PathBuf>,
     /// The same on one recorded snapshot. Requires --truths.
-    #[arg(long, value_name = "DIR", requires = "truths", help_heading = ON_DATA)]
+    #[arg(long, value_name = "DIR", requires = "truths", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
     pub(crate) snapshot: Option<PathBuf>,
     /// Application architecture (JSON) of --simulated or --snapshot.
     #[arg(long, value_name = "FILE", requires = "data", help_heading = ON_DATA)]
@@ -301,6 +301,12 @@ pub(crate) struct OnData {
     #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size, requires = "simulated", help_heading = ON_DATA)]
     pub(crate) size: u64,
 }
+
+/// Options of the comparison on graphs.
+const ON_GRAPHS: [&str; 9] = [
+    "by_errors", "by_calls", "ablations", "charts", "scenarios", "entities", "origins", "shrink",
+    "stubborn",
+];
 
 const ON_DATA: &str = "On recorded, simulated or generated incidents";
 
