@@ -21,8 +21,8 @@ use eog::{Config, Limits, Retry, Speculation, Timestamp, Window};
 use eog_session::controllers::ControllerName;
 
 pub(crate) use eval::{
-    By as EvalBy, Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated, OnData,
-    Runs,
+    By as EvalBy, Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated,
+    OnData, Runs,
 };
 pub(crate) use judging::{By, Judging};
 pub(crate) use live::LiveArgs;

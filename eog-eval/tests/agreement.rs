@@ -133,7 +133,8 @@ fn labels_point_into_what_was_read() {
     let read = labels();
     assert!(read.len() >= 12);
     for (name, it) in &read {
-        let text = std::fs::read_to_string(folder().join(format!("{name}.txt"))).expect("it is there");
+        let text =
+            std::fs::read_to_string(folder().join(format!("{name}.txt"))).expect("it is there");
         for label in it.readers.iter().flatten() {
             assert!(MODES.iter().any(|(mode, _)| *mode == label.mode), "{name}: {}", label.mode);
             assert!(!label.why.is_empty() && !label.steps.is_empty(), "{name}: {}", label.mode);

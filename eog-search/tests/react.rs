@@ -226,18 +226,3 @@ fn without_an_origin_it_goes_through_its_plan_and_names_nobody() {
     assert!(search.conclusion().frontier.is_empty());
     assert_eq!(search.tree().len(), 5, "the root, and every entity once");
 }
-
-/// `EOG_UPDATE_GOLDEN=1 cargo test -p eog-search --test react golden` writes those that are missing.
-#[test]
-fn golden_ledgers_are_derived_again() {
-    // The second forgets, so that summaries are in it.
-    let configs = [
-        ("react", SearchConfig::react()),
-        ("react-forgets", SearchConfig::react().with_shown(600)),
-    ];
-    for (name, config) in configs {
-        common::is_derived_again(name, || {
-            World { failing: 0, ..World::new(2) }.run(config.clone(), 0)
-        });
-    }
-}

@@ -304,7 +304,14 @@ pub(crate) struct OnData {
 
 /// Options of the comparison on graphs.
 const ON_GRAPHS: [&str; 9] = [
-    "by_errors", "by_calls", "ablations", "charts", "scenarios", "entities", "origins", "shrink",
+    "by_errors",
+    "by_calls",
+    "ablations",
+    "charts",
+    "scenarios",
+    "entities",
+    "origins",
+    "shrink",
     "stubborn",
 ];
 

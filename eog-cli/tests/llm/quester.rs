@@ -104,7 +104,8 @@ fn progress(question: &str) -> Value {
         |number| json!({ "revises": null, "text": "it stands there", "evidence": number, "values": [] }),
     );
     let facts: Vec<Value> = facts.into_iter().collect();
-    let paths = listed(question, "These paths made a step: ").into_iter().filter(|it| *it != "none");
+    let paths =
+        listed(question, "These paths made a step: ").into_iter().filter(|it| *it != "none");
     let paths = paths.map(|path| {
         json!({ "path": path, "summary": "one look further", "evidence": [], "uncertainty": "the rest",
             "conflicts": [], "progress": "one look", "failures": [] })

@@ -82,7 +82,8 @@ fn a_model_plays_every_role() {
         // What belongs to specialists stands in no prompt.
         for asked in &asked {
             let text = asked.whole();
-            for mark in SPECIALISTS.iter().map(|(_, mark)| *mark).chain(["load_skill", "record_finding"])
+            for mark in
+                SPECIALISTS.iter().map(|(_, mark)| *mark).chain(["load_skill", "record_finding"])
             {
                 assert!(!text.contains(mark), "{name}, {}: {mark}", asked.phase());
             }
@@ -106,7 +107,10 @@ fn each_role_has_its_own_models() {
         let server = Server::start(quest);
         let url = &server.url;
         let names = ["planner", "executor", "evaluator"];
-        let roles: String = names.iter().map(|name| format!("{name} = {{ model = \"openai/{name}\" }}\n")).collect();
+        let roles: String = names
+            .iter()
+            .map(|name| format!("{name} = {{ model = \"openai/{name}\" }}\n"))
+            .collect();
         let models = names.iter().chain(&["judge"]).map(|name| {
             format!(
                 "[llm.models.\"openai/{name}\"]\nbase_url = \"{url}\"\n\
@@ -157,7 +161,10 @@ fn answers_that_cannot_be_used_are_corrected_once() {
             for (phase, ..) in it.phases {
                 let mended: Vec<_> =
                     of(&asked, phase).iter().filter_map(|it| it.correction()).collect();
-                assert!(mended.len() == 1 && mended[0].1.contains(wrong), "{case}, {phase}: {mended:?}");
+                assert!(
+                    mended.len() == 1 && mended[0].1.contains(wrong),
+                    "{case}, {phase}: {mended:?}"
+                );
             }
             assert!(ledger == expected, "{case}: another ledger");
         }
@@ -205,7 +212,9 @@ fn every_fault_in_every_phase_is_recorded_where_it_happened() {
                 assert!(matches!(run.code, Some(0 | 3)), "{case}: {:?}: {}", run.code, run.said);
                 let bodies: Vec<serde_json::Value> = ledger
                     .lines()
-                    .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["body"].clone())
+                    .map(|line| {
+                        serde_json::from_str::<serde_json::Value>(line).unwrap()["body"].clone()
+                    })
                     .collect();
                 let told = bodies.iter().filter(|body| body.to_string().contains(reason));
                 let told: Vec<_> = told.collect();

@@ -41,11 +41,8 @@ impl ErringRules {
     }
 
     fn err(&self, packet: &ContextPacket, right: Decision) -> Decision {
-        let said: Vec<(&EntityId, Label)> = packet
-            .inbox
-            .iter()
-            .map(|message| (&message.sender, message.belief.label))
-            .collect();
+        let said: Vec<(&EntityId, Label)> =
+            packet.inbox.iter().map(|message| (&message.sender, message.belief.label)).collect();
         let question = Digest::of(&(&packet.entity, said, &packet.notice));
         let mut draw = self.seed.about("errs", &question, 1);
         if !draw.chance(self.wrong) {
@@ -57,7 +54,9 @@ impl ErringRules {
         match right.label {
             // What cannot be judged cannot be misjudged.
             Label::Defer => right,
-            _ if at >= swapped + missed => Decision::new(Label::Defer, "the evidence says too little"),
+            _ if at >= swapped + missed => {
+                Decision::new(Label::Defer, "the evidence says too little")
+            }
             Label::Origin if at < swapped => blame(packet, &right, &mut draw),
             Label::Healthy if at >= swapped => blame(packet, &right, &mut draw),
             Label::Symptom | Label::Healthy if at < swapped => {
@@ -84,16 +83,18 @@ fn blame(packet: &ContextPacket, right: &Decision, draw: &mut Stream) -> Decisio
         return Decision::new(Label::Defer, "the evidence says too little");
     };
     let findings = &packet.context.findings;
-    Decision::new(Label::Symptom, format!("suffers from {blamed}")).citing(findings).claiming(Claim {
-        cause: blamed.clone(),
-        effect: packet.entity.clone(),
-        condition: format!("{blamed} fails or is slow"),
-        observed: "it fails or is slow".to_owned(),
-        evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
-        cause_since: None,
-        effect_since: None,
-        explains: None,
-    })
+    Decision::new(Label::Symptom, format!("suffers from {blamed}")).citing(findings).claiming(
+        Claim {
+            cause: blamed.clone(),
+            effect: packet.entity.clone(),
+            condition: format!("{blamed} fails or is slow"),
+            observed: "it fails or is slow".to_owned(),
+            evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
+            cause_since: None,
+            effect_since: None,
+            explains: None,
+        },
+    )
 }
 
 impl AbductivePolicy for ErringRules {

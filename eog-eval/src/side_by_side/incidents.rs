@@ -84,7 +84,9 @@ impl Incidents {
     ///
     /// # Errors
     /// [`EvalError`] when there is none.
-    pub(super) fn open(&self) -> Result<(usize, Box<dyn Iterator<Item = Opening> + '_>), EvalError> {
+    pub(super) fn open(
+        &self,
+    ) -> Result<(usize, Box<dyn Iterator<Item = Opening> + '_>), EvalError> {
         Ok(match self {
             Self::Suite(dir) => {
                 let names = cases_of(dir)?;

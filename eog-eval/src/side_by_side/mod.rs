@@ -84,7 +84,8 @@ fn investigate(
         for run in 0..=runs {
             // The first is without errors.
             let wrong = if run == 0 { 0.0 } else { settings.wrong };
-            let seed = RandomSeed::from(settings.seed).child(&format!("{} run {run}", incident.name));
+            let seed =
+                RandomSeed::from(settings.seed).child(&format!("{} run {run}", incident.name));
             let rules = ErringRules::new(wrong, seed);
             let ended = investigate_judged(&incident.source, settings_of(controller), &rules)?;
             let worth = incident.worth(&ended);

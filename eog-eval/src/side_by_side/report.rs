@@ -113,8 +113,16 @@ impl SideBySide {
     /// A line for each investigation.
     pub fn to_csv(&self) -> String {
         let header = [
-            "incident", "normal", "controller", "run", "named", "precision", "recall", "f1",
-            "questions", "characters",
+            "incident",
+            "normal",
+            "controller",
+            "run",
+            "named",
+            "precision",
+            "recall",
+            "f1",
+            "questions",
+            "characters",
         ];
         let rows = self.results.iter().map(|it| {
             vec![
@@ -143,7 +151,10 @@ impl SideBySide {
             false => writeln!(f, "\nJudged by the rules\n")?,
             true => {
                 let (wrong, runs, seed) = (self.wrong * 100.0, self.runs, self.seed);
-                writeln!(f, "\nJudged by rules that err in {wrong:.0} %: runs {runs}, seed {seed}\n")?;
+                writeln!(
+                    f,
+                    "\nJudged by rules that err in {wrong:.0} %: runs {runs}, seed {seed}\n"
+                )?;
             }
         }
         writeln!(f, "| | right | besides | F1 | quiet | questions | tokens |")?;
@@ -167,7 +178,10 @@ impl fmt::Display for SideBySide {
             self.results.iter().map(|it| (it.incident.as_str(), it.is_normal)).collect();
         let normal = names.iter().filter(|(_, is_normal)| *is_normal).count();
         let incidents = names.len() - normal;
-        writeln!(f, "Incidents: {incidents}. Normal times: {normal}. No language model is involved.")?;
+        writeln!(
+            f,
+            "Incidents: {incidents}. Normal times: {normal}. No language model is involved."
+        )?;
         writeln!(f, "right: every cause is named; besides: something is named that is no cause;")?;
         writeln!(f, "quiet: nothing is named in a normal time; questions: to the judge, mean;")?;
         writeln!(f, "tokens: packets shown to the judge, characters of their JSON / 4, mean.")?;

@@ -160,9 +160,9 @@ impl Counts {
                 let missed = truth.and_then(|truth| missed(trajectory, truth));
                 match (alerts, trajectory.open_plan, missed) {
                     (None, None, None) => None,
-                    (alerts, open, missed) => Some(
-                        alerts.unwrap_or(0) + open.unwrap_or(0) + missed.unwrap_or(0),
-                    ),
+                    (alerts, open, missed) => {
+                        Some(alerts.unwrap_or(0) + open.unwrap_or(0) + missed.unwrap_or(0))
+                    }
                 }
             }
             Mode::NotVerified => {
@@ -196,8 +196,12 @@ impl Counts {
 
 /// True causes that no call was about, unless the answer names one; nothing where there are no calls.
 fn missed(trajectory: &Trajectory, truth: &BTreeSet<String>) -> Option<u32> {
-    let seen: BTreeSet<&String> =
-        trajectory.steps.iter().filter(|it| it.is_call()).filter_map(|it| it.entity.as_ref()).collect();
+    let seen: BTreeSet<&String> = trajectory
+        .steps
+        .iter()
+        .filter(|it| it.is_call())
+        .filter_map(|it| it.entity.as_ref())
+        .collect();
     let is_right = trajectory.named.iter().any(|named| truth.contains(named));
     let missed = truth.iter().filter(|cause| !seen.contains(cause)).count();
     let has_calls = trajectory.steps.iter().any(Step::is_call);

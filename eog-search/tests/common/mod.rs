@@ -19,7 +19,7 @@ use eog_search::lane::{Acts, Came, Evidence, Turn};
 use eog_search::{
     Action, Answer, Approach, Ask, Candidate, ChainAction, ChainPhase, Deed, FactChange, Goal,
     GoalProgress, LaneAction, Move, MoveKind, NodeId, PathReport, Phase, PlanAction, PlanChange,
-    PlanEdit, Progress, Purpose, Role, SearchBody, SearchConfig, SearchController, Signal, Specialist,
+    PlanEdit, Progress, Purpose, Role, SearchConfig, SearchController, Signal, Specialist,
     Steering, ToolAnswer, ToolCall, TreeMem, Verdict,
 };
 use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
@@ -626,25 +626,4 @@ pub(crate) fn deed_about(deed: &Deed) -> EntityId {
         }
         Deed::Conclude { .. } => entity("the end"),
     }
-}
-
-/// A ledger that an earlier program wrote is read, derived again, and concludes the same.
-pub(crate) fn is_derived_again(name: &str, make: impl Fn() -> SearchController) {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");
-    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
-    let (lines, conclusion) = (path("jsonl"), path("conclusion.json"));
-    let told = |search: &SearchController| {
-        serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON") + "\n"
-    };
-    if std::env::var_os("EOG_UPDATE_GOLDEN").is_some() && !lines.exists() {
-        let search = make();
-        std::fs::create_dir_all(&folder).expect("it can be made");
-        std::fs::write(&lines, search.ledger().to_json_lines()).expect("it can be written");
-        std::fs::write(&conclusion, told(&search)).expect("it can be written");
-    }
-    let stored = std::fs::read_to_string(&lines).expect("it is there");
-    let ledger = eog_core::Ledger::<SearchBody>::from_json_lines(&stored).expect("it is read");
-    let search: SearchController = eog_core::ledger::restore(&ledger).expect("it follows");
-    assert_eq!(search.ledger().to_json_lines(), stored);
-    assert_eq!(told(&search), std::fs::read_to_string(&conclusion).expect("it is there"));
 }

@@ -15,8 +15,9 @@ use eog_search::chain::Deed;
 use eog_search::lane::{Acts, Came, Turn};
 use eog_search::tools::{Skill, Skills};
 use eog_search::{
-    Action, ChainAction, Goal, LaneAction, PlanAction, PlanEdit, PolicyRoles, Progress, Reply, Roles,
-    SearchConfig, SearchController, SearchResponder, Specialist, Steering, ToolCall, ToolSpec, Verdict,
+    Action, ChainAction, Goal, LaneAction, PlanAction, PlanEdit, PolicyRoles, Progress, Reply,
+    Roles, SearchConfig, SearchController, SearchResponder, Specialist, Steering, ToolCall,
+    ToolSpec, Verdict,
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 use serde_json::{Value, json};
@@ -105,7 +106,7 @@ fn investigate(told: &Arc<Mutex<Given>>) {
 
 /// A search by goals, and a chain whose agent also does what is refused, calls tools and forgets.
 fn go_on(told: &Arc<Mutex<Given>>) {
-    let configs = [SearchConfig::treeseeker(), SearchConfig::react().with_shown(6_000)];
+    let configs = [SearchConfig::treeseeker(), SearchConfig::react().with_shown(1_500)];
     for config in configs {
         let world = SearchResponder::new(evidence(), policy_fn(judge));
         let world = world.with_roles(Telling(Arc::clone(told)));
@@ -272,8 +273,10 @@ impl Roles for Telling {
             let mut answer = PolicyRoles::default().progress(ask).await?;
             let entity = ask.seen.first().map(|seen| seen.action.entity().clone());
             let because = "it may be".to_owned();
-            answer.answer.candidates =
-                entity.map(|entity| eog_search::Candidate { entity, because }).into_iter().collect();
+            answer.answer.candidates = entity
+                .map(|entity| eog_search::Candidate { entity, because })
+                .into_iter()
+                .collect();
             answer.answer.goals.iter_mut().for_each(|goal| goal.ratio = 100);
             Ok(answer)
         })

@@ -24,16 +24,16 @@ pub use act::{Act, ActAnswer};
 pub use compact::{Compact, CompactAnswer, CompactInput};
 pub use decompose::{Decompose, DecomposeAnswer, DecomposeInput, ToldGoal};
 pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput};
+pub use goals::ToldApproach;
 pub use hypothesize::{Hypothesize, HypothesizeAnswer, HypothesizeInput, Suspicion};
 pub use investigate::{Investigate, InvestigateAnswer, InvestigateInput};
-pub use goals::ToldApproach;
 pub use path::Detail;
 pub use plan::{Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote};
-pub use propose::{Propose, ProposeAnswer, ProposeInput, ProposedLook};
 pub use progress::{
     ProgressAnswer, ProgressInput, RewriteWord, TakeStock, ToldCandidate, ToldFact, ToldPath,
     ToldRatio, ToldRewrite,
 };
+pub use propose::{Propose, ProposeAnswer, ProposeInput, ProposedLook};
 pub use react::{DeedWord, EditWord, PhaseWord, React, ReactAnswer, ReactInput, ToldEdit};
 pub use reflect::{Reflect, ReflectAnswer};
 pub use steer::{MoveWord, Steer, SteerAnswer, SteerInput, ToldMove, ToldSignal};

@@ -8,9 +8,7 @@ use eog_search::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::goals::{
-    CandidateLine, FactLine, GoalLine, Goals, ToldApproach, finding, path_id,
-};
+use super::goals::{CandidateLine, FactLine, GoalLine, Goals, ToldApproach, finding, path_id};
 use super::path::{Detail, LookLine, Named, Writer};
 use super::{empty, kept, score};
 use crate::Phase;
@@ -275,8 +273,9 @@ impl Phase for TakeStock {
             .retain(|it| is_usable(ProgressAnswer { goals: vec![it.clone()], ..nothing.clone() }));
         left.paths
             .retain(|it| is_usable(ProgressAnswer { paths: vec![it.clone()], ..nothing.clone() }));
-        left.rewrite
-            .retain(|it| is_usable(ProgressAnswer { rewrite: vec![it.clone()], ..nothing.clone() }));
+        left.rewrite.retain(|it| {
+            is_usable(ProgressAnswer { rewrite: vec![it.clone()], ..nothing.clone() })
+        });
         (left != nothing).then_some(left)
     }
 }

@@ -143,7 +143,9 @@ impl Phase for Steer {
             }
             for (number, signal) in told.signals.iter().enumerate() {
                 let ToldSignal { value, uncertainty, risk, .. } = signal;
-                for (field, text) in [("value", value), ("uncertainty", uncertainty), ("risk", risk)] {
+                for (field, text) in
+                    [("value", value), ("uncertainty", uncertainty), ("risk", risk)]
+                {
                     empty(&format!("{place}.signals[{number}].{field}"), text, &mut problems);
                 }
             }

@@ -79,10 +79,10 @@ impl StepLine {
             }
             (ChainCame::Refused(why), _) => not_done = why.to_string(),
         }
-        let refused = step.refused.iter().map(|(part, reason)| RefusedLine {
-            part: text(part),
-            reason: reason.to_string(),
-        });
+        let refused = step
+            .refused
+            .iter()
+            .map(|(part, reason)| RefusedLine { part: text(part), reason: reason.to_string() });
         Self {
             number: step.number,
             because: text(&action.thought),
