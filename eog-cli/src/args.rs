@@ -22,7 +22,7 @@ use eog_session::controllers::ControllerName;
 
 pub(crate) use eval::{
     By as EvalBy, Controllers, Eval, EvalFormat, Evaluated, GeneratedSystem, OfJudge, OfSimulated,
-    Runs,
+    OnData, Runs,
 };
 pub(crate) use judging::{By, Judging};
 pub(crate) use live::LiveArgs;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use eog_eval::controllers::{self, Condition, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
+use eog_eval::side_by_side::{self, Incidents};
 use eog_eval::simulated::{self, Ablation};
 use eog_eval::trajectory::Failures;
 use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite};
@@ -14,7 +15,7 @@ use eog_simulate::Scenario;
 use serde::Serialize;
 
 use crate::args::{
-    Controllers, Eval, EvalBy, EvalFormat, Evaluated, GeneratedSystem, OfSimulated, Runs,
+    Controllers, Eval, EvalBy, EvalFormat, Evaluated, GeneratedSystem, OfSimulated, OnData, Runs,
 };
 use crate::error::{CliError, Exit};
 use crate::files;
@@ -92,15 +93,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             out,
             by,
         } => {
-            let kind = match system {
-                GeneratedSystem::Services => generated::Kind::Services,
-                GeneratedSystem::Pipeline => generated::Kind::Pipeline,
-                GeneratedSystem::Machine => generated::Kind::Machine,
-                GeneratedSystem::Chains => generated::Kind::Chains,
-                GeneratedSystem::Events => generated::Kind::Events,
-                GeneratedSystem::Batch => generated::Kind::Batch,
-                GeneratedSystem::Monolith => generated::Kind::Monolith,
-            };
+            let kind = kind(*system);
             let world = generated::World { kind, without_changes: *without_changes };
             let seeds = *first_seed..=first_seed.saturating_add(seeds - 1);
             if let Some(dir) = bundles {
@@ -115,6 +108,18 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             let report = generated::evaluate(world, seeds, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
+        }
+        Evaluated::Controllers(compared) if compared.on.is_given() => {
+            let incidents = incidents(&compared.on)?;
+            let settings = side_by_side::Settings {
+                wrong: compared.error,
+                runs: compared.runs,
+                seed: compared.seed,
+            };
+            let report = side_by_side::side_by_side(&incidents, &settings, &mut told)?;
+            drop(progress);
+            let exit = tell(arguments, &report, &report.to_csv())?;
+            Ok(if report.left_out.is_empty() { exit } else { Exit::BadInput })
         }
         Evaluated::Controllers(simulated) => {
             let settings = settings(simulated);
@@ -223,6 +228,61 @@ fn settings(simulated: &Controllers) -> Settings {
             ..OracleRates::wrong(simulated.error)
         },
         seed,
+    }
+}
+
+fn kind(system: GeneratedSystem) -> generated::Kind {
+    match system {
+        GeneratedSystem::Services => generated::Kind::Services,
+        GeneratedSystem::Pipeline => generated::Kind::Pipeline,
+        GeneratedSystem::Machine => generated::Kind::Machine,
+        GeneratedSystem::Chains => generated::Kind::Chains,
+        GeneratedSystem::Events => generated::Kind::Events,
+        GeneratedSystem::Batch => generated::Kind::Batch,
+        GeneratedSystem::Monolith => generated::Kind::Monolith,
+    }
+}
+
+/// The set that the options name; clap sees to it that it is one.
+fn incidents(on: &OnData) -> Result<Incidents, CliError> {
+    let seeds = on.first_seed..=on.first_seed.saturating_add(on.seeds - 1);
+    if let Some(dir) = &on.suite {
+        return Ok(Incidents::Suite(dir.clone()));
+    }
+    if let Some(dir) = &on.petshop {
+        return Ok(Incidents::Petshop(dir.clone()));
+    }
+    if let Some(system) = on.generated {
+        return Ok(Incidents::Generated { world: kind(system).into(), seeds });
+    }
+    if let (Some(truths), Some(architecture)) = (&on.simulated, &on.architecture) {
+        let scenarios = Scenario::read_all(truths)?.usable;
+        let (architecture, size) = (architecture.clone(), on.size);
+        return Ok(Incidents::Simulated { scenarios, architecture, seeds, size });
+    }
+    let (Some(dir), Some(truths)) = (&on.snapshot, &on.truths) else {
+        return Err(CliError::Usage("name the incidents, such as --suite DIR".to_owned()));
+    };
+    let all = Scenario::read_all(truths)?.usable;
+    let named = |it: &&Scenario| on.truth_id.as_ref().is_none_or(|id| it.name == *id);
+    let mut fitting = all.iter().filter(named);
+    let (Some(scenario), None) = (fitting.next(), fitting.next()) else {
+        let (file, of) = (truths.display(), all.len());
+        let reason = format!("--truth-id must name one of the {of} ground truths of {file}");
+        return Err(CliError::Usage(reason));
+    };
+    Ok(Incidents::Snapshot {
+        dir: dir.clone(),
+        architecture: on.architecture.clone(),
+        truth: Box::new(itbench::GroundTruth::of(scenario)?),
+    })
+}
+
+impl OnData {
+    fn is_given(&self) -> bool {
+        let Self { suite, petshop, generated, simulated, snapshot, .. } = self;
+        generated.is_some()
+            || [suite, petshop, simulated, snapshot].into_iter().any(Option::is_some)
     }
 }
 

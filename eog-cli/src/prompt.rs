@@ -112,6 +112,12 @@ fn name_of(phase: PhaseName) -> &'static str {
         PhaseName::SearchHypothesize => "search_hypothesize",
         PhaseName::SearchInvestigate => "search_investigate",
         PhaseName::SearchWeigh => "search_weigh",
+        PhaseName::SearchDecompose => "search_decompose",
+        PhaseName::SearchSteer => "search_steer",
+        PhaseName::SearchStep => "search_step",
+        PhaseName::SearchProgress => "search_progress",
+        PhaseName::SearchReact => "search_react",
+        PhaseName::SearchCompact => "search_compact",
         PhaseName::Finalize => "finalize",
     }
 }

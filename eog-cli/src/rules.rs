@@ -199,9 +199,6 @@ fn forked(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config 
 pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Result<(), CliError> {
     let idle = judging.roles.is_some() && controller.profile().is_none();
     refuse(controller, &[("--roles", idle)])?;
-    let by_model = matches!(judging.roles, Some(crate::args::By::Model));
-    let by_rules_alone = matches!(controller, ControllerName::TreeSeeker | ControllerName::React);
-    refuse(controller, &[("--roles model", by_model && by_rules_alone)])?;
     let of_specialists =
         [("--skills", judging.skills.is_some()), ("--tools", judging.tools.is_some())];
     let has_specialists = controller == ControllerName::Hypotheses;

@@ -8,7 +8,7 @@ use eog::controller::Order;
 use eog::{Case, Confidence, Config, Diagnosis, EntityId};
 use eog_evidence::Bundle;
 use eog_session::controllers::{AnyFinished, AnySettings};
-use eog_session::judge::Evidence;
+use eog_session::judge::{Evidence, Policies};
 use eog_session::run::{Course, Start};
 use eog_session::source::{OfBundle, Opened};
 
@@ -70,6 +70,15 @@ pub fn investigate_source(
     source: &Opened,
     settings: impl Into<AnySettings>,
 ) -> Result<Investigation, EvalError> {
+    investigate_judged(source, settings, &Evidence)
+}
+
+/// The same with another judge.
+pub(crate) fn investigate_judged(
+    source: &Opened,
+    settings: impl Into<AnySettings>,
+    judge: &dyn Policies,
+) -> Result<Investigation, EvalError> {
     let begun = Instant::now();
     let case = source.incident().name.clone();
     let failed = |reason: String| EvalError::Case { case: case.clone(), reason };
@@ -77,7 +86,7 @@ pub fn investigate_source(
     let case = start.by_rule.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-    let ended = runtime.block_on(Course::new(&Evidence, source.clone()).begin(start));
+    let ended = runtime.block_on(Course::new(judge, source.clone()).begin(start));
     let ended = ended.map_err(|error| failed(error.to_string()))?;
     Ok(Investigation { took: begun.elapsed(), ..Investigation::of(case, ended.finished) })
 }

@@ -6,6 +6,7 @@
 //! - [`itbench`]: the scoring of ITBench outputs against its ground truths.
 //! - [`simulated`]: snapshots made from ground truths, investigated and scored.
 //! - [`controllers`]: controllers compared over a simulated judge that errs at a stated rate.
+//! - [`side_by_side`]: all controllers on the same incidents of any set, with a judge that errs.
 //! - [`logs`]: patterns of log lines, compared with assigned events.
 //! - [`Ranking`]: a report's order of suspects with its ties, and what it scores on average.
 //! - [`baselines`]: trivial rankings that any method must beat.
@@ -34,6 +35,7 @@ pub mod petshop;
 mod plain;
 mod ranking;
 mod repeated;
+pub mod side_by_side;
 pub mod simulated;
 pub mod suite;
 mod table;

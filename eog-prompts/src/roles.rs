@@ -5,13 +5,21 @@ use std::time::Duration;
 
 use eog_core::Failure;
 use eog_core::machine::Response;
-use eog_search::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
-use eog_search::{Action, LaneAction, PlanAction, Reply, Roles, ToolSpec, Verdict};
+use eog_search::ask::{
+    CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk,
+    ProposeAsk, ReactAsk, SteerAsk, StepAsk, WeighAsk,
+};
+use eog_search::{
+    Action, ChainAction, Goal, LaneAction, PlanAction, Progress, Reply, Roles, Steering, ToolSpec,
+    Verdict,
+};
 
 use crate::phases::{
-    Act, Detail, Evaluate, EvaluateInput, Hypothesize, HypothesizeAnswer, HypothesizeInput,
-    Investigate, InvestigateAnswer, InvestigateInput, Plan, PlanInput, Propose, ProposeInput,
-    Reflect, Weigh, WeighAnswer, WeighInput,
+    Act, Compact, CompactAnswer, CompactInput, Decompose, DecomposeAnswer, DecomposeInput, Detail,
+    Evaluate, EvaluateInput, Hypothesize, HypothesizeAnswer, HypothesizeInput, Investigate,
+    InvestigateAnswer, InvestigateInput, Plan, PlanInput, ProgressAnswer, ProgressInput, Propose,
+    ProposeInput, React, ReactAnswer, ReactInput, Reflect, Steer, SteerInput, Stride, StrideAnswer,
+    StrideInput, TakeStock, Weigh, WeighAnswer, WeighInput,
 };
 use crate::{Phase, Prompter, policy};
 
@@ -157,6 +165,46 @@ impl Roles for LlmRoles {
         let input = |detail| WeighInput::new(ask, detail);
         let read = |input: &WeighInput, answer: &WeighAnswer| answer.verdict(input);
         Box::pin(question::<Weigh, _>(&self.evaluator, input, read))
+    }
+
+    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
+        let input = |detail| DecomposeInput::new(ask, detail);
+        let read = |input: &DecomposeInput, answer: &DecomposeAnswer| answer.goals(input);
+        Box::pin(question::<Decompose, _>(&self.planner, input, read))
+    }
+
+    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
+        let input = |detail| SteerInput::new(ask, detail);
+        Box::pin(question::<Steer, _>(&self.planner, input, |_, answer| answer.steering()))
+    }
+
+    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
+        let input = |detail| StrideInput::new(ask, detail);
+        let read = |input: &StrideInput, answer: &StrideAnswer| answer.action(input);
+        Box::pin(question::<Stride, _>(&self.executor, input, read))
+    }
+
+    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
+        let input = |detail| ProgressInput::new(ask, detail);
+        let read = |input: &ProgressInput, answer: &ProgressAnswer| answer.progress(input);
+        Box::pin(question::<TakeStock, _>(&self.evaluator, input, read))
+    }
+
+    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
+        let input = |detail| ReactInput::new(ask, tools, detail);
+        let read = |input: &ReactInput, answer: &ReactAnswer| answer.action(input);
+        Box::pin(async move {
+            let asked = question::<React, _>(&self.executor, input, read).await?;
+            let Response { answer, usage, model, remembered } = asked;
+            let answer = answer.ok_or_else(|| Failure::policy("the answer names no entity"))?;
+            Ok(Response { answer, usage, model, remembered })
+        })
+    }
+
+    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
+        let input = |detail| CompactInput::new(ask, detail);
+        let read = |input: &CompactInput, answer: &CompactAnswer| answer.text(input);
+        Box::pin(question::<Compact, _>(&self.evaluator, input, read))
     }
 
     /// None of its own unless each request to any of the models has one.

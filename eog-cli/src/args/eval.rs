@@ -131,8 +131,11 @@ pub(crate) enum Evaluated {
     /// error rates (table 4), and the order of exploration (figure 2(c)). The loops are models;
     /// docs/evaluation.md lists their assumptions, and what agrees with the paper and what does not.
     /// The same options give the same results on any machine.
+    ///
+    /// With one of the options on recorded, simulated or generated incidents, all controllers get the evidence
+    /// that `eog investigate` reads, and the built-in rules judge, without errors and with them.
     #[command(after_help = CONTROLLERS_HELP)]
-    Controllers(Controllers),
+    Controllers(Box<Controllers>),
     /// Count failures of agents and controllers by the taxonomy MAST, from what they did.
     ///
     /// Prints for each mode how often it happened, in how many trajectories, and how many trajectories can
@@ -208,7 +211,10 @@ Examples:
   eog eval controllers
   eog eval controllers --scenarios 200 --csv runs.csv
   eog eval controllers --error 0.1 --entities 60 --origins 2
-  eog eval controllers --shrink 1 --stubborn";
+  eog eval controllers --shrink 1 --stubborn
+  eog eval controllers --petshop low_traffic --runs 1
+  eog eval controllers --generated chains --first-seed 1 --seeds 20
+  eog eval controllers --simulated truths.json --architecture architecture.json";
 
 /// What is simulated.
 #[derive(Debug, Args)]
@@ -252,7 +258,64 @@ pub(crate) struct Controllers {
     /// Folder for charts of --by-errors and --by-calls, as SVG. It is created if it does not exist.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) on: OnData,
 }
+
+// Incidents that are read instead of drawn. (No documentation comment: clap would make it the description.)
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(crate) struct OnData {
+    /// Compare all controllers on a folder of bundles instead, each with its ground truth beside it: once with the
+    /// built-in rules as the judge, and --runs times with rules that err at the rate of --error.
+    #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    pub(crate) suite: Option<PathBuf>,
+    /// The same on the PetShop data set, with its normal period.
+    #[arg(long, value_name = "DIR", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    pub(crate) petshop: Option<PathBuf>,
+    /// The same on generated systems.
+    #[arg(long, value_name = "SYSTEM", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    pub(crate) generated: Option<GeneratedSystem>,
+    /// The same on snapshots that are simulated from ground truths. Requires --architecture.
+    #[arg(long, value_name = "TRUTHS", requires = "architecture", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    pub(crate) simulated: Option<PathBuf>,
+    /// The same on one recorded snapshot. Requires --truths.
+    #[arg(long, value_name = "DIR", requires = "truths", group = "data", conflicts_with_all = ON_GRAPHS, help_heading = ON_DATA)]
+    pub(crate) snapshot: Option<PathBuf>,
+    /// Application architecture (JSON) of --simulated or --snapshot.
+    #[arg(long, value_name = "FILE", requires = "data", help_heading = ON_DATA)]
+    pub(crate) architecture: Option<PathBuf>,
+    /// Ground truth of --snapshot. Of several in the file, --truth-id names one.
+    #[arg(long, value_name = "FILE", requires = "snapshot", help_heading = ON_DATA)]
+    pub(crate) truths: Option<PathBuf>,
+    /// Which ground truth of --truths.
+    #[arg(long, value_name = "ID", requires = "truths", help_heading = ON_DATA)]
+    pub(crate) truth_id: Option<String>,
+    /// Number of incidents with --generated, and of simulations of each ground truth with --simulated.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "data", help_heading = ON_DATA, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) seeds: u64,
+    /// The first of these seeds; the others follow it.
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "data", help_heading = ON_DATA)]
+    pub(crate) first_seed: u64,
+    /// Approximate size of each simulated snapshot.
+    #[arg(long, value_name = "SIZE", default_value = "10MB", value_parser = parse_size, requires = "simulated", help_heading = ON_DATA)]
+    pub(crate) size: u64,
+}
+
+/// Options of the comparison on graphs.
+const ON_GRAPHS: [&str; 9] = [
+    "by_errors",
+    "by_calls",
+    "ablations",
+    "charts",
+    "scenarios",
+    "entities",
+    "origins",
+    "shrink",
+    "stubborn",
+];
+
+const ON_DATA: &str = "On recorded, simulated or generated incidents";
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));

@@ -50,10 +50,9 @@ pub(crate) struct Judging {
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) bootstrap: Option<By>,
 
-    /// Who searches, with a tree search (--controller lats, bfs, beam or hypotheses): chooses where to look,
-    /// investigates, gives scores and plans. The model (the default with --policy llm), or built-in rules over
-    /// what the policy decides on entities. With treeseeker and react it is the rules. eog.toml can name a model for
-    /// each role (llm.roles).
+    /// Who searches, with a tree search (--controller lats, bfs, beam, hypotheses, treeseeker or react): chooses
+    /// where to look, investigates, gives scores and plans. The model (the default with --policy llm), or built-in
+    /// rules over what the policy decides on entities. eog.toml can name a model for each role (llm.roles).
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) roles: Option<By>,
 

@@ -79,6 +79,18 @@ pub(crate) enum PhaseName {
     SearchInvestigate,
     /// In a search by hypotheses: how far the evidence supports one.
     SearchWeigh,
+    /// In a search by goals: the goals, with alternative paths.
+    SearchDecompose,
+    /// In a search by goals: which paths go on, and which go back.
+    SearchSteer,
+    /// In a search by goals: the next look of a path.
+    SearchStep,
+    /// In a search by goals: what came of a round.
+    SearchProgress,
+    /// In a chain: what the agent does next.
+    SearchReact,
+    /// In a chain: what the oldest steps came to.
+    SearchCompact,
     /// What the investigation has found.
     Finalize,
 }

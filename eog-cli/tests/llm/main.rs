@@ -18,6 +18,8 @@ mod judging;
 mod lab;
 mod no_calls;
 mod over_mcp;
+mod quester;
+mod quests;
 mod reader;
 mod readers;
 mod searcher;

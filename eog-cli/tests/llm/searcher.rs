@@ -52,10 +52,10 @@ fn look(entity: &str) -> Value {
 }
 
 /// One look of a path or a tree.
-struct Look {
+pub(crate) struct Look {
     node: String,
-    entity: String,
-    label: String,
+    pub(crate) entity: String,
+    pub(crate) label: String,
     score: u16,
     /// The lines below it.
     lines: Vec<String>,
@@ -63,7 +63,7 @@ struct Look {
 
 impl Look {
     /// The causes that it names, and who stands upstream.
-    fn leads(&self) -> Vec<String> {
+    pub(crate) fn leads(&self) -> Vec<String> {
         let causes = self.lines.iter().filter_map(|line| {
             let (cause, effect) = line.trim().strip_prefix("claims ")?.split_once(" explains ")?;
             (effect.split(':').next() == Some(&self.entity)).then(|| cause.to_owned())
@@ -85,7 +85,7 @@ impl Look {
 }
 
 /// `web: symptom since 12:04 "…"`, or `1.2 done, score 500: web: symptom "…"`, and lines below.
-fn looks(lines: &[String]) -> Vec<Look> {
+pub(crate) fn looks(lines: &[String]) -> Vec<Look> {
     let mut looks: Vec<Look> = Vec::new();
     for line in lines {
         match looks.last_mut() {

@@ -69,7 +69,13 @@ impl Asked {
 
     /// The phase, by what the model is to do.
     pub(crate) fn phase(&self) -> &'static str {
-        const TASKS: [(&str, &str); 14] = [
+        const TASKS: [(&str, &str); 20] = [
+            ("search_decompose", "\"question\""),
+            ("search_steer", "\"finished\""),
+            ("search_step", "which closes it"),
+            ("search_progress", "\"rewrite\""),
+            ("search_react", "\"phase\""),
+            ("search_compact", "Sum up what they came to"),
             ("search_hypothesize", "\"hypotheses\""),
             ("search_investigate", "\"with\""),
             ("search_weigh", "\"gaps\""),

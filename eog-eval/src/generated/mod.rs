@@ -133,7 +133,8 @@ pub fn write(
     seeds.into_iter().try_for_each(|seed| write_one(world, seed, dir).map(drop))
 }
 
-fn write_one(world: World, seed: u64, dir: &Path) -> Result<String, EvalError> {
+/// Writes the incident of a seed, and says what it is called.
+pub(crate) fn write_one(world: World, seed: u64, dir: &Path) -> Result<String, EvalError> {
     let name = format!("case-{seed:05}");
     let Generated { bundle, truth } = incident(world, seed)?;
     let folder = dir.join(&name);

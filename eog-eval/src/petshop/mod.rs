@@ -75,8 +75,14 @@ pub fn evaluate(
     options: &Options,
     told: &mut Told<'_>,
 ) -> Result<SuiteReport, EvalError> {
+    let cases = all(dir)?;
+    let count = cases.len();
+    evaluate_cases(cases.into_iter().map(Ok), count, options, told)
+}
+
+/// Every issue of a data set, then slices of its normal period.
+pub(crate) fn all(dir: &Path) -> Result<Vec<SuiteCase>, EvalError> {
     let (issues, slices) = (cases(dir)?, normal_slices(dir)?);
-    let all = issues.len() + slices.len();
     let issues = issues.into_iter().map(|case| SuiteCase {
         name: case.folder.strip_prefix(dir).unwrap_or(&case.folder).display().to_string(),
         bundle: case.bundle.to_bundle(),
@@ -85,5 +91,5 @@ pub fn evaluate(
         // No change is on record in this data set.
         knocked_out: None,
     });
-    evaluate_cases(issues.chain(slices).map(Ok), all, options, told)
+    Ok(issues.chain(slices).collect())
 }

@@ -21,7 +21,7 @@ use eog_simulate::files::{FileError, list_folder};
 
 pub use case::SuiteCase;
 pub use report::{Figures, GroupReport, OverRuns, SuiteReport};
-pub use score::{BaselineScore, CaseScore, score_case};
+pub use score::{BaselineScore, CaseScore, SetScore, score_case};
 pub use truth::{TRUTH_SUFFIX, Truth};
 
 use eog::Config;
@@ -99,6 +99,11 @@ pub(crate) fn evaluate_cases(
         Some(first) if scores.is_empty() => Err(first),
         _ => Ok(SuiteReport { unusable: reasons, ..SuiteReport::new(scores) }),
     }
+}
+
+/// The names of the bundles of a folder.
+pub(crate) fn cases_of(dir: &Path) -> Result<Vec<String>, EvalError> {
+    Ok(list(dir)?.cases)
 }
 
 /// What a folder holds.

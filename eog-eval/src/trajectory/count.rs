@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use eog_search::lane::RECORD_FINDING;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -36,7 +37,8 @@ pub enum Mode {
     IgnoredInput,
     /// 2.6 Steps that name a step of the plan that is not to be done.
     Mismatch,
-    /// 3.1 Steps of the plan that were open, and alerts that were not explained, at the answer.
+    /// 3.1 Steps of the plan that were open, and alerts that were not explained, at the answer; where the truth is
+    /// known and the answer names no true cause, also true causes that no call was about.
     PrematureEnd,
     /// 3.2 Entities that the answer names and that no call was about.
     NotVerified,
@@ -155,9 +157,12 @@ impl Counts {
             }
             Mode::PrematureEnd => {
                 let alerts = trajectory.unexplained.as_ref().map(|alerts| number(alerts.len()));
-                match (alerts, trajectory.open_plan) {
-                    (None, None) => None,
-                    (alerts, open) => Some(alerts.unwrap_or(0) + open.unwrap_or(0)),
+                let missed = truth.and_then(|truth| missed(trajectory, truth));
+                match (alerts, trajectory.open_plan, missed) {
+                    (None, None, None) => None,
+                    (alerts, open, missed) => {
+                        Some(alerts.unwrap_or(0) + open.unwrap_or(0) + missed.unwrap_or(0))
+                    }
                 }
             }
             Mode::NotVerified => {
@@ -187,6 +192,20 @@ impl Counts {
     pub fn get(&self, mode: Mode) -> Option<u32> {
         self.0.get(&mode).copied().flatten()
     }
+}
+
+/// True causes that no call was about, unless the answer names one; nothing where there are no calls.
+fn missed(trajectory: &Trajectory, truth: &BTreeSet<String>) -> Option<u32> {
+    let seen: BTreeSet<&String> = trajectory
+        .steps
+        .iter()
+        .filter(|it| it.is_call())
+        .filter_map(|it| it.entity.as_ref())
+        .collect();
+    let is_right = trajectory.named.iter().any(|named| truth.contains(named));
+    let missed = truth.iter().filter(|cause| !seen.contains(cause)).count();
+    let has_calls = trajectory.steps.iter().any(Step::is_call);
+    has_calls.then(|| if is_right { 0 } else { number(missed) })
 }
 
 fn number(count: usize) -> u32 {
@@ -248,7 +267,9 @@ fn other_roles(steps: &[Step]) -> usize {
         of(Outcome::Answered).any(|it| it.tool == refused.tool && role(it) != role(refused))
             && !of(Outcome::Answered).any(|it| it.tool == refused.tool && role(it) == role(refused))
     };
-    of(Outcome::Syntactic).filter(is_others).count()
+    // Every specialist may record findings.
+    let is_own = |refused: &&Step| refused.tool == RECORD_FINDING;
+    of(Outcome::Syntactic).filter(|it| !is_own(it)).filter(is_others).count()
 }
 
 /// How often each mode happened over many trajectories.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use eog::ledger::{Body, Ledger, Look, RecordedAnswer, Replay};
 use eog::machine::OfMachine;
-use eog::{Confidence, Machine};
+use eog::{Confidence, Digest, Machine};
 use eog_session::controllers::AnyLedger;
 
 use super::{Outcome, Step, Trajectory, search};
@@ -71,15 +71,18 @@ where
     Ok(trajectory)
 }
 
-/// A look as a step: two are equal if their packets are.
+/// A look as a step: two are equal if they are at the same evidence on the same entity, and the same came of them,
+/// whoever remembered it. A look that a message caused is no repetition if another verdict came of it.
 pub(super) fn looked(look: Look<'_>) -> Step {
     let entity = look.entity.to_string();
-    let arguments = look.packet.map_or_else(|| entity.clone(), |packet| packet.to_string());
     let came = match look.answer {
-        RecordedAnswer::Decided(_) => Outcome::Answered,
-        RecordedAnswer::Remembered { .. } => Outcome::Remembered,
+        RecordedAnswer::Decided(_) | RecordedAnswer::Remembered { .. } => Outcome::Answered,
         RecordedAnswer::Failed(_) => Outcome::Semantic,
     };
+    let evidence = look.context.map(|context| context.digest);
+    let verdict = (came == Outcome::Answered).then(|| look.belief.signature());
+    let verdict = verdict.map(|verdict| (verdict.label, verdict.claims));
+    let arguments = Digest::of(&(look.entity, evidence, verdict)).to_string();
     let refused = u32::try_from(disobeyed(look)).unwrap_or(u32::MAX);
     Step { entity: Some(entity), came, refused, ..Step::call("policy", "look", arguments) }
 }

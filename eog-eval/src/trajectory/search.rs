@@ -125,7 +125,4 @@ pub(super) fn by_agent(step: &mut Step) {
     }
     AGENT.clone_into(&mut step.who);
     step.arguments = step.entity.clone().unwrap_or_default();
-    if step.came == Outcome::Remembered {
-        step.came = Outcome::Answered;
-    }
 }

@@ -32,10 +32,15 @@ pub use finalize::{
 };
 pub use frame::Frame;
 pub use search::{
-    Act, ActAnswer, Detail, Evaluate, EvaluateAnswer, EvaluateInput, Hypothesize,
-    HypothesizeAnswer, HypothesizeInput, Investigate, InvestigateAnswer, InvestigateInput, Plan,
-    PlanAnswer, PlanExpansion, PlanInput, PlanNote, Propose, ProposeAnswer, ProposeInput,
-    ProposedLook, Reflect, ReflectAnswer, Suspicion, Weigh, WeighAnswer, WeighInput,
+    Act, ActAnswer, Compact, CompactAnswer, CompactInput, Decompose, DecomposeAnswer,
+    DecomposeInput, DeedWord, Detail, EditWord, Evaluate, EvaluateAnswer, EvaluateInput,
+    Hypothesize, HypothesizeAnswer, HypothesizeInput, Investigate, InvestigateAnswer,
+    InvestigateInput, MoveWord, PhaseWord, Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote,
+    ProgressAnswer, ProgressInput, Propose, ProposeAnswer, ProposeInput, ProposedLook, React,
+    ReactAnswer, ReactInput, Reflect, ReflectAnswer, RewriteWord, Steer, SteerAnswer, SteerInput,
+    Stride, StrideAnswer, StrideInput, Suspicion, TakeStock, ToldApproach, ToldCandidate, ToldEdit,
+    ToldFact, ToldGoal, ToldMove, ToldPath, ToldRatio, ToldRewrite, ToldSignal, Weigh, WeighAnswer,
+    WeighInput,
 };
 pub use select_window::{SelectWindow, WindowAnswer, WindowInput};
 
@@ -60,6 +65,12 @@ pub fn answer_forms() -> Vec<AnswerForm> {
         form::<Hypothesize>(),
         form::<Investigate>(),
         form::<Weigh>(),
+        form::<Decompose>(),
+        form::<Steer>(),
+        form::<Stride>(),
+        form::<TakeStock>(),
+        form::<React>(),
+        form::<Compact>(),
         form::<Finalize>(),
     ]
 }

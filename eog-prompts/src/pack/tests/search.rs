@@ -7,20 +7,26 @@ use eog_core::machine::drive;
 use eog_core::{
     Claim, ContextPacket, Decision, InMemoryContext, Label, Machine, Proposal, policy_fn,
 };
-use eog_search::ask::{EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProposeAsk, WeighAsk};
+use eog_search::ask::{
+    CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk,
+    ProposeAsk, ReactAsk, SteerAsk, StepAsk, WeighAsk,
+};
+use eog_search::chain::Deed;
 use eog_search::lane::{Acts, Came, Turn};
 use eog_search::tools::{Skill, Skills};
 use eog_search::{
-    Action, LaneAction, PlanAction, PolicyRoles, Reply, Roles, SearchConfig, SearchController,
-    SearchResponder, Specialist, ToolCall, ToolSpec, Verdict,
+    Action, ChainAction, Goal, LaneAction, PlanAction, PlanEdit, PolicyRoles, Progress, Reply,
+    Roles, SearchConfig, SearchController, SearchResponder, Specialist, Steering, ToolCall,
+    ToolSpec, Verdict,
 };
 use eog_testkit::{alert, case, entity, finding, topology};
 use serde_json::{Value, json};
 
 use super::template_data;
 use crate::phases::{
-    Detail, EvaluateInput, HypothesizeInput, Investigate, InvestigateInput, PlanInput,
-    ProposeInput, WeighInput,
+    CompactInput, DecomposeInput, Detail, EvaluateInput, HypothesizeInput, Investigate,
+    InvestigateInput, PlanInput, ProgressInput, ProposeInput, ReactInput, SteerInput, StrideInput,
+    WeighInput,
 };
 use crate::{Phase as _, Since};
 
@@ -37,6 +43,7 @@ pub(super) fn real_data() -> Given {
         drive(&mut search, &world).unwrap();
     }
     investigate(&told);
+    go_on(&told);
     let told = told.lock().unwrap().clone();
     [
         "search_propose",
@@ -47,6 +54,12 @@ pub(super) fn real_data() -> Given {
         "search_hypothesize",
         "search_investigate",
         "search_weigh",
+        "search_decompose",
+        "search_steer",
+        "search_step",
+        "search_progress",
+        "search_react",
+        "search_compact",
         "came",
     ]
     .into_iter()
@@ -63,6 +76,12 @@ fn user(phase: &str) -> &'static str {
         "search_hypothesize" => "search_hypothesize.user",
         "search_investigate" => "search_investigate.user",
         "search_weigh" => "search_weigh.user",
+        "search_decompose" => "search_decompose.user",
+        "search_steer" => "search_steer.user",
+        "search_step" => "search_step.user",
+        "search_progress" => "search_progress.user",
+        "search_react" => "search_react.user",
+        "search_compact" => "search_compact.user",
         "came" => "search_investigate.came",
         _ => "search_plan.user",
     }
@@ -83,6 +102,19 @@ fn investigate(told: &Arc<Mutex<Given>>) {
     let incident = case(topology("web calls db; mail calls db"), alerts);
     let mut search = SearchController::open(SearchConfig::hypotheses(), incident);
     drive(&mut search, &world).unwrap();
+}
+
+/// A search by goals, and a chain whose agent also does what is refused, calls tools and forgets.
+fn go_on(told: &Arc<Mutex<Given>>) {
+    let configs = [SearchConfig::treeseeker(), SearchConfig::react().with_shown(1_500)];
+    for config in configs {
+        let world = SearchResponder::new(evidence(), policy_fn(judge));
+        let world = world.with_roles(Telling(Arc::clone(told)));
+        let alerts = [alert("web", "HttpErrors", "10:06"), alert("mail", "HttpErrors", "10:06")];
+        let incident = case(topology("web calls db; mail calls db; db calls disk"), alerts);
+        let mut search = SearchController::open(config, incident);
+        drive(&mut search, &world).unwrap();
+    }
 }
 
 /// All that a phase was given, as items of one list for each field that is a list.
@@ -207,5 +239,71 @@ impl Roles for Telling {
     fn weigh<'a>(&'a self, ask: &'a WeighAsk) -> Reply<'a, Verdict> {
         self.tell("search_weigh", &WeighInput::new(ask, Detail::ALL[0]));
         Box::pin(async move { PolicyRoles::default().weigh(ask).await })
+    }
+
+    fn decompose<'a>(&'a self, ask: &'a DecomposeAsk) -> Reply<'a, Vec<Goal>> {
+        self.tell("search_decompose", &DecomposeInput::new(ask, Detail::ALL[0]));
+        Box::pin(async move {
+            let mut answer = PolicyRoles::default().decompose(ask).await?;
+            if ask.refused.is_none() {
+                answer.answer.iter_mut().for_each(|goal| goal.needs = vec![1]);
+            }
+            Ok(answer)
+        })
+    }
+
+    fn steer<'a>(&'a self, ask: &'a SteerAsk) -> Reply<'a, Steering> {
+        self.tell("search_steer", &SteerInput::new(ask, Detail::ALL[0]));
+        Box::pin(async move {
+            if ask.refused.is_none() && !ask.seen.is_empty() {
+                return Ok(Steering::default().into());
+            }
+            PolicyRoles::default().steer(ask).await
+        })
+    }
+
+    fn step<'a>(&'a self, ask: &'a StepAsk) -> Reply<'a, Option<Action>> {
+        self.tell("search_step", &StrideInput::new(ask, Detail::ALL[0]));
+        Box::pin(async move { PolicyRoles::default().step(ask).await })
+    }
+
+    fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
+        self.tell("search_progress", &ProgressInput::new(ask, Detail::ALL[0]));
+        Box::pin(async move {
+            let mut answer = PolicyRoles::default().progress(ask).await?;
+            let entity = ask.seen.first().map(|seen| seen.action.entity().clone());
+            let because = "it may be".to_owned();
+            answer.answer.candidates = entity
+                .map(|entity| eog_search::Candidate { entity, because })
+                .into_iter()
+                .collect();
+            answer.answer.goals.iter_mut().for_each(|goal| goal.ratio = 100);
+            Ok(answer)
+        })
+    }
+
+    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
+        self.tell("search_react", &ReactInput::new(ask, tools, Detail::ALL[0]));
+        let done = ask.steps.last().map_or(0, |step| step.number);
+        Box::pin(async move {
+            let mut answer = PolicyRoles::default().react(ask, tools).await?;
+            let call = |tool: &str, arguments: Value| Deed::Call(ToolCall::new(tool, &arguments));
+            match done {
+                1 => answer.answer.deed = call("get_context", json!({ "entity": "db" })),
+                2 => answer.answer.deed = call("shell", json!({})),
+                3 => {
+                    answer.answer.deed = Deed::Look(entity("nobody"));
+                    answer.answer.plan.push(PlanEdit::Done(99));
+                }
+                4 => answer.answer.deed = Deed::Look(entity("web")),
+                _ => {}
+            }
+            Ok(answer)
+        })
+    }
+
+    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
+        self.tell("search_compact", &CompactInput::new(ask, Detail::ALL[0]));
+        Box::pin(async move { PolicyRoles::default().compact(ask).await })
     }
 }

@@ -19,7 +19,7 @@ use crate::phases::lines::cut;
 use crate::schema::inline;
 
 /// Longest arguments of a call, in bytes.
-const MAX_ARGUMENTS: usize = 8 * 1024;
+pub(super) const MAX_ARGUMENTS: usize = 8 * 1024;
 /// Longest description of what a tool takes, in characters.
 const MAX_SCHEMA: usize = 400;
 
@@ -59,7 +59,7 @@ pub struct InvestigateInput {
 
 /// A tool.
 #[derive(Clone, Debug, Serialize)]
-struct ToolLine {
+pub(super) struct ToolLine {
     name: String,
     /// The first line of its description.
     description: String,
@@ -93,7 +93,7 @@ impl InvestigateInput {
                 Turn::Acted(Acts { action, came }) => {
                     since.push(Since::Said(said(action, &ids)));
                     data["tool"] = json!(action.call.tool);
-                    tell(&mut data, action, came, (&mut writer, &mut ids), detail);
+                    tell(&mut data, &action.call.tool, came, (&mut writer, &mut ids), detail);
                 }
                 Turn::Failed(failure) => {
                     data["unusable"] = json!(cut(&mask_text(&failure.message), Some(600)));
@@ -129,7 +129,7 @@ impl InvestigateInput {
 }
 
 /// Data of a template that tells nothing yet.
-fn blank(call: u32) -> Value {
+pub(super) fn blank(call: u32) -> Value {
     json!({
         "call": call, "tool": "", "skill": false, "lines": [], "more_lines": 0, "entity": "",
         "findings": [], "more_findings": 0, "notes": [], "pages_left": 0, "nothing": false,
@@ -160,10 +160,10 @@ fn numbered(arguments: &str, ids: &[EvidenceId]) -> Option<String> {
     Some(arguments.to_string())
 }
 
-/// What came of an action.
-fn tell(
+/// What came of a call.
+pub(super) fn tell(
     data: &mut Value,
-    action: &LaneAction,
+    tool: &str,
     came: &Came,
     (writer, ids): (&mut Writer<'_>, &mut Vec<EvidenceId>),
     detail: Detail,
@@ -173,7 +173,7 @@ fn tell(
             let text = mask_text(text);
             let lines: Vec<&str> = text.lines().collect();
             // Skills were written to be read whole.
-            let is_skill = action.call.tool == LOAD_SKILL;
+            let is_skill = tool == LOAD_SKILL;
             let most = if is_skill { usize::MAX } else { detail.lines };
             let shown: Vec<String> =
                 lines.iter().take(most).map(|it| cut(it, Some(1_000))).collect();
@@ -216,7 +216,7 @@ fn tell(
 }
 
 /// A tool as its schema describes it.
-fn tool_line(tool: &ToolSpec) -> ToolLine {
+pub(super) fn tool_line(tool: &ToolSpec) -> ToolLine {
     let given = tool.schema();
     let schema = inline(&given, given.get("$defs").unwrap_or(&Value::Null), 0);
     let required = |name: &str| {

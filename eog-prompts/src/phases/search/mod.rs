@@ -1,25 +1,43 @@
 //! The phases of a tree search: where to look next, how good a path is, what to do with a tree, what is to
 //! be learnt; what may have caused an incident, what a specialist does next, how far evidence supports a
-//! hypothesis. Entities are judged in the phase [`Explore`](super::Explore), whoever searches.
+//! hypothesis; goals, moves on their paths, steps and progress; the steps of a chain. Entities are judged in the phase [`Explore`](super::Explore), whoever searches.
 
 mod act;
+mod compact;
+mod decompose;
 mod evaluate;
+mod goals;
 mod hypothesize;
 mod investigate;
 mod path;
 mod plan;
+mod progress;
 mod propose;
+mod react;
 mod reflect;
+mod steer;
+mod step;
+mod steps;
 mod weigh;
 
 pub use act::{Act, ActAnswer};
+pub use compact::{Compact, CompactAnswer, CompactInput};
+pub use decompose::{Decompose, DecomposeAnswer, DecomposeInput, ToldGoal};
 pub use evaluate::{Evaluate, EvaluateAnswer, EvaluateInput};
+pub use goals::ToldApproach;
 pub use hypothesize::{Hypothesize, HypothesizeAnswer, HypothesizeInput, Suspicion};
 pub use investigate::{Investigate, InvestigateAnswer, InvestigateInput};
 pub use path::Detail;
 pub use plan::{Plan, PlanAnswer, PlanExpansion, PlanInput, PlanNote};
+pub use progress::{
+    ProgressAnswer, ProgressInput, RewriteWord, TakeStock, ToldCandidate, ToldFact, ToldPath,
+    ToldRatio, ToldRewrite,
+};
 pub use propose::{Propose, ProposeAnswer, ProposeInput, ProposedLook};
+pub use react::{DeedWord, EditWord, PhaseWord, React, ReactAnswer, ReactInput, ToldEdit};
 pub use reflect::{Reflect, ReflectAnswer};
+pub use steer::{MoveWord, Steer, SteerAnswer, SteerInput, ToldMove, ToldSignal};
+pub use step::{Stride, StrideAnswer, StrideInput};
 pub use weigh::{Weigh, WeighAnswer, WeighInput};
 
 use eog_evidence::{mask_text, shorten};

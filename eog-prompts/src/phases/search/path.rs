@@ -49,6 +49,8 @@ pub(super) struct Writer<'a> {
     clock: Clock,
     detail: Detail,
     next: u32,
+    /// The ids behind the numbers.
+    ids: Vec<EvidenceId>,
     named: Named,
 }
 
@@ -109,7 +111,7 @@ impl<'a> Writer<'a> {
         let mut named = Named { scene: Arc::clone(scene), names: Names::default() };
         scene.seeds.iter().for_each(|seed| named.names.add(&seed.entity));
         scene.anomalies.iter().for_each(|alert| named.names.add(&alert.entity));
-        Self { scene, clock: Clock::new(scene.window), detail, next: 1, named }
+        Self { scene, clock: Clock::new(scene.window), detail, next: 1, ids: Vec::new(), named }
     }
 
     pub(super) fn incident(&self) -> IncidentLines {
@@ -230,6 +232,7 @@ impl<'a> Writer<'a> {
             }
             let number = self.next;
             self.next += 1;
+            self.ids.push(finding.id().clone());
             finding_line(finding, number, &self.clock, Some(self.detail.text))
         });
         lines.collect()
@@ -254,6 +257,11 @@ impl<'a> Writer<'a> {
         let new: Vec<&Neighbour> = all.iter().filter(is_new).collect();
         new.iter().for_each(|neighbour| self.named.names.add(&neighbour.entity));
         neighbour_lines(new.into_iter(), &[])
+    }
+
+    /// The findings that were numbered so far, from 1.
+    pub(super) fn ids(&self) -> &[EvidenceId] {
+        &self.ids
     }
 
     pub(super) fn named(self) -> Named {

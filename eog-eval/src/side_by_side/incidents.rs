@@ -1,0 +1,183 @@
+//! Sets of incidents whose causes are known, opened one at a time.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use eog::EntityId;
+use eog_evidence::Bundle;
+use eog_session::source::{OfBundle, OfSnapshot, Opened, ReadOptions};
+use eog_simulate::Scenario;
+use eog_simulate::snapshot::{Harmless, simulate};
+
+use crate::error::EvalError;
+use crate::generated::{World, write_one};
+use crate::investigation::Investigation;
+use crate::itbench::{GroundTruth, Output, score};
+use crate::petshop;
+use crate::suite::{SetScore, SuiteCase, cases_of};
+
+/// A set of incidents.
+#[derive(Clone, Debug)]
+pub enum Incidents {
+    /// A folder of bundles, each with a truth beside it.
+    Suite(PathBuf),
+    /// The PetShop data set, with slices of its normal period.
+    Petshop(PathBuf),
+    /// Generated systems.
+    Generated {
+        /// Of which kind.
+        world: World,
+        /// Their seeds.
+        seeds: RangeInclusive<u64>,
+    },
+    /// Snapshots simulated from ground truths.
+    Simulated {
+        /// The ground truths.
+        scenarios: Vec<Scenario>,
+        /// The application.
+        architecture: PathBuf,
+        /// The seeds of each.
+        seeds: RangeInclusive<u64>,
+        /// About how many bytes each snapshot has.
+        size: u64,
+    },
+    /// One recorded snapshot.
+    Snapshot {
+        /// Its folder.
+        dir: PathBuf,
+        /// The application.
+        architecture: Option<PathBuf>,
+        /// Its causes.
+        truth: Box<GroundTruth>,
+    },
+}
+
+/// One incident in memory.
+pub(super) struct Incident {
+    pub(super) name: String,
+    pub(super) source: Opened,
+    truth: Truth,
+}
+
+/// What is true of an incident, for the scoring alone.
+enum Truth {
+    /// Entities; none in a normal time.
+    Entities(BTreeSet<EntityId>),
+    /// Groups of entities that stand for each other.
+    Groups(Box<GroundTruth>),
+}
+
+/// What one result is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Worth {
+    /// Correct of the named.
+    pub(super) precision: f64,
+    /// Found of the causes.
+    pub(super) recall: f64,
+    /// Their harmonic mean.
+    pub(super) f1: f64,
+}
+
+impl Incidents {
+    /// Every incident, opened when its turn comes; how many there are.
+    ///
+    /// # Errors
+    /// [`EvalError`] when there is none.
+    pub(super) fn open(
+        &self,
+    ) -> Result<(usize, Box<dyn Iterator<Item = Opening> + '_>), EvalError> {
+        Ok(match self {
+            Self::Suite(dir) => {
+                let names = cases_of(dir)?;
+                let all = names.len();
+                let open = |name: String| SuiteCase::read(dir, &name, false).map(Incident::of_case);
+                (all, Box::new(names.into_iter().map(open)))
+            }
+            Self::Petshop(dir) => {
+                let cases = petshop::all(dir)?;
+                (cases.len(), Box::new(cases.into_iter().map(|case| Ok(Incident::of_case(case)))))
+            }
+            Self::Generated { world, seeds } => {
+                let open = |seed| {
+                    let folder = folder()?;
+                    let name = write_one(*world, seed, folder.path())?;
+                    SuiteCase::read(folder.path(), &name, false).map(Incident::of_case)
+                };
+                (seeds.clone().count(), Box::new(seeds.clone().map(open)))
+            }
+            Self::Simulated { scenarios, architecture, seeds, size } => {
+                let open = move |scenario: &Scenario, seed: u64| {
+                    let truth = GroundTruth::of(scenario)?;
+                    let folder = folder()?;
+                    let dir = folder.path().join("snapshot");
+                    simulate(scenario, architecture, Harmless::default(), seed, *size, &dir)?;
+                    let name = format!("{} with seed {seed}", scenario.name);
+                    Incident::of_snapshot(name, &dir, Some(architecture), truth)
+                };
+                let each = move |scenario| seeds.clone().map(move |seed| open(scenario, seed));
+                let all = scenarios.len() * seeds.clone().count();
+                (all, Box::new(scenarios.iter().flat_map(each)))
+            }
+            Self::Snapshot { dir, architecture, truth } => {
+                let open = move |_| {
+                    let (name, truth) = (dir.display().to_string(), truth.as_ref().clone());
+                    Incident::of_snapshot(name, dir, architecture.as_deref(), truth)
+                };
+                (1, Box::new(std::iter::once(()).map(open)))
+            }
+        })
+    }
+}
+
+/// An incident, or why there is none.
+pub(super) type Opening = Result<Incident, EvalError>;
+
+fn folder() -> Result<tempfile::TempDir, EvalError> {
+    tempfile::tempdir().map_err(|error| EvalError::file(&std::env::temp_dir(), error))
+}
+
+impl Incident {
+    fn of_case(case: SuiteCase) -> Self {
+        let SuiteCase { name, bundle, truth, .. } = case;
+        Self { name, source: of_bundle(bundle), truth: Truth::Entities(truth.causes) }
+    }
+
+    /// Read whole, so that the folder is not needed any more.
+    fn of_snapshot(
+        name: String,
+        dir: &Path,
+        architecture: Option<&Path>,
+        truth: GroundTruth,
+    ) -> Opening {
+        let architecture = architecture.map(Path::to_owned);
+        let options = ReadOptions { architecture, ..ReadOptions::default() };
+        let read = OfSnapshot::open(dir, &options).map_err(|error| EvalError::file(dir, error))?;
+        let truth = Truth::Groups(Box::new(truth));
+        Ok(Self { name, source: Opened::new(dir, read), truth })
+    }
+
+    /// Whether nothing was wrong.
+    pub(super) fn is_normal(&self) -> bool {
+        matches!(&self.truth, Truth::Entities(causes) if causes.is_empty())
+    }
+
+    /// What a result is worth.
+    pub(super) fn worth(&self, ended: &Investigation) -> Worth {
+        match &self.truth {
+            Truth::Entities(causes) => {
+                let SetScore { precision, recall, f1 } = SetScore::of(&ended.named(), causes);
+                Worth { precision, recall, f1 }
+            }
+            Truth::Groups(truth) => {
+                let named: Vec<EntityId> = ended.named().into_iter().collect();
+                let score = score(&Output::of_investigation(&named, &ended.claims()), truth);
+                Worth { precision: score.precision, recall: score.recall, f1: score.f1 }
+            }
+        }
+    }
+}
+
+fn of_bundle(bundle: Bundle) -> Opened {
+    Opened::new("", OfBundle::new(bundle))
+}
