@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use eog::incident::Neighbour;
 use eog::{Case, ContextContract as _, ContextPacket, ContextRequest, Controller, LocalContext};
 use eog_prompts::{ChatRequest, LlmPolicy, Prompter, Role, TokenCounter};
-use eog_report::clean::{clean, escape_json};
+use eog_report::clean::{clean, clean_line, escape_json};
 use eog_session::controllers::AnySettings;
 use eog_session::judge::{By, Chosen, PolicyChoice, Unarmed};
 use eog_session::run::Start as Begin;
@@ -127,7 +127,7 @@ fn write_request(text: &mut String, request: &ChatRequest) {
         };
         let _ = writeln!(text, "--- {who}");
         for line in message.text.lines() {
-            let _ = writeln!(text, "{}", clean(line));
+            let _ = writeln!(text, "{}", clean_line(line));
         }
     }
 }

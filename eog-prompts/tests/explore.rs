@@ -286,11 +286,13 @@ fn evidence_has_one_number_wherever_it_is_cited() {
 #[test]
 fn what_was_before_the_window_is_said_to_be() {
     let of = |earliest: &str, latest: &str| {
-        let packet = packet("db").finding(finding("db").began(earliest, latest)).build();
+        let found = finding("db").during("10:02", "10:30").began(earliest, latest);
+        let packet = packet("db").finding(found).build();
         serde_json::to_value(input(&packet)).unwrap()["findings"][0]["began"].clone()
     };
     assert_eq!(of("10:01", "10:02"), "10:01-10:02");
     assert_eq!(of("09:00", "10:02"), "by 10:02");
+    assert_eq!(of("09:00", "10:03"), "", "it was there before that");
     assert_eq!(of("08:00", "09:00"), "before the window, by 09:00");
 }
 
