@@ -14,6 +14,7 @@ use crate::alertmanager::{Alertmanager, SentAlert};
 use crate::config::{Limits, SourceConfig};
 use crate::error::{AskError, CaptureError};
 use crate::jaeger::{Jaeger, distinct};
+use crate::kubernetes::Kubernetes;
 use crate::otlp::Otlp;
 use crate::period::Period;
 use crate::piece::Piece;
@@ -80,6 +81,12 @@ pub async fn capture_for(
     if let Some(of) = &config.alertmanager {
         let source = Alertmanager::new(of, config)?;
         let mut parts = asked.begin("alertmanager", source.place());
+        source.capture(period, &mut parts).await;
+        asked.end(parts, &config.limits)?;
+    }
+    if let Some(of) = &config.kubernetes {
+        let source = Kubernetes::open(of).await?;
+        let mut parts = asked.begin("kubernetes", source.place());
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;
     }
@@ -228,6 +235,11 @@ impl Parts<'_> {
         self.pieces.last().map(|(_, piece)| piece)
     }
 
+    /// Takes over what was made of several answers.
+    pub(crate) fn made(&mut self, name: &str, piece: Piece) {
+        self.pieces.push((name.to_owned(), piece));
+    }
+
     /// Keeps the first of each span.
     pub(crate) fn distinct_spans(&mut self) {
         distinct(&mut self.pieces);
@@ -357,6 +369,10 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
     if let Some(of) = &config.alertmanager {
         let source = Alertmanager::new(of, config)?;
         all.push(told("alertmanager", source.place(), source.offer().await));
+    }
+    if let Some(of) = &config.kubernetes {
+        let source = Kubernetes::open(of).await?;
+        all.push(told("kubernetes", source.place(), source.offer().await));
     }
     if let Some(of) = &config.otlp {
         let source = Otlp::new(of, config);

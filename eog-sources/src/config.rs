@@ -15,7 +15,7 @@ use crate::error::ConfigError;
 const MAX_CONFIG: u64 = 1 << 20;
 
 /// The tables of which a file must have one to be a configuration of live sources.
-const TABLES: [&str; 4] = ["prometheus", "alertmanager", "otlp", "jaeger"];
+const TABLES: [&str; 5] = ["prometheus", "alertmanager", "kubernetes", "otlp", "jaeger"];
 
 /// Which live sources there are, and how they are asked: the file `source.toml`. The fields are described
 /// in `docs/live-sources.md`.
@@ -35,6 +35,7 @@ pub struct SourceConfig {
     pub(crate) history: SignedDuration,
     pub(crate) prometheus: Option<Prometheus>,
     pub(crate) alertmanager: Option<Alertmanager>,
+    pub(crate) kubernetes: Option<Kubernetes>,
     pub(crate) otlp: Option<Otlp>,
     pub(crate) jaeger: Option<Jaeger>,
     pub(crate) topology: ManifestTopology,
@@ -57,6 +58,7 @@ impl Default for SourceConfig {
             history: SignedDuration::from_hours(2),
             prometheus: None,
             alertmanager: None,
+            kubernetes: None,
             otlp: None,
             jaeger: None,
             topology: ManifestTopology::default(),
@@ -192,6 +194,44 @@ impl Default for Alertmanager {
     }
 }
 
+/// `[kubernetes]`: the API of a cluster.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Kubernetes {
+    /// By default what `KUBECONFIG` names, `~/.kube/config`, or the service account within a cluster.
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig; by default its current one.
+    pub(crate) context: Option<String>,
+    /// By default all.
+    pub(crate) namespaces: Vec<String>,
+    /// Whether machines are listed; that takes a right in the whole cluster.
+    pub(crate) nodes: bool,
+    /// Whether metadata of Secrets is listed, which tells when they were written.
+    pub(crate) secrets: bool,
+    pub(crate) timeout: SignedDuration,
+    pub(crate) max_bytes: usize,
+    /// Objects in one answer.
+    pub(crate) page: u32,
+    /// Most objects in all.
+    pub(crate) max_objects: usize,
+}
+
+impl Default for Kubernetes {
+    fn default() -> Self {
+        Self {
+            kubeconfig: None,
+            context: None,
+            namespaces: Vec::new(),
+            nodes: true,
+            secrets: false,
+            timeout: SignedDuration::from_secs(30),
+            max_bytes: 16 << 20,
+            page: 500,
+            max_objects: 20_000,
+        }
+    }
+}
+
 /// `[otlp]`: files of the OpenTelemetry collector's file exporter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -304,6 +344,7 @@ impl SourceConfig {
         let is_there = [
             self.prometheus.is_some(),
             self.alertmanager.is_some(),
+            self.kubernetes.is_some(),
             self.otlp.is_some(),
             self.jaeger.is_some(),
         ];
@@ -343,6 +384,12 @@ impl SourceConfig {
         }
         if let Some(it) = &mut self.alertmanager {
             fields("alertmanager", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+        }
+        if let Some(it) = &mut self.kubernetes
+            && let Some(file) = &mut it.kubeconfig
+        {
+            let text = file.to_string_lossy().into_owned();
+            *file = folder.join(expand("[kubernetes] kubeconfig", &text)?);
         }
         if let Some(it) = &mut self.jaeger {
             fields("jaeger", &mut it.url, &mut it.headers, &mut it.ca_file)?;
@@ -412,6 +459,21 @@ impl SourceConfig {
         }
         if let Some(it) = &self.alertmanager {
             positive("[alertmanager] timeout", &it.timeout)?;
+        }
+        if let Some(it) = &self.kubernetes {
+            positive("[kubernetes] timeout", &it.timeout)?;
+            if it.page == 0 || it.max_objects == 0 || it.max_bytes < 1024 {
+                let reason = "page and max_objects must be at least 1, max_bytes 1024";
+                return wrong("[kubernetes]", reason.to_owned());
+            }
+            for name in &it.namespaces {
+                let is_name = (1..=63).contains(&name.len())
+                    && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+                if !is_name {
+                    let reason = format!("{name:?} is no name of a namespace");
+                    return wrong("[kubernetes] namespaces", reason);
+                }
+            }
         }
         if let Some(it) = &self.jaeger {
             positive("[jaeger] timeout", &it.timeout)?;

@@ -1,4 +1,4 @@
-//! Live sources of eog: asks Prometheus, Alertmanager and Jaeger what happened, reads files of the
+//! Live sources of eog: asks Prometheus, Alertmanager, Kubernetes and Jaeger what happened, reads files of the
 //! OpenTelemetry collector, and writes what they say as an incident that all of eog reads.
 //!
 //! ```text
@@ -19,6 +19,7 @@ mod config;
 mod error;
 mod http;
 mod jaeger;
+mod kubernetes;
 mod otlp;
 mod period;
 mod piece;

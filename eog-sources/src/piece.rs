@@ -19,8 +19,15 @@ pub(crate) enum Who {
         namespace: String,
         name: String,
     },
-    /// A machine: what a node exporter runs on.
+    /// A machine: what a node exporter runs on, and a node of a cluster.
     Host(String),
+    /// Any other object of a cluster, such as a ConfigMap.
+    Object {
+        kind: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        namespace: String,
+        name: String,
+    },
 }
 
 impl Who {
