@@ -58,6 +58,11 @@ pub async fn capture_for(
     out: &Path,
     heard: Heard<'_>,
 ) -> Result<CaptureReport, CaptureError> {
+    // What cannot be configured leaves no folder behind.
+    let cluster = match &config.kubernetes {
+        Some(of) => Some(Kubernetes::open(of).await?),
+        None => None,
+    };
     let store = Store::open(out, &config.text, window, now)?;
     if store.goes_on {
         heard("going on with a capture that was interrupted");
@@ -84,8 +89,7 @@ pub async fn capture_for(
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;
     }
-    if let Some(of) = &config.kubernetes {
-        let source = Kubernetes::open(of).await?;
+    if let Some(source) = &cluster {
         let mut parts = asked.begin("kubernetes", source.place());
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;

@@ -1,6 +1,7 @@
 //! The configuration of live sources, `source.toml`, checked when it is read.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::error::ConfigError;
+use crate::receiver::Received;
 
 /// Longest configuration that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -43,6 +45,9 @@ pub struct SourceConfig {
     pub(crate) changes: Vec<PathBuf>,
     pub(crate) ignore_alerts: Vec<String>,
     pub(crate) limits: Limits,
+    /// What a receiver holds, where one runs.
+    #[serde(skip)]
+    pub(crate) received: Option<Received>,
     /// Where relative paths begin.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
@@ -65,6 +70,7 @@ impl Default for SourceConfig {
             changes: Vec::new(),
             ignore_alerts: Vec::new(),
             limits: Limits::default(),
+            received: None,
             folder: PathBuf::new(),
             text: String::new(),
         }
@@ -232,7 +238,7 @@ impl Default for Kubernetes {
     }
 }
 
-/// `[otlp]`: files of the OpenTelemetry collector's file exporter.
+/// `[otlp]`: what is received by OTLP, and files of the OpenTelemetry collector's file exporter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Otlp {
@@ -240,11 +246,30 @@ pub(crate) struct Otlp {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) max_spans: usize,
     pub(crate) max_logs: usize,
+    /// Where it is listened, by `eog serve --on-call`.
+    pub(crate) listen: Vec<SocketAddr>,
+    /// How long what was received is held.
+    pub(crate) window: SignedDuration,
+    /// How much of it is held, in bytes.
+    pub(crate) window_bytes: usize,
+    /// Most bytes of a request, as sent and decompressed.
+    pub(crate) max_body: usize,
+    /// What senders must send as `Authorization: Bearer`; empty for none.
+    pub(crate) token: String,
 }
 
 impl Default for Otlp {
     fn default() -> Self {
-        Self { files: Vec::new(), max_spans: 200_000, max_logs: 200_000 }
+        Self {
+            files: Vec::new(),
+            max_spans: 200_000,
+            max_logs: 200_000,
+            listen: Vec::new(),
+            window: SignedDuration::from_hours(2),
+            window_bytes: 256 << 20,
+            max_body: 4 << 20,
+            token: String::new(),
+        }
     }
 }
 
@@ -358,6 +383,13 @@ impl SourceConfig {
         self
     }
 
+    /// The same sources, with what a receiver holds.
+    #[must_use]
+    pub fn receiving(mut self, received: Received) -> Self {
+        self.received = Some(received);
+        self
+    }
+
     /// A path of the configuration.
     pub(crate) fn path(&self, path: &Path) -> PathBuf {
         self.folder.join(path)
@@ -384,6 +416,9 @@ impl SourceConfig {
         }
         if let Some(it) = &mut self.alertmanager {
             fields("alertmanager", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+        }
+        if let Some(it) = &mut self.otlp {
+            it.token = expand("[otlp] token", &it.token)?;
         }
         if let Some(it) = &mut self.kubernetes
             && let Some(file) = &mut it.kubeconfig
@@ -481,8 +516,29 @@ impl SourceConfig {
                 return wrong("[jaeger]", "parts and traces must be at least 1".to_owned());
             }
         }
-        if self.otlp.as_ref().is_some_and(|it| it.files.is_empty()) {
-            return wrong("[otlp] files", "name at least one file or folder".to_owned());
+        if let Some(it) = &self.otlp {
+            if it.files.is_empty() && it.listen.is_empty() {
+                let reason =
+                    "name at least one file or folder, or an address to listen on (listen)";
+                return wrong("[otlp] files", reason.to_owned());
+            }
+            positive("[otlp] window", &it.window)?;
+            if it.window_bytes < 1 << 20 || it.max_body < 1024 {
+                let reason = "window_bytes must be at least 1048576, max_body 1024";
+                return wrong("[otlp]", reason.to_owned());
+            }
+            let open = it.listen.iter().find(|address| !address.ip().is_loopback());
+            if let Some(address) = open
+                && it.token.is_empty()
+            {
+                let reason = format!(
+                    "other machines reach {address}: set token, such as \"${{OTLP_TOKEN}}\", or listen on 127.0.0.1"
+                );
+                return wrong("[otlp] listen", reason);
+            }
+            if !it.token.is_empty() && it.token.len() < 16 {
+                return wrong("[otlp] token", "must have at least 16 characters".to_owned());
+            }
         }
         // So that an address is checked before anything is asked.
         if let Some(it) = &self.prometheus {

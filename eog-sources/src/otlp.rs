@@ -113,18 +113,37 @@ impl<'a> Otlp<'a> {
     /// Where the files are.
     pub(crate) fn place(&self) -> String {
         let files = self.config.files.iter().map(|file| file.display().to_string());
-        files.collect::<Vec<_>>().join(", ")
+        let listens = self.config.listen.iter().map(|address| format!("port {}", address.port()));
+        files.chain(listens).collect::<Vec<_>>().join(", ")
     }
 
     /// What there is, for people.
     pub(crate) fn offer(&self) -> Result<Vec<String>, AskError> {
+        let mut lines = Vec::new();
+        if !self.config.listen.is_empty() {
+            let addresses: Vec<String> =
+                self.config.listen.iter().map(ToString::to_string).collect();
+            let addresses = addresses.join(", ");
+            lines.push(format!("receives OTLP at {addresses} while eog serve --on-call runs"));
+        }
+        if self.config.files.is_empty() {
+            return Ok(lines);
+        }
         let files = self.files()?;
         let bytes = files.iter().filter_map(|file| file.metadata().ok()).map(|it| it.len());
-        Ok(vec![format!("{} files of {} bytes in all", files.len(), bytes.sum::<u64>())])
+        lines.push(format!("{} files of {} bytes in all", files.len(), bytes.sum::<u64>()));
+        Ok(lines)
     }
 
-    /// Reads each file.
+    /// Reads each file, and what was received.
     pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
+        if !self.config.listen.is_empty() {
+            let read = async || self.received(period);
+            parts.piece("otlp received", read).await;
+        }
+        if self.config.files.is_empty() {
+            return;
+        }
         let files = async || self.files();
         let Some(files) = parts.value("otlp files", "the files", files).await else { return };
         let (mut spans, mut lines) = (0, 0);
@@ -139,6 +158,15 @@ impl<'a> Otlp<'a> {
                 spans += piece.spans.len();
                 lines += piece.lines.len();
             }
+        }
+    }
+
+    fn received(&self, period: Period) -> Result<Piece, AskError> {
+        match &self.of.received {
+            Some(received) => {
+                Ok(received.piece(period, self.config.max_spans, self.config.max_logs))
+            }
+            None => Err(AskError::NotAsked("eog serve --on-call alone receives")),
         }
     }
 
@@ -324,18 +352,23 @@ fn id(text: &str) -> String {
     eog_evidence::shorten(text, 64)
 }
 
+/// The name of a severity by its number.
+pub(crate) fn level(severity: i64) -> &'static str {
+    match severity {
+        21.. => "fatal",
+        17..=20 => "error",
+        13..=16 => "warn",
+        9..=12 => "info",
+        1..=8 => "debug",
+        _ => "",
+    }
+}
+
 fn log(given: &GivenLog, who: &crate::piece::Who, resource: &Attributes) -> Option<Line> {
     let time = number(&given.time_unix_nano).filter(|at| *at > 0);
     let at = time.or_else(|| number(&given.observed_time_unix_nano).filter(|at| *at > 0))?;
     let level = match given.severity_text.as_str() {
-        "" => match number(&given.severity_number).unwrap_or_default() {
-            21.. => "fatal",
-            17..=20 => "error",
-            13..=16 => "warn",
-            9..=12 => "info",
-            1..=8 => "debug",
-            _ => "",
-        },
+        "" => level(number(&given.severity_number).unwrap_or_default()),
         given => given,
     };
     Some(Line {

@@ -7,7 +7,7 @@ use eog_core::incident::EffectDirection;
 use serde::{Deserialize, Serialize};
 
 /// Who is measured, before it has the name that a bundle gives it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Who {
     Service {

@@ -106,7 +106,7 @@ async fn a_cluster_is_read_in_pages_with_owners_rollouts_and_events() {
             "10:30:00 shop/web spec/replicas: - > 2",
             "10:20:00 shop/ConfigMap/web-config data/pool.yaml: - > -",
             "10:10:00 shop/Secret/db-tls fields: - > -",
-            "10:40:00 shop/NetworkPolicy/only-web object: - > created",
+            "10:05:00 shop/NetworkPolicy/only-web object: - > created",
             "10:25:00 Host/node-a spec/unschedulable: - > true",
         ]
     );
