@@ -19,6 +19,7 @@ use eog_evidence::StartError;
 use eog_report::Narrative;
 use eog_search::{Roles, Toolset};
 use serde::{Deserialize, Serialize};
+use tracing::{Instrument as _, info_span};
 
 use crate::controllers::{
     AnyFinished, AnyLedger, AnySettings, Changes, ControllerName, Helpers, Investigator, each,
@@ -374,7 +375,8 @@ impl<'a> Course<'a> {
             Some(speculation) => engine.with_speculation(speculation),
             None => engine,
         };
-        let running = run(records.of_engine(engine));
+        let span = info_span!("investigate", otel.name = format!("investigate {name}"));
+        let running = run(records.of_engine(engine)).instrument(span);
         let (finished, ()) = tokio::join!(running, follow::<M>(stream, &*listener));
         let finished = AnyFinished::from(finished?);
         judge.check()?;

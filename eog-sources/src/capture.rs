@@ -21,6 +21,7 @@ use crate::piece::Piece;
 use crate::prometheus::Prometheus;
 use crate::report::{CaptureReport, REPORT, SourceReport};
 use crate::store::{Store, write};
+use crate::tempo::Tempo;
 use crate::{bundle, changes, resolve};
 
 /// What is heard of a capture while it goes on: one line for each question that was answered.
@@ -103,6 +104,12 @@ pub async fn capture_for(
     if let Some(of) = &config.jaeger {
         let source = Jaeger::new(of, config)?;
         let mut parts = asked.begin("jaeger", source.place());
+        source.capture(period, &mut parts).await;
+        asked.end(parts, &config.limits)?;
+    }
+    if let Some(of) = &config.tempo {
+        let source = Tempo::new(of, config)?;
+        let mut parts = asked.begin("tempo", source.place());
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;
     }
@@ -385,6 +392,10 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
     if let Some(of) = &config.jaeger {
         let source = Jaeger::new(of, config)?;
         all.push(told("jaeger", source.place(), source.offer().await));
+    }
+    if let Some(of) = &config.tempo {
+        let source = Tempo::new(of, config)?;
+        all.push(told("tempo", source.place(), source.offer(period).await));
     }
     for (place, found) in changes::offers(config) {
         all.push(Offer { source: "changes", place, found });

@@ -17,7 +17,8 @@ use crate::receiver::Received;
 const MAX_CONFIG: u64 = 1 << 20;
 
 /// The tables of which a file must have one to be a configuration of live sources.
-const TABLES: [&str; 5] = ["prometheus", "alertmanager", "kubernetes", "otlp", "jaeger"];
+const TABLES: [&str; 6] =
+    ["prometheus", "alertmanager", "kubernetes", "otlp", "jaeger", "tempo"];
 
 /// Which live sources there are, and how they are asked: the file `source.toml`. The fields are described
 /// in `docs/live-sources.md`.
@@ -40,6 +41,7 @@ pub struct SourceConfig {
     pub(crate) kubernetes: Option<Kubernetes>,
     pub(crate) otlp: Option<Otlp>,
     pub(crate) jaeger: Option<Jaeger>,
+    pub(crate) tempo: Option<Tempo>,
     pub(crate) topology: ManifestTopology,
     /// Files with recorded changes, each a list as `changes.json` has it, or one change a line.
     pub(crate) changes: Vec<PathBuf>,
@@ -66,6 +68,7 @@ impl Default for SourceConfig {
             kubernetes: None,
             otlp: None,
             jaeger: None,
+            tempo: None,
             topology: ManifestTopology::default(),
             changes: Vec::new(),
             ignore_alerts: Vec::new(),
@@ -305,6 +308,38 @@ impl Default for Jaeger {
     }
 }
 
+/// `[tempo]`: Tempo's query interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Tempo {
+    pub(crate) url: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) timeout: SignedDuration,
+    pub(crate) max_bytes: usize,
+    /// TraceQL; only traces that match are asked for.
+    pub(crate) query: String,
+    /// Most traces in each of the parts that the time is cut into.
+    pub(crate) traces: usize,
+    /// How many parts.
+    pub(crate) parts: u32,
+}
+
+impl Default for Tempo {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            headers: BTreeMap::new(),
+            ca_file: None,
+            timeout: SignedDuration::from_secs(30),
+            max_bytes: 32 << 20,
+            query: "{}".to_owned(),
+            traces: 20,
+            parts: 12,
+        }
+    }
+}
+
 macro_rules! endpoint {
     ($($of:ident),*) => {$(
         impl $of {
@@ -320,7 +355,7 @@ macro_rules! endpoint {
         }
     )*};
 }
-endpoint!(Prometheus, Alertmanager, Jaeger);
+endpoint!(Prometheus, Alertmanager, Jaeger, Tempo);
 
 impl SourceConfig {
     /// Whether a text is the configuration of live sources, by its tables. Whether it can be used is
@@ -372,6 +407,7 @@ impl SourceConfig {
             self.kubernetes.is_some(),
             self.otlp.is_some(),
             self.jaeger.is_some(),
+            self.tempo.is_some(),
         ];
         TABLES.into_iter().zip(is_there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
     }
@@ -428,6 +464,9 @@ impl SourceConfig {
         }
         if let Some(it) = &mut self.jaeger {
             fields("jaeger", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+        }
+        if let Some(it) = &mut self.tempo {
+            fields("tempo", &mut it.url, &mut it.headers, &mut it.ca_file)?;
         }
         Ok(())
     }
@@ -540,6 +579,12 @@ impl SourceConfig {
                 return wrong("[otlp] token", "must have at least 16 characters".to_owned());
             }
         }
+        if let Some(it) = &self.tempo {
+            positive("[tempo] timeout", &it.timeout)?;
+            if it.parts == 0 || it.traces == 0 {
+                return wrong("[tempo]", "parts and traces must be at least 1".to_owned());
+            }
+        }
         // So that an address is checked before anything is asked.
         if let Some(it) = &self.prometheus {
             crate::http::Http::new("prometheus", &it.endpoint())?;
@@ -549,6 +594,9 @@ impl SourceConfig {
         }
         if let Some(it) = &self.jaeger {
             crate::http::Http::new("jaeger", &it.endpoint())?;
+        }
+        if let Some(it) = &self.tempo {
+            crate::http::Http::new("tempo", &it.endpoint())?;
         }
         Ok(())
     }

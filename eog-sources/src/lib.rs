@@ -1,4 +1,4 @@
-//! Live sources of eog: asks Prometheus, Alertmanager, Kubernetes and Jaeger what happened, reads files of the
+//! Live sources of eog: asks Prometheus, Alertmanager, Kubernetes, Jaeger and Tempo what happened, reads files of the
 //! OpenTelemetry collector, and writes what they say as an incident that all of eog reads.
 //!
 //! ```text
@@ -29,6 +29,7 @@ mod report;
 mod resolve;
 mod spans;
 mod store;
+mod tempo;
 
 pub use alertmanager::SentAlert;
 pub use capture::{Heard, Offer, capture, capture_for, offers};

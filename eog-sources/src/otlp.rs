@@ -272,6 +272,29 @@ fn read(path: &Path, period: Period, (spans, lines): (usize, usize)) -> Result<P
     Ok(piece)
 }
 
+/// The spans of one trace as Tempo gives it, and how many cannot be used.
+pub(crate) fn trace(text: &[u8]) -> Result<(Vec<Span>, u64), String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Trace {
+        #[serde(default, alias = "batches")]
+        resource_spans: Vec<Batch>,
+    }
+    let trace: Trace = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let (mut spans, mut unusable) = (Vec::new(), 0);
+    for batch in trace.resource_spans {
+        let resource = attributes(batch.resource.attributes);
+        let who = sender(&resource);
+        for given in batch.scope_spans.into_iter().flat_map(|scope| scope.spans) {
+            match who.as_ref().and_then(|who| span(given, who, &resource)) {
+                Some(span) => spans.push(span),
+                None => unusable += 1,
+            }
+        }
+    }
+    Ok((spans, unusable))
+}
+
 /// Records that cannot be used: how many, and why the first.
 #[derive(Default)]
 struct Broken {
