@@ -17,8 +17,7 @@ use crate::receiver::Received;
 const MAX_CONFIG: u64 = 1 << 20;
 
 /// The tables of which a file must have one to be a configuration of live sources.
-const TABLES: [&str; 6] =
-    ["prometheus", "alertmanager", "kubernetes", "otlp", "jaeger", "tempo"];
+const TABLES: [&str; 6] = ["prometheus", "alertmanager", "kubernetes", "otlp", "jaeger", "tempo"];
 
 /// Which live sources there are, and how they are asked: the file `source.toml`. The fields are described
 /// in `docs/live-sources.md`.

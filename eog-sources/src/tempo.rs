@@ -50,8 +50,9 @@ impl<'a> Tempo<'a> {
         let found = self.search(period).await?;
         let most = self.config.traces;
         let query = eog_evidence::shorten(&self.config.query, 200);
-        let count = if found.len() < most { found.len().to_string() } else { format!("{most} or more") };
-        Ok(vec![format!("{count} traces of {period} by {query}")])
+        let count =
+            if found.len() < most { found.len().to_string() } else { format!("{most} or more") };
+        Ok(vec![format!("{count} traces from {period} by {query}")])
     }
 
     /// Searches each part of the time, and asks for each trace that was found.
