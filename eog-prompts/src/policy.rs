@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use eog_core::{AbductivePolicy, Answer, BoxFuture, Case, ContextPacket, Failure, Usage};
 
-use crate::phases::{Explore, ExploreInput, Frame};
+use crate::phases::{Explore, ExploreInput, Frame, unasked};
 use crate::{
     CHUNK_TOKENS, ChatRequest, PacketCut, PromptError, Prompter, Unfit, condense_packet, fit_packet,
 };
@@ -16,6 +16,11 @@ use crate::{
 /// A packet of more than [`CHUNK_TOKENS`], or too long for the first model, is first read in chunks
 /// ([`condense_packet`]); if it still does not fit, it is cut. The prompt says what was left out. The
 /// answer is checked by the controller's rules before the controller sees it.
+///
+/// What a packet leaves no choice about is answered without a request: all that is new agrees with the
+/// former judgement; nothing is known of the entity but a way through it that a neighbour claims; or
+/// nothing stands out in it and nobody speaks of it ([`LlmPolicy::asking_always`] asks all the same).
+/// Likewise a short first page of evidence is not judged before the next one stands beside it.
 ///
 /// If all models enforce a time-out for each request ([`ModelInfo::timeout`](crate::ModelInfo)), the
 /// policy needs none for the whole decision ([`AbductivePolicy::timeout`]).
@@ -29,7 +34,7 @@ use crate::{
 /// let model = Arc::new(MockModel::new("mock/small").when_text(
 ///     "# Entity: db",
 ///     r#"{ "because": "The pool became ten times smaller, then calls queued.", "label": "origin",
-///          "evidence": [1, 2], "missing": "none", "next_page": false, "claims": [], "proposals": [],
+///          "evidence": [1, 2], "next_page": false, "claims": [], "proposals": [],
 ///          "direction": "none" }"#,
 /// ));
 /// let policy = LlmPolicy::new(Prompter::new(Arc::new(Pack::sre()), vec![model.clone()]));
@@ -50,12 +55,21 @@ use crate::{
 pub struct LlmPolicy {
     prompter: Arc<Prompter>,
     frame: Frame,
+    /// Whether every question is put to a model, also one with a plain answer.
+    asks_always: bool,
 }
 
 impl LlmPolicy {
     /// A policy that asks these models. It knows only the alerts in packets.
     pub fn new(prompter: Prompter) -> Self {
-        Self { prompter: Arc::new(prompter), frame: Frame::unknown() }
+        let frame = Frame::unknown();
+        Self { prompter: Arc::new(prompter), frame, asks_always: false }
+    }
+
+    /// The same policy, which puts every question to a model, also those that their packet answers.
+    #[must_use]
+    pub fn asking_always(self) -> Self {
+        Self { asks_always: true, ..self }
     }
 
     /// The same policy, which lists all alerts of a case in every question.
@@ -98,6 +112,10 @@ impl LlmPolicy {
     }
 
     async fn judge(&self, packet: &ContextPacket) -> Result<Answer, Failure> {
+        let plain = || unasked(packet);
+        if let Some(decision) = (!self.asks_always).then(plain).flatten() {
+            return Ok(decision.into());
+        }
         let told = |error: PromptError| Failure::policy(error.to_string());
         let mut usage = Usage::default();
         let input = if self.is_long(packet).map_err(told)? {

@@ -11,7 +11,7 @@ use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::Direction;
 use eog_core::{ContextPacket, EvidenceId, EvidenceKind, Finding, Label};
 use eog_prompts::phases::{
-    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Missing, Step,
+    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Frame, Step,
 };
 use eog_prompts::{
     ChatErrorKind, ChatModel, LlmPolicy, MockModel, ModelInfo, Pack, PacketCut, Phase, Prompter,
@@ -78,7 +78,6 @@ fn answer(label: Label, evidence: &[u32]) -> ExploreAnswer {
         direction: Step::None,
         evidence: evidence.to_vec(),
         label,
-        missing: if label == Label::Defer { Missing::Absent } else { Missing::None },
         next_page: false,
         proposals: Vec::new(),
     }
@@ -163,10 +162,6 @@ fn each_broken_rule_is_told() {
                 ..answer(Label::Healthy, &[7])
             },
             "healthy makes no claims",
-        ),
-        (
-            ExploreAnswer { missing: Missing::None, ..answer(Label::Defer, &[]) },
-            "defer needs missing",
         ),
         (with(explaining("disk", "web", &[2])), "one of the two must be db"),
         (with(explaining("db", "db", &[2])), "cannot explain itself"),
@@ -261,10 +256,10 @@ fn numbers_and_names_are_mapped_back() {
         decision.proposals.iter().map(|proposal| proposal.direction).collect();
     assert_eq!(directions, [Direction::Upstream, Direction::Downstream]);
 
-    let absent = input.decision(&answer(Label::Defer, &[]));
-    assert_eq!(absent.summary, "Evidence is absent: It is so.");
-    let unclear = ExploreAnswer { missing: Missing::NotUnderstood, ..answer(Label::Defer, &[2]) };
-    assert_eq!(input.decision(&unclear).summary, "Not understood: It is so.");
+    // Numbers count what this question shows: whoever reads the text has others.
+    let because = "It rose [2], then fell [7] [2].".to_owned();
+    let numbered = ExploreAnswer { because, ..answer(Label::Defer, &[2]) };
+    assert_eq!(input.decision(&numbered).summary, "It rose, then fell.");
 }
 
 /// A message may cite what is listed here already: that is one piece of evidence, with one number.
@@ -307,7 +302,7 @@ fn the_form_is_one_that_strict_modes_take() {
 #[test]
 fn a_model_that_names_somebody_unknown_is_told_whom_it_may_name() {
     let good = json!({
-        "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "missing": "none", "next_page": false,
+        "because": "Web sends more.", "label": "symptom", "evidence": [5, 7], "next_page": false,
         "claims": [{ "cause": "web", "effect": "db", "condition": "more load",
                      "observed": "it ran out", "evidence": [7] }],
         "direction": "none", "proposals": [],
@@ -333,7 +328,7 @@ fn silence_speaks_for_health_where_it_would_have_been_heard() {
     };
     assert_eq!(problems(&[EvidenceKind::Change, EvidenceKind::Span]), [] as [String; 0]);
     let told = problems(&[EvidenceKind::Change, EvidenceKind::Event]);
-    assert!(told[0].contains("say defer, absent"), "{told:?}");
+    assert!(told[0].contains("say defer"), "{told:?}");
 }
 
 /// A text that is too long is cut where a sentence ends, and costs no second request.
@@ -355,7 +350,7 @@ fn a_wrong_proposal_is_left_out_at_once() {
     let reply = |claims: Value| {
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
-            "missing": "none", "next_page": false, "claims": claims, "direction": "upstream",
+            "next_page": false, "claims": claims, "direction": "upstream",
             "proposals": [{ "entity": "zebra", "reason": "it may tell" },
                           { "entity": "web", "reason": "what it sends" }],
         })
@@ -390,7 +385,7 @@ fn a_claim_that_stays_wrong_does_not_cost_the_judgement() {
         });
         json!({
             "because": "Web sends more.", "label": "symptom", "evidence": [5, 7],
-            "missing": "none", "next_page": false, "claims": claims.collect::<Vec<_>>(), "direction": "upstream",
+            "next_page": false, "claims": claims.collect::<Vec<_>>(), "direction": "upstream",
             "proposals": [{ "entity": "zebra", "reason": "it may tell" }],
         })
     };

@@ -44,8 +44,11 @@ fn holds(incident: &Incident) -> Vec<Cost> {
         assert!(cost.longest <= MAX_PROMPT_TOKENS, "{name}: {cost:?}");
         assert!(cost.cached < cost.tokens_in, "{name}: {cost:?}");
     }
-    // The same judge: who asks in which words changes nothing of what is asked.
-    assert_eq!((costs[0].calls, costs[1].calls), (costs[2].calls, costs[3].calls), "{name}");
+    // The same judge: only what needs no model is not asked.
+    assert!(
+        costs[2].calls <= costs[0].calls && costs[1].calls <= costs[3].calls,
+        "{name}: {costs:?}"
+    );
     let [paper, ours] = [&costs[0], &costs[1]];
     assert!(ours.tokens() < paper.tokens(), "{name}: {ours:?} {paper:?}");
     assert!(costs[5].tokens() < paper.tokens() && paper.tokens() <= costs[4].tokens(), "{name}");

@@ -55,11 +55,15 @@ impl Page {
 impl Asked<'_> {
     /// The packet that a page of a context goes into.
     pub(super) fn packet(self, page: LocalContext) -> ContextPacket {
-        let context = match self.other_pages() {
+        let mut context = match self.other_pages() {
             Some(others) if self.page.before > 0 => others.clone().followed_by(page),
             Some(others) => page.followed_by(others.clone()),
             None => page,
         };
+        if self.config.briefing.as_ref().is_none_or(|briefing| briefing.pages == 0) {
+            // Nobody is to ask for what is not given.
+            context.pages_left = 0;
+        }
         let former = self.former();
         let hints = self.hints();
         let quoted = self.quoted(&context);

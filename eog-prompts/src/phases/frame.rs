@@ -1,6 +1,6 @@
 //! The incident as a whole, as prompts begin.
 
-use eog_core::{Anomaly, Case, Timestamp, Window};
+use eog_core::{Anomaly, Case, EntityId, Timestamp, Window};
 use serde::Serialize;
 
 use super::lines::Clock;
@@ -47,6 +47,11 @@ impl Frame {
         let same =
             |listed: &Anomaly| (&listed.entity, &listed.name) == (&alert.entity, &alert.name);
         self.alerts.iter().any(same)
+    }
+
+    /// Who alerts, of the alerts that are listed.
+    pub(crate) fn alerting(&self) -> impl Iterator<Item = &EntityId> {
+        self.alerts.iter().map(|alert| &alert.entity)
     }
 
     /// The head of a prompt.

@@ -149,7 +149,10 @@ pub(crate) fn finding_line(
     };
     let is_measured = !matches!(finding.kind, EvidenceKind::Note | EvidenceKind::Change);
     let time = clock.span(finding.time);
-    let began = finding.onset.map(|onset| clock.interval(onset));
+    // An interval that begins nowhere and ends after the first observation says less than that one.
+    let is_telling =
+        |onset: &Onset| onset.earliest() >= clock.start || onset.latest() <= finding.time.start();
+    let began = finding.onset.filter(is_telling).map(|onset| clock.interval(onset));
     FindingLine {
         number,
         began: began.filter(|began| *began != time).unwrap_or_default(),

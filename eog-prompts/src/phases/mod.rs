@@ -20,9 +20,8 @@ pub(crate) use alerts::is_golden;
 pub use bootstrap::{Candidate, ChooseSeeds, Ignored, SeedsAnswer, SeedsInput, Strength};
 pub(crate) use bootstrap::{MAX_CANDIDATES, SeedFacts};
 pub use classify::ClassifyEvidence;
-pub use explore::{
-    Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Missing, Step,
-};
+pub(crate) use explore::unasked;
+pub use explore::{Explore, ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Step};
 pub use filter::{FilterAnswer, FilterInput, Part, Relevant};
 pub(crate) use filter::{ItemLine, Scope, change_limit};
 pub use filter_changes::FilterChanges;

@@ -137,11 +137,14 @@ impl Model<'_> {
         let Ok(page) = answers.context(&request) else {
             return self.failed(entity, visit, None);
         };
-        let context = match paged {
+        let mut context = match paged {
             Some((shown, _)) if turning => as_one(&shown, &page),
             Some((shown, given)) if given > 0 => as_one(&page, &shown),
             _ => page,
         };
+        if self.config.briefing.as_ref().map_or(0, |told| told.pages) == 0 {
+            context.pages_left = 0;
+        }
         given += u32::from(turning);
         if given > 0 {
             self.pages.insert(entity.clone(), (context.clone(), given));

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use eog_core::incident::Direction;
 use eog_core::{BoxFuture, Claim, Decision, EvidenceId, Label, Proposal};
-use eog_prompts::phases::{
-    ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Missing, Step,
-};
+use eog_prompts::phases::{ExploreAnswer, ExploreClaim, ExploreInput, ExploreProposal, Step};
 use eog_prompts::{ChatError, ChatModel, ChatRequest, ChatResponse, ModelInfo};
 
 use super::exchange::Exchanges;
@@ -84,11 +82,6 @@ pub(crate) fn answer(input: &ExploreInput, decision: &Decision) -> ExploreAnswer
         evidence: listed(&decision.evidence),
         label: decision.label,
         next_page: false,
-        missing: match decision.label {
-            Label::Defer if numbers.is_empty() => Missing::Absent,
-            Label::Defer => Missing::NotUnderstood,
-            _ => Missing::None,
-        },
         proposals: decision.proposals.iter().map(proposal).collect(),
     }
 }
@@ -101,7 +94,6 @@ fn numbers(input: &ExploreInput) -> BTreeMap<EvidenceId, u32> {
         direction: Step::None,
         evidence: Vec::new(),
         label: Label::Healthy,
-        missing: Missing::None,
         next_page: false,
         proposals: Vec::new(),
     };

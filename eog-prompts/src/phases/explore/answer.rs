@@ -18,8 +18,6 @@ pub struct ExploreAnswer {
     pub evidence: Vec<u32>,
     /// as defined above
     pub label: Label,
-    /// for defer; else none
-    pub missing: Missing,
     /// true: show the next page of the evidence, and judge again; only where some is said to be left
     pub next_page: bool,
     /// best first, may be empty
@@ -66,16 +64,4 @@ pub enum Step {
     Infrastructure,
     /// Nothing is proposed.
     None,
-}
-
-/// Why an entity cannot be judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Missing {
-    /// It is judged.
-    None,
-    /// What would tell was not recorded, or not shown.
-    Absent,
-    /// There is evidence, but it does not fit together.
-    NotUnderstood,
 }

@@ -1,10 +1,11 @@
 //! From an answer without problems to a decision.
 
 use eog_core::incident::Direction;
-use eog_core::{Claim, Decision, EntityId, EvidenceId, Label, Proposal};
+use eog_core::{Claim, Decision, EntityId, EvidenceId, Proposal};
 
 use super::subject::Subject;
-use super::{ExploreAnswer, ExploreInput, Missing, Step};
+use super::unasked::PASSES_ON;
+use super::{ExploreAnswer, ExploreInput, Step};
 
 /// Longest reasons, in characters. They are sent to neighbours, again and again.
 const MAX_BECAUSE_CHARS: usize = 600;
@@ -16,12 +17,8 @@ impl ExploreInput {
     /// The decision for an answer. If the answer has problems, what cannot be mapped is left out.
     pub fn decision(&self, answer: &ExploreAnswer) -> Decision {
         let subject = self.subject();
-        let because = whole_sentences(&answer.because, MAX_BECAUSE_CHARS);
-        let summary = match (answer.label, answer.missing) {
-            (Label::Defer, Missing::Absent) => after("Evidence is absent: ", because),
-            (Label::Defer, Missing::NotUnderstood) => after("Not understood: ", because),
-            _ => because,
-        };
+        let because = without_numbers(&answer.because);
+        let summary = whole_sentences(&because, MAX_BECAUSE_CHARS);
         let mut decision = Decision::new(answer.label, summary);
         decision.evidence = ids(subject, &answer.evidence);
         decision.next_page = answer.next_page;
@@ -38,10 +35,29 @@ impl ExploreInput {
     }
 }
 
-/// A text after words that say what it is about, unless it begins with them: models repeat those of an earlier
-/// summary.
-fn after(words: &str, text: String) -> String {
-    if text.starts_with(words) { text } else { format!("{words}{text}") }
+/// A text without numbers of evidence, such as ` [3]` or ` [1] [2, 4]`: they count what this question
+/// showed, and mean something else wherever the text is read.
+fn without_numbers(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(" [") {
+        let (before, bracket) = rest.split_at(at);
+        let inner = &bracket[2..];
+        let close = inner.find(']').filter(|close| {
+            let inner = inner.get(..*close).unwrap_or_default();
+            let is_listed = |c: char| c.is_ascii_digit() || c == ',' || c == ' ';
+            inner.starts_with(|c: char| c.is_ascii_digit()) && inner.chars().all(is_listed)
+        });
+        kept.push_str(before);
+        rest = match close {
+            Some(close) => &inner[close + 1..],
+            None => {
+                kept.push_str(" [");
+                inner
+            }
+        };
+    }
+    kept + rest
 }
 
 /// The claims of an answer. One that joins the entity with the far end of a route is made hop by hop,
@@ -54,8 +70,8 @@ fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
         else {
             continue;
         };
-        let [condition, observed] =
-            [&claim.condition, &claim.observed].map(|text| whole_sentences(text, MAX_PART_CHARS));
+        let [condition, observed] = [&claim.condition, &claim.observed]
+            .map(|text| whole_sentences(&without_numbers(text), MAX_PART_CHARS));
         let (condition, observed) = (condition.as_str(), observed.as_str());
         let evidence = ids(subject, &claim.evidence);
         let Some((route, hops)) = subject.way(&claim.evidence, cause, effect) else {
@@ -67,7 +83,7 @@ fn claims(subject: &Subject, answer: &ExploreAnswer) -> Vec<Claim> {
             // What the claim says of its two ends is not so of those between them.
             let condition = match position {
                 0 => condition.to_owned(),
-                _ => whole_sentences(&format!("passes on: {condition}"), MAX_PART_CHARS),
+                _ => whole_sentences(&format!("{PASSES_ON}{condition}"), MAX_PART_CHARS),
             };
             let observed = match position == last {
                 true => observed.to_owned(),
@@ -127,6 +143,18 @@ fn direction(subject: &Subject, entity: &EntityId, step: Step) -> Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_evidence_are_no_part_of_what_others_read() {
+        for (text, plain) in [
+            ("Rose [3], then fell [1] [2, 4].", "Rose, then fell."),
+            ("[1] at the start stays", "[1] at the start stays"),
+            ("queue[3] and [a] and [] and [1", "queue[3] and [a] and [] and [1"),
+            ("last [12]", "last"),
+        ] {
+            assert_eq!(without_numbers(text), plain);
+        }
+    }
 
     #[test]
     fn long_texts_end_with_a_sentence_or_a_word() {

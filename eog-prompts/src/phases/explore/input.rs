@@ -27,7 +27,7 @@ pub struct ExploreInput {
     entity: String,
     /// Alerts on the entity that the frame does not list.
     own_alerts: Vec<AlertLine>,
-    findings: Vec<FindingLine>,
+    findings: Vec<EvidenceLine>,
     /// What was recorded at all, if the source can tell.
     recorded: Option<RecordedKinds>,
     /// How many pages of evidence there are after what is shown.
@@ -36,7 +36,7 @@ pub struct ExploreInput {
     mentions: Vec<String>,
     messages: Vec<MessageLine>,
     /// What the messages rest on, of others.
-    quoted: Vec<QuotedLine>,
+    quoted: Vec<EvidenceLine>,
     omitted: Vec<String>,
     former: Option<FormerLine>,
     notes: Notes,
@@ -102,9 +102,10 @@ impl RecordedKinds {
     }
 }
 
-/// A finding of somebody else.
+/// A finding, and whose it is.
 #[derive(Clone, Debug, Serialize)]
-struct QuotedLine {
+struct EvidenceLine {
+    /// Empty for the entity in question.
     of: String,
     #[serde(flatten)]
     finding: FindingLine,
@@ -187,14 +188,19 @@ impl ExploreInput {
         let clock = Clock::new(packet.window);
         let mut subject = Subject::of(packet);
         subject.last_onset = frame.last_onset();
+        // Whoever reads their names may name them.
+        frame.alerting().for_each(|entity| subject.name(entity));
         let limit = cut.text_limit;
         let shown = |at: &usize| packet.context.findings.get(*at);
         let listed: Vec<&Finding> = cut.findings.iter().filter_map(shown).collect();
         let notes = Notes::of(&listed, !cut.messages.is_empty(), !packet.hints.is_empty());
-        let findings: Vec<FindingLine> = listed
-            .into_iter()
-            .map(|finding| finding_line(finding, subject.number_finding(finding), &clock, limit))
-            .collect();
+        let findings = listed.into_iter().map(|finding| {
+            let is_own = finding.entity == packet.entity;
+            let of = if is_own { String::new() } else { finding.entity.to_string() };
+            let number = subject.number_finding(finding);
+            EvidenceLine { of, finding: finding_line(finding, number, &clock, limit) }
+        });
+        let findings: Vec<EvidenceLine> = findings.collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
         let messages: Vec<MessageLine> = messages
             .map(|message| message_line(message, &mut subject, &clock, limit, &packet.quoted))
@@ -204,7 +210,7 @@ impl ExploreInput {
             let number = subject.number_of(finding.id())?;
             let limit = Some(limit.map_or(MAX_QUOTE, |limit| limit.min(MAX_QUOTE)));
             let of = finding.entity.to_string();
-            Some(QuotedLine { of, finding: finding_line(finding, number, &clock, limit) })
+            Some(EvidenceLine { of, finding: finding_line(finding, number, &clock, limit) })
         });
         let quoted = quoted.collect();
         let neighbours = cut.neighbours.iter().filter_map(|at| packet.neighbours.get(*at));

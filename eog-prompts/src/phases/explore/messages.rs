@@ -52,8 +52,8 @@ pub(super) fn message_line(
     // A number without its text tells nothing, and is shown only where there is no other to cite.
     let is_shown = |id: &EvidenceId| {
         let number = subject.number_of(id).and_then(|number| subject.get(number));
-        let is_local = number.is_some_and(|citable| citable.own.is_some());
-        is_local || quoted.iter().any(|finding| finding.id() == id)
+        let is_listed = number.is_some_and(|citable| citable.is_listed);
+        is_listed || quoted.iter().any(|finding| finding.id() == id)
     };
     let (shown, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| is_shown(id));
     let (shown, others) = if shown.is_empty() { (others, shown) } else { (shown, others) };

@@ -7,9 +7,11 @@ mod messages;
 mod problems;
 mod refused;
 mod subject;
+mod unasked;
 
-pub use answer::{ExploreAnswer, ExploreClaim, ExploreProposal, Missing, Step};
+pub use answer::{ExploreAnswer, ExploreClaim, ExploreProposal, Step};
 pub use input::ExploreInput;
+pub(crate) use unasked::decision as unasked;
 
 use crate::Phase;
 

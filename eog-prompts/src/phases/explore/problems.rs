@@ -8,7 +8,7 @@ use eog_core::incident::to_the_second;
 use eog_core::{EntityId, Label, Timestamp};
 
 use super::subject::{Facts, Subject};
-use super::{ExploreAnswer, ExploreClaim, Missing, Step};
+use super::{ExploreAnswer, ExploreClaim, Step};
 use crate::phases::lines::label_word;
 
 /// Most proposals of one judgement.
@@ -63,23 +63,14 @@ fn label(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) 
     let word = label_word(answer.label);
     let cites = |numbers: &[u32]| numbers.iter().any(|number| subject.get(*number).is_some());
     let cites = cites(&answer.evidence) || answer.claims.iter().any(|claim| cites(&claim.evidence));
-    if answer.label == Label::Defer {
-        if answer.missing == Missing::None {
-            problems.push(
-                "defer needs missing: absent if what would tell is not there, not_understood if \
-                 it does not fit together"
-                    .to_owned(),
-            );
-        }
-    } else if answer.label == Label::Healthy && subject.is_watched {
-        // That nothing stands out has no number.
+    if answer.label == Label::Defer || answer.label == Label::Healthy && subject.is_watched {
+        // What is not there, and that nothing stands out, have no numbers.
     } else if subject.cited.is_empty() {
-        problems
-            .push(format!("no evidence is listed, so {word} cannot be told; say defer, absent"));
+        problems.push(format!("no evidence is listed, so {word} cannot be told; say defer"));
     } else if !cites && answer.label == Label::Healthy {
         problems.push(
             "healthy cites nothing, and no metrics, logs or spans were recorded of it, so its silence \
-             tells nothing; give the numbers that show it works, or say defer, absent"
+             tells nothing; give the numbers that show it works, or say defer"
                 .to_owned(),
         );
     } else if !cites {

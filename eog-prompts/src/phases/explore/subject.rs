@@ -35,7 +35,9 @@ pub(super) struct Subject {
 #[derive(Clone, Debug)]
 pub(super) struct Citable {
     pub(super) id: EvidenceId,
-    /// What is known of it; of evidence that only a message cites, nothing but its kind.
+    /// Whether its text stands among the evidence, rather than only its number in a message.
+    pub(super) is_listed: bool,
+    /// What is known of it, if it is evidence of the entity itself.
     pub(super) own: Option<Facts>,
 }
 
@@ -118,6 +120,11 @@ impl Subject {
         subject
     }
 
+    /// Allows an entity to be named.
+    pub(super) fn name(&mut self, entity: &EntityId) {
+        self.names.add(entity);
+    }
+
     /// The number of a local finding.
     pub(super) fn number_finding(&mut self, finding: &Finding) -> u32 {
         let facts = Facts {
@@ -126,19 +133,20 @@ impl Subject {
             trend: finding.trend,
             time: finding.time,
         };
-        self.number(finding.id(), Some(facts))
+        let own = (finding.entity == self.entity).then_some(facts);
+        self.number(finding.id(), true, own)
     }
 
     /// The number of evidence that a message cites.
     pub(super) fn number_cited(&mut self, id: &EvidenceId) -> u32 {
-        self.number(id, None)
+        self.number(id, false, None)
     }
 
-    fn number(&mut self, id: &EvidenceId, own: Option<Facts>) -> u32 {
+    fn number(&mut self, id: &EvidenceId, is_listed: bool, own: Option<Facts>) -> u32 {
         if let Some(number) = self.numbers.get(id) {
             return *number;
         }
-        self.cited.push(Citable { id: id.clone(), own });
+        self.cited.push(Citable { id: id.clone(), is_listed, own });
         let number = u32::try_from(self.cited.len()).unwrap_or(u32::MAX);
         self.numbers.insert(id.clone(), number);
         number

@@ -1,0 +1,102 @@
+//! What a packet leaves no choice about is not asked.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::Arc;
+
+use eog_core::contract::{Coverage, FormerBelief, Notice, NoticeReason, Route};
+use eog_core::evidence::Signal;
+use eog_core::{Belief, Claim, ContextPacket, EvidenceKind, Label, Message};
+use eog_prompts::{MockModel, Pack};
+use eog_testkit::{ask, entity, finding, packet};
+use serde_json::json;
+use support::policy;
+
+fn watched(own: &[EvidenceKind]) -> Option<Coverage> {
+    Some(Coverage { own: own.to_vec(), others: Vec::new() })
+}
+
+/// The decision, and how often the model was asked.
+fn decided(packet: &ContextPacket) -> (Option<String>, Label, usize) {
+    let said = json!({
+        "because": "It is asked.", "label": "defer", "evidence": [], "next_page": false,
+        "claims": [], "direction": "none", "proposals": [],
+    });
+    let model = Arc::new(MockModel::new("mock/a").then(said));
+    let decision = ask(&policy(Pack::sre(), &model), packet).unwrap().decision;
+    (decision.rule, decision.label, model.requests().len())
+}
+
+fn by(rule: &str, label: Label) -> (Option<String>, Label, usize) {
+    (Some(rule.to_owned()), label, 0)
+}
+
+const ASKED: (Option<String>, Label, usize) = (None, Label::Defer, 1);
+
+#[test]
+fn silence_of_whom_nobody_speaks() {
+    let mut packet = packet("db").caller("web").build();
+    assert_eq!(decided(&packet), ASKED, "nobody knows what was recorded");
+    packet.context.coverage = watched(&[EvidenceKind::Metric]);
+    assert_eq!(decided(&packet), by("nothing stands out", Label::Healthy));
+    packet.context.coverage = watched(&[EvidenceKind::Change]);
+    assert_eq!(decided(&packet), by("nothing recorded", Label::Defer));
+    packet.inbox = vec![explained_by("web", "db", Label::Symptom)];
+    assert_eq!(decided(&packet), ASKED, "a neighbour claims something of it");
+}
+
+fn explained_by(sender: &str, cause: &str, label: Label) -> Message {
+    let claim = Claim::new(&entity(cause), &entity("web"), "its flag is on", "errors");
+    Message {
+        sender: entity(sender),
+        belief: Belief { claims: vec![claim], ..Belief::new(label, "so") },
+    }
+}
+
+#[test]
+fn a_way_that_a_neighbour_claims() {
+    let way = finding("proxy").excerpt("flags changed").signal(Signal::Route).build();
+    let mut packet = packet("proxy").callee("flags").caller("web").finding(way.clone()).build();
+    packet.context.coverage = watched(&[EvidenceKind::Change]);
+    let hops = ["flags", "proxy"].map(entity).to_vec();
+    packet.context.routes = vec![Route { finding: way.id().clone(), hops }];
+    assert_eq!(decided(&packet), ASKED, "nobody claims it");
+    packet.inbox = vec![explained_by("web", "proxy", Label::Symptom)];
+    assert_eq!(decided(&packet), by("carries on", Label::Symptom));
+    packet.context.coverage = watched(&[EvidenceKind::Log]);
+    assert_eq!(decided(&packet), ASKED, "its logs show nothing, which may speak against it");
+}
+
+#[test]
+fn news_that_agrees() {
+    let change = finding("flags").change("cart", "off", "on").build();
+    let mut origin = explained_by("flags", "flags", Label::Origin);
+    let mut packet = packet("web").callee("flags").finding(finding("web").build()).build();
+    let mut belief = Belief::new(Label::Symptom, "its errors follow the flag");
+    belief.claims.clone_from(&origin.belief.claims);
+    packet.former = Some(FormerBelief { belief, heard: vec![entity("flags")] });
+    packet.inbox = vec![origin.clone()];
+    packet.quoted = vec![change.clone()];
+    assert_eq!(decided(&packet), ASKED, "the origin shows no change");
+    origin.belief.evidence = vec![change.id().clone()];
+    packet.inbox = vec![origin];
+    assert_eq!(decided(&packet), by("as before", Label::Symptom));
+    packet.notice = Some(Notice {
+        reason: NoticeReason::SecondOpinion,
+        count: 1,
+        unexplained: Vec::new(),
+        rivals: Vec::new(),
+    });
+    assert_eq!(decided(&packet), ASKED, "a second opinion is one");
+}
+
+#[test]
+fn a_short_page_before_the_next_one() {
+    let mut packet = packet("web").callee("flags").finding(finding("web").build()).build();
+    packet.context.pages_left = 1;
+    assert_eq!(decided(&packet), by("next page", Label::Defer));
+    packet.context.findings.push(finding("flags").build());
+    assert_eq!(decided(&packet), ASKED, "a page of others stands beside it already");
+}
