@@ -218,7 +218,7 @@ impl Columns {
     }
 
     fn said(&self, at: u32) -> String {
-        self.texts.get_index(at as usize).map(|text| text.to_string()).unwrap_or_default()
+        self.texts.get_index(at as usize).map(ToString::to_string).unwrap_or_default()
     }
 
     fn who(&mut self, who: Who) -> u32 {

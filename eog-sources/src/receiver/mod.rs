@@ -52,7 +52,7 @@ impl Received {
 
     /// How much is held, and what became of the rest.
     pub fn figures(&self) -> ReceivedFigures {
-        self.with(|window| window.figures())
+        self.with(Window::figures)
     }
 
     /// What was received of a period.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use eog_core::evidence::{PeerRole, Signal};
 use eog_core::incident::EffectDirection;
 
-use super::columns::{LineRow, Point, PointKind, SeriesKey, SpanRow};
+use super::columns::{Columns, LineRow, Point, PointKind, SeriesKey, SpanRow};
 use super::window::Window;
 use crate::period::{Period, shown};
 use crate::piece::{Line, Link, Measured, Millis, Piece, Span, Who};
@@ -43,12 +43,12 @@ pub(super) fn piece(window: &Window, period: Period, spans: usize, lines: usize)
     if window.since() > period.from + LATE {
         piece.notes.push(format!("OTLP is held since {} alone", shown(window.since())));
     }
-    let rows = window.parts().rev().flat_map(|it| it.spans());
+    let rows = window.parts().rev().flat_map(Columns::spans);
     let mut rows = rows.filter(|row| period.contains(row.start / 1_000_000));
     piece.spans = rows.by_ref().take(spans).map(span).collect();
     piece.spans.reverse();
     let left = rows.count();
-    let rows = window.parts().rev().flat_map(|it| it.lines());
+    let rows = window.parts().rev().flat_map(Columns::lines);
     let mut rows = rows.filter(|row| period.contains(row.at / 1_000_000));
     piece.lines = rows.by_ref().take(lines).map(line).collect();
     piece.lines.reverse();
@@ -114,7 +114,7 @@ struct Counted {
 
 fn metrics(window: &Window, period: Period, piece: &mut Piece) {
     let mut streams: BTreeMap<&SeriesKey, Vec<Point>> = BTreeMap::new();
-    for (key, point) in window.parts().flat_map(|it| it.points()) {
+    for (key, point) in window.parts().flat_map(Columns::points) {
         streams.entry(key).or_default().push(point);
     }
     let mut groups: BTreeMap<Group<'_>, Counted> = BTreeMap::new();
