@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Simulate(Simulate),
     /// Write what live sources say about an incident into a folder.
     ///
-    /// Prometheus, Alertmanager, Jaeger and files of the OpenTelemetry collector are asked as `source.toml`
+    /// Prometheus, Alertmanager, Kubernetes, Jaeger, Tempo and files of the OpenTelemetry collector are asked as `source.toml`
     /// says. The folder is an incident bundle: investigating it gives the same ledger as investigating the
     /// sources at that time. What could not be had is printed, and kept in capture.json beside it. Secrets
     /// are masked before anything is written.

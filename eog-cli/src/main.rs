@@ -28,6 +28,7 @@ mod source;
 mod stress;
 mod told;
 mod tool;
+mod traces;
 mod travel;
 
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     // Clap prints help and usage errors itself, and ends with code 2 for the latter.
     let cli = Cli::parse();
     cli.color.write_global();
+    let traces = traces::begin();
     let done = match cli.command {
         Command::Investigate(arguments) => investigate::run(&arguments),
         Command::Resume(arguments) => investigate::resume(&arguments),
@@ -66,6 +68,9 @@ fn main() -> ExitCode {
         Command::Man(arguments) => init::man(&arguments),
     };
     runtime::end_runtime();
+    if let Some(traces) = traces {
+        traces.end();
+    }
     match done {
         Ok(exit) => exit.into(),
         Err(error) => {

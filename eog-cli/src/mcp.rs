@@ -68,7 +68,12 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
                 // At once, since whoever started it may read no more than the first line.
                 let _ = std::io::stderr().write_all(said.as_bytes());
                 match on_call {
-                    Some(on_call) => at_work(&server, listener, settings, &on_call).await,
+                    Some(on_call) => {
+                        for address in on_call.receives_at() {
+                            eprintln!("eog: receiving OTLP at {address}, HTTP and gRPC");
+                        }
+                        at_work(&server, listener, settings, &on_call).await
+                    }
                     None => {
                         let live = Live::new(server.clone());
                         let mut settings = eog_live::settings(settings, &live);

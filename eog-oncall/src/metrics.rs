@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
+use eog_sources::ReceivedFigures;
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -40,6 +41,8 @@ pub(crate) struct Metrics {
     pub(crate) seconds: Histogram,
     /// Tries to deliver messages, by what became of them.
     pub(crate) deliveries: Counters,
+    /// Records of OTLP, by what became of them.
+    pub(crate) otlp: Gauges,
     /// Messages on their way, and given up.
     pub(crate) messages: Gauges,
 }
@@ -55,6 +58,7 @@ impl Metrics {
             runs: Family::default(),
             seconds: Histogram::new(steps),
             deliveries: Family::default(),
+            otlp: Family::default(),
             messages: Family::default(),
         };
         let it = &mut all.registry;
@@ -68,8 +72,24 @@ impl Metrics {
             all.seconds.clone(),
         );
         it.register("deliveries", "Tries to deliver messages", all.deliveries.clone());
+        it.register("otlp", "Records of OTLP and the bytes of those held", all.otlp.clone());
         it.register("messages", "Messages kept, waiting or dead", all.messages.clone());
         all
+    }
+
+    /// Takes over what a receiver says.
+    pub(crate) fn measure_otlp(&self, figures: ReceivedFigures) {
+        let ReceivedFigures { held, bytes, taken, refused, dropped } = figures;
+        for (kind, value) in [
+            ("held", held),
+            ("held_bytes", bytes),
+            ("taken", taken),
+            ("refused", refused),
+            ("dropped", dropped),
+        ] {
+            let value = i64::try_from(value).unwrap_or(i64::MAX);
+            self.otlp.get_or_create(&Kind::of(kind)).set(value);
+        }
     }
 
     /// The text that Prometheus reads.

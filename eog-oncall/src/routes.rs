@@ -77,6 +77,9 @@ async fn figures(State(served): Served) -> Response {
     let text = tokio::task::spawn_blocking(move || {
         measured.desk.measure();
         measured.outbox.measure();
+        if let Some(received) = &measured.received {
+            measured.metrics.measure_otlp(received.figures());
+        }
         measured.metrics.text()
     });
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";

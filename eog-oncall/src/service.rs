@@ -1,13 +1,14 @@
 //! The service as a whole: opened, served, ended.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use eog::durable::{self, RealDisk};
 use eog_mcp::server::Server;
-use eog_sources::SourceConfig;
+use eog_sources::{Received, Receiver, SourceConfig};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +31,9 @@ pub(crate) struct Shared {
     pub(crate) server: Server,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) source: SourceConfig,
+    /// What receives OTLP, until the service works.
+    receiver: Mutex<Option<Receiver>>,
+    pub(crate) received: Option<Received>,
     pub(crate) captures: PathBuf,
     pub(crate) settings: Map<String, Value>,
     pub(crate) at_once: usize,
@@ -48,6 +52,9 @@ pub enum OpenError {
     /// Another service works with it.
     #[error("{}: another service works with this state folder", .0.display())]
     Taken(PathBuf),
+    /// OTLP cannot be received.
+    #[error("{0}")]
+    Receiver(eog_sources::ConfigError),
     /// The settings of investigations cannot be used.
     #[error("[investigation]: {0}")]
     Settings(String),
@@ -82,7 +89,15 @@ impl OnCall {
         let desk = Desk::open(&folder, &config, metrics.clone()).map_err(OpenError::State)?;
         let Config { source, settings, at_once, keep, page_url, webhooks, .. } = config;
         let outbox = Outbox::open(&folder, webhooks, metrics.clone()).map_err(OpenError::State)?;
+        let receiver = Receiver::bind(&source).map_err(OpenError::Receiver)?;
+        let received = receiver.as_ref().map(Receiver::received);
+        let source = match &received {
+            Some(received) => source.receiving(received.clone()),
+            None => source,
+        };
         let shared = Shared {
+            receiver: Mutex::new(receiver),
+            received,
             desk,
             outbox,
             server,
@@ -96,6 +111,12 @@ impl OnCall {
             _lock: lock,
         };
         Ok(Self(Arc::new(shared)))
+    }
+
+    /// Where OTLP is received, if it is. Nothing once the service works.
+    pub fn receives_at(&self) -> Vec<SocketAddr> {
+        let receiver = self.0.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        receiver.as_ref().map(Receiver::addresses).unwrap_or_default()
     }
 
     /// The pages.
@@ -117,6 +138,15 @@ impl OnCall {
     /// Works until it is to stop, and until the runs that were under way have ended.
     pub async fn run(&self, stop: CancellationToken) {
         let delivering = self.0.outbox.run(stop.clone());
-        tokio::join!(runner::run(self.0.clone(), stop), delivering);
+        let receiver = self.0.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let until = stop.clone();
+        let receiving = async {
+            if let Some(receiver) = receiver
+                && let Err(error) = receiver.run(until).await
+            {
+                eprintln!("eog: OTLP is received no more: {error}");
+            }
+        };
+        tokio::join!(runner::run(self.0.clone(), stop), delivering, receiving);
     }
 }

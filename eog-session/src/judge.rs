@@ -8,6 +8,7 @@ mod chosen;
 mod error;
 mod masked;
 mod settings;
+mod traced;
 mod watch;
 
 use std::sync::Arc;

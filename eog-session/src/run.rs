@@ -19,6 +19,7 @@ use eog_evidence::StartError;
 use eog_report::Narrative;
 use eog_search::{Roles, Toolset};
 use serde::{Deserialize, Serialize};
+use tracing::{Instrument as _, info_span};
 
 use crate::controllers::{
     AnyFinished, AnyLedger, AnySettings, Changes, ControllerName, Helpers, Investigator, each,
@@ -33,7 +34,10 @@ pub use records::{Records, RecordsError, last_stop};
 pub use steering::{Cancel, Steering};
 
 /// Most observations that a run goes on with.
-pub const MAX_OBSERVATIONS: usize = 48;
+pub const MAX_OBSERVATIONS: usize = 2_000;
+
+/// Observations that are handed over before a run goes on; the others follow while it does.
+const AT_ONCE: usize = 48;
 
 /// What an investigation begins with.
 #[derive(Clone, Debug, PartialEq)]
@@ -268,11 +272,25 @@ impl<'a> Course<'a> {
         let tools = self.tools(&*judge, ledger.controller()).await?;
         each!(ledger, AnyLedger, ledger => {
             self.drive((&*judge, tools), case, async |engine| {
-                for observation in news.into_iter().take(MAX_OBSERVATIONS) {
+                let mut news = news.into_iter().take(MAX_OBSERVATIONS);
+                for observation in news.by_ref().take(AT_ONCE) {
                     // It is taken in as soon as the run goes on; so many always fit.
                     let _ = handle.observe(observation).await;
                 }
-                Ok(engine.resume(ledger).await?)
+                let feed = async {
+                    for observation in news {
+                        // Where the run has ended before, the ledger tells what it took in.
+                        if handle.observe(observation).await.is_err() {
+                            break;
+                        }
+                    }
+                    std::future::pending::<std::convert::Infallible>().await
+                };
+                tokio::select! {
+                    biased;
+                    finished = engine.resume(ledger) => Ok(finished?),
+                    never = feed => match never {},
+                }
             })
             .await
         })
@@ -374,7 +392,8 @@ impl<'a> Course<'a> {
             Some(speculation) => engine.with_speculation(speculation),
             None => engine,
         };
-        let running = run(records.of_engine(engine));
+        let span = info_span!("investigate", otel.name = format!("investigate {name}"));
+        let running = run(records.of_engine(engine)).instrument(span);
         let (finished, ()) = tokio::join!(running, follow::<M>(stream, &*listener));
         let finished = AnyFinished::from(finished?);
         judge.check()?;

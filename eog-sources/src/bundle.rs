@@ -153,6 +153,8 @@ pub(crate) fn id(who: &Who) -> Option<EntityId> {
         Who::Service { namespace, name } => format!("{namespace}/{name}"),
         Who::Pod { namespace, name } => format!("{namespace}/Pod/{name}"),
         Who::Host(name) => format!("Host/{name}"),
+        Who::Object { kind, namespace, name } if namespace.is_empty() => format!("{kind}/{name}"),
+        Who::Object { kind, namespace, name } => format!("{namespace}/{kind}/{name}"),
     };
     EntityId::new(name.trim()).ok()
 }

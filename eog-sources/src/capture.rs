@@ -14,12 +14,14 @@ use crate::alertmanager::{Alertmanager, SentAlert};
 use crate::config::{Limits, SourceConfig};
 use crate::error::{AskError, CaptureError};
 use crate::jaeger::{Jaeger, distinct};
+use crate::kubernetes::Kubernetes;
 use crate::otlp::Otlp;
 use crate::period::Period;
 use crate::piece::Piece;
 use crate::prometheus::Prometheus;
 use crate::report::{CaptureReport, REPORT, SourceReport};
 use crate::store::{Store, write};
+use crate::tempo::Tempo;
 use crate::{bundle, changes, resolve};
 
 /// What is heard of a capture while it goes on: one line for each question that was answered.
@@ -57,6 +59,11 @@ pub async fn capture_for(
     out: &Path,
     heard: Heard<'_>,
 ) -> Result<CaptureReport, CaptureError> {
+    // What cannot be configured leaves no folder behind.
+    let cluster = match &config.kubernetes {
+        Some(of) => Some(Kubernetes::open(of).await?),
+        None => None,
+    };
     let store = Store::open(out, &config.text, window, now)?;
     if store.goes_on {
         heard("going on with a capture that was interrupted");
@@ -83,6 +90,11 @@ pub async fn capture_for(
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;
     }
+    if let Some(source) = &cluster {
+        let mut parts = asked.begin("kubernetes", source.place());
+        source.capture(period, &mut parts).await;
+        asked.end(parts, &config.limits)?;
+    }
     if let Some(of) = &config.otlp {
         let source = Otlp::new(of, config);
         let mut parts = asked.begin("otlp", source.place());
@@ -92,6 +104,12 @@ pub async fn capture_for(
     if let Some(of) = &config.jaeger {
         let source = Jaeger::new(of, config)?;
         let mut parts = asked.begin("jaeger", source.place());
+        source.capture(period, &mut parts).await;
+        asked.end(parts, &config.limits)?;
+    }
+    if let Some(of) = &config.tempo {
+        let source = Tempo::new(of, config)?;
+        let mut parts = asked.begin("tempo", source.place());
         source.capture(period, &mut parts).await;
         asked.end(parts, &config.limits)?;
     }
@@ -228,6 +246,11 @@ impl Parts<'_> {
         self.pieces.last().map(|(_, piece)| piece)
     }
 
+    /// Takes over what was made of several answers.
+    pub(crate) fn made(&mut self, name: &str, piece: Piece) {
+        self.pieces.push((name.to_owned(), piece));
+    }
+
     /// Keeps the first of each span.
     pub(crate) fn distinct_spans(&mut self) {
         distinct(&mut self.pieces);
@@ -358,6 +381,10 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
         let source = Alertmanager::new(of, config)?;
         all.push(told("alertmanager", source.place(), source.offer().await));
     }
+    if let Some(of) = &config.kubernetes {
+        let source = Kubernetes::open(of).await?;
+        all.push(told("kubernetes", source.place(), source.offer().await));
+    }
     if let Some(of) = &config.otlp {
         let source = Otlp::new(of, config);
         all.push(told("otlp", source.place(), source.offer()));
@@ -365,6 +392,10 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
     if let Some(of) = &config.jaeger {
         let source = Jaeger::new(of, config)?;
         all.push(told("jaeger", source.place(), source.offer().await));
+    }
+    if let Some(of) = &config.tempo {
+        let source = Tempo::new(of, config)?;
+        all.push(told("tempo", source.place(), source.offer(period).await));
     }
     for (place, found) in changes::offers(config) {
         all.push(Offer { source: "changes", place, found });

@@ -1,6 +1,7 @@
 //! The configuration of live sources, `source.toml`, checked when it is read.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,12 +11,13 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::error::ConfigError;
+use crate::receiver::Received;
 
 /// Longest configuration that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
 
 /// The tables of which a file must have one to be a configuration of live sources.
-const TABLES: [&str; 4] = ["prometheus", "alertmanager", "otlp", "jaeger"];
+const TABLES: [&str; 6] = ["prometheus", "alertmanager", "kubernetes", "otlp", "jaeger", "tempo"];
 
 /// Which live sources there are, and how they are asked: the file `source.toml`. The fields are described
 /// in `docs/live-sources.md`.
@@ -35,13 +37,18 @@ pub struct SourceConfig {
     pub(crate) history: SignedDuration,
     pub(crate) prometheus: Option<Prometheus>,
     pub(crate) alertmanager: Option<Alertmanager>,
+    pub(crate) kubernetes: Option<Kubernetes>,
     pub(crate) otlp: Option<Otlp>,
     pub(crate) jaeger: Option<Jaeger>,
+    pub(crate) tempo: Option<Tempo>,
     pub(crate) topology: ManifestTopology,
     /// Files with recorded changes, each a list as `changes.json` has it, or one change a line.
     pub(crate) changes: Vec<PathBuf>,
     pub(crate) ignore_alerts: Vec<String>,
     pub(crate) limits: Limits,
+    /// What a receiver holds, where one runs.
+    #[serde(skip)]
+    pub(crate) received: Option<Received>,
     /// Where relative paths begin.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
@@ -57,12 +64,15 @@ impl Default for SourceConfig {
             history: SignedDuration::from_hours(2),
             prometheus: None,
             alertmanager: None,
+            kubernetes: None,
             otlp: None,
             jaeger: None,
+            tempo: None,
             topology: ManifestTopology::default(),
             changes: Vec::new(),
             ignore_alerts: Vec::new(),
             limits: Limits::default(),
+            received: None,
             folder: PathBuf::new(),
             text: String::new(),
         }
@@ -192,7 +202,45 @@ impl Default for Alertmanager {
     }
 }
 
-/// `[otlp]`: files of the OpenTelemetry collector's file exporter.
+/// `[kubernetes]`: the API of a cluster.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Kubernetes {
+    /// By default what `KUBECONFIG` names, `~/.kube/config`, or the service account within a cluster.
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig; by default its current one.
+    pub(crate) context: Option<String>,
+    /// By default all.
+    pub(crate) namespaces: Vec<String>,
+    /// Whether machines are listed; that takes a right in the whole cluster.
+    pub(crate) nodes: bool,
+    /// Whether metadata of Secrets is listed, which tells when they were written.
+    pub(crate) secrets: bool,
+    pub(crate) timeout: SignedDuration,
+    pub(crate) max_bytes: usize,
+    /// Objects in one answer.
+    pub(crate) page: u32,
+    /// Most objects in all.
+    pub(crate) max_objects: usize,
+}
+
+impl Default for Kubernetes {
+    fn default() -> Self {
+        Self {
+            kubeconfig: None,
+            context: None,
+            namespaces: Vec::new(),
+            nodes: true,
+            secrets: false,
+            timeout: SignedDuration::from_secs(30),
+            max_bytes: 16 << 20,
+            page: 500,
+            max_objects: 20_000,
+        }
+    }
+}
+
+/// `[otlp]`: what is received by OTLP, and files of the OpenTelemetry collector's file exporter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Otlp {
@@ -200,11 +248,30 @@ pub(crate) struct Otlp {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) max_spans: usize,
     pub(crate) max_logs: usize,
+    /// Where it is listened, by `eog serve --on-call`.
+    pub(crate) listen: Vec<SocketAddr>,
+    /// How long what was received is held.
+    pub(crate) window: SignedDuration,
+    /// How much of it is held, in bytes.
+    pub(crate) window_bytes: usize,
+    /// Most bytes of a request, as sent and decompressed.
+    pub(crate) max_body: usize,
+    /// What senders must send as `Authorization: Bearer`; empty for none.
+    pub(crate) token: String,
 }
 
 impl Default for Otlp {
     fn default() -> Self {
-        Self { files: Vec::new(), max_spans: 200_000, max_logs: 200_000 }
+        Self {
+            files: Vec::new(),
+            max_spans: 200_000,
+            max_logs: 200_000,
+            listen: Vec::new(),
+            window: SignedDuration::from_hours(2),
+            window_bytes: 256 << 20,
+            max_body: 4 << 20,
+            token: String::new(),
+        }
     }
 }
 
@@ -240,6 +307,38 @@ impl Default for Jaeger {
     }
 }
 
+/// `[tempo]`: Tempo's query interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Tempo {
+    pub(crate) url: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) timeout: SignedDuration,
+    pub(crate) max_bytes: usize,
+    /// TraceQL; only traces that match are asked for.
+    pub(crate) query: String,
+    /// Most traces in each of the parts that the time is cut into.
+    pub(crate) traces: usize,
+    /// How many parts.
+    pub(crate) parts: u32,
+}
+
+impl Default for Tempo {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            headers: BTreeMap::new(),
+            ca_file: None,
+            timeout: SignedDuration::from_secs(30),
+            max_bytes: 32 << 20,
+            query: "{}".to_owned(),
+            traces: 20,
+            parts: 12,
+        }
+    }
+}
+
 macro_rules! endpoint {
     ($($of:ident),*) => {$(
         impl $of {
@@ -255,7 +354,7 @@ macro_rules! endpoint {
         }
     )*};
 }
-endpoint!(Prometheus, Alertmanager, Jaeger);
+endpoint!(Prometheus, Alertmanager, Jaeger, Tempo);
 
 impl SourceConfig {
     /// Whether a text is the configuration of live sources, by its tables. Whether it can be used is
@@ -304,8 +403,10 @@ impl SourceConfig {
         let is_there = [
             self.prometheus.is_some(),
             self.alertmanager.is_some(),
+            self.kubernetes.is_some(),
             self.otlp.is_some(),
             self.jaeger.is_some(),
+            self.tempo.is_some(),
         ];
         TABLES.into_iter().zip(is_there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
     }
@@ -314,6 +415,13 @@ impl SourceConfig {
     #[must_use]
     pub fn called(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// The same sources, with what a receiver holds.
+    #[must_use]
+    pub fn receiving(mut self, received: Received) -> Self {
+        self.received = Some(received);
         self
     }
 
@@ -344,8 +452,20 @@ impl SourceConfig {
         if let Some(it) = &mut self.alertmanager {
             fields("alertmanager", &mut it.url, &mut it.headers, &mut it.ca_file)?;
         }
+        if let Some(it) = &mut self.otlp {
+            it.token = expand("[otlp] token", &it.token)?;
+        }
+        if let Some(it) = &mut self.kubernetes
+            && let Some(file) = &mut it.kubeconfig
+        {
+            let text = file.to_string_lossy().into_owned();
+            *file = folder.join(expand("[kubernetes] kubeconfig", &text)?);
+        }
         if let Some(it) = &mut self.jaeger {
             fields("jaeger", &mut it.url, &mut it.headers, &mut it.ca_file)?;
+        }
+        if let Some(it) = &mut self.tempo {
+            fields("tempo", &mut it.url, &mut it.headers, &mut it.ca_file)?;
         }
         Ok(())
     }
@@ -413,14 +533,56 @@ impl SourceConfig {
         if let Some(it) = &self.alertmanager {
             positive("[alertmanager] timeout", &it.timeout)?;
         }
+        if let Some(it) = &self.kubernetes {
+            positive("[kubernetes] timeout", &it.timeout)?;
+            if it.page == 0 || it.max_objects == 0 || it.max_bytes < 1024 {
+                let reason = "page and max_objects must be at least 1, max_bytes 1024";
+                return wrong("[kubernetes]", reason.to_owned());
+            }
+            for name in &it.namespaces {
+                let is_name = (1..=63).contains(&name.len())
+                    && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+                if !is_name {
+                    let reason = format!("{name:?} is no name of a namespace");
+                    return wrong("[kubernetes] namespaces", reason);
+                }
+            }
+        }
         if let Some(it) = &self.jaeger {
             positive("[jaeger] timeout", &it.timeout)?;
             if it.parts == 0 || it.traces == 0 {
                 return wrong("[jaeger]", "parts and traces must be at least 1".to_owned());
             }
         }
-        if self.otlp.as_ref().is_some_and(|it| it.files.is_empty()) {
-            return wrong("[otlp] files", "name at least one file or folder".to_owned());
+        if let Some(it) = &self.otlp {
+            if it.files.is_empty() && it.listen.is_empty() {
+                let reason =
+                    "name at least one file or folder, or an address to listen on (listen)";
+                return wrong("[otlp] files", reason.to_owned());
+            }
+            positive("[otlp] window", &it.window)?;
+            if it.window_bytes < 1 << 20 || it.max_body < 1024 {
+                let reason = "window_bytes must be at least 1048576, max_body 1024";
+                return wrong("[otlp]", reason.to_owned());
+            }
+            let open = it.listen.iter().find(|address| !address.ip().is_loopback());
+            if let Some(address) = open
+                && it.token.is_empty()
+            {
+                let reason = format!(
+                    "other machines reach {address}: set token, such as \"${{OTLP_TOKEN}}\", or listen on 127.0.0.1"
+                );
+                return wrong("[otlp] listen", reason);
+            }
+            if !it.token.is_empty() && it.token.len() < 16 {
+                return wrong("[otlp] token", "must have at least 16 characters".to_owned());
+            }
+        }
+        if let Some(it) = &self.tempo {
+            positive("[tempo] timeout", &it.timeout)?;
+            if it.parts == 0 || it.traces == 0 {
+                return wrong("[tempo]", "parts and traces must be at least 1".to_owned());
+            }
         }
         // So that an address is checked before anything is asked.
         if let Some(it) = &self.prometheus {
@@ -431,6 +593,9 @@ impl SourceConfig {
         }
         if let Some(it) = &self.jaeger {
             crate::http::Http::new("jaeger", &it.endpoint())?;
+        }
+        if let Some(it) = &self.tempo {
+            crate::http::Http::new("tempo", &it.endpoint())?;
         }
         Ok(())
     }

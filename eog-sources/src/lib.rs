@@ -1,4 +1,4 @@
-//! Live sources of eog: asks Prometheus, Alertmanager and Jaeger what happened, reads files of the
+//! Live sources of eog: asks Prometheus, Alertmanager, Kubernetes, Jaeger and Tempo what happened, reads files of the
 //! OpenTelemetry collector, and writes what they say as an incident that all of eog reads.
 //!
 //! ```text
@@ -19,17 +19,21 @@ mod config;
 mod error;
 mod http;
 mod jaeger;
+mod kubernetes;
 mod otlp;
 mod period;
 mod piece;
 mod prometheus;
+mod receiver;
 mod report;
 mod resolve;
 mod spans;
 mod store;
+mod tempo;
 
 pub use alertmanager::SentAlert;
 pub use capture::{Heard, Offer, capture, capture_for, offers};
 pub use config::{SourceConfig, expand};
 pub use error::{CaptureError, ConfigError};
+pub use receiver::{Received, ReceivedFigures, Receiver};
 pub use report::{CaptureReport, SourceReport};

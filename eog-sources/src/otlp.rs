@@ -113,18 +113,37 @@ impl<'a> Otlp<'a> {
     /// Where the files are.
     pub(crate) fn place(&self) -> String {
         let files = self.config.files.iter().map(|file| file.display().to_string());
-        files.collect::<Vec<_>>().join(", ")
+        let listens = self.config.listen.iter().map(|address| format!("port {}", address.port()));
+        files.chain(listens).collect::<Vec<_>>().join(", ")
     }
 
     /// What there is, for people.
     pub(crate) fn offer(&self) -> Result<Vec<String>, AskError> {
+        let mut lines = Vec::new();
+        if !self.config.listen.is_empty() {
+            let addresses: Vec<String> =
+                self.config.listen.iter().map(ToString::to_string).collect();
+            let addresses = addresses.join(", ");
+            lines.push(format!("receives OTLP at {addresses} while eog serve --on-call runs"));
+        }
+        if self.config.files.is_empty() {
+            return Ok(lines);
+        }
         let files = self.files()?;
         let bytes = files.iter().filter_map(|file| file.metadata().ok()).map(|it| it.len());
-        Ok(vec![format!("{} files of {} bytes in all", files.len(), bytes.sum::<u64>())])
+        lines.push(format!("{} files of {} bytes in all", files.len(), bytes.sum::<u64>()));
+        Ok(lines)
     }
 
-    /// Reads each file.
+    /// Reads each file, and what was received.
     pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
+        if !self.config.listen.is_empty() {
+            let read = async || self.received(period);
+            parts.piece("otlp received", read).await;
+        }
+        if self.config.files.is_empty() {
+            return;
+        }
         let files = async || self.files();
         let Some(files) = parts.value("otlp files", "the files", files).await else { return };
         let (mut spans, mut lines) = (0, 0);
@@ -139,6 +158,15 @@ impl<'a> Otlp<'a> {
                 spans += piece.spans.len();
                 lines += piece.lines.len();
             }
+        }
+    }
+
+    fn received(&self, period: Period) -> Result<Piece, AskError> {
+        match &self.of.received {
+            Some(received) => {
+                Ok(received.piece(period, self.config.max_spans, self.config.max_logs))
+            }
+            None => Err(AskError::NotAsked("eog serve --on-call alone receives")),
         }
     }
 
@@ -244,6 +272,29 @@ fn read(path: &Path, period: Period, (spans, lines): (usize, usize)) -> Result<P
     Ok(piece)
 }
 
+/// The spans of one trace as Tempo gives it, and how many cannot be used.
+pub(crate) fn trace(text: &[u8]) -> Result<(Vec<Span>, u64), String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Trace {
+        #[serde(default, alias = "batches")]
+        resource_spans: Vec<Batch>,
+    }
+    let trace: Trace = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let (mut spans, mut unusable) = (Vec::new(), 0);
+    for batch in trace.resource_spans {
+        let resource = attributes(batch.resource.attributes);
+        let who = sender(&resource);
+        for given in batch.scope_spans.into_iter().flat_map(|scope| scope.spans) {
+            match who.as_ref().and_then(|who| span(given, who, &resource)) {
+                Some(span) => spans.push(span),
+                None => unusable += 1,
+            }
+        }
+    }
+    Ok((spans, unusable))
+}
+
 /// Records that cannot be used: how many, and why the first.
 #[derive(Default)]
 struct Broken {
@@ -324,18 +375,23 @@ fn id(text: &str) -> String {
     eog_evidence::shorten(text, 64)
 }
 
+/// The name of a severity by its number.
+pub(crate) fn level(severity: i64) -> &'static str {
+    match severity {
+        21.. => "fatal",
+        17..=20 => "error",
+        13..=16 => "warn",
+        9..=12 => "info",
+        1..=8 => "debug",
+        _ => "",
+    }
+}
+
 fn log(given: &GivenLog, who: &crate::piece::Who, resource: &Attributes) -> Option<Line> {
     let time = number(&given.time_unix_nano).filter(|at| *at > 0);
     let at = time.or_else(|| number(&given.observed_time_unix_nano).filter(|at| *at > 0))?;
     let level = match given.severity_text.as_str() {
-        "" => match number(&given.severity_number).unwrap_or_default() {
-            21.. => "fatal",
-            17..=20 => "error",
-            13..=16 => "warn",
-            9..=12 => "info",
-            1..=8 => "debug",
-            _ => "",
-        },
+        "" => level(number(&given.severity_number).unwrap_or_default()),
         given => given,
     };
     Some(Line {

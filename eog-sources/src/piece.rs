@@ -7,7 +7,7 @@ use eog_core::incident::EffectDirection;
 use serde::{Deserialize, Serialize};
 
 /// Who is measured, before it has the name that a bundle gives it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Who {
     Service {
@@ -19,8 +19,15 @@ pub(crate) enum Who {
         namespace: String,
         name: String,
     },
-    /// A machine: what a node exporter runs on.
+    /// A machine: what a node exporter runs on, and a node of a cluster.
     Host(String),
+    /// Any other object of a cluster, such as a ConfigMap.
+    Object {
+        kind: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        namespace: String,
+        name: String,
+    },
 }
 
 impl Who {

@@ -1,5 +1,5 @@
-//! Captures of traces and log lines: files of OpenTelemetry, and Jaeger, whose server is scripted here, since
-//! no package of Debian has one.
+//! Captures of traces and log lines: files of OpenTelemetry, Jaeger and Tempo, whose servers are scripted
+//! here, since no package of Debian has one.
 
 use eog_core::Timestamp;
 use eog_evidence::Bundle;
@@ -92,4 +92,70 @@ async fn traces_of_jaeger_count_once() {
     assert_eq!(spans.lines().count(), 3, "{spans}");
     let found = offers(&config, now()).await.unwrap();
     assert_eq!(found[0].found, Ok(vec!["2 services: cart, web".to_owned()]));
+}
+
+/// Answers as Tempo does: a search that finds the same trace in each part, and the trace, whose ids are in base64.
+async fn tempo() -> u16 {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = vec![0; 8192];
+            let read = stream.read(&mut request).await.unwrap_or_default();
+            let request = String::from_utf8_lossy(&request[..read]).into_owned();
+            let (status, body) = if !request.to_lowercase().contains("x-scope-orgid: shop") {
+                (401, "no org id".to_owned())
+            } else if request.starts_with("GET /api/search?q=%7B%7D&") {
+                let hits = r#"{"traces":[{"traceID":"2f3e0cee77ae5dc9c17ade3689eb2e54"},{"traceID":"../../admin"}]}"#;
+                (200, hits.to_owned())
+            } else if request.starts_with("GET /api/traces/2f3e0cee77ae5dc9c17ade3689eb2e54 ") {
+                let span = |service: &str, id: &str, parent: &str, kind: &str, nano: u64| {
+                    format!(
+                        r#"{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"{service}"}}}}]}},"scopeSpans":[{{"spans":[{{"traceId":"Lz4M7neuXcnBet42iesuVA==","spanId":"{id}","parentSpanId":"{parent}","name":"GET /","kind":"SPAN_KIND_{kind}","startTimeUnixNano":"{nano}","endTimeUnixNano":"{}","status":{{"code":"STATUS_CODE_ERROR"}}}}]}}]}}"#,
+                        nano + 5_000_000
+                    )
+                };
+                let (web, cart) = (
+                    span("web", "qqqqqg==", "", "CLIENT", 1_767_261_600_000_000_000),
+                    span("cart", "u7u7uw==", "qqqqqg==", "SERVER", 1_767_261_600_001_000_000),
+                );
+                (200, format!(r#"{{"batches":[{web},{cart}]}}"#))
+            } else {
+                (404, "no such page".to_owned())
+            };
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+            );
+            // Who hangs up is not served.
+            let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn traces_of_tempo_are_searched_and_asked_for_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = tempo().await;
+    let text = format!(
+        "[tempo]\nurl = 'http://127.0.0.1:{port}'\nparts = 3\nheaders = {{ X-Scope-OrgID = 'shop' }}\n"
+    );
+    let config = SourceConfig::parse(&text, "source.toml".as_ref()).unwrap();
+    let out = folder.path().join("out");
+    let report = capture(&config, None, now(), &out, &|_| {}).await.unwrap();
+    assert_eq!(report.missing, [""; 0]);
+    assert_eq!(report.sources[0].asked, 4, "three searches, and the trace once");
+    let incident = Bundle::read(&out).unwrap().incident();
+    let edges =
+        incident.topology.edges().map(|e| format!("{} {} {}", e.source, e.relation, e.target));
+    assert_eq!(edges.collect::<Vec<_>>(), ["web calls cart"]);
+    let found = offers(&config, now()).await.unwrap();
+    assert!(found[0].found.as_ref().unwrap()[0].starts_with("1 traces from "), "{found:?}");
+    let stranger = SourceConfig::parse(
+        &format!("[tempo]\nurl = 'http://127.0.0.1:{port}'\n"),
+        "source.toml".as_ref(),
+    );
+    let refused = offers(&stranger.unwrap(), now()).await.unwrap();
+    assert_eq!(refused[0].found, Err("HTTP 401: no org id".to_owned()));
 }

@@ -43,8 +43,9 @@ pub use context::{
     ContextQuery, DEPS_PER_PAGE, MAX_FINDINGS_AT_ONCE, MAX_TOKENS, PAGE_FINDINGS, Recorded,
     SnapshotContext,
 };
-pub use evidence::alert_signal;
+pub use evidence::{ChangedLeaf, alert_signal, changed_leaves, event_signal};
 pub use graph::{OperationalGraph, relation};
+pub use masker::Masker as ObjectMasker;
 pub use names::EntityName;
 pub use read::{
     CacheAt, MAX_FIELD_BYTES, MAX_FILES_PER_DIRECTORY, MAX_JSON_BYTES, MAX_RECORD_BYTES,

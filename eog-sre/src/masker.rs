@@ -11,13 +11,13 @@ use eog_evidence::{is_secret_field, mask_text};
 /// While a snapshot is read, each secret value of a place gets a number in the order in which the
 /// values came up: `[masked 1]`, `[masked 2]`. The values themselves are forgotten with the masker.
 #[derive(Debug, Default)]
-pub(crate) struct Masker {
+pub struct Masker {
     seen: BTreeMap<String, Vec<String>>,
 }
 
 impl Masker {
     /// Masks every secret below `value`. `place` names the object, for telling values apart.
-    pub(crate) fn mask(&mut self, place: &str, kind: &str, value: &mut Value) {
+    pub fn mask(&mut self, place: &str, kind: &str, value: &mut Value) {
         if kind == "Secret" {
             for field in ["data", "stringData"] {
                 if let Some(data) = value.get_mut(field) {

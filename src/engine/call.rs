@@ -12,6 +12,7 @@ use eog_core::{EntityId, Failure, Usage};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tracing::{Instrument, Span, field::Empty, info_span};
 
 use super::limits::{Limits, POLICY_TIMEOUT, wait};
 use crate::side::CallFigures;
@@ -51,6 +52,23 @@ pub(crate) struct Caller<R> {
     retries: AtomicU64,
 }
 
+/// What traces show of a question and its attempts.
+fn span_of(kind: QuestionKind, about: &EntityId) -> Span {
+    let name = match kind {
+        QuestionKind::Context => "get_context",
+        QuestionKind::Policy => "evaluate",
+    };
+    info_span!(
+        "ask",
+        otel.name = format!("{name} {about}"),
+        eog.operation = name,
+        eog.entity = %about,
+        eog.attempts = Empty,
+        "error.type" = Empty,
+        otel.status_code = Empty,
+    )
+}
+
 impl<R> Caller<R> {
     pub(crate) fn new(responder: R, limits: Limits) -> Self {
         Self::sharing(Arc::new(responder), limits, Rooms::of(&limits))
@@ -85,7 +103,15 @@ impl<R> Caller<R> {
             ),
         };
         let attempt = || self.responder.respond(question);
-        self.call(question.key(), room.as_deref(), kinds, attempt).await
+        let span = span_of(question.kind(), question.about());
+        let called = self.call(question.key(), room.as_deref(), kinds, attempt);
+        let called = called.instrument(span.clone()).await;
+        span.record("eog.attempts", called.figures.attempts);
+        if let Err(failure) = &called.result {
+            span.record("error.type", format!("{:?}", failure.kind));
+            span.record("otel.status_code", "ERROR");
+        }
+        called
     }
 
     async fn call<T, F: Future<Output = Result<T, Failure>>>(

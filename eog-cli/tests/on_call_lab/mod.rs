@@ -29,9 +29,14 @@ impl Service {
     }
 
     pub(crate) fn start_at(folder: &Path, port: u16) -> Self {
+        Self::start_with(folder, port, &[])
+    }
+
+    /// Starts it with further arguments.
+    pub(crate) fn start_with(folder: &Path, port: u16, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_eog"));
         command.current_dir(folder).env_remove("EOG_MCP_TOKEN");
-        command.args(["serve", "--on-call", "oncall.toml", "--state", "state"]);
+        command.args(["serve", "--on-call", "oncall.toml", "--state", "state"]).args(more);
         command
             .arg("--http")
             .arg(format!("127.0.0.1:{port}"))

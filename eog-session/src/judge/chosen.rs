@@ -355,7 +355,7 @@ impl ChatModel for Announced {
         request: &'a ChatRequest,
     ) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         self.listener.asking_model(&self.model.info().name, &request.phase);
-        self.model.chat(request)
+        Box::pin(super::traced::chat(&*self.model, request))
     }
 }
 

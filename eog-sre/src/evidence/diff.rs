@@ -28,16 +28,20 @@ const NOISE_ANNOTATIONS: [&str; 8] = [
     "volume.",
 ];
 
-/// One changed leaf.
+/// One changed leaf of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Leaf {
-    pub(crate) path: String,
-    pub(crate) old: Option<String>,
-    pub(crate) new: Option<String>,
+pub struct Leaf {
+    /// Where it stands: `spec/containers[web]/image`.
+    pub path: String,
+    /// Its value before, if there was one.
+    pub old: Option<String>,
+    /// Its value after, if there is one.
+    pub new: Option<String>,
 }
 
-/// Every leaf that differs, sorted by path. Status and bookkeeping metadata do not count.
-pub(crate) fn changed_leaves(old: &Value, new: &Value) -> Vec<Leaf> {
+/// Every leaf in which two states of an object differ, sorted by path. Status and bookkeeping metadata do
+/// not count.
+pub fn changed_leaves(old: &Value, new: &Value) -> Vec<Leaf> {
     let mut leaves = Vec::new();
     let (old, new) = (substance(old), substance(new));
     compare(&Path::default(), Some(&old), Some(&new), &mut leaves);

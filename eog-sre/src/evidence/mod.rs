@@ -25,6 +25,8 @@ use eog_core::{EntityId, EvidenceKind, Finding, Timestamp, Window};
 use eog_evidence::{rounded, shorten};
 use jiff::SignedDuration;
 
+pub use diff::{Leaf as ChangedLeaf, changed_leaves};
+pub use reasons::meaning as event_signal;
 pub use spoken::signal_of as alert_signal;
 
 pub(crate) use alerts::{alert_findings, entity_of, reason_to_ignore};

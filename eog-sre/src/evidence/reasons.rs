@@ -83,8 +83,9 @@ pub(crate) fn meaning_for_experiment(reason: &str, is_warning: bool) -> Option<S
     }
 }
 
-/// What an event says, or nothing when it is part of normal operation.
-pub(crate) fn meaning(reason: &str, is_warning: bool, message: &str) -> Option<Signal> {
+/// What an event of a cluster says by its reason, its type and its message; nothing when it is part of normal
+/// operation.
+pub fn meaning(reason: &str, is_warning: bool, message: &str) -> Option<Signal> {
     let known = REASONS.iter().find(|(_, reasons)| reasons.contains(&reason));
     let known = known.map(|(signal, _)| *signal);
     let says = |words: &[&str]| {

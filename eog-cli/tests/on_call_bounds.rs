@@ -1,0 +1,203 @@
+//! What bounds `eog serve --on-call`: retention, calls that are not repeated, many alerts at once, and a Prometheus
+//! that is away, slow or too much.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[expect(dead_code, reason = "of the helpers only some are needed here")]
+mod on_call_lab;
+#[path = "../../eog-sources/tests/real/mod.rs"]
+#[expect(dead_code, reason = "of the helpers only some are needed here")]
+mod real;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use on_call_lab::{Receiver, Service, alert, folder, wait_for};
+use real::{Past, Server, program};
+use serde_json::{Value, json};
+
+/// A request of Alertmanager with alerts of one group, each of another job.
+fn alerts(jobs: impl Iterator<Item = usize>) -> String {
+    let mut all: Value = serde_json::from_str(&alert("g", "0", "Slow", "svc-0", None)).unwrap();
+    let one = all["alerts"][0].clone();
+    let of = |number: usize| {
+        let mut one = one.clone();
+        one["fingerprint"] = json!(number.to_string());
+        one["labels"]["job"] = json!(format!("svc-{number}"));
+        one
+    };
+    all["alerts"] = jobs.map(of).collect();
+    all.to_string()
+}
+
+fn stage(service: &Service) -> Value {
+    service.json("/incidents")["incidents"][0]["stage"].clone()
+}
+
+fn text_of(folder: &Path) -> String {
+    let files = folder.read_dir().unwrap().flatten().map(|it| it.path());
+    files.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+}
+
+/// Runs one incident to its close, and starts the service again with other settings: what is left?
+fn left_after(keep: &str) -> (usize, bool, bool) {
+    let pace = "[pace]\nsettle = '0s'\npause = '0s'\nquiet = '1s'\n";
+    let folder = folder(pace, "");
+    let mut service = Service::start(folder.path());
+    assert_eq!(service.post("/alerts", &alert("g", "1", "A", "web", None)).unwrap().0, 200);
+    wait_for(|| (stage(&service) == "firing").then_some(()));
+    let ended = alert("g", "1", "A", "web", Some("2099-01-01T00:00:00Z"));
+    assert_eq!(service.post("/alerts", &ended).unwrap().0, 200);
+    wait_for(|| (stage(&service) == "closed").then_some(()));
+    service.kill();
+    let state = folder.path().join("state");
+    let count = |of: &Path, begin: &str| {
+        let found = of.read_dir().unwrap().flatten();
+        found.filter(|it| it.file_name().to_string_lossy().starts_with(begin)).count()
+    };
+    assert_eq!((count(&state, "inv-"), count(&state.join("captures"), "in-")), (1, 1));
+    // So that it is older than a second.
+    std::thread::sleep(Duration::from_millis(1_500));
+    let text = format!("source = 'source.toml'\n{pace}{keep}");
+    std::fs::write(folder.path().join("oncall.toml"), text).unwrap();
+    let service = Service::start(folder.path());
+    // It is cleared when the service begins; what is kept is there after a while, too.
+    let incidents = || service.json("/incidents")["incidents"].as_array().unwrap().len();
+    for _ in 0..40 {
+        if incidents() == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (incidents(), count(&state, "inv-") > 0, count(&state.join("captures"), "in-") > 0)
+}
+
+#[test]
+fn what_is_over_is_kept_by_age_and_size() {
+    assert_eq!(left_after(""), (1, true, true));
+    assert_eq!(left_after("[keep]\nage = '1s'\n"), (0, false, false), "by age");
+    assert_eq!(left_after("[keep]\nbytes = 1\n"), (0, false, false), "by size");
+}
+
+#[test]
+fn a_restart_repeats_no_call_that_was_answered() {
+    const ENTITIES: usize = 8;
+    let folder = folder("[pace]\nsettle = '0s'\npause = '0s'\n", "");
+    let at = folder.path();
+    let log = at.join("calls.log");
+    let script = format!(
+        "#!/bin/sh\nhash=$(sha256sum | cut -c1-64)\necho \"begun $hash\" >> {0}\nsleep 0.4\n\
+         echo \"done $hash\" >> {0}\necho '{{\"label\": \"healthy\", \"summary\": \"fine\"}}'\n",
+        log.display()
+    );
+    let program = at.join("judge.sh");
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let policy = format!("command:{}", program.display());
+    let calls = || -> BTreeMap<String, (u32, u32)> {
+        let mut counts: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+        for line in std::fs::read_to_string(&log).unwrap_or_default().lines() {
+            let (what, hash) = line.split_once(' ').unwrap();
+            let count = counts.entry(hash.to_owned()).or_default();
+            if what == "begun" { count.0 += 1 } else { count.1 += 1 }
+        }
+        counts
+    };
+    let mut service = Service::start_with(at, 0, &["--policy", &policy]);
+    assert_eq!(service.post("/alerts", &alerts(0..ENTITIES)).unwrap().0, 200);
+    let answered = || calls().values().filter(|(_, done)| *done > 0).count();
+    wait_for(|| (answered() >= 3).then_some(()));
+    service.kill();
+    let before = answered();
+    assert!((3..ENTITIES).contains(&before), "{before} answered before the kill");
+    let service = Service::start_with(at, 0, &["--policy", &policy]);
+    wait_for(|| (stage(&service) == "firing").then_some(()));
+    let all = calls();
+    assert!(all.len() >= ENTITIES, "{all:?}");
+    // What was under way at the kill may have been answered and not stored.
+    let repeated = all.values().filter(|(begun, _)| *begun > 1).count();
+    println!("{} calls, {before} answered before the kill, {repeated} repeated", all.len());
+    assert!(repeated <= 1, "{all:?}");
+}
+
+#[test]
+fn all_new_alerts_of_a_running_incident_are_observed_at_once() {
+    const NEWS: usize = 120;
+    let folder = folder("[pace]\nsettle = '0s'\npause = '0s'\n", "");
+    let service = Service::start(folder.path());
+    assert_eq!(service.post("/alerts", &alerts(0..1)).unwrap().0, 200);
+    wait_for(|| (stage(&service) == "firing").then_some(()));
+    assert_eq!(service.post("/alerts", &alerts(0..=NEWS)).unwrap().0, 200);
+    let incident = wait_for(|| {
+        let list = service.json("/incidents");
+        let one = list["incidents"][0].clone();
+        (one["runs"] == 2 && one["not_looked_at"] == 0 && one["stage"] == "firing").then_some(one)
+    });
+    assert_eq!(incident["alerts"], NEWS + 1);
+    let ledger = folder.path().join("state/inv-000001/ledger.jsonl");
+    let ledger = std::fs::read_to_string(ledger).unwrap();
+    let observed = (1..=NEWS).filter(|number| {
+        let name = format!("\"svc-{number}\"");
+        ledger.lines().any(|line| line.contains("\"observed\"") && line.contains(&name))
+    });
+    assert_eq!(observed.count(), NEWS);
+}
+
+/// The report of the first run of an incident whose Prometheus is at a port.
+fn reported(port: u16, more: &str) -> (String, Value, u64) {
+    let receiver = Receiver::start();
+    let hook =
+        format!("[[webhook]]\nname = 'team'\nurl = 'http://127.0.0.1:{}/team'\n", receiver.port);
+    let folder = folder("[pace]\nsettle = '0s'\n", &hook);
+    let source = format!(
+        "history = '30m'\n[prometheus]\nurl = 'http://127.0.0.1:{port}'\n{more}\n[otlp]\nfiles = ['spans.json']\n"
+    );
+    std::fs::write(folder.path().join("source.toml"), source).unwrap();
+    let service = Service::start(folder.path());
+    assert_eq!(service.post("/alerts", &alert("g", "1", "Slow", "web", None)).unwrap().0, 200);
+    let message = wait_for(|| receiver.of("team").into_iter().next());
+    let message = serde_json::from_str(&message.body).unwrap();
+    let peak = service.peak_kib();
+    let told = text_of(&folder.path().join("state/inv-000001"));
+    (told, message, peak)
+}
+
+#[test]
+fn a_prometheus_that_is_away_or_slow_is_said_in_the_report() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (told, message, _) = reported(closed, "");
+    assert!(told.contains("missing in the capture: prometheus"), "{told}");
+    assert!(told.contains("not reachable"), "{told}");
+    assert_eq!(message["event"], "diagnosed");
+    assert_eq!(message["result"]["confidence"], "inconclusive");
+    // One that takes connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (told, message, _) = reported(silent.local_addr().unwrap().port(), "timeout = '300ms'");
+    assert!(told.contains("no answer within 0.3 s"), "{told}");
+    assert_eq!(message["event"], "diagnosed");
+}
+
+#[test]
+fn a_prometheus_with_100_000_series_is_bounded_and_said_in_the_report() {
+    let Some(found) = program("prometheus") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let now = eog::Timestamp::now().as_second();
+    let mut past = Past::default();
+    let ups = (1..60).rev().map(|it| (now - it * 15, 1.0));
+    past.add("up", "gauge", "up{job=\"web\",instance=\"i:1\"}", ups);
+    for number in 0..100_000 {
+        let name = format!("http_requests_total{{job=\"j{number:06}\",code=\"200\"}}");
+        let points = [(now - 60, 1.0), (now - 45, 2.0), (now - 30, 3.0)];
+        past.add("http_requests", "counter", &name, points.into_iter());
+    }
+    past.write(folder.path());
+    let server = Server::prometheus(&found, folder.path(), "global:\n  scrape_interval: 1h\n");
+    let (told, message, peak) = reported(server.port, "max_series = 1000");
+    assert!(told.contains("only the first 1000 are used (max_series)"), "{told}");
+    assert_eq!(message["event"], "diagnosed");
+    println!("100,000 series in Prometheus: peak memory of the service {} MiB", peak / 1024);
+    assert!(peak < 512 * 1024, "{peak} KiB");
+}

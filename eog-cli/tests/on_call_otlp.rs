@@ -1,0 +1,180 @@
+//! OTLP into `eog serve --on-call`: by OpenTelemetry's own SDK for Python, by eog itself, and by a flood.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[expect(dead_code, reason = "of the helpers only some are needed here")]
+mod on_call_lab;
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use on_call_lab::{Service, alert, folder, wait_for};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use prost::Message as _;
+
+/// A service that receives at a port.
+fn receiving(more: &str) -> (tempfile::TempDir, Service, u16) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let folder = folder("[pace]\nsettle = '0s'\n", "");
+    let source = format!("history = '30m'\n[otlp]\nlisten = ['127.0.0.1:{port}']\n{more}");
+    std::fs::write(folder.path().join("source.toml"), source).unwrap();
+    let service = Service::start(folder.path());
+    wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
+    (folder, service, port)
+}
+
+/// What was captured for an alert: the texts of its files.
+fn captured(folder: &Path, service: &Service, job: &str) -> String {
+    assert_eq!(service.post("/alerts", &alert("g", "1", "A", job, None)).unwrap().0, 200);
+    let out = folder.join("state/captures/in-000001-1");
+    wait_for(|| out.join("capture.json").exists().then_some(()));
+    let files = out.read_dir().unwrap().flatten().map(|it| it.path()).filter(|it| it.is_file());
+    files.map(|path| std::fs::read_to_string(path).unwrap()).collect()
+}
+
+/// Where `.ci/interop` has put the SDK.
+fn python() -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| here.join("target"), |target| here.join(target));
+    let python = target.join("interop/otel/bin/python");
+    if !python.exists() {
+        eprintln!("skipped: OpenTelemetry's SDK is not installed (.ci/interop)");
+        return None;
+    }
+    Some(python)
+}
+
+#[test]
+fn what_the_sdk_sends_by_either_protocol_is_captured_masked() {
+    let Some(python) = python() else { return };
+    let (folder, service, port) = receiving("");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../eog-sources/tests/interop/send.py");
+    for (protocol, compression) in [("grpc", Some("gzip")), ("http", Some("gzip")), ("grpc", None)]
+    {
+        let output = Command::new(&python)
+            .arg(&script)
+            .env("PROTOCOL", protocol)
+            .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{port}"))
+            .envs(compression.map(|it| ("OTEL_EXPORTER_OTLP_COMPRESSION", it)))
+            .env("NO_PROXY", "127.0.0.1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && !said.contains("Failed to export"), "{said}");
+    }
+    let all = captured(folder.path(), &service, "shop/cart-grpc");
+    assert!(!all.contains("hunter2"), "{all}");
+    for name in ["shop/cart-grpc", "shop/cart-http"] {
+        for expected in ["GET /cart", "SELECT", "login with password=[masked] failed"] {
+            let is_there = all.lines().any(|it| it.contains(name) && it.contains(expected));
+            assert!(is_there, "{name}: {expected}\n{all}");
+        }
+        for measured in ["error rate", "mean duration", "requests"] {
+            let metric = format!("http.server.request.duration {measured}");
+            assert!(
+                all.lines().any(|it| it.contains(name) && it.contains(&metric)),
+                "{metric}\n{all}"
+            );
+        }
+    }
+    let figures = service.get("/metrics").unwrap().1;
+    // Of three runs each, ten times two spans, a line, and the points of two exports or more.
+    assert!(figures.contains("eog_otlp{kind=\"refused\"} 0"), "{figures}");
+    assert!(figures.contains("eog_otlp{kind=\"dropped\"} 0"), "{figures}");
+}
+
+#[test]
+fn eog_exports_what_it_does_where_an_endpoint_is_named() {
+    let (folder, service, port) = receiving("");
+    let flash_sale = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flash-sale");
+    let run = |endpoint: Option<String>, more: &[&str]| {
+        let mut eog = Command::new(env!("CARGO_BIN_EXE_eog"));
+        eog.current_dir(folder.path()).arg("investigate").arg(&flash_sale).args(more);
+        for name in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] {
+            eog.env_remove(name);
+        }
+        eog.env("NO_PROXY", "127.0.0.1")
+            .envs(endpoint.map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it)));
+        let output = eog.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output
+    };
+    let quiet = run(None, &["--format", "json"]);
+    let away = run(Some("http://127.0.0.1:9".to_owned()), &["--format", "json"]);
+    assert!(quiet.stdout == away.stdout, "who is away changes nothing");
+    run(Some(format!("http://127.0.0.1:{port}")), &["--out", "traced"]);
+    let all = captured(folder.path(), &service, "eog");
+    let spans = |name: &str| {
+        let of = format!("{name} ");
+        all.lines().filter(|line| line.contains("eog") && line.contains(&of)).count()
+    };
+    assert_eq!(spans("investigate flash"), 1, "{all}");
+    assert_eq!(spans("evaluate"), 9, "as many as the report says\n{all}");
+    assert!(spans("get_context") >= 7, "{all}");
+}
+
+#[test]
+fn a_flood_is_bounded() {
+    const MOST: u64 = 64 << 20;
+    let (_folder, service, port) = receiving(&format!("window_bytes = {MOST}"));
+    let value = AnyValue { value: Some(any_value::Value::StringValue("web".to_owned())) };
+    let name =
+        KeyValue { key: "service.name".to_owned(), value: Some(value), ..Default::default() };
+    let now = u64::try_from(eog::Timestamp::now().as_nanosecond()).unwrap();
+    let mut number = 0_u64;
+    let mut sent = 0;
+    for _ in 0..200 {
+        let span = |number: u64| Span {
+            trace_id: u128::from(number).to_be_bytes().to_vec(),
+            span_id: number.to_be_bytes().to_vec(),
+            name: format!("operation {number} {}", "x".repeat(150)),
+            start_time_unix_nano: now,
+            end_time_unix_nano: now + 1,
+            ..Span::default()
+        };
+        let spans: Vec<Span> = (0..2_000).map(|at| span(number + at + 1)).collect();
+        number += 2_000;
+        let batch = ResourceSpans {
+            resource: Some(Resource { attributes: vec![name.clone()], ..Resource::default() }),
+            scope_spans: vec![ScopeSpans { spans, ..ScopeSpans::default() }],
+            ..ResourceSpans::default()
+        };
+        let body = ExportTraceServiceRequest { resource_spans: vec![batch] }.encode_to_vec();
+        sent += body.len();
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let head = format!(
+            "POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&body).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    }
+    let figures = service.get("/metrics").unwrap().1;
+    let figure = |kind: &str| -> u64 {
+        let name = format!("eog_otlp{{kind=\"{kind}\"}} ");
+        figures.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap()
+    };
+    assert_eq!(figure("taken"), number);
+    assert_eq!(figure("held") + figure("dropped"), number);
+    assert!(figure("dropped") > 0 && figure("held_bytes") <= MOST, "{figures}");
+    let peak = service.peak_kib();
+    println!(
+        "{number} spans, {} MiB, into a window of {} MiB: {} held in {} MiB by its own count, peak memory {} MiB",
+        sent >> 20,
+        MOST >> 20,
+        figure("held"),
+        figure("held_bytes") >> 20,
+        peak / 1024
+    );
+    assert!(peak * 1024 < 3 * MOST + (64 << 20), "{peak} KiB");
+}

@@ -1,0 +1,142 @@
+//! The API of Kubernetes: objects with their owners, events, revisions of workloads and who wrote what.
+//! Lists are asked for and nothing else; contents of ConfigMaps and Secrets never.
+//!
+//! ```text
+//! Client ──► Object, reduced and masked, by kind ──► Cluster ──► edges, events, changes
+//! ```
+
+mod changes;
+mod client;
+mod cluster;
+mod fields;
+mod kinds;
+mod object;
+
+use client::Client;
+use cluster::Cluster;
+use eog_sre::ObjectMasker;
+use kinds::Kind;
+use object::Object;
+use serde::{Deserialize, Serialize};
+
+use crate::capture::Parts;
+use crate::config::Kubernetes as Config;
+use crate::error::{AskError, ConfigError};
+use crate::period::Period;
+
+/// The API of a cluster as a source.
+pub(crate) struct Kubernetes<'a> {
+    config: &'a Config,
+    client: Client,
+}
+
+/// What one list gave.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Part {
+    objects: Vec<Object>,
+    /// Why it is not all.
+    cut: Option<String>,
+}
+
+impl<'a> Kubernetes<'a> {
+    /// # Errors
+    /// [`ConfigError`] when there is no usable kubeconfig or service account.
+    pub(crate) async fn open(config: &'a Config) -> Result<Self, ConfigError> {
+        Ok(Self { config, client: Client::open(config).await? })
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> String {
+        self.client.place().to_owned()
+    }
+
+    /// What may be listed, for people.
+    pub(crate) async fn offer(&self) -> Result<Vec<String>, AskError> {
+        let (mut may, mut may_not) = (Vec::new(), Vec::new());
+        for (kind, namespace) in self.lists() {
+            let (path, name) = (kind.path(namespace), told(kind, namespace));
+            match self.client.may_list(&path, kind.is_metadata()).await {
+                Ok(()) => may.push(name),
+                Err(error @ AskError::Away(_)) => return Err(error),
+                Err(error) => may_not.push(format!("{name} ({error})")),
+            }
+        }
+        if may.is_empty() {
+            let reason = may_not.into_iter().next().unwrap_or_default();
+            return Err(AskError::Answer(format!("nothing may be listed: {reason}")));
+        }
+        let mut lines = Vec::new();
+        if let Some(version) = self.client.version().await {
+            lines.push(format!("version {version}"));
+        }
+        lines.push(format!("lists {}", may.join(", ")));
+        lines.extend(may_not.into_iter().map(|reason| format!("cannot list {reason}")));
+        Ok(lines)
+    }
+
+    /// Asks for each list.
+    pub(crate) async fn capture(&self, period: Period, parts: &mut Parts<'_>) {
+        let mut cluster = Cluster::default();
+        let (mut left, mut missing) = (self.config.max_objects, Vec::new());
+        for (kind, namespace) in self.lists() {
+            let name = told(kind, namespace);
+            if left == 0 {
+                missing.push(format!("{name}: not asked, beyond max_objects"));
+                continue;
+            }
+            let ask = async || self.list(kind, namespace, left).await;
+            let question = format!("kubernetes {name}");
+            let Some(part) = parts.value(&question, &question, ask).await else { continue };
+            left -= part.objects.len().min(left);
+            missing.extend(part.cut.map(|cut| format!("{name}: {cut}")));
+            cluster.objects.entry(kind).or_default().extend(part.objects);
+        }
+        let mut piece = cluster.piece(period);
+        missing.append(&mut piece.missing);
+        piece.missing = missing;
+        parts.made("kubernetes", piece);
+    }
+
+    async fn list(
+        &self,
+        kind: Kind,
+        namespace: Option<&str>,
+        most: usize,
+    ) -> Result<Part, AskError> {
+        let (mut part, mut masker) = (Part::default(), ObjectMasker::default());
+        let (path, only) = (kind.path(namespace), kind.is_metadata());
+        let take = |mut value| part.objects.extend(Object::of(kind, &mut value, &mut masker));
+        let listed = self.client.list(&path, only, most, take).await?;
+        part.cut = listed.cut;
+        Ok(part)
+    }
+
+    /// What is asked for, kind by kind.
+    fn lists(&self) -> Vec<(Kind, Option<&'a str>)> {
+        let mut all = Vec::new();
+        for kind in Kind::ALL {
+            if kind == Kind::Secret && !self.config.secrets {
+                continue;
+            }
+            if kind == Kind::Node && !self.config.nodes {
+                continue;
+            }
+            if self.config.namespaces.is_empty() || !kind.is_namespaced() {
+                all.push((kind, None));
+            } else {
+                all.extend(self.config.namespaces.iter().map(|it| (kind, Some(it.as_str()))));
+            }
+        }
+        all
+    }
+}
+
+fn told(kind: Kind, namespace: Option<&str>) -> String {
+    match namespace {
+        Some(namespace) if kind.is_namespaced() => format!("{} of {namespace}", kind.plural()),
+        _ => kind.plural().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! A receiver of OTLP: what OpenTelemetry sends is kept for a while, and is captured from there.
+//!
+//! ```text
+//! HTTP/protobuf, gRPC ──► intake: decoded, masked ──► window: columns, bounded ──► reading: a piece
+//! ```
+
+mod columns;
+mod grpc;
+mod http;
+mod intake;
+mod limits;
+mod reading;
+mod window;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Otlp as Config, SourceConfig};
+use crate::error::ConfigError;
+use crate::period::Period;
+use crate::piece::{Millis, Piece};
+use window::Window;
+
+/// What was received, for captures. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Received {
+    window: Arc<Mutex<Window>>,
+}
+
+/// Figures of what was received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceivedFigures {
+    /// Records that are held: spans, log records and points of metrics.
+    pub held: u64,
+    /// Bytes that they take.
+    pub bytes: u64,
+    /// Records that were taken in since the start.
+    pub taken: u64,
+    /// Records that were refused since the start.
+    pub refused: u64,
+    /// Records that were dropped before their time since the start, because of `window_bytes`.
+    pub dropped: u64,
+}
+
+impl Received {
+    fn new(config: &Config) -> Self {
+        Self { window: Arc::new(Mutex::new(Window::new(config))) }
+    }
+
+    /// How much is held, and what became of the rest.
+    pub fn figures(&self) -> ReceivedFigures {
+        self.with(Window::figures)
+    }
+
+    /// What was received of a period.
+    pub(crate) fn piece(&self, period: Period, spans: usize, lines: usize) -> Piece {
+        self.with(|window| reading::piece(window, period, spans, lines))
+    }
+
+    /// Whoever panicked while it held the window left whole records behind.
+    fn with<T>(&self, then: impl FnOnce(&mut Window) -> T) -> T {
+        then(&mut self.window.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A receiver that listens.
+#[derive(Debug)]
+pub struct Receiver {
+    listeners: Vec<TcpListener>,
+    received: Received,
+    limits: limits::Limits,
+}
+
+impl Receiver {
+    /// Begins to listen where a configuration says so; nothing if it does not.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when an address cannot be used.
+    pub fn bind(source: &SourceConfig) -> Result<Option<Self>, ConfigError> {
+        let Some(config) = source.otlp.as_ref().filter(|it| !it.listen.is_empty()) else {
+            return Ok(None);
+        };
+        let bind = |address: &SocketAddr| {
+            let bound = TcpListener::bind(address);
+            let bound = bound.and_then(|it| it.set_nonblocking(true).map(|()| it));
+            bound.map_err(|error| ConfigError::new("[otlp] listen", format!("{address}: {error}")))
+        };
+        let listeners = config.listen.iter().map(bind).collect::<Result<_, _>>()?;
+        let limits = limits::Limits::of(config);
+        Ok(Some(Self { listeners, received: Received::new(config), limits }))
+    }
+
+    /// What was received.
+    pub fn received(&self) -> Received {
+        self.received.clone()
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners.iter().filter_map(|it| it.local_addr().ok()).collect()
+    }
+
+    /// Receives until it is to stop. Each address takes HTTP/protobuf and gRPC.
+    ///
+    /// # Errors
+    /// When a listener fails.
+    pub async fn run(self, stop: CancellationToken) -> std::io::Result<()> {
+        let routes = http::routes(self.received.clone(), self.limits.clone())
+            .merge(grpc::routes(&self.received, &self.limits));
+        let routes = limits::guarded(routes, &self.limits);
+        let mut servers = tokio::task::JoinSet::new();
+        for listener in self.listeners {
+            let (routes, stop) = (routes.clone(), stop.clone());
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            servers.spawn(async move {
+                let served = axum::serve(listener, routes).into_future();
+                tokio::select! {
+                    served = served => served,
+                    () = stop.cancelled() => Ok(()),
+                }
+            });
+        }
+        while let Some(ended) = servers.join_next().await {
+            ended.map_err(std::io::Error::other)??;
+        }
+        Ok(())
+    }
+}
+
+fn now() -> Millis {
+    Timestamp::now().as_millisecond()
+}
+
+#[cfg(test)]
+mod tests;
