@@ -1,12 +1,15 @@
 //! One client on standard input and output.
 
+use std::collections::HashSet;
 use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
-use rmcp::model::ErrorData;
+use rmcp::model::{ClientNotification, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::codec::FramedRead;
 
@@ -16,6 +19,10 @@ use eog_mcp_client::lines::{Line, Lines, Writer};
 
 /// Longest message of a client, in bytes.
 const MAX_LINE: usize = 1 << 20;
+
+/// Most requests that are not answered yet. What comes after them is not read: its client waits, not
+/// this server's memory.
+const MAX_OPEN: usize = 64;
 
 /// A client that sent so much that is no message is not one of MCP.
 const MAX_UNREADABLE: u32 = 100;
@@ -82,12 +89,66 @@ struct Pipes<R, W> {
     read: FramedRead<R, Lines>,
     unreadable: u32,
     write: Writer<W>,
+    open: Arc<Open>,
+}
+
+/// The requests that are not answered yet.
+#[derive(Default)]
+struct Open {
+    ids: Mutex<HashSet<RequestId>>,
+    answered: Notify,
+}
+
+impl Open {
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns once there is room for one more.
+    async fn room(&self) {
+        loop {
+            let answered = self.answered.notified();
+            if self.ids().len() < MAX_OPEN {
+                return;
+            }
+            answered.await;
+        }
+    }
+
+    fn begin(&self, message: &RxJsonRpcMessage<RoleServer>) {
+        match message {
+            JsonRpcMessage::Request(request) => drop(self.ids().insert(request.id.clone())),
+            // What is cancelled may not be answered.
+            JsonRpcMessage::Notification(told) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.end(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.answered.notify_one();
+    }
+}
+
+/// The request that a message answers.
+fn answered(message: &TxJsonRpcMessage<RoleServer>) -> Option<RequestId> {
+    match message {
+        JsonRpcMessage::Response(answer) => Some(answer.id.clone()),
+        JsonRpcMessage::Error(error) => error.id.clone(),
+        _ => None,
+    }
 }
 
 impl<R: AsyncRead, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
     fn new(read: R, write: W) -> Self {
         let read = FramedRead::new(read, Lines::new(MAX_LINE, usize::MAX));
-        Self { read, unreadable: 0, write: Writer::new(write) }
+        Self { read, unreadable: 0, write: Writer::new(write), open: Arc::default() }
     }
 
     /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time.
@@ -109,16 +170,26 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let write = self.write.clone();
-        async move { write.send(&message).await }
+        let (write, open) = (self.write.clone(), self.open.clone());
+        async move {
+            let sent = write.send(&message).await;
+            if let Some(id) = answered(&message) {
+                open.end(&id);
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         while self.unreadable < MAX_UNREADABLE {
+            self.open.room().await;
             let complaint = match self.read.next().await?.ok()? {
                 Line::Whole(line) if line.trim_ascii().is_empty() => continue,
                 Line::Whole(line) => match message::read(&line) {
-                    Ok(Some(message)) => return Some(message),
+                    Ok(Some(message)) => {
+                        self.open.begin(&message);
+                        return Some(message);
+                    }
                     Ok(None) => continue,
                     Err(complaint) => complaint,
                 },

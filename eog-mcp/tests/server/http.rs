@@ -25,7 +25,7 @@ async fn serve(server: &Server) -> SocketAddr {
 }
 
 /// Gives its address, what stops it, and its end.
-async fn serve_with(
+pub(crate) async fn serve_with(
     server: &Server,
     settings: HttpSettings,
 ) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>) {
@@ -43,20 +43,25 @@ async fn serve_with(
 }
 
 /// Sends one message and gives the connection, from which nothing was read yet.
-async fn post(address: SocketAddr, headers: &str, message: &Value) -> TcpStream {
-    let mut stream = TcpStream::connect(address).await.unwrap();
+pub(crate) async fn post(address: SocketAddr, headers: &str, message: &Value) -> TcpStream {
     let body = message.to_string();
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
+    send(address, &request).await
+}
+
+/// Sends a whole request.
+pub(crate) async fn send(address: SocketAddr, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
 }
 
 /// Reads until a text has come.
-async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
     let mut all = Vec::new();
     let read = async {
         loop {

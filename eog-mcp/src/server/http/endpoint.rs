@@ -7,13 +7,13 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use http_body_util::Full;
+use http_body_util::Full as Whole;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::gate;
 use super::settings::HttpSettings;
-use super::watch::{Watch, may_begin_session};
+use super::watch::{Full, Quota, Watch, may_begin_session};
 use crate::server::{Server, message};
 
 /// A session in which nothing happens for this long is closed.
@@ -42,7 +42,12 @@ impl Endpoint {
         let server = server.clone();
         let service =
             StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
-        let watch = Watch::new(sessions.clone(), settings.grace);
+        let quota = Quota {
+            requests: settings.max_open,
+            streams: settings.max_streams,
+            all_streams: (settings.max_connections / 2).max(1),
+        };
+        let watch = Watch::new(sessions.clone(), settings.grace, quota);
         Self { service, sessions, max_sessions: settings.max_sessions, watch }
     }
 
@@ -64,7 +69,18 @@ pub(super) async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Reque
             "the server has reached its limit of sessions; try again later",
         );
     }
-    let exchange = endpoint.watch.begin(&request);
+    let exchange = match endpoint.watch.begin(&request) {
+        Ok(exchange) => exchange,
+        Err(full) => {
+            let message = match full {
+                Full::Requests => {
+                    "this session has too many requests under way; read their answers"
+                }
+                Full::Streams => "too many streams of news are open; calls are still answered",
+            };
+            return gate::refusal(StatusCode::TOO_MANY_REQUESTS, message);
+        }
+    };
     let (head, body) = request.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if head.method == Method::POST
@@ -72,6 +88,6 @@ pub(super) async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Reque
     {
         return exchange.follow(gate::answer(StatusCode::BAD_REQUEST, &complaint));
     }
-    let answer = endpoint.service.handle(Request::from_parts(head, Full::new(bytes))).await;
+    let answer = endpoint.service.handle(Request::from_parts(head, Whole::new(bytes))).await;
     exchange.follow(answer.map(Body::new))
 }

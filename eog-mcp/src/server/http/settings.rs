@@ -55,6 +55,13 @@ pub struct HttpSettings {
     pub head_time: Duration,
     /// How long a client may take to send the body of a request.
     pub body_time: Duration,
+    /// How long a client may leave an answer unread before its connection is cut.
+    pub write_time: Duration,
+    /// Most requests of one session that are under way at once.
+    pub max_open: usize,
+    /// Most streams of news at once that one session may hold open. Of all sessions together, at most
+    /// half of the connections may be such streams, so that there is room for calls.
+    pub max_streams: usize,
     /// How long a client that lost its connection in a call may take to come back. After that its
     /// calls are cancelled.
     pub grace: Duration,
@@ -76,6 +83,9 @@ impl Default for HttpSettings {
             max_sessions: 1024,
             head_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
+            write_time: Duration::from_secs(30),
+            max_open: 64,
+            max_streams: 4,
             grace: Duration::from_secs(10),
             routes: Router::new(),
         }
