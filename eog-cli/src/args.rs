@@ -88,7 +88,7 @@ pub(crate) enum Command {
     /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
     /// With PATH, the page has charts of the measured series that findings cite.
     Report(HtmlReport),
-    /// Print the tree of a search by --controller lats, bfs, beam, hypotheses or treeseeker: every node with what was found there,
+    /// Print the tree of a search by --controller lats, bfs, beam, hypotheses, treeseeker or react: every node with what was found there,
     /// its score and visits, what was pruned and why, and why the search ended.
     ///
     /// Every entry is derived again by the rules and compared with the recorded one, as by `eog replay`.
@@ -137,12 +137,16 @@ pub(crate) enum Command {
     /// it, go on with it, tell it what you know. Agents begin investigations at `/mcp`. It is `eog mcp
     /// serve` with --http 127.0.0.1:8765, unless another address is given.
     ///
-    /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
-    /// are interrupted, and `resume` continues them. A second signal ends it at once.
-    Serve(Box<Serve>),
-    /// Print the JSON Schema of what a command policy reads or writes.
+    /// With --on-call it investigates alerts that Alertmanager sends, and tells webhooks what was found.
+    /// /healthz, /readyz and, with --on-call, /metrics answer without a token.
     ///
-    /// The program is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
+    /// Ctrl-C, SIGTERM or SIGHUP ends the server within 5 seconds. Investigations that are running
+    /// are interrupted; `resume` continues them, and those of --on-call go on after a restart. A
+    /// second signal ends it at once.
+    Serve(Box<Serve>),
+    /// Print the JSON Schema of what a command policy reads or writes, or of what webhooks are told.
+    ///
+    /// The program of a policy is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means
     /// that it may answer later, and it is retried; any other code is recorded as a failure.
     Schema(Schema),
     /// Print the completions of a shell.
@@ -177,7 +181,7 @@ Examples:
   eog investigate Scenario-2 --policy command:./triage.py --budget 40
   eog investigate Scenario-2 --policy command:./triage.py --memory ~/.cache/eog
   eog investigate examples/flash-sale --format mermaid > chain.mmd
-  eog investigate examples/flash-sale --not-cause 'db=its owner looked, it is healthy'"
+  eog investigate examples/flash-sale --not-cause 'database=its owner looked, it is healthy'"
 );
 
 #[derive(Debug, Args)]
@@ -236,8 +240,9 @@ pub(crate) struct Start {
     /// Controller: `eog` (Explanations over Graphs); the tree searches `lats` (language agent tree search),
     /// `bfs` (breadth-first), `beam` (the best few of each level), `hypotheses` (specialists for metrics,
     /// logs and traces investigate what may have caused it) and `treeseeker` (goals with alternative paths,
-    /// on which each round goes on or back); or `linear`, a baseline that follows the
-    /// newest lead, revises nothing and stops at the first origin. See docs/search.md.
+    /// on which each round goes on or back); or a baseline: `react` (one agent with a plan, who looks, calls
+    /// tools and concludes) or `linear` (follows the newest lead, revises nothing and stops at the first
+    /// origin). See docs/search.md and docs/which-controller.md.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
 
@@ -261,8 +266,8 @@ pub(crate) struct Start {
 /// What the tree searches leave to their user.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Search {
-    /// Number of rounds (lats, hypotheses, treeseeker) or plans (bfs, beam) at most. Default: 50, 6, 30
-    /// and 20.
+    /// Number of rounds (lats, hypotheses, treeseeker), plans (bfs, beam) or steps (react) at most. Default:
+    /// 50, 6, 30, 20 and 60.
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = TREE_SEARCH)]
     pub(crate) rounds: Option<NonZeroU32>,
 
@@ -694,6 +699,8 @@ pub(crate) enum SchemaName {
     CommandInput,
     /// What a command policy writes on standard output: one decision.
     Decision,
+    /// What `eog serve --on-call` sends to webhooks: one message about an incident.
+    OnCallMessage,
 }
 
 fn parse_window(text: &str) -> Result<Window, String> {

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use eog::Timestamp;
+use eog_evidence::Bundle;
 use eog_mcp_client::McpConfig;
 use eog_report::clean::clean;
+use eog_report::words;
 use eog_session::judge::{Options, Settings};
 use eog_session::source::{Kind, OpenError, Opened, ReadOptions, open_folder};
 use eog_sources::{CaptureError, SourceConfig};
@@ -18,11 +20,18 @@ use crate::runtime::runtime;
 /// Most notes of a folder that are shown.
 const MAX_NOTES: usize = 20;
 
+/// Most names of files that are shown.
+const MAX_NAMES: usize = 8;
+
 /// `eog check`.
 pub(crate) fn run(arguments: &Check) -> Result<Exit, CliError> {
     let file = arguments.file.as_path();
     if file.is_file() && is_settings(file) {
         return settings(file);
+    }
+    if std::fs::read_to_string(file).is_ok_and(|text| eog_oncall::Config::is_one(&text)) {
+        let config = eog_oncall::Config::read(file)?;
+        return good(file, &config.in_words());
     }
     match Kind::of(file)? {
         Kind::Live => live(file, arguments.offline),
@@ -84,33 +93,60 @@ fn live(file: &Path, offline: bool) -> Result<Exit, CliError> {
 fn folder(path: &Path, kind: Kind) -> Result<Exit, CliError> {
     let opened: Opened = open_folder(path, &ReadOptions::default())?;
     let incident = opened.incident();
+    let (is_usable, case) = (incident.unusable.is_empty(), opened.case(None));
     let what = if kind == Kind::Bundle { "a bundle" } else { "a snapshot" };
-    let entities = incident.topology.entities().count();
     let mut text = format!(
-        "✓ {}: {what} of {} alerts, {} changes, {entities} entities\n",
+        "{} {}: {what} of {}, {}, {}\n",
+        if is_usable { "✓" } else { "✗ not all can be used:" },
         clean(&path.display().to_string()),
-        incident.anomalies.len(),
-        incident.changes.len(),
+        words::count(incident.anomalies.len() as u64, "alert", "alerts"),
+        words::count(incident.changes.len() as u64, "change", "changes"),
+        words::count(incident.topology.entities().count() as u64, "entity", "entities"),
     );
+    if kind == Kind::Bundle {
+        let _ = writeln!(text, "    {}", clean(&files_of(path)));
+    }
     if let Some(observed) = incident.observed {
         let _ = writeln!(text, "    recorded from {} to {}", observed.start(), observed.end());
+    } else {
+        text.push_str("    no metrics, events, logs or spans\n");
     }
-    if let Err(error) = opened.case(None) {
+    if let Err(error) = &case {
         let _ = writeln!(
             text,
             "    note: it cannot be investigated yet: {}",
             clean(&error.to_string())
         );
     }
-    for note in incident.warnings.iter().take(MAX_NOTES) {
+    // The start of an investigation says more of times than the reader does.
+    let warnings = case.map_or_else(|_| incident.warnings.clone(), |case| case.bootstrap.warnings);
+    for note in warnings.iter().take(MAX_NOTES) {
         let _ = writeln!(text, "    note: {}", clean(note));
     }
-    if let Some(more) = incident.warnings.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
-        let _ = writeln!(text, "    and {more} more notes");
+    if let Some(more) = warnings.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
+        let _ = writeln!(text, "    and {}", words::count(more as u64, "more note", "more notes"));
     }
     files::print(&text)?;
-    opened.all_usable()?;
-    Ok(Exit::Diagnosed)
+    Ok(if is_usable { Exit::Diagnosed } else { Exit::BadInput })
+}
+
+/// Which files of a bundle are there, and which others lie beside them.
+fn files_of(path: &Path) -> String {
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let (mut read, mut others): (Vec<String>, Vec<String>) =
+        names.partition(|name| Bundle::FILES.contains(&name.as_str()));
+    read.sort();
+    others.sort();
+    let mut text = format!("reads {}", read.join(", "));
+    if !others.is_empty() {
+        let more = others.len().saturating_sub(MAX_NAMES);
+        others.truncate(MAX_NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let _ = write!(text, "; does not read {}{more}", others.join(", "));
+    }
+    text
 }
 
 fn good(file: &Path, what: &str) -> Result<Exit, CliError> {

@@ -146,8 +146,9 @@ fn bound(judge: &Chosen, unarmed: &Unarmed, start: &Start, begin: &Begin) -> Str
         AnySettings::Linear(_) => (entities, 0, ", one visit each".to_owned()),
         AnySettings::Search(config) => {
             let most = config.most_asked();
-            // No model plays the roles of a search by goals.
-            let asked = config.profile() != eog_search::Profile::TreeSeeker;
+            // No model plays the roles of a search by goals, or of a chain.
+            let by_rules = [eog_search::Profile::TreeSeeker, eog_search::Profile::React];
+            let asked = !by_rules.contains(&config.profile());
             let roles = if asked { most.roles } else { 0 };
             (most.looks, roles, format!(", at most {} looks", most.looks))
         }

@@ -68,6 +68,8 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Tool(#[from] ToolError),
     #[error("{0}")]
+    OnCall(#[from] eog_oncall::ConfigError),
+    #[error("{0}")]
     Usage(String),
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
@@ -197,6 +199,7 @@ impl CliError {
             Self::Input { .. }
             | Self::Open(_)
             | Self::Capture(_)
+            | Self::OnCall(_)
             | Self::Ledger(_)
             | Self::Records(_)
             | Self::Journal(_)

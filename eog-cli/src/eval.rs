@@ -3,9 +3,10 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use eog_eval::controllers::{self, OracleRates, Settings};
+use eog_eval::controllers::{self, Condition, OracleRates, Settings};
 use eog_eval::itbench::ReasoningJudge;
 use eog_eval::simulated::{self, Ablation};
+use eog_eval::trajectory::Failures;
 use eog_eval::{Calibration, EvalError, generated, itbench, logs, petshop, suite};
 use eog_report::clean::{clean, clean_line, escape_json};
 use eog_session::controllers::ControllerName;
@@ -116,7 +117,48 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             tell_suite(arguments, &report)
         }
         Evaluated::Controllers(simulated) => {
-            let report = controllers::compare(&settings(simulated))?;
+            let settings = settings(simulated);
+            let wrong = settings.rates.wrong;
+            let mut conditions = Vec::new();
+            conditions.extend(simulated.by_errors.then(Condition::by_errors).into_iter().flatten());
+            let by_calls = simulated.by_calls.then(|| Condition::by_calls(wrong));
+            conditions.extend(by_calls.into_iter().flatten());
+            let ablations = simulated.ablations.then(|| Condition::ablations(wrong));
+            conditions.extend(ablations.into_iter().flatten());
+            if conditions.is_empty() {
+                if simulated.charts.is_some() {
+                    let reason = "--charts goes with --by-errors or --by-calls; add one of them";
+                    return Err(CliError::Usage(reason.to_owned()));
+                }
+                conditions = Condition::all(wrong);
+            }
+            if let Some(folder) = &simulated.charts {
+                let failed = |source| CliError::Write { path: folder.clone(), source };
+                std::fs::create_dir_all(folder).map_err(failed)?;
+            }
+            let shown = std::sync::Mutex::new(progress);
+            let told = |done: usize, all: usize| {
+                if let Ok(progress) = shown.lock() {
+                    progress.say(&format!("{done} of {all} incidents done"));
+                }
+            };
+            let report = controllers::compare_told(&settings, conditions, &told)?;
+            drop(shown);
+            if let Some(folder) = &simulated.charts {
+                for chart in report.charts()? {
+                    files::write(folder, chart.file, &chart.svg)?;
+                }
+            }
+            tell(arguments, &report, &report.to_csv())
+        }
+        Evaluated::Failures { trajectories, cause } => {
+            let truth: std::collections::BTreeSet<String> = cause.iter().cloned().collect();
+            let truth = (!truth.is_empty()).then_some(&truth);
+            let all = trajectories.len();
+            let report = Failures::of_files(trajectories, truth, |done, path| {
+                told(done, all, &path.display().to_string());
+            })?;
+            drop(progress);
             tell(arguments, &report, &report.to_csv())
         }
     }

@@ -15,6 +15,7 @@ use crate::files;
 
 const SOURCE: &str = include_str!("templates/source.toml");
 const SETTINGS: &str = include_str!("templates/eog.toml");
+const ON_CALL: &str = include_str!("templates/oncall.toml");
 const README: &str = include_str!("templates/bundle.md");
 
 /// `eog init`.
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, CliError> {
     let usual = match arguments.what {
         Initial::Source => "source.toml",
         Initial::Settings => "eog.toml",
+        Initial::OnCall => "oncall.toml",
         Initial::Bundle => "incident",
     };
     let path = arguments.path.clone().unwrap_or_else(|| PathBuf::from(usual));
@@ -32,6 +34,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, CliError> {
     match arguments.what {
         Initial::Source => write_new(&path, SOURCE)?,
         Initial::Settings => write_new(&path, SETTINGS)?,
+        Initial::OnCall => write_new(&path, ON_CALL)?,
         Initial::Bundle => bundle(&path)?,
     }
     let shown = clean(&path.display().to_string()).into_owned();

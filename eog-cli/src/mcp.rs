@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use eog_live::Live;
 use eog_mcp::server::{HttpSettings, ServeError, Server, Settings, Token, Toolset};
+use eog_oncall::OnCall;
 use eog_report::clean::clean_line;
+use tokio_util::sync::CancellationToken;
 
 use crate::args::{ListedTools, Mcp, McpCommand, Serve};
 use crate::error::{CliError, Exit};
@@ -32,10 +34,22 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
 pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliError> {
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.or(at).map(|address| http(serve, address)).transpose()?;
+    if serve.on_call.is_some() && http.is_none() {
+        let reason = "--on-call: alerts come over HTTP; use `eog serve`, or give --http";
+        return Err(CliError::Usage(reason.to_owned()));
+    }
+    let on_call = serve.on_call.as_deref().map(eog_oncall::Config::read).transpose()?;
     let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));
-    let server = Server::open(settings(serve), chosen)?;
+    let mut settings = settings(serve);
+    if on_call.is_some() {
+        // What is captured can be read by agents, too, and by the pages.
+        settings.roots.push(OnCall::captures(&serve.state)?);
+    }
+    let server = Server::open(settings, chosen)?;
+    let on_call =
+        on_call.map(|config| OnCall::open(config, server.clone(), &serve.state)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -52,13 +66,15 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
                 );
                 // At once, since whoever started it may read no more than the first line.
                 let _ = std::io::stderr().write_all(said.as_bytes());
-                let live = Live::new(server.clone());
-                let settings = eog_live::settings(settings, &live);
-                let ends = async {
-                    interrupted().await;
-                    live.end();
-                };
-                server.http(listener, settings, ends).await
+                match on_call {
+                    Some(on_call) => at_work(&server, listener, settings, &on_call).await,
+                    None => {
+                        let live = Live::new(server.clone());
+                        let mut settings = eog_live::settings(settings, &live);
+                        settings.open_routes = eog_oncall::health(|| Ok(()));
+                        server.http(listener, settings, until_interrupted(&live)).await
+                    }
+                }
             }
         }
     });
@@ -67,6 +83,42 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
     eog::processes::end_all();
     served?;
     Ok(Exit::Diagnosed)
+}
+
+async fn until_interrupted(live: &Live) {
+    interrupted().await;
+    live.end();
+}
+
+/// Serves, and works on alerts beside it.
+async fn at_work(
+    server: &Server,
+    listener: tokio::net::TcpListener,
+    settings: HttpSettings,
+    on_call: &OnCall,
+) -> Result<(), ServeError> {
+    let live = Live::new(on_call.host());
+    let mut settings = eog_live::settings(settings, &live);
+    settings.routes = settings.routes.merge(on_call.routes());
+    settings.open_routes = on_call.open_routes();
+    let stop = CancellationToken::new();
+    let (worker, ends) = (on_call.clone(), stop.clone());
+    let work = tokio::spawn(async move { worker.run(ends).await });
+    let ended = async {
+        until_interrupted(&live).await;
+        // No run begins any more; those that are under way are cut off by the server's end.
+        stop.cancel();
+    };
+    let served = server.http(listener, settings, ended).await;
+    stop.cancel();
+    let _ = tokio::time::timeout(LAST, work).await;
+    served
+}
+
+impl From<eog_oncall::OpenError> for CliError {
+    fn from(error: eog_oncall::OpenError) -> Self {
+        Self::Usage(format!("--on-call: {error}"))
+    }
 }
 
 impl From<ServeError> for CliError {

@@ -103,6 +103,7 @@ impl Onward<'_> {
         add("finalize-model", judging.finalize_model.as_deref());
         add("prompts", of(&judging.prompts).as_deref());
         add("skills", of(&judging.skills).as_deref());
+        add("tools", of(&judging.tools).as_deref());
         add("cassette", of(&judging.cassette).as_deref());
         let parts = [
             ("bootstrap", judging.bootstrap),

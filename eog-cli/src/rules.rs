@@ -161,10 +161,12 @@ fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, b
     let uses_branch = profile.config().branch().is_some();
     let rescores = profile.config().rescores().is_some();
     let by_goals = profile.config().is_random().is_some();
+    let is_chain = profile == eog_search::Profile::React;
     let is_idle = |name: &str| match name {
         "--branch" => !uses_branch,
         "--no-rescore" => !rescores,
-        "--depth" => by_goals,
+        "--depth" => by_goals || is_chain,
+        "--accept" => is_chain,
         "--textual" | "--lot-seed" => !by_goals,
         _ => false,
     };
@@ -193,21 +195,23 @@ fn forked(arguments: &Fork, policy: Option<&String>, before: &Config) -> Config 
     config
 }
 
-/// Refuses to say who plays the roles of a tree search where there is none, and skills that nobody loads.
+/// Refuses to say who plays the roles of a tree search where there is none, and skills and tools that nobody uses.
 pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Result<(), CliError> {
     let idle = judging.roles.is_some() && controller.profile().is_none();
     refuse(controller, &[("--roles", idle)])?;
     let by_model = matches!(judging.roles, Some(crate::args::By::Model));
-    let by_goals = controller == ControllerName::TreeSeeker;
-    refuse(controller, &[("--roles model", by_model && by_goals)])?;
-    let skills = judging.skills.is_some() && controller != ControllerName::Hypotheses;
+    let by_rules_alone = matches!(controller, ControllerName::TreeSeeker | ControllerName::React);
+    refuse(controller, &[("--roles model", by_model && by_rules_alone)])?;
+    let of_specialists =
+        [("--skills", judging.skills.is_some()), ("--tools", judging.tools.is_some())];
+    let has_specialists = controller == ControllerName::Hypotheses;
+    refuse(controller, &of_specialists.map(|(name, given)| (name, given && !has_specialists)))?;
     let by_rules = matches!(judging.roles, Some(crate::args::By::Rules));
-    refuse(controller, &[("--skills", skills)])?;
-    match judging.skills.is_some() && by_rules {
-        true => Err(CliError::Usage(
-            "--skills has no effect with --roles rules; omit one of them".to_owned(),
-        )),
-        false => Ok(()),
+    match of_specialists.iter().find(|(_, given)| *given && by_rules) {
+        Some((name, _)) => Err(CliError::Usage(format!(
+            "{name} has no effect with --roles rules; omit one of them"
+        ))),
+        None => Ok(()),
     }
 }
 

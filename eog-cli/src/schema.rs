@@ -17,6 +17,7 @@ pub(crate) fn render(name: SchemaName) -> String {
     let mut schema = match name {
         SchemaName::CommandInput => command_input(),
         SchemaName::Decision => json_schema::<Decision>(),
+        SchemaName::OnCallMessage => json_schema::<eog_oncall::Message>(),
     };
     schema.sort_all_objects();
     format!("{schema:#}\n")
@@ -50,6 +51,7 @@ mod tests {
         for (name, file) in [
             (SchemaName::CommandInput, "command-input.schema.json"),
             (SchemaName::Decision, "decision.schema.json"),
+            (SchemaName::OnCallMessage, "on-call-message.schema.json"),
         ] {
             let path = format!("{folder}/{file}");
             if std::env::var_os("EOG_UPDATE_SCHEMAS").is_some() {

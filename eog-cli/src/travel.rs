@@ -4,7 +4,8 @@ use std::path::Path;
 
 use eog::side::SideError;
 use eog::travel::Unjudged;
-use eog::{Diagnosis, EntityId};
+use eog::{Diagnosis, EntityId, Topology};
+use eog_evidence::near_entities;
 use eog_report::Report;
 use eog_report::clean::clean_line;
 use eog_report::page::paragraphs;
@@ -80,16 +81,23 @@ pub(crate) fn explain(arguments: &Explain) -> Result<Exit, CliError> {
     let diagnosis = finished.diagnosis();
     let width = files::terminal_width();
     let text = match unjudged {
-        Some(Unjudged::Unknown) => return Err(unusable(unevaluated(&diagnosis, &entity))),
-        Some(why) => told::not_judged(&entity, &why, width),
+        Some(Unjudged::Unknown) => {
+            let topology = read.ledger.case().map(|case| &case.topology);
+            return Err(unusable(unknown(topology, &diagnosis, &entity)));
+        }
+        Some(why) => told::not_judged(&diagnosis, &entity, &why, width),
         None => told::explanation(&diagnosis, &explanation, width),
     };
     files::print(&text)?;
     Ok(Exit::Diagnosed)
 }
 
-/// Names the evaluated entities that are meant, perhaps.
-fn unevaluated(diagnosis: &Diagnosis, entity: &EntityId) -> String {
+/// Names entities that are meant, perhaps: near names of the topology, else some that were evaluated.
+fn unknown(topology: Option<&Topology>, diagnosis: &Diagnosis, entity: &EntityId) -> String {
+    let near = topology.map(|topology| near_entities(topology, entity.as_str()));
+    if let Some(near) = near.filter(|near| !near.is_empty()) {
+        return format!("nothing is called {entity}; did you mean {}?", near.join(" or "));
+    }
     let evaluated = diagnosis.beliefs.keys();
     let alike = |other: &&EntityId| {
         let (a, b) = (other.as_str().to_lowercase(), entity.as_str().to_lowercase());

@@ -105,7 +105,28 @@ fn an_explanation_names_what_the_label_hangs_on() {
     }
     let (code, _, errors) = run(&["explain", path, "databas"]);
     assert_eq!(code, 4);
-    assert!(errors.contains("nothing is called databas; evaluated were, among others: database"));
+    assert!(errors.contains("nothing is called databas; did you mean database?"), "{errors}");
+    let (_, _, errors) = run(&["explain", path, "xyz"]);
+    assert!(errors.contains("nothing is called xyz; evaluated were, among others: "), "{errors}");
+}
+
+#[test]
+fn what_speaks_against_an_entity_as_the_cause_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    run_into(folder.path(), &[]);
+    let path = folder.path().to_str().unwrap();
+    let (_, cause, _) = run(&["explain", path, "frontend"]);
+    assert!(!cause.contains("WHY IT IS NOT A ROOT CAUSE"), "{cause}");
+    for (entity, against) in [
+        ("gateway", "it is a symptom: "),
+        ("database", "named instead: frontend"),
+        ("search", "named instead: frontend"),
+    ] {
+        let (code, text, _) = run(&["explain", path, entity]);
+        assert_eq!(code, 0, "{text}");
+        let told = text.split_once("WHY IT IS NOT A ROOT CAUSE").map(|(_, told)| told);
+        assert!(told.is_some_and(|told| told.contains(against)), "{entity}: {text}");
+    }
 }
 
 #[test]
@@ -125,7 +146,7 @@ fn why_an_entity_was_not_judged_is_explained() {
             &short,
             "database",
             "waiting to be evaluated, because it was blamed, when the policy-call \
-                              budget was exhausted. A larger --budget may reach it.",
+                              budget was exhausted. A larger one may reach it.",
         ),
     ];
     for (folder, entity, said) in cases {

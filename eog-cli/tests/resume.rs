@@ -102,26 +102,30 @@ impl Incident {
 
 #[test]
 fn killed_at_any_time_it_ends_with_the_same_journal_and_no_repeated_call() {
-    kill_and_resume::<EntryBody>(&["eog"], EVALUATIONS);
+    kill_and_resume::<EntryBody>(&["eog"], EVALUATIONS, 1);
 }
 
 #[test]
 fn killed_at_any_time_the_linear_loop_ends_with_the_same_journal_and_no_repeated_call() {
     // The linear loop does not look again.
-    kill_and_resume::<LinearBody>(&["linear"], ALERTS);
+    kill_and_resume::<LinearBody>(&["linear"], ALERTS, 1);
 }
 
 #[test]
 fn killed_at_any_time_tree_searches_end_with_the_same_journal_and_no_repeated_call() {
     // A root has as many children as `--branch` allows, and each alert is looked at once.
-    kill_and_resume::<SearchBody>(&["lats", "--branch", "10"], ALERTS);
-    kill_and_resume::<SearchBody>(&["bfs"], ALERTS);
-    kill_and_resume::<SearchBody>(&["beam"], ALERTS);
+    kill_and_resume::<SearchBody>(&["lats", "--branch", "10"], ALERTS, 1);
+    kill_and_resume::<SearchBody>(&["bfs"], ALERTS, 1);
+    kill_and_resume::<SearchBody>(&["beam"], ALERTS, 1);
     // Three hypotheses at first, and none below what is healthy.
-    kill_and_resume::<SearchBody>(&["hypotheses"], 3);
+    kill_and_resume::<SearchBody>(&["hypotheses"], 3, 3);
+    // Three goals with an alert each, and a fourth, which has five paths at most, for the rest.
+    kill_and_resume::<SearchBody>(&["treeseeker"], 8, 5);
+    kill_and_resume::<SearchBody>(&["react"], ALERTS, 1);
 }
 
-fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize) {
+/// `width` calls may be under way at once.
+fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize, width: usize) {
     let incident = Incident::new();
     let whole = incident.path("whole.journal");
     let bundle = incident.path("bundle");
@@ -162,9 +166,9 @@ fn kill_and_resume<B: Body>(controller: &[&str], evaluations: usize) {
         let acknowledged = Journal::read::<B>(&journal).unwrap().ledger;
         incident.resume(&journal);
         assert_eq!(std::fs::read(&journal).unwrap(), expected, "killed after {kill_after}");
-        // The one call that was under way at the kill had no acknowledged answer.
+        // The calls that were under way at the kill had no acknowledged answers.
         let calls = incident.calls();
-        let expected_calls = evaluations..=evaluations + 1;
+        let expected_calls = evaluations..=evaluations + width;
         assert!(expected_calls.contains(&calls), "{calls} calls, killed after {kill_after}");
         assert!(acknowledged.next_seq() >= kill_after);
         repeated += calls - evaluations;

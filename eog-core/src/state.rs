@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::belief::{Belief, Claim, ClaimEdge, Label};
 use crate::contract::packet::{CandidateScore, LocalContext};
-use crate::evidence::{EvidenceTime, Finding, Signal, Trend};
+use crate::evidence::{EvidenceTime, Finding, Signal, Trend, Verdict};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Case, ChangeRecord, Unusable};
 use crate::incident::onset::Onset;
@@ -64,12 +64,14 @@ pub(crate) struct Seen {
     pub(crate) onset: Option<Onset>,
     pub(crate) signal: Signal,
     pub(crate) trend: Trend,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 impl Seen {
     pub(crate) fn of(finding: &Finding) -> Self {
         let (time, onset) = (finding.time, finding.onset);
-        Self { time, onset, signal: finding.signal, trend: finding.trend }
+        let verdict = finding.verdict();
+        Self { time, onset, signal: finding.signal, trend: finding.trend, verdict }
     }
 }
 
@@ -152,6 +154,13 @@ impl Node {
     /// Whether a message that called for another look is unread.
     pub(crate) fn owes_a_look(&self) -> bool {
         self.has_unread() && self.inbox.values().any(|message| message.new && message.wakes)
+    }
+
+    /// What people say of it, where they agree.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        let mut said = self.seen.values().filter_map(|seen| seen.verdict);
+        let first = said.next()?;
+        said.all(|other| other == first).then_some(first)
     }
 
     /// Takes note of the findings in the context of an entry.

@@ -121,7 +121,7 @@ impl ControllerFailures {
 
 /// Answers of no use count once, and so does every part that was refused for breaking a rule. What
 /// only a bound refused is no disobedience: no policy can know the bounds.
-fn disobeyed(look: Look<'_>) -> usize {
+pub(crate) fn disobeyed(look: Look<'_>) -> usize {
     let is_useless = |answer: &RecordedAnswer| matches!(answer, RecordedAnswer::Failed(f) if !f.kind.is_context());
     let breaks_a_rule = |refusal: &&Refusal| {
         matches!(

@@ -37,6 +37,7 @@ mod repeated;
 pub mod simulated;
 pub mod suite;
 mod table;
+pub mod trajectory;
 
 pub use calibration::{Calibration, Outcome, Said, Word};
 pub use controller_failures::{ControllerFailures, FailureCount, FailureMode, FailureTable};

@@ -97,36 +97,11 @@ pub(crate) fn is_real_change(finding: &Finding) -> bool {
 
 /// What a person says of an entity: a verdict, or a remark in free text.
 pub(crate) fn is_word(finding: &Finding) -> bool {
-    finding.kind == EvidenceKind::Note && [VERDICT, REMARK].contains(&finding.source.as_str())
+    finding.verdict().is_some() || finding.kind == EvidenceKind::Note && finding.source == REMARK
 }
-
-/// The source of a note that holds a person's verdict.
-const VERDICT: &str = "person";
 
 /// The source of a note that holds a person's remark, which is told and decides nothing.
 const REMARK: &str = "remark";
-
-/// A person's answer to whether an entity is the cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It is well, or in any case not the cause.
-    NotTheCause,
-    /// It is the cause.
-    TheCause,
-}
-
-/// The verdict that a note of source `person` gives, by its trend. `steady`: the entity works as it
-/// should, and is not the cause; `rising`: it is the cause.
-pub(crate) fn verdict(finding: &Finding) -> Option<Verdict> {
-    if finding.kind != EvidenceKind::Note || finding.source != VERDICT {
-        return None;
-    }
-    match finding.trend {
-        Trend::Steady => Some(Verdict::NotTheCause),
-        Trend::Rising => Some(Verdict::TheCause),
-        Trend::Falling => None,
-    }
-}
 
 /// The role of the entity that a finding names.
 pub(crate) fn role(finding: &Finding) -> Option<PeerRole> {

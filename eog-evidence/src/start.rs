@@ -16,6 +16,9 @@ const SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// How long before the earliest onset a window begins.
 const LEAD: SignedDuration = SignedDuration::from_mins(30);
 
+/// How long a value counts after it was measured, as in Prometheus: an alert may come so much later.
+const LOOKBACK: SignedDuration = SignedDuration::from_mins(5);
+
 /// How long after the last onset a window may go on.
 const TAIL: SignedDuration = SignedDuration::from_hours(2);
 
@@ -80,6 +83,8 @@ pub fn open_case(incident: &Incident, window: Option<Window>) -> Result<Case, St
     if start.seeds.is_empty() {
         return Err(StartError::NoSeeds { window });
     }
+    let mut warnings = incident.warnings.clone();
+    warnings.extend(unobserved(incident.observed, window, &anomalies));
     Ok(Case {
         topology: incident.topology.clone(),
         window,
@@ -89,11 +94,34 @@ pub fn open_case(incident: &Incident, window: Option<Window>) -> Result<Case, St
             window_reason,
             ignored,
             evidence: start.evidence,
-            warnings: incident.warnings.clone(),
+            warnings,
             unusable: incident.unusable.clone(),
         },
         record: change_record(incident, window),
     })
+}
+
+/// That the times of the telemetry do not fit those of the window or the alerts, as when one of them was
+/// written in another time zone.
+fn unobserved(observed: Option<Window>, window: Window, alerts: &[Anomaly]) -> Option<String> {
+    let observed = observed?;
+    let (start, end) = (observed.start(), observed.end());
+    if end < window.start() || start >= window.end() {
+        return Some(format!(
+            "no telemetry lies in the window: it was recorded from {start} to {end}; check the time zones of \
+             alerts and telemetry, or name another window"
+        ));
+    }
+    let is_late = |alert: &&Anomaly| alert.onset > later(end, LOOKBACK);
+    let first = alerts.iter().filter(is_late).min_by_key(|alert| (alert.onset, &alert.name))?;
+    let late = alerts.iter().filter(is_late).count();
+    let (name, entity, onset) = (shorten(&first.name, 80), &first.entity, first.onset);
+    Some(format!(
+        "{} more than {} minutes after the telemetry ends at {end}, the first {name} on {entity} at {onset}: \
+         check their time zones",
+        if late == 1 { "1 alert began".to_owned() } else { format!("{late} alerts began") },
+        LOOKBACK.as_mins(),
+    ))
 }
 
 /// Why an investigation could not be started.
@@ -415,6 +443,28 @@ mod tests {
             ]
         );
         assert_eq!(record.changes[0].finding.as_ref(), Some(incident.changes[1].id()));
+    }
+
+    #[test]
+    fn times_that_do_not_fit_are_told() {
+        use Signal::Errors;
+        let told = |alerts: Vec<Anomaly>, recording, given| {
+            let mut incident = incident(alerts);
+            incident.observed = Some(recording);
+            open_case(&incident, given).unwrap().bootstrap.warnings
+        };
+        let late = || vec![alert("web", Errors, 100, None), alert("db", Errors, 107, None)];
+        // As far behind as a value counts.
+        assert_eq!(told(late(), window(60, 102), None), Vec::<String>::new());
+        let [one] = &told(late(), window(60, 101), None)[..] else { panic!("one warning") };
+        assert!(one.starts_with("1 alert began more than 5 minutes after"), "{one}");
+        assert!(one.contains("on db at"), "{one}");
+        let [none] = &told(late(), window(0, 30), None)[..] else { panic!("one warning") };
+        assert!(none.starts_with("no telemetry lies in the window"), "{none}");
+        let [none] = &told(late(), window(60, 130), Some(window(500, 600)))[..] else {
+            panic!("one warning")
+        };
+        assert!(none.starts_with("no telemetry lies in the window"), "{none}");
     }
 
     #[test]

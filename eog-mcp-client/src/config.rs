@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 use super::error::SourceError;
 use super::mapping::{AlertMap, FindingMap, SeriesMap, TopologyMap};
 use super::offered::no_tool;
+use super::pasted::Pasted;
 use super::rows::{Pattern, Rows};
-use super::servers::{Server, ServerConfig, Variables, pasted_servers};
+use super::servers::{Server, ServerConfig, Variables};
 use super::template::{Filling, Hole, Template};
 
 /// Longest configuration that is read, in bytes.
@@ -296,47 +297,13 @@ impl McpConfig {
     }
 
     fn add_pasted(&mut self) -> Result<(), SourceError> {
-        let mut texts = Vec::new();
-        if let Some(pasted) = self.pasted.take() {
-            let pasted = serde_json::json!({ "mcpServers": pasted });
-            texts.push((pasted.to_string(), self.place.clone()));
-        }
-        if let Some(file) = &self.servers_file {
-            let file = self.folder.join(file);
-            let place = file.display().to_string();
-            let text = text_of(&file).map_err(|reason| SourceError::config(&place, reason))?;
-            texts.push((text, place));
-        }
-        for (text, place) in texts {
-            let (servers, warnings) = pasted_servers(&text, &place)?;
-            self.warnings.extend(warnings);
-            for (name, server) in servers {
-                // What is written in our own form adds bounds to what was pasted.
-                match self.servers.entry(name) {
-                    std::collections::btree_map::Entry::Vacant(free) => {
-                        free.insert(server);
-                    }
-                    std::collections::btree_map::Entry::Occupied(mut own) => {
-                        let own = own.get_mut();
-                        let bounds = std::mem::take(own);
-                        if bounds.command.is_some() || bounds.url.is_some() {
-                            let reason =
-                                "this server is defined here and in the pasted JSON; keep one";
-                            return Err(SourceError::config(place, reason));
-                        }
-                        *own = ServerConfig {
-                            command: server.command,
-                            args: server.args,
-                            env: server.env,
-                            cwd: server.cwd,
-                            url: server.url,
-                            headers: server.headers,
-                            ..bounds
-                        };
-                    }
-                }
-            }
-        }
+        let pasted = Pasted {
+            inline: self.pasted.take(),
+            file: self.servers_file.as_deref(),
+            folder: &self.folder,
+            place: &self.place,
+        };
+        self.warnings.extend(pasted.add_to(&mut self.servers)?);
         Ok(())
     }
 
@@ -392,8 +359,7 @@ impl McpConfig {
         &self,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<BTreeMap<String, Server>, SourceError> {
-        let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        let variables = Variables { folder: &folder, environment };
+        let variables = Variables::of(&self.folder, environment);
         let checked = self.servers.iter().map(|(name, server)| {
             let server = server.check(&variables);
             let part = || format!("server {name}");
@@ -516,7 +482,7 @@ impl McpConfig {
 }
 
 /// The text of a file of bounded size.
-fn text_of(file: &Path) -> Result<String, String> {
+pub(super) fn text_of(file: &Path) -> Result<String, String> {
     use std::io::Read;
     let cannot = |error: std::io::Error| format!("the file cannot be read: {error}");
     let mut text = String::new();

@@ -1,5 +1,6 @@
 //! One connection to a server, from its greeting to its end.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,9 +44,29 @@ pub(super) struct Connection {
     has_stderr: bool,
 }
 
-struct Tool {
+/// A tool as its server describes it.
+pub(super) struct Tool {
+    pub(super) description: String,
+    /// What it takes, as JSON schema.
+    pub(super) input: Arc<JsonObject>,
     says_read_only: bool,
     output: Option<Result<Validator, String>>,
+}
+
+/// The tools whose answers are checked against their schemas.
+#[derive(Clone, Debug)]
+pub(super) enum Used {
+    These(BTreeSet<String>),
+    Any,
+}
+
+impl Used {
+    fn holds(&self, tool: &str) -> bool {
+        match self {
+            Self::These(tools) => tools.contains(tool),
+            Self::Any => true,
+        }
+    }
 }
 
 /// The answer of a tool.
@@ -57,7 +78,7 @@ pub(super) struct ToolAnswer {
 
 impl Connection {
     /// Connects, greets and lists tools. The schemas of the `used` ones are made ready.
-    pub(super) async fn open(server: &Server, used: &BTreeSet<String>) -> Result<Self, CallError> {
+    pub(super) async fn open(server: &Server, used: &Used) -> Result<Self, CallError> {
         let first_notes = Arc::new(Notes::default());
         let lifecycles = match server.protocol {
             Protocol::Either => vec![handshake(), stateless()],
@@ -114,7 +135,12 @@ impl Connection {
         self.tools.keys().map(String::as_str)
     }
 
-    /// What the server says about a tool, if it offers it.
+    /// A tool as the server describes it, if it offers it.
+    pub(super) fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name)
+    }
+
+    /// Whether the server says of a tool that it only reads, if it offers it.
     pub(super) fn says_read_only(&self, tool: &str) -> Option<bool> {
         self.tools.get(tool).map(|tool| tool.says_read_only)
     }
@@ -285,7 +311,7 @@ async fn greet(
 
 async fn list(
     service: RunningService<RoleClient, ClientConfig>,
-    used: &BTreeSet<String>,
+    used: &Used,
     notes: Arc<Notes>,
     server: &Server,
 ) -> Result<Connection, String> {
@@ -302,9 +328,12 @@ async fn list(
         for tool in listed.tools {
             let annotations = tool.annotations.as_ref();
             let says_read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
-            let schema = tool.output_schema.filter(|_| used.contains(tool.name.as_ref()));
+            let schema = tool.output_schema.filter(|_| used.holds(&tool.name));
             let output = schema.map(|schema| validator(&Value::Object(schema.as_ref().clone())));
-            tools.insert(tool.name.into_owned(), Tool { says_read_only, output });
+            let description = tool.description.map(Cow::into_owned).unwrap_or_default();
+            let input = tool.input_schema;
+            let told = Tool { description, input, says_read_only, output };
+            tools.insert(tool.name.into_owned(), told);
         }
         cursor = listed.next_cursor;
         if cursor.is_none() {
@@ -315,7 +344,7 @@ async fn list(
 }
 
 /// Patterns of a schema come from the server: only those are allowed whose time is bounded.
-fn validator(schema: &Value) -> Result<Validator, String> {
+pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .with_pattern_options(jsonschema::PatternOptions::regex())
         .build(schema)

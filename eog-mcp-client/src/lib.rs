@@ -8,6 +8,8 @@
 //! servers are put together by queries with templates and mappings. Whatever servers answer is data:
 //! it is bounded, its secrets are masked, and it is never read as a template.
 //!
+//! [`McpTools`] offers tools of servers to the specialists of a tree search.
+//!
 //! Every call has a bound, and whatever goes wrong with one is a
 //! [`Failure`](eog_core::Failure) of that one context: the ledger records it, and the investigation
 //! goes on.
@@ -22,12 +24,14 @@ pub mod lines;
 mod mapping;
 mod notes;
 mod offered;
+mod pasted;
 mod remote;
 mod rows;
 mod servers;
 mod source;
 mod stdio;
 mod template;
+mod tools;
 mod web;
 
 pub use config::McpConfig;
@@ -35,3 +39,4 @@ pub use context::McpContext;
 pub use error::SourceError;
 pub use servers::{Protocol, ServerConfig, ToolConfig, pasted_servers};
 pub use source::McpSource;
+pub use tools::{McpTools, ToolsConfig};

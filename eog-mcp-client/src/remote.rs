@@ -1,12 +1,11 @@
 //! A server under its name: connected when it is needed, and again when it died.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rmcp::model::JsonObject;
 use tokio::sync::Mutex;
 
-use super::connection::{Connection, ToolAnswer};
+use super::connection::{Connection, ToolAnswer, Used};
 use super::error::{CallError, Cause};
 use super::servers::Server;
 
@@ -15,12 +14,12 @@ pub(super) struct Remote {
     pub(super) name: String,
     server: Server,
     /// The tools that the configuration calls.
-    used: BTreeSet<String>,
+    used: Used,
     slot: Mutex<Option<Arc<Connection>>>,
 }
 
 impl Remote {
-    pub(super) fn new(name: String, server: Server, used: BTreeSet<String>) -> Self {
+    pub(super) fn new(name: String, server: Server, used: Used) -> Self {
         Self { name, server, used, slot: Mutex::new(None) }
     }
 
@@ -40,6 +39,11 @@ impl Remote {
                 format!("{}; the first attempt failed: {}", attempt.error.message, lost.message);
             self.named(tool, CallError { message, ..attempt.error })
         })
+    }
+
+    /// Whether a tool was declared to read only, if anything was declared.
+    pub(super) fn declared_read_only(&self, tool: &str) -> Option<bool> {
+        self.server.read_only(tool)
     }
 
     /// Connects, if there is no connection.

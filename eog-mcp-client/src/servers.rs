@@ -124,11 +124,16 @@ impl Server {
 
 /// Where variables come from: the folder of the configuration, and the environment.
 pub(super) struct Variables<'a> {
-    pub(super) folder: &'a Path,
-    pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
+    folder: PathBuf,
+    environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Variables<'_> {
+impl<'a> Variables<'a> {
+    pub(super) fn of(folder: &Path, environment: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Self { folder, environment }
+    }
+
     /// A text with its `${…}` filled in.
     fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = String::new();
@@ -332,12 +337,12 @@ mod tests {
 
     fn variables(text: &str) -> Result<String, String> {
         let environment = |name: &str| (name == "TOKEN").then(|| "t0p".to_owned());
-        Variables { folder: Path::new("/conf"), environment: &environment }.fill(text)
+        Variables::of(Path::new("/conf"), &environment).fill(text)
     }
 
     fn check(config: &ServerConfig) -> Result<Server, String> {
         let environment = |name: &str| (name == "TOKEN").then(|| "t0p".to_owned());
-        config.check(&Variables { folder: Path::new("/conf"), environment: &environment })
+        config.check(&Variables::of(Path::new("/conf"), &environment))
     }
 
     #[test]

@@ -10,6 +10,7 @@ use eog_evidence::{Bundle, Incident, shorten};
 use eog_sre::{ReadOptions, Snapshot};
 
 use super::config::{Call, McpConfig};
+use super::connection::Used;
 use super::context::{McpContext, Remotes, ask, of_window};
 use super::error::SourceError;
 use super::mapping::{Origin, TopologyMap, Unread, joined};
@@ -74,7 +75,7 @@ fn remotes(config: &McpConfig) -> Result<Remotes, SourceError> {
     let servers = config.checked_servers(&environment)?.into_iter().filter_map(|(name, server)| {
         let used = config.used(&name);
         // One that is never asked is not started: people paste all that they have.
-        (!used.is_empty()).then(|| (name.clone(), Remote::new(name, server, used)))
+        (!used.is_empty()).then(|| (name.clone(), Remote::new(name, server, Used::These(used))))
     });
     Ok(Arc::new(servers.collect()))
 }

@@ -283,8 +283,20 @@ fn evidence_has_one_number_wherever_it_is_cited() {
         .message_of("job", says(&[&other]))
         .message_of("web", says(&[&shared, &other, &elsewhere]))
         .build();
+    // Of a message that cites what is shown, the rest has no number; of one that does not, all has.
     let decision = input(&packet).decision(&answer(Label::Defer, &[3, 2, 1, 4]));
-    assert_eq!(decision.evidence, ids(&[&elsewhere, &other, &shared]));
+    assert_eq!(decision.evidence, ids(&[&other, &shared]));
+}
+
+#[test]
+fn what_was_before_the_window_is_said_to_be() {
+    let of = |earliest: &str, latest: &str| {
+        let packet = packet("db").finding(finding("db").began(earliest, latest)).build();
+        serde_json::to_value(input(&packet)).unwrap()["findings"][0]["began"].clone()
+    };
+    assert_eq!(of("10:01", "10:02"), "10:01-10:02");
+    assert_eq!(of("09:00", "10:02"), "by 10:02");
+    assert_eq!(of("08:00", "09:00"), "before the window, by 09:00");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use eog_core::contract::{FormerBelief, Hint};
@@ -72,6 +73,16 @@ fn explore_prompt(pack: &str) -> String {
 #[test]
 fn explore_for_sre() {
     insta::assert_snapshot!(explore_prompt("sre"));
+}
+
+/// What the documentation shows whole.
+#[test]
+fn the_documentation_shows_the_question_as_it_is() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/prompts.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let shown = page.split("```text\n").find(|block| block.starts_with("# Incident")).unwrap();
+    let shown = shown.split("\n```").next().unwrap();
+    assert!(explore_prompt("sre").contains(shown), "not the user message of the golden:\n{shown}");
 }
 
 #[test]

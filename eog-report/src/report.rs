@@ -144,6 +144,12 @@ impl Report {
         lines.map(|line| clean_to(&line, MAX_CONSIDERED_CHARS)).collect()
     }
 
+    /// What people say of entities, in one line each.
+    pub fn said(&self) -> Vec<String> {
+        let verdicts = self.diagnosis.verdicts();
+        verdicts.map(|(entity, _, word)| format!("{entity}: {}", words::finding(word))).collect()
+    }
+
     /// Every finding that a belief cites, or one of its claims does.
     pub fn evidence(&self) -> Vec<&Finding> {
         let cited: Vec<EvidenceId> =

@@ -56,6 +56,9 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
                 words::count(times as usize, "selection", "selections")
             );
         }
+        Call::Use { call, .. } => {
+            let _ = write!(line, ": {}", clean(&call.tool));
+        }
         _ => {}
     }
     let body = node.entry.and_then(|entry| search.ledger().entry(entry)).map(|entry| &entry.body);
@@ -79,6 +82,7 @@ fn line(search: &SearchController, node: &NodeView<'_>) -> String {
     }
     let mut marks = Vec::new();
     marks.extend(match node.phase {
+        Phase::Running if matches!(action.call, Call::Use { .. }) => Some("under way"),
         Phase::Pending if !action.is_done() => Some("not begun"),
         Phase::Running if !action.is_done() => Some("open"),
         Phase::Pending if by_hypotheses => Some("not investigated"),
@@ -129,6 +133,7 @@ fn ended(search: &SearchController) -> String {
     let nodes = search.tree().len() - 1;
     let (one, more) = match search.settings().selection() {
         eog_search::Selection::Level => ("plan", "plans"),
+        eog_search::Selection::Linear => ("step", "steps"),
         _ => ("round", "rounds"),
     };
     let begun = usize::try_from(search.begun()).unwrap_or(usize::MAX);
@@ -136,6 +141,15 @@ fn ended(search: &SearchController) -> String {
         format!("{}, {}", words::count(nodes, "node", "nodes"), words::count(begun, one, more));
     if let Some(end) = search.end() {
         let _ = write!(text, "; {end}");
+    }
+    if let Some(causes) = search.concluded() {
+        let causes: Vec<&str> = causes.iter().map(eog_core::EntityId::as_str).collect();
+        let named = if causes.is_empty() {
+            "nobody".to_owned()
+        } else {
+            clean(&causes.join(", ")).into_owned()
+        };
+        let _ = write!(text, "; named {named}");
     }
     if let Some((best, score)) = search.best() {
         let _ = write!(text, "; best {best} with {score}");

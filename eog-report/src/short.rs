@@ -8,7 +8,7 @@ use crate::folded::{Hop, folded};
 use crate::narrative::Author;
 use crate::page::{DIM, PLAIN, Page, RED, YELLOW};
 use crate::report::Report;
-use crate::text::{head, more, notes, ranking, told, unusable};
+use crate::text::{head, more, notes, ranking, said, told, unusable};
 use crate::words;
 
 /// Findings shown for one cause.
@@ -38,6 +38,7 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
     head(&mut page, report);
     unusable(&mut page, report);
     told(&mut page, report);
+    said(&mut page, report);
     if report.diagnosis.is_diagnosed() {
         for group in report.diagnosis.causes() {
             cause(&mut page, report, group);
@@ -47,6 +48,7 @@ pub fn short(report: &Report, width: Option<usize>) -> String {
         ranking(&mut page, report, CANDIDATES);
     }
     against(&mut page, report);
+    considered(&mut page, report);
     notes(&mut page, report, (MAX_NOTES, MAX_WORDS));
     page.title("");
     page.line("", DIM, &report.cost());
@@ -64,21 +66,26 @@ fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {
         let Some(belief) = report.diagnosis.belief(origin) else { continue };
         let cited = report.diagnosis.cited(belief);
         // A note says how what is listed here hangs together, which the chain shows.
-        let shown = || cited.iter().filter(|finding| finding.kind != EvidenceKind::Note);
+        let shown = || {
+            let is_shown = |finding: &&&Finding| {
+                finding.kind != EvidenceKind::Note || finding.verdict().is_some()
+            };
+            cited.iter().filter(is_shown)
+        };
         // A model says why in words of its own; the rules repeat what they cite.
         if report.narrative.author != Author::Rules || shown().next().is_none() {
             page.line("    ", PLAIN, &clean_to(&belief.summary, MAX_WORDS * 2));
         }
         for finding in shown().take(MAX_FINDINGS) {
             let when = words::time(&finding.time);
-            page.line("    • ", PLAIN, &format!("{when}  {}", said(finding)));
+            page.line("    • ", PLAIN, &format!("{when}  {}", in_words(finding)));
         }
         more(page, shown().count(), MAX_FINDINGS, "pieces of evidence");
     }
 }
 
 /// What a finding says, and of a change what was written about it.
-fn said(finding: &Finding) -> String {
+fn in_words(finding: &Finding) -> String {
     let words = clean_to(&words::finding(finding), MAX_WORDS);
     let about = finding.change.as_ref().and_then(|change| {
         let (text, _) = finding.excerpt.split_once(&format!(" ({} from ", change.path))?;
@@ -160,26 +167,30 @@ fn against(page: &mut Page, report: &Report) {
     let unlinked = (!unlinked.is_empty()).then(|| {
         format!("origins that reach no alert ({}): {}", unlinked.len(), words::list(names))
     });
-    let others = report.also_considered();
     let mut lines: Vec<String> = doubts.chain(open).chain(early).chain(unlinked).collect();
     let mut seen = std::collections::BTreeSet::new();
     lines.retain(|line| seen.insert(line.clone()));
-    let grave = lines.len();
-    let shown = others.iter().take(MAX_CONSIDERED);
-    lines.extend(shown.map(|line| format!("also considered: {line}")));
-    if lines.is_empty() {
-        return;
+    if !lines.is_empty() {
+        page.title(if report.diagnosis.is_diagnosed() {
+            "WHAT SPEAKS AGAINST IT"
+        } else {
+            "WHAT IS OPEN"
+        });
     }
-    page.title(if report.diagnosis.is_diagnosed() {
-        "WHAT SPEAKS AGAINST IT"
-    } else {
-        "WHAT IS OPEN"
-    });
-    for line in lines.iter().take(grave.min(MAX_AGAINST)) {
+    for line in lines.iter().take(MAX_AGAINST) {
         page.line("  ", YELLOW, &clean_to(line, MAX_WORDS * 3 / 2));
     }
-    more(page, grave, MAX_AGAINST, "doubts");
-    for line in &lines[grave..] {
+    more(page, lines.len(), MAX_AGAINST, "doubts");
+}
+
+/// Changes and entities that are not named, and why.
+fn considered(page: &mut Page, report: &Report) {
+    let others = report.also_considered();
+    if others.is_empty() {
+        return;
+    }
+    page.title("ALSO CONSIDERED");
+    for line in others.iter().take(MAX_CONSIDERED) {
         page.line("  ", PLAIN, &clean_to(line, MAX_WORDS));
     }
     more(page, others.len(), MAX_CONSIDERED, "changes and entities that were considered");

@@ -20,6 +20,8 @@ const MAX_LINES: usize = 8;
 const MAX_ROWS: usize = 40;
 /// Candidates shown when there is no finding.
 const MAX_CANDIDATES: usize = 5;
+/// Characters shown of what a person said.
+const MAX_SAID: usize = 210;
 
 /// Renders the report with colours; the output stream takes them out where they do not belong.
 /// Wraps at `width` columns, if given.
@@ -28,6 +30,7 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     head(&mut page, report);
     unusable(&mut page, report);
     told(&mut page, report);
+    said(&mut page, report);
     if report.diagnosis.is_diagnosed() {
         for group in report.diagnosis.causes() {
             cause(&mut page, report, group);
@@ -88,6 +91,19 @@ pub(crate) fn told(page: &mut Page, report: &Report) {
             page.line("  ", YELLOW, &clean(failure));
         }
     }
+}
+
+/// What people said of entities, which counts for more than the records.
+pub(crate) fn said(page: &mut Page, report: &Report) {
+    let said = report.said();
+    if said.is_empty() {
+        return;
+    }
+    page.title("SAID BY A PERSON");
+    for line in said.iter().take(MAX_LINES) {
+        page.line("  ", PLAIN, &clean_to(line, MAX_SAID));
+    }
+    more(page, said.len(), MAX_LINES, "words");
 }
 
 fn cause(page: &mut Page, report: &Report, group: &OriginGroup) {

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use eog_core::belief::ClaimEdge;
 use eog_core::controller::ChangeCause;
 use eog_core::diagnosis::{ConsideredChange, OriginGroup, RuledOut, Unnamed};
-use eog_core::evidence::EvidenceTime;
+use eog_core::evidence::{EvidenceTime, Verdict};
 use eog_core::incident::{RecordedChange, Unusable};
 use eog_core::ledger::Refusal;
 use eog_core::{BudgetKind, Conclusion, EntityId, EvidenceKind, Finding, Spent, Timestamp, Window};
@@ -91,7 +91,15 @@ pub fn finding(finding: &Finding) -> String {
             let new = change.new.as_deref().unwrap_or("(removed)");
             format!("{} changed from {old} to {new}", change.path)
         }
-        _ => finding.excerpt.clone(),
+        _ => match finding.verdict() {
+            Some(Verdict::Cause) => {
+                format!("a person says that it is the cause: {}", finding.excerpt)
+            }
+            Some(Verdict::NotCause) => {
+                format!("a person says that it is not the cause: {}", finding.excerpt)
+            }
+            None => finding.excerpt.clone(),
+        },
     }
 }
 

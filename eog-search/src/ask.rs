@@ -14,6 +14,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::body::{Action, Looked, PlanAction, Purpose, SearchBody, Verdict};
+use crate::chain::{ChainAction, ChainStep, PlanStep};
 use crate::id::NodeId;
 use crate::lane::{LaneAction, Specialist, ToolAnswer, ToolCall, Turn};
 use crate::seek::{Approach, Candidate, Fact, Goal, Progress, Steering, TreeMem};
@@ -66,6 +67,10 @@ pub enum Role {
     Step(Arc<StepAsk>),
     /// For what came of a round.
     Progress(Arc<ProgressAsk>),
+    /// The agent of a chain for its next action.
+    React(Arc<ReactAsk>),
+    /// For a summary of the oldest steps of a chain.
+    Compact(Arc<CompactAsk>),
 }
 
 /// The answer to an [`Ask`].
@@ -96,6 +101,10 @@ pub enum Answer {
     Steering(Steering),
     /// What came of a round.
     Progress(Progress),
+    /// What the agent of a chain does next.
+    Chain(ChainAction),
+    /// A summary.
+    Summary(String),
 }
 
 impl Answer {
@@ -113,6 +122,8 @@ impl Answer {
             Self::Goals(_) => "list of goals",
             Self::Steering(_) => "list of moves",
             Self::Progress(_) => "report of progress",
+            Self::Chain(_) => "action of an agent",
+            Self::Summary(_) => "summary",
         }
     }
 }
@@ -492,6 +503,34 @@ pub struct ProgressAsk {
     pub accept: u16,
 }
 
+/// A question to the agent of a chain: what it does next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReactAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// The plan, with the steps that are settled.
+    pub plan: Vec<PlanStep>,
+    /// What is left of the oldest steps; empty as long as all are shown.
+    pub summary: String,
+    /// The other steps, oldest first.
+    pub steps: Vec<ChainStep>,
+    /// How many steps are left, with this one; 0 if the agent has to conclude now.
+    pub left: u32,
+}
+
+/// A question for a summary of the oldest steps of a chain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompactAsk {
+    /// The case.
+    pub scene: Arc<Scene>,
+    /// What is left of the steps before.
+    pub summary: String,
+    /// The steps, oldest first.
+    pub steps: Vec<ChainStep>,
+    /// How many characters at most. A longer answer is cut.
+    pub at_most: u32,
+}
+
 impl Question for Ask {
     type Answer = Answer;
 
@@ -542,6 +581,8 @@ impl Role {
             Self::Steer(_) => "steer",
             Self::Step(_) => "step",
             Self::Progress(_) => "progress",
+            Self::React(_) => "react",
+            Self::Compact(_) => "compact",
         }
     }
 }

@@ -11,9 +11,10 @@ use eog_core::ledger::{
 use eog_core::{Digest, EntityId, EvidenceId};
 use serde::{Deserialize, Serialize};
 
+use crate::chain::{Called, Compacted, Reacted};
 use crate::config::SearchConfig;
 use crate::id::{NodeId, Place};
-use crate::lane::{LaneEnd, Specialist, Turn};
+use crate::lane::{LaneEnd, Specialist, ToolCall, Turn};
 use crate::seek::{Approach, Goal, Progress, RefusedPart, Steering, Taken, Try};
 
 /// What an entry of a tree search records: each question with what came back, and nothing that follows
@@ -46,6 +47,12 @@ pub enum SearchBody {
     Stepped(Box<Acted>),
     /// A round was gone over.
     Progressed(Box<Progressed>),
+    /// The agent of a chain acted.
+    Reacted(Box<Reacted>),
+    /// The agent of a chain called a tool.
+    Called(Box<Called>),
+    /// The oldest steps of a chain became a summary.
+    Compacted(Box<Compacted>),
     /// The search ended by itself.
     Ended(Ended),
     /// From here on the search takes another course than the one it was copied from.
@@ -75,6 +82,13 @@ pub enum Call {
     Goal(Goal),
     /// A way to reach a goal, whose steps stand below it. Nothing is done at the node itself.
     Path(Approach),
+    /// A call of a tool by the agent of a chain. Nobody decides on what it answers.
+    Use {
+        /// The entity that the call names, else the one that the chain looked at last, else the first seed.
+        about: EntityId,
+        /// The call.
+        call: ToolCall,
+    },
 }
 
 /// What may have caused an incident.
@@ -105,11 +119,12 @@ impl Action {
             Call::Look(entity)
             | Call::Test(Hypothesis { cause: entity, .. })
             | Call::Goal(Goal { about: entity, .. })
-            | Call::Path(Approach { start: entity, .. }) => entity,
+            | Call::Path(Approach { start: entity, .. })
+            | Call::Use { about: entity, .. } => entity,
         }
     }
 
-    /// Whether something is done and comes back: not so for goals and paths.
+    /// Whether an entity is judged: not so for goals, paths and calls of tools.
     pub fn is_done(&self) -> bool {
         matches!(self.call, Call::Look(_) | Call::Test(_))
     }
@@ -117,7 +132,7 @@ impl Action {
     /// What specialists are to find out; nothing where it is no hypothesis.
     pub fn focus(&self) -> Option<&str> {
         match &self.call {
-            Call::Look(_) | Call::Goal(_) | Call::Path(_) => None,
+            Call::Look(_) | Call::Goal(_) | Call::Path(_) | Call::Use { .. } => None,
             Call::Test(hypothesis) => Some(&hypothesis.focus),
         }
     }
@@ -130,6 +145,7 @@ impl fmt::Display for Call {
             Self::Test(Hypothesis { cause, focus }) => write!(f, "suspect {cause}: {focus}"),
             Self::Goal(goal) => write!(f, "{}", goal.question),
             Self::Path(path) => write!(f, "{}", path.approach),
+            Self::Use { call, .. } => write!(f, "{} {}", call.tool, call.arguments),
         }
     }
 }
@@ -450,6 +466,10 @@ pub enum End {
     Finished,
     /// All goals are complete.
     Completed,
+    /// The agent of a chain concluded.
+    Concluded,
+    /// The agent of a chain gave no answer.
+    Unanswered,
 }
 
 impl fmt::Display for End {
@@ -463,6 +483,8 @@ impl fmt::Display for End {
             Self::PlannerFailed => "no answer of the planner could be applied",
             Self::Finished => "finished: the candidate answers are answer enough",
             Self::Completed => "all goals are complete",
+            Self::Concluded => "concluded: the agent named its causes",
+            Self::Unanswered => "the agent gave no answer",
         })
     }
 }

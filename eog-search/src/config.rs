@@ -62,6 +62,8 @@ pub enum Selection {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         random: Option<u64>,
     },
+    /// One step after the other.
+    Linear,
 }
 
 /// How much a search by bounds explores: the factor C, in Q32.
@@ -137,6 +139,14 @@ pub enum Expansion {
         /// How often a planner whose goals are refused is asked again.
         retries: u32,
     },
+    /// What a single agent does next, until it concludes.
+    Chain {
+        /// So many bytes of what came of its steps are shown to the agent. Beyond that the oldest steps become
+        /// a summary.
+        shown: NonZeroU32,
+        /// How often an agent, or a tool, that failed is asked again.
+        retries: u32,
+    },
 }
 
 /// How long a specialist may go on with one hypothesis.
@@ -186,6 +196,8 @@ pub enum Evaluation {
         /// How often they are asked again when they fail.
         retries: u32,
     },
+    /// Nobody.
+    None,
 }
 
 /// What the result of a node means for those above it.
@@ -256,12 +268,14 @@ pub enum Profile {
     Hypotheses,
     /// Goals with alternative paths.
     TreeSeeker,
+    /// One chain of a single agent.
+    React,
 }
 
 impl Profile {
     /// All that there are.
-    pub const ALL: [Self; 5] =
-        [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses, Self::TreeSeeker];
+    pub const ALL: [Self; 6] =
+        [Self::Lats, Self::Bfs, Self::Beam, Self::Hypotheses, Self::TreeSeeker, Self::React];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
@@ -271,6 +285,7 @@ impl Profile {
             Self::Beam => "beam",
             Self::Hypotheses => "hypotheses",
             Self::TreeSeeker => "treeseeker",
+            Self::React => "react",
         }
     }
 
@@ -282,6 +297,7 @@ impl Profile {
             Self::Beam => SearchConfig::beam(),
             Self::Hypotheses => SearchConfig::hypotheses(),
             Self::TreeSeeker => SearchConfig::treeseeker(),
+            Self::React => SearchConfig::react(),
         }
     }
 }
@@ -313,6 +329,11 @@ pub enum Incoherent {
          pruning, and `may` is at most `must`"
     )]
     Goals,
+    /// A chain has nothing to select, score or prune.
+    #[error(
+        "the selection `linear` goes with the expansion `chain`, the evaluation `none`, no backup and no pruning"
+    )]
+    Chain,
     /// Only what was not visited can be set aside, and visits are counted by bounds alone.
     #[error("this pruning does not fit the selection")]
     Pruning,
@@ -380,6 +401,19 @@ impl SearchConfig {
             pruning: Pruning::None,
             stop: Stop { accept: 900, rounds: count(30) },
             width: count(5),
+            ..Self::levels(None)
+        }
+    }
+
+    /// ReAct (Yao et al. 2022) as in appendix A of the EoG paper: one agent, at most 60 steps, then a conclusion;
+    /// 200,000 bytes of what it saw are shown, older steps as a summary of at most a quarter of that.
+    pub fn react() -> Self {
+        Self {
+            selection: Selection::Linear,
+            expansion: Expansion::Chain { shown: count(200_000), retries: 2 },
+            evaluation: Evaluation::None,
+            pruning: Pruning::None,
+            stop: Stop { accept: 1000, rounds: count(60) },
             ..Self::levels(None)
         }
     }
@@ -453,6 +487,8 @@ impl SearchConfig {
                 Evaluation::Ratio { .. },
                 Backup::None,
             ) if may <= must => {}
+            (Selection::Linear, Expansion::Chain { .. }, Evaluation::None, Backup::None) => {}
+            (Selection::Linear, ..) => return Err(Incoherent::Chain),
             (Selection::Textual { .. }, ..) => return Err(Incoherent::Goals),
             (Selection::PendingMaxUcb { .. }, ..) => return Err(Incoherent::Hypotheses),
             (Selection::Ucb(_), ..) => return Err(Incoherent::Bounds),
@@ -468,6 +504,7 @@ impl SearchConfig {
             (Selection::Level, Pruning::Flagged { .. }, _) => Err(Incoherent::BeamWithoutEvaluator),
             (Selection::PendingMaxUcb { .. }, ..) => Err(Incoherent::Hypotheses),
             (Selection::Textual { .. }, ..) => Err(Incoherent::Goals),
+            (Selection::Linear, ..) => Err(Incoherent::Chain),
             _ => Err(Incoherent::Pruning),
         }
     }
@@ -478,6 +515,7 @@ impl SearchConfig {
             (Selection::Ucb(_), _) => Profile::Lats,
             (Selection::PendingMaxUcb { .. }, _) => Profile::Hypotheses,
             (Selection::Textual { .. }, _) => Profile::TreeSeeker,
+            (Selection::Linear, _) => Profile::React,
             (Selection::Level, None) => Profile::Bfs,
             (Selection::Level, Some(_)) => Profile::Beam,
         }
@@ -544,6 +582,7 @@ impl SearchConfig {
     pub fn depth(&self) -> u32 {
         match self.expansion {
             Expansion::Goals { .. } => self.stop.rounds.get().saturating_add(2),
+            Expansion::Chain { .. } => 1,
             Expansion::Actions { depth, .. }
             | Expansion::Planned { depth, .. }
             | Expansion::Hypotheses { depth, .. } => depth.get(),
@@ -557,6 +596,7 @@ impl SearchConfig {
             | Expansion::Hypotheses { children: most, .. }
             | Expansion::Goals { paths: most, .. } => Some(most.get()),
             Expansion::Planned { .. } => self.survivors(),
+            Expansion::Chain { .. } => None,
         }
     }
 
@@ -570,7 +610,8 @@ impl SearchConfig {
     /// questions for hypotheses, `3·R·m` for actions, `s = R + R·(R − 1)/2` looks, where hypotheses are scored
     /// again, else `s = R`, `s·(1 + r)` scores, and `3·R·m` calls of tools, each tried `1 + r` times. With `R`
     /// rounds of `g` goals with `p` open paths: `R·g·p` looks and `1 + q` questions for goals, `R·g·p` for
-    /// steps, `2·R` for moves, of which half are corrections, and `R·(1 + r)` for progress.
+    /// steps, `2·R` for moves, of which half are corrections, and `R·(1 + r)` for progress. With a chain of `R`
+    /// steps: `R` looks, `(2·R + 1)·(1 + r)` questions for actions and summaries, `R·(1 + r)` calls of tools.
     pub fn most_asked(&self) -> MostAsked {
         let rounds = u64::from(self.stop.rounds.get());
         let retries = match self.evaluation {
@@ -578,9 +619,15 @@ impl SearchConfig {
             | Evaluation::Judge { retries }
             | Evaluation::Ratio { retries }
             | Evaluation::Evidence { retries, .. } => u64::from(retries),
-            Evaluation::Planner => 0,
+            Evaluation::Planner | Evaluation::None => 0,
         };
         match self.expansion {
+            Expansion::Chain { retries, .. } => {
+                let tries = 1 + u64::from(retries);
+                // A summary follows a step at most, and the conclusion the last one.
+                let roles = (2 * rounds + 1).saturating_mul(tries);
+                MostAsked { looks: rounds, roles, tools: rounds.saturating_mul(tries) }
+            }
             Expansion::Actions { count, depth } => {
                 let (count, depth) = (u64::from(count.get()), u64::from(depth.get()));
                 let scores = (count + 1).saturating_mul(1 + retries);
@@ -654,7 +701,7 @@ impl SearchConfig {
     #[must_use]
     pub fn with_depth(mut self, most: u32) -> Self {
         match &mut self.expansion {
-            Expansion::Goals { .. } => {}
+            Expansion::Goals { .. } | Expansion::Chain { .. } => {}
             Expansion::Actions { depth, .. }
             | Expansion::Planned { depth, .. }
             | Expansion::Hypotheses { depth, .. } => *depth = count(most),
@@ -733,6 +780,15 @@ impl SearchConfig {
     pub fn with_lanes(mut self, limits: Lanes) -> Self {
         if let Expansion::Hypotheses { lanes, .. } = &mut self.expansion {
             *lanes = limits;
+        }
+        self
+    }
+
+    /// With so many bytes of what a chain saw shown to its agent; no effect elsewhere.
+    #[must_use]
+    pub fn with_shown(mut self, bytes: u32) -> Self {
+        if let Expansion::Chain { shown, .. } = &mut self.expansion {
+            *shown = count(bytes);
         }
         self
     }

@@ -1,5 +1,6 @@
 //! The controller: tasks in slots, committed in the order in which they were dispatched.
 
+mod chain;
 mod commit;
 mod hypotheses;
 mod lane;
@@ -47,6 +48,8 @@ use slot::{Slot, Task};
 ///   one task with one entry.
 /// - **Goals** (TreeSeeker): goals with alternative paths; each round every active goal exploits a path,
 ///   explores several or goes back, each chosen path makes a step, and somebody goes over what came of it.
+/// - **Chain** (ReAct): one agent looks, calls tools and concludes, a step at a time; where it saw too much the
+///   oldest steps become a summary.
 /// - **Result:** the looks on the best way, then those on the way to other nodes with a score that is
 ///   accepted, as long as they explain alerts that nothing explained before.
 ///
@@ -75,6 +78,7 @@ pub struct SearchController {
     is_planned: bool,
     trials: hypotheses::Trials,
     quest: seeker::Quest,
+    chain: chain::Chain,
     reflections: VecDeque<String>,
     /// The best trajectory, where there are any.
     best: Option<result::Best>,
@@ -103,9 +107,10 @@ impl SearchController {
         self.end.filter(|_| self.end_is_recorded)
     }
 
-    /// The best node, or the end of the best trajectory, with its score.
+    /// The best node, or the end of the best trajectory, with its score; nothing where there are no scores.
     pub fn best(&self) -> Option<(Place, u16)> {
-        self.best_so_far().map(|best| (best.at, best.score))
+        let best = self.best_so_far()?;
+        Some((best.at, best.score?))
     }
 
     /// How many rounds or plans were begun.
@@ -135,6 +140,7 @@ impl SearchController {
             is_planned: false,
             trials: hypotheses::Trials::default(),
             quest: seeker::Quest::default(),
+            chain: chain::Chain::default(),
             reflections: VecDeque::new(),
             best: None,
             chosen: None,
@@ -168,6 +174,7 @@ impl SearchController {
         }
         self.expand_held_back();
         self.turn_again();
+        self.take_up_chain();
         self.fill();
     }
 
@@ -178,6 +185,7 @@ impl SearchController {
             crate::Selection::Level => self.select_plan(),
             crate::Selection::PendingMaxUcb { c } => self.select_pending(c),
             crate::Selection::Textual { random, .. } => self.select_turn(random),
+            crate::Selection::Linear => self.select_link(),
         }
     }
 
@@ -185,7 +193,7 @@ impl SearchController {
     fn record_end(&mut self) {
         let Some(reason) = self.end.filter(|_| !self.end_is_recorded) else { return };
         let best = self.best_so_far();
-        let score = best.as_ref().map(|best| best.score);
+        let score = best.as_ref().and_then(|best| best.score);
         let ended = Ended { reason, best: best.map(|best| best.at), score };
         self.ledger.append(SearchBody::Ended(ended));
         self.end_is_recorded = true;

@@ -23,7 +23,8 @@ pub const WRAP_UP: &str =
 pub const CUT_SHORT: &str =
     "This investigation was cut short: no more calls may be made. What was recorded stays.";
 
-/// Who investigates a hypothesis. Each sees evidence of its own kinds alone.
+/// Who investigates a hypothesis, each of whom sees evidence of its own kinds alone; or the one agent of a
+/// chain, who sees all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Specialist {
@@ -33,10 +34,12 @@ pub enum Specialist {
     Logs,
     /// Traced requests, and what the source knows of the ways between entities.
     Traces,
+    /// Everything: the agent of a chain.
+    Generalist,
 }
 
 impl Specialist {
-    /// All that there are, in the order in which they begin.
+    /// Those who investigate hypotheses, in the order in which they begin.
     pub const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
 
     /// What it is called.
@@ -45,15 +48,25 @@ impl Specialist {
             Self::Metrics => "metrics",
             Self::Logs => "logs",
             Self::Traces => "traces",
+            Self::Generalist => "generalist",
         }
     }
 
-    /// The kinds of evidence that it sees. Each kind belongs to one specialist.
+    /// The kinds of evidence that it sees. Each kind belongs to one of [`Specialist::ALL`].
     pub fn kinds(self) -> &'static [EvidenceKind] {
         match self {
             Self::Metrics => &[EvidenceKind::Metric, EvidenceKind::Alert],
             Self::Logs => &[EvidenceKind::Log, EvidenceKind::Event, EvidenceKind::Change],
             Self::Traces => &[EvidenceKind::Span, EvidenceKind::Note],
+            Self::Generalist => &[
+                EvidenceKind::Metric,
+                EvidenceKind::Alert,
+                EvidenceKind::Log,
+                EvidenceKind::Event,
+                EvidenceKind::Change,
+                EvidenceKind::Span,
+                EvidenceKind::Note,
+            ],
         }
     }
 

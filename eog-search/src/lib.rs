@@ -2,7 +2,7 @@
 //! [`Controller`](eog_core::Controller) stands on, with the same evidence, ledger, budgets and reports.
 //!
 //! [`SearchController`] grows a tree whose nodes each look at one entity. How it grows is the business of
-//! named strategies in one [`SearchConfig`]; five profiles combine them:
+//! named strategies in one [`SearchConfig`]; six profiles combine them:
 //!
 //! - [`SearchConfig::lats`]: language agent tree search (Zhou et al. 2023), rounds of selection by upper
 //!   confidence bounds, expansion, evaluation, simulation and backup.
@@ -12,6 +12,7 @@
 //!   weighed, and what is promising is expanded.
 //! - [`SearchConfig::treeseeker`]: goals with alternative paths; from value, uncertainty and risk in words,
 //!   each round exploits, explores or goes back, and what was learnt stays with its branch.
+//! - [`SearchConfig::react`]: one chain of looks and calls of tools by a single agent, a baseline.
 //!
 //! The core performs no I/O. What it wants to know are [`Ask`]s; whoever answers them plays [`Roles`]:
 //! [`PolicyRoles`] plays every role by rules over what an [`AbductivePolicy`](eog_core::AbductivePolicy)
@@ -35,6 +36,7 @@
 mod arithmetic;
 pub mod ask;
 mod body;
+pub mod chain;
 mod config;
 mod controller;
 mod id;
@@ -53,6 +55,9 @@ pub use body::{
     Acted, Action, Call, Decomposed, End, Ended, Hypothesis, Investigated, Looked, PlanAction,
     PlanTry, Planned, Progressed, Proposed, Purpose, Reflected, RefusedAction, Scored, SearchBody,
     Steered, Verdict,
+};
+pub use chain::{
+    Called, ChainAction, ChainPhase, Compacted, Deed, PlanEdit, PlanStatus, PlanStep, Reacted,
 };
 pub use config::{
     Backup, Evaluation, Expansion, Exploration, Incoherent, Lanes, MostAsked, Profile, Pruning,

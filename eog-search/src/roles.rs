@@ -1,5 +1,6 @@
 //! Who answers the questions of a tree search.
 
+mod chain;
 mod policy;
 mod responder;
 mod seeker;
@@ -12,10 +13,11 @@ use eog_core::contract::Failure;
 use eog_core::machine::Response;
 
 use crate::ask::{
-    DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk, ProposeAsk, SteerAsk,
-    StepAsk, WeighAsk,
+    CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk,
+    ProposeAsk, ReactAsk, SteerAsk, StepAsk, WeighAsk,
 };
 use crate::body::{Action, PlanAction, Verdict};
+use crate::chain::ChainAction;
 use crate::lane::LaneAction;
 use crate::seek::{Goal, Progress, Steering};
 use crate::tools::ToolSpec;
@@ -113,6 +115,22 @@ pub trait Roles: Send + Sync {
         Box::pin(async { PolicyRoles::default().progress(ask).await })
     }
 
+    /// What the agent of a chain does next: it looks, calls one of the tools that it is offered, or concludes.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then the chain ends.
+    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
+        Box::pin(async { PolicyRoles::default().react(ask, tools).await })
+    }
+
+    /// What the oldest steps of a chain came to, for an agent who will not see them any more.
+    ///
+    /// # Errors
+    /// A [`Failure`] is recorded; it is asked again as often as the configuration says, then they are forgotten.
+    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
+        Box::pin(async { PolicyRoles::default().compact(ask).await })
+    }
+
     /// How long an answer may take; the default of whoever drives the search unless implemented.
     fn timeout(&self) -> Option<Duration> {
         None
@@ -167,6 +185,14 @@ impl<R: Roles + ?Sized> Roles for Box<R> {
 
     fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
         (**self).progress(ask)
+    }
+
+    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
+        (**self).react(ask, tools)
+    }
+
+    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
+        (**self).compact(ask)
     }
 
     fn timeout(&self) -> Option<Duration> {

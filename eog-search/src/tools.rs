@@ -1,5 +1,6 @@
 //! Tools: what specialists may call, and who answers.
 
+mod answer;
 mod contract;
 mod skills;
 mod spec;
@@ -10,6 +11,7 @@ use eog_core::contract::Failure;
 use crate::ask::CallAsk;
 use crate::lane::{Specialist, ToolAnswer};
 
+pub use answer::{bounded_lines, lines_of_json, lines_of_text};
 pub use contract::ContractTools;
 pub use skills::{LOAD_SKILL, Skill, Skills};
 pub use spec::{Arguments, Parameter, ParameterKind, ToolSpec};

@@ -173,6 +173,8 @@ pub enum ControllerName {
     Hypotheses,
     /// Goals with alternative paths.
     TreeSeeker,
+    /// One chain of a single agent.
+    React,
 }
 
 impl ControllerName {
@@ -185,6 +187,7 @@ impl ControllerName {
         Self::Beam,
         Self::Hypotheses,
         Self::TreeSeeker,
+        Self::React,
     ];
 
     /// What users call it.
@@ -197,7 +200,13 @@ impl ControllerName {
             Self::Beam => Profile::Beam.name(),
             Self::Hypotheses => Profile::Hypotheses.name(),
             Self::TreeSeeker => Profile::TreeSeeker.name(),
+            Self::React => Profile::React.name(),
         }
+    }
+
+    /// Whether it calls tools beside asking for contexts.
+    pub fn calls_tools(self) -> bool {
+        self == Self::Hypotheses
     }
 
     /// The profile of tree search, if it is one.
@@ -209,6 +218,7 @@ impl ControllerName {
             Self::Beam => Some(Profile::Beam),
             Self::Hypotheses => Some(Profile::Hypotheses),
             Self::TreeSeeker => Some(Profile::TreeSeeker),
+            Self::React => Some(Profile::React),
         }
     }
 }

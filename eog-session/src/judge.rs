@@ -110,8 +110,11 @@ pub trait Judge: Send + Sync {
     }
 
     /// Tools for the specialists of a tree search, beside those of the source. None unless implemented.
-    fn tools(&self) -> Vec<Arc<dyn Toolset>> {
-        Vec::new()
+    ///
+    /// Asked for when a run begins that has specialists. An error says what cannot be used, such as a server
+    /// that does not start.
+    fn tools(&self) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     /// How long its calls may take, and how often they are tried. The deadline is that of the run.

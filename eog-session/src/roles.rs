@@ -5,11 +5,12 @@ use std::time::Duration;
 use eog::machine::Response;
 use eog::{DecisionMemory, EntityId, Failure};
 use eog_search::ask::{
-    DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk, ProposeAsk, Scene,
-    Seen, SteerAsk, StepAsk, WeighAsk,
+    CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, ProgressAsk,
+    ProposeAsk, ReactAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk,
 };
 use eog_search::{
-    Action, Goal, LaneAction, PlanAction, Progress, Reply, Roles, Steering, ToolSpec, Verdict,
+    Action, ChainAction, Goal, LaneAction, PlanAction, Progress, Reply, Roles, Steering, ToolSpec,
+    Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,6 +53,12 @@ fn blamed<'a>(scene: &'a Scene, last: Option<&'a Seen>) -> Option<&'a EntityId> 
     about(scene, last.map_or(&[], std::slice::from_ref))
 }
 
+/// Other tools are another question.
+fn offered(tools: &[ToolSpec]) -> Vec<serde_json::Value> {
+    let tool = |tool: &ToolSpec| serde_json::json!([tool.name, tool.description, tool.schema()]);
+    tools.iter().map(tool).collect()
+}
+
 impl Roles for RememberingRoles {
     fn propose<'a>(&'a self, ask: &'a ProposeAsk) -> Reply<'a, Vec<Action>> {
         let about = about(&ask.scene, &ask.path);
@@ -85,11 +92,7 @@ impl Roles for RememberingRoles {
 
     fn investigate<'a>(&'a self, ask: &'a LaneAsk, tools: &'a [ToolSpec]) -> Reply<'a, LaneAction> {
         let about = Some(ask.hypothesis.entity());
-        // Other tools are another question.
-        let offered: Vec<serde_json::Value> = tools
-            .iter()
-            .map(|tool| serde_json::json!([tool.name, tool.description, tool.schema()]))
-            .collect();
+        let offered = offered(tools);
         Box::pin(async move {
             let question = (ask, offered);
             self.answer(("investigate", &question), about, self.roles.investigate(ask, tools)).await
@@ -119,6 +122,20 @@ impl Roles for RememberingRoles {
     fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
         let about = about(&ask.scene, &[]);
         Box::pin(self.answer(("progress", ask), about, self.roles.progress(ask)))
+    }
+
+    fn react<'a>(&'a self, ask: &'a ReactAsk, tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
+        let about = about(&ask.scene, &[]);
+        let offered = offered(tools);
+        Box::pin(async move {
+            let question = (ask, offered);
+            self.answer(("react", &question), about, self.roles.react(ask, tools)).await
+        })
+    }
+
+    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
+        let about = about(&ask.scene, &[]);
+        Box::pin(self.answer(("compact", ask), about, self.roles.compact(ask)))
     }
 
     fn timeout(&self) -> Option<Duration> {

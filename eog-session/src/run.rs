@@ -17,13 +17,13 @@ use eog::{
 };
 use eog_evidence::StartError;
 use eog_report::Narrative;
-use eog_search::Roles;
+use eog_search::{Roles, Toolset};
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::{
-    AnyFinished, AnyLedger, AnySettings, Changes, Helpers, Investigator, each,
+    AnyFinished, AnyLedger, AnySettings, Changes, ControllerName, Helpers, Investigator, each,
 };
-use crate::judge::{ForRun, Judge, OpeningError, Policies};
+use crate::judge::{ForRun, Judge, Policies};
 use crate::listener::{Listener, Step};
 use crate::roles::RememberingRoles;
 use crate::source::{Opened, Supplemented, Words};
@@ -31,6 +31,9 @@ use crate::source::{Opened, Supplemented, Words};
 pub use error::{RunError, Unbegun};
 pub use records::{Records, RecordsError, last_stop};
 pub use steering::{Cancel, Steering};
+
+/// Most observations that a run goes on with.
+pub const MAX_OBSERVATIONS: usize = 48;
 
 /// What an investigation begins with.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,10 +222,12 @@ impl<'a> Course<'a> {
     /// [`RunError`] when it could not begin, or what was judged cannot be used.
     pub async fn begin(mut self, start: Start) -> Result<Ended, RunError> {
         let judge = self.judge()?;
+        // Before anything is asked that costs.
+        let tools = self.tools(&*judge, start.settings.controller()).await?;
         let case = match judge.open(self.source.incident(), start.window) {
             Some(opening) => {
                 start.store(&self.records).await?;
-                self.opened(opening).await?
+                self.unless_ended(opening).await?
             }
             None => start.by_rule.clone(),
         };
@@ -233,7 +238,7 @@ impl<'a> Course<'a> {
             self.records.keep_no_journal();
         }
         each!(start.settings, AnySettings, settings => {
-            self.drive(&*judge, &case.clone(), async |engine| {
+            self.drive((&*judge, tools), &case.clone(), async |engine| {
                 Ok(engine.investigate(*settings, case).await)
             })
             .await
@@ -245,13 +250,27 @@ impl<'a> Course<'a> {
     /// # Errors
     /// As for [`Course::begin`]; [`RunError::Restore`] when the ledger does not follow.
     pub async fn resume(self, ledger: &AnyLedger, news: Vec<EntityId>) -> Result<Ended, RunError> {
+        self.observe(ledger, news.into_iter().map(Observation::NewEvidence).collect()).await
+    }
+
+    /// Goes on where a ledger ends, with what has been observed since. At most [`MAX_OBSERVATIONS`] are
+    /// taken in; whoever has more runs again.
+    ///
+    /// # Errors
+    /// As for [`Course::resume`].
+    pub async fn observe(
+        self,
+        ledger: &AnyLedger,
+        news: Vec<Observation>,
+    ) -> Result<Ended, RunError> {
         let case = ledger.case().ok_or(RunError::Empty)?;
         let (judge, handle) = (self.judge()?, self.steering.handle());
+        let tools = self.tools(&*judge, ledger.controller()).await?;
         each!(ledger, AnyLedger, ledger => {
-            self.drive(&*judge, case, async |engine| {
-                for entity in news {
-                    // It is taken in as soon as the run goes on; a few always fit.
-                    let _ = handle.observe(Observation::NewEvidence(entity)).await;
+            self.drive((&*judge, tools), case, async |engine| {
+                for observation in news.into_iter().take(MAX_OBSERVATIONS) {
+                    // It is taken in as soon as the run goes on; so many always fit.
+                    let _ = handle.observe(observation).await;
                 }
                 Ok(engine.resume(ledger).await?)
             })
@@ -271,9 +290,10 @@ impl<'a> Course<'a> {
     ) -> Result<Ended, RunError> {
         let case = ledger.case().ok_or(RunError::Empty)?;
         let judge = self.judge()?;
+        let tools = self.tools(&*judge, ledger.controller()).await?;
         each!(ledger, AnyLedger, ledger => {
             let changes = changes.try_into()?;
-            self.drive(&*judge, case, async |engine| {
+            self.drive((&*judge, tools), case, async |engine| {
                 Ok(engine.fork(ledger, at, changes).await?)
             })
             .await
@@ -286,15 +306,27 @@ impl<'a> Course<'a> {
         Ok(self.policies.judge(run)?)
     }
 
-    /// The case that somebody chooses, unless that is cancelled or takes too long.
-    async fn opened(
+    /// The tools that the judge brings for specialists, if there are any who call tools.
+    async fn tools(
         &self,
-        opening: impl Future<Output = Result<Case, OpeningError>>,
-    ) -> Result<Case, RunError> {
+        judge: &dyn Judge,
+        controller: ControllerName,
+    ) -> Result<Vec<Arc<dyn Toolset>>, RunError> {
+        match controller.calls_tools() {
+            true => self.unless_ended(judge.tools()).await,
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// What comes before the first entry, unless the run is cancelled or it takes too long.
+    async fn unless_ended<T, E: Into<RunError>>(
+        &self,
+        coming: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, RunError> {
         tokio::select! {
             biased;
             () = self.steering.cancelled() => Err(RunError::NotBegun(Unbegun::Cancelled)),
-            opened = opening => Ok(opened?),
+            come = coming => come.map_err(Into::into),
             () = self.time_is_up() => Err(RunError::NotBegun(Unbegun::TimeIsUp)),
         }
     }
@@ -313,7 +345,7 @@ impl<'a> Course<'a> {
     /// Drives an engine to the end, and has the result told.
     async fn drive<M: Investigator>(
         self,
-        judge: &dyn Judge,
+        (judge, tools): (&dyn Judge, Vec<Arc<dyn Toolset>>),
         case: &Case,
         run: impl AsyncFnOnce(AnyEngine<M>) -> Result<Finished<M>, RunError>,
     ) -> Result<Ended, RunError>
@@ -323,7 +355,7 @@ impl<'a> Course<'a> {
     {
         let policy = self.remembering(judge.policy(case), case)?;
         let roles = judge.roles().map(|roles| self.remembering_roles(roles, case)).transpose()?;
-        let tools = self.source.toolsets().into_iter().chain(judge.tools()).collect();
+        let tools = self.source.toolsets().into_iter().chain(tools).collect();
         let helpers = Helpers { roles, tools };
         let left = self.left();
         let Self { source, words, records, memory, speculation, steering, listener, .. } = self;

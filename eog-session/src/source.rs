@@ -6,6 +6,7 @@
 mod bundle;
 mod error;
 mod files;
+mod later;
 mod library;
 mod live;
 mod notes;
@@ -26,13 +27,15 @@ use eog_sre::tools::Toolbox;
 use crate::tools::SreTools;
 
 pub use bundle::OfBundle;
+pub use eog::evidence::Verdict;
 pub use eog_evidence::{FilePlace, FolderHandle};
 pub use eog_sre::ReadOptions;
 pub use error::OpenError;
 pub use files::Files;
+pub use later::Later;
 pub use library::Library;
 pub use live::{Capturing, OfLive};
-pub use notes::{Heard, Supplemented, Verdict, Word, Words, keep_words};
+pub use notes::{Heard, Supplemented, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
 

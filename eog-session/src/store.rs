@@ -48,13 +48,17 @@ pub struct Began {
     pub config: AnySettings,
     /// The window that was asked for.
     pub window: Option<Window>,
+    /// Whether the folder was recorded after the investigation had begun: it holds what was observed since,
+    /// too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_renewed: bool,
 }
 
 impl Began {
     /// With default rules, and no window asked for.
     pub fn new(name: String, folder: PathBuf, architecture: Option<PathBuf>) -> Self {
         let (config, window) = (Config::default().into(), None);
-        Self { version: VERSION, name, folder, architecture, config, window }
+        Self { version: VERSION, name, folder, architecture, config, window, is_renewed: false }
     }
 }
 
@@ -248,7 +252,7 @@ impl Store {
     }
 
     /// Removes an investigation unless somebody works on it. Whether it is gone.
-    fn remove(&self, id: &InvestigationId) -> bool {
+    pub fn remove(&self, id: &InvestigationId) -> bool {
         // Held until it is gone. One that cannot be read is of no use to anybody; one that has no
         // journal may be about to get it.
         let journal = match AnyLedger::open_journal(&self.journal(id)) {
@@ -307,6 +311,14 @@ impl Store {
     /// [`StoreError`].
     pub fn began(&self, id: &InvestigationId) -> Result<Began, StoreError> {
         self.read_json(id, "investigation.json")
+    }
+
+    /// Stores that an investigation goes on with another folder.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_began(&self, id: &InvestigationId, began: &Began) -> Result<(), StoreError> {
+        self.write_json(id, "investigation.json", began)
     }
 
     /// How the last run ended; nothing if it was killed or is still under way.

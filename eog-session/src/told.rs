@@ -3,6 +3,8 @@
 
 mod difference;
 mod explanation;
+mod why_not;
 
 pub use difference::{Line, difference};
-pub use explanation::{explanation, not_judged};
+pub use explanation::{explanation, not_judged, unjudged};
+pub use why_not::why_not;

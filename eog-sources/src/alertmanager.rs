@@ -30,6 +30,37 @@ pub(crate) struct Alertmanager<'a> {
     naming: Naming,
 }
 
+/// An alert that somebody has sent, such as Alertmanager by its webhook.
+#[derive(Clone, Debug)]
+pub struct SentAlert {
+    /// Its labels. Untrusted.
+    pub labels: BTreeMap<String, String>,
+    /// What it says about itself. Untrusted.
+    pub annotations: BTreeMap<String, String>,
+    /// Since when it is active.
+    pub starts_at: Timestamp,
+    /// Until when it was, if it is no more.
+    pub ends_at: Option<Timestamp>,
+}
+
+/// Adds alerts that were sent. What a source says of one of them is joined with it later.
+pub(crate) fn sent(alerts: &[SentAlert], of: &SourceConfig, period: Period, all: &mut Piece) {
+    let naming = naming(of);
+    for SentAlert { labels, annotations, starts_at, ends_at } in alerts.iter().cloned() {
+        let status = Status::default();
+        let given = Given { labels, annotations, starts_at, ends_at, status };
+        let Some(mut alert) = alert(given, period) else { continue };
+        alert.who = naming.of_labels(&alert.labels);
+        all.alerts.push(alert);
+    }
+}
+
+/// What names a service in Prometheus does so in the alerts that it sends.
+fn naming(of: &SourceConfig) -> Naming {
+    let labels = of.prometheus.as_ref().map(|it| it.entity_labels.clone());
+    Naming { labels: labels.unwrap_or_else(|| crate::config::Prometheus::default().entity_labels) }
+}
+
 /// An alert as the interface gives it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -60,11 +91,8 @@ struct Group {
 
 impl<'a> Alertmanager<'a> {
     pub(crate) fn new(config: &'a Config, of: &SourceConfig) -> Result<Self, ConfigError> {
-        // What names a service in Prometheus does so in the alerts that it sends.
-        let labels = of.prometheus.as_ref().map(|it| it.entity_labels.clone());
-        let labels = labels.unwrap_or_else(|| crate::config::Prometheus::default().entity_labels);
         let http = Http::new("alertmanager", &config.endpoint())?;
-        Ok(Self { config, http, naming: Naming { labels } })
+        Ok(Self { config, http, naming: naming(of) })
     }
 
     /// Where it is.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use crate::alertmanager::Alertmanager;
+use crate::alertmanager::{Alertmanager, SentAlert};
 use crate::config::{Limits, SourceConfig};
 use crate::error::{AskError, CaptureError};
 use crate::jaeger::{Jaeger, distinct};
@@ -36,6 +36,22 @@ pub type Heard<'a> = &'a dyn Fn(&str);
 /// [`CaptureError`] when the folder cannot be used or no source gave anything.
 pub async fn capture(
     config: &SourceConfig,
+    window: Option<Window>,
+    now: Timestamp,
+    out: &Path,
+    heard: Heard<'_>,
+) -> Result<CaptureReport, CaptureError> {
+    capture_for(config, &[], window, now, out, heard).await
+}
+
+/// The same for alerts that somebody has sent: they are a part of what is captured, whether a source knows
+/// them or not.
+///
+/// # Errors
+/// As for [`capture`].
+pub async fn capture_for(
+    config: &SourceConfig,
+    alerts: &[SentAlert],
     window: Option<Window>,
     now: Timestamp,
     out: &Path,
@@ -84,6 +100,7 @@ pub async fn capture(
         store.abandon(out);
         return Err(CaptureError::Nothing(report.missing));
     }
+    crate::alertmanager::sent(alerts, config, period, &mut all);
     changes::read(config, period, &mut all);
     report.missing.append(&mut all.missing);
     report.notes.append(&mut all.notes);
@@ -348,6 +365,9 @@ pub async fn offers(config: &SourceConfig, now: Timestamp) -> Result<Vec<Offer>,
     if let Some(of) = &config.jaeger {
         let source = Jaeger::new(of, config)?;
         all.push(told("jaeger", source.place(), source.offer().await));
+    }
+    for (place, found) in changes::offers(config) {
+        all.push(Offer { source: "changes", place, found });
     }
     Ok(all)
 }

@@ -19,7 +19,8 @@ pub(crate) fn read(config: &SourceConfig, period: Period, all: &mut Piece) {
             Ok((records, broken)) => {
                 if let Some((count, first)) = broken {
                     let place = path.display();
-                    all.missing.push(format!("{place}: {count} changes cannot be used: {first}"));
+                    let count = in_words(count);
+                    all.missing.push(format!("{place}: {count} cannot be used: {first}"));
                 }
                 let inside = records.into_iter().map(change).filter(|it| period.contains(it.at));
                 all.changes.extend(inside);
@@ -27,6 +28,26 @@ pub(crate) fn read(config: &SourceConfig, period: Period, all: &mut Piece) {
             Err(reason) => all.missing.push(format!("changes of {}: {reason}", path.display())),
         }
     }
+}
+
+/// What each file holds; an error for one that cannot be used whole.
+pub(crate) fn offers(config: &SourceConfig) -> Vec<(String, Result<Vec<String>, String>)> {
+    let offer = |file| {
+        let path = config.path(file);
+        let found = match records(&path) {
+            Ok((records, None)) => Ok(vec![format!("{} recorded", in_words(records.len()))]),
+            Ok((_, Some((count, first)))) => {
+                Err(format!("{} cannot be used: {first}", in_words(count)))
+            }
+            Err(reason) => Err(reason),
+        };
+        (path.display().to_string(), found)
+    };
+    config.changes.iter().map(|file| offer(file)).collect()
+}
+
+fn in_words(changes: usize) -> String {
+    if changes == 1 { "1 change".to_owned() } else { format!("{changes} changes") }
 }
 
 type Broken = Option<(usize, String)>;

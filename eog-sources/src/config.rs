@@ -310,6 +310,13 @@ impl SourceConfig {
         TABLES.into_iter().zip(is_there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
     }
 
+    /// The same sources for an incident of another name.
+    #[must_use]
+    pub fn called(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
     /// A path of the configuration.
     pub(crate) fn path(&self, path: &Path) -> PathBuf {
         self.folder.join(path)
@@ -437,7 +444,7 @@ fn is_label(text: &str) -> bool {
 }
 
 /// A text in which `${NAME}` and `${NAME:-default}` are replaced by the environment's.
-fn expand(place: &str, text: &str) -> Result<String, ConfigError> {
+pub fn expand(place: &str, text: &str) -> Result<String, ConfigError> {
     let wrong = |reason: String| ConfigError::new(place, reason);
     let (mut done, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {

@@ -28,7 +28,8 @@ mod resolve;
 mod spans;
 mod store;
 
-pub use capture::{Heard, Offer, capture, offers};
-pub use config::SourceConfig;
+pub use alertmanager::SentAlert;
+pub use capture::{Heard, Offer, capture, capture_for, offers};
+pub use config::{SourceConfig, expand};
 pub use error::{CaptureError, ConfigError};
 pub use report::{CaptureReport, SourceReport};

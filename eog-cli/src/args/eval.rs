@@ -133,6 +133,20 @@ pub(crate) enum Evaluated {
     /// The same options give the same results on any machine.
     #[command(after_help = CONTROLLERS_HELP)]
     Controllers(Controllers),
+    /// Count failures of agents and controllers by the taxonomy MAST, from what they did.
+    ///
+    /// Prints for each mode how often it happened, in how many trajectories, and how many trajectories can
+    /// decide it. What no stated rule can decide is not counted. See docs/evaluation.md for the rules.
+    Failures {
+        /// Ledgers of any controller (the folder of --out, its ledger.jsonl or a journal), or JSON files that say
+        /// what another agent did.
+        #[arg(required = true)]
+        trajectories: Vec<PathBuf>,
+        /// A true cause, if known: an accepted answer that names none of them counts as mode 3.3. Give the
+        /// option several times for several causes. They apply to all trajectories.
+        #[arg(long, value_name = "ENTITY")]
+        cause: Vec<String>,
+    },
 }
 
 /// Systems that incidents are generated of.
@@ -225,6 +239,19 @@ pub(crate) struct Controllers {
     /// Seed for all random numbers.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Compare the controllers that users can choose at judges that err in 5 to 40 %, instead of printing
+    /// the paper's tables.
+    #[arg(long)]
+    pub(crate) by_errors: bool,
+    /// The same with 10 to 160 questions to the judge.
+    #[arg(long)]
+    pub(crate) by_calls: bool,
+    /// The same with one choice of a controller changed each time.
+    #[arg(long)]
+    pub(crate) ablations: bool,
+    /// Folder for charts of --by-errors and --by-calls, as SVG. It is created if it does not exist.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) charts: Option<PathBuf>,
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
@@ -240,7 +267,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 /// Which controller investigates.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct By {
-    /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker` or `linear`; see `eog investigate`.
+    /// Controller: `eog`, `lats`, `bfs`, `beam`, `hypotheses`, `treeseeker`, `react` or `linear`; see `eog investigate`.
     #[arg(long, value_name = "NAME", default_value_t = ControllerName::Eog)]
     pub(crate) controller: ControllerName,
 

@@ -52,7 +52,7 @@ pub(crate) struct Judging {
 
     /// Who searches, with a tree search (--controller lats, bfs, beam or hypotheses): chooses where to look,
     /// investigates, gives scores and plans. The model (the default with --policy llm), or built-in rules over
-    /// what the policy decides on entities. With treeseeker it is the rules. eog.toml can name a model for
+    /// what the policy decides on entities. With treeseeker and react it is the rules. eog.toml can name a model for
     /// each role (llm.roles).
     #[arg(long, value_enum, value_name = "WHO", help_heading = MODEL)]
     pub(crate) roles: Option<By>,
@@ -78,6 +78,12 @@ pub(crate) struct Judging {
     /// shipped one. [in eog.toml: skills]
     #[arg(long, value_name = "FOLDER", help_heading = MODEL)]
     pub(crate) skills: Option<PathBuf>,
+
+    /// File (TOML or JSON) that names MCP servers whose tools the specialists of --controller hypotheses may call,
+    /// beside those over the incident: those that it lists, or those that only read (docs/mcp-client.md).
+    /// [in eog.toml: tools]
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(crate) tools: Option<PathBuf>,
 
     /// Maximum number of requests to models. Default: 500. A request that might exceed a limit is
     /// not sent, and the investigation ends with what it has found. [in eog.toml: llm.budget.calls]
@@ -133,6 +139,7 @@ impl Judging {
             finalize_model: self.finalize_model.clone(),
             prompts: self.prompts.clone(),
             skills: self.skills.clone(),
+            tools: self.tools.clone(),
             max_model_calls: self.max_model_calls,
             max_tokens: self.max_tokens,
             max_usd: self.max_usd,

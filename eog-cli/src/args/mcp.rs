@@ -56,6 +56,7 @@ Environment:
 Examples:
   eog mcp serve --root ~/incidents --state ~/.local/state/eog
   eog serve --root ~/incidents --state ~/.local/state/eog
+  eog serve --on-call oncall.toml --state ~/.local/state/eog
   EOG_MCP_TOKEN=$(openssl rand -hex 32) eog mcp serve --root /data --state /var/lib/eog \\
       --http 0.0.0.0:8765 --allow-host eog.example.org";
 
@@ -63,9 +64,15 @@ Examples:
 #[command(after_help = SERVE_HELP)]
 pub(crate) struct Serve {
     /// Folder whose incidents clients may read. May be given several times. Nothing outside these
-    /// folders can be read, not even through links.
-    #[arg(long = "root", value_name = "DIR", required = true)]
+    /// folders can be read, not even through links. Not needed with --on-call, whose captures can
+    /// always be read.
+    #[arg(long = "root", value_name = "DIR", required_unless_present = "on_call")]
     pub(crate) roots: Vec<PathBuf>,
+
+    /// Investigate alerts that Alertmanager sends to /alerts, as this configuration says, and tell
+    /// webhooks what was found (see docs/on-call.md). Only with HTTP.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) on_call: Option<PathBuf>,
 
     /// Folder to store investigations in, each with its journal, ledger and report. Created if
     /// missing. Must be outside every --root.

@@ -59,7 +59,8 @@ pub(crate) struct Init {
     #[arg(value_enum)]
     pub(crate) what: Initial,
 
-    /// File or folder to write. Must not exist yet. Default: source.toml, eog.toml or incident.
+    /// File or folder to write. Must not exist yet. Default: source.toml, eog.toml,
+    /// oncall.toml or incident.
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
 }
@@ -71,6 +72,8 @@ pub(crate) enum Initial {
     Source,
     /// `eog.toml`: who judges, and language models.
     Settings,
+    /// `oncall.toml`: what `eog serve --on-call` does with alerts.
+    OnCall,
     /// An empty bundle: a folder for the records of an incident.
     Bundle,
 }
@@ -88,8 +91,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_HELP)]
 pub(crate) struct Check {
-    /// A configuration of live sources or MCP servers, a settings file, or the folder of a bundle or a
-    /// snapshot, detected from its content.
+    /// A configuration of live sources, MCP servers or `eog serve --on-call`, a settings file, or the
+    /// folder of a bundle or a snapshot, detected from its content.
     pub(crate) file: PathBuf,
 
     /// Do not ask the live sources what they offer: check the file alone.

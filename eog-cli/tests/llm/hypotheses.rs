@@ -2,12 +2,15 @@
 
 mod apart;
 mod harm;
+mod killed;
 mod lanes;
+mod servers;
+mod telling;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -91,21 +94,45 @@ fn specialists_work_side_by_side() {
     assert_eq!(ledger, undisturbed(&[]).0, "and the ledger does not show who was first");
 }
 
-/// Wall time with answers that take a while: `cargo test -p eog-cli --test llm wall_time -- --ignored --nocapture`.
+/// Wall time with answers that take half a second:
+/// `cargo test -p eog-cli --test llm wall_time -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn wall_time() {
-    for width in ["1", "3"] {
-        let server = Server::start(|asked| {
-            std::thread::sleep(Duration::from_millis(200));
+    const DELAY: Duration = Duration::from_millis(500);
+    let [alone, side_by_side] = ["1", "3"].map(|width| {
+        // When the first request of a lane came, and when the last one was answered.
+        let lanes = Arc::new(Mutex::new(None::<(Instant, Instant)>));
+        let told = Arc::clone(&lanes);
+        let server = Server::start(move |asked| {
+            let came = Instant::now();
+            std::thread::sleep(DELAY);
+            if asked.phase() == "search_investigate" {
+                let mut lanes = told.lock().unwrap();
+                let first = lanes.map_or(came, |(first, _)| first.min(came));
+                *lanes = Some((first, Instant::now()));
+            }
             detect(asked)
         });
         let lab = Lab::at(&server, "");
-        let began = std::time::Instant::now();
-        let (run, _) = lab.ledger(&[&HYPOTHESES[..], &["--width", width]].concat());
+        let began = Instant::now();
+        let (run, _) =
+            lab.ledger(&[&HYPOTHESES[..], &["--rounds", "1", "--width", width]].concat());
+        let whole = began.elapsed();
         assert_eq!(run.code, Some(0), "{}", run.said);
-        println!("width {width}: {} requests in {:?}", server.seen().len(), began.elapsed());
-    }
+        let asked = server.take();
+        let of_lanes = of(&asked, "search_investigate").len();
+        let (first, last) = lanes.lock().unwrap().unwrap();
+        let lanes = last - first;
+        println!(
+            "width {width}: {} requests in {whole:?}, {of_lanes} of lanes in {lanes:?}",
+            asked.len()
+        );
+        (whole, lanes)
+    });
+    let ratio = |one: Duration, three: Duration| one.as_secs_f64() / three.as_secs_f64();
+    println!("lanes {:.2}x", ratio(alone.1, side_by_side.1));
+    println!("whole {:.2}x", ratio(alone.0, side_by_side.0));
 }
 
 /// Each role is played by its own model, and by its own fallback where that gives no usable answer.

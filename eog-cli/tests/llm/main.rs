@@ -19,6 +19,7 @@ mod lab;
 mod no_calls;
 mod over_mcp;
 mod reader;
+mod readers;
 mod searcher;
 mod searching;
 mod server;

@@ -94,6 +94,29 @@ async fn stored_investigations_are_explained_compared_and_read() {
         "{explained}"
     );
 
+    // What speaks against it as the cause; against the cause, nothing.
+    let against = &explained["not_a_cause"];
+    assert!(against.to_string().contains("named instead: frontend"), "{explained}");
+    let about = json!({"investigation": "inv-000001", "entity": origin});
+    let cause = content(client.call_tool(call("explain", about)).await);
+    assert_eq!(cause["not_a_cause"], json!([]));
+
+    // Why nobody looked is an answer; a name that there is not gets those that are alike.
+    let about = json!({"investigation": "inv-000002", "entity": "mailer"});
+    let unjudged = content(client.call_tool(call("explain", about)).await);
+    assert_eq!(unjudged["label"], "not evaluated");
+    assert!(!unjudged["summary"].as_str().unwrap().is_empty(), "{unjudged}");
+    assert_eq!(unjudged["evaluations"], json!([]));
+    let about = json!({"investigation": "inv-000001", "entity": "frontent"});
+    let said = complaint(client.call_tool(call("explain", about)).await);
+    assert!(said.contains("there is no entity frontent") && said.contains("frontend"), "{said}");
+    let about = json!({"path": "flash-sale", "entity_id": "databse",
+        "start_time": "2026-03-20T11:38:00Z", "end_time": "2026-03-20T12:30:00Z"});
+    let result = client.call_tool(call("get_context", about)).await.unwrap();
+    let told: String =
+        result.content.iter().filter_map(|it| it.as_text()).map(|it| &*it.text).collect();
+    assert!(told.contains("no entity databse; similar: database"), "{told}");
+
     let both = json!({"first": "inv-000001", "second": "inv-000002"});
     let compared = content(client.call_tool(call("diff", both)).await);
     assert_eq!(

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use ranking::{Ranked, Score};
 
 use crate::belief::{ClaimEdge, Label};
+use crate::evidence::Verdict;
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::onset::Onset;
 use crate::incident::window::to_the_second;
@@ -54,7 +55,8 @@ pub struct Conclusion {
     pub cover: Vec<usize>,
     /// Whether the cover is the minimum (up to 20 groups), not a greedy one.
     pub cover_is_exact: bool,
-    /// Best effort when nothing in the frontier explains anything: visited entities, best first.
+    /// Best effort when nothing in the frontier explains anything: visited entities, best first, without
+    /// those of which a person says that they are not the cause.
     pub ranking: Vec<Ranked>,
     /// Entities that a message called on to look again, and that were not evaluated with it: they had
     /// used their visits or were damped, the evaluation failed, or something ended the investigation
@@ -300,6 +302,11 @@ pub enum Doubt {
         /// An origin of the other cause.
         entity: EntityId,
     },
+    /// A person says that something else is the cause, and no named origin is it.
+    SaidOtherwise {
+        /// What the person names.
+        entity: EntityId,
+    },
     /// More than 5 % of a source could not be used: it may hold another change, or an earlier onset.
     Unusable {
         /// The file or table.
@@ -350,6 +357,12 @@ impl std::fmt::Display for Doubt {
                     "{entity} is named, too, for alerts of about the same time: two causes at once are rare"
                 )
             }
+            Self::SaidOtherwise { entity } => {
+                write!(
+                    f,
+                    "a person says that {entity} is the cause; the records do not tie it to the alerts"
+                )
+            }
             Self::Unusable { source, records, unusable } => write!(
                 f,
                 "{unusable} of {records} records of {source} could not be used; they may hold \
@@ -367,8 +380,16 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
     let besides = beside::others_at_the_time(state, &found.groups, &cover.groups);
+    let named = cover.groups.iter().filter_map(|&position| found.groups.get(position));
+    let named: BTreeSet<EntityId> = named.flat_map(|found| &found.group.origins).cloned().collect();
+    let said = || state.nodes.iter().filter(|(_, node)| node.verdict() == Some(Verdict::Cause));
+    let elsewhere = said().map(|(entity, _)| entity).find(|entity| !named.contains(*entity));
     for ((position, found), other) in found.groups.iter_mut().enumerate().zip(besides) {
         judge(state, &mut promises, found, cover.needed.contains(&position), other);
+        if let Some(entity) = elsewhere.filter(|_| !found.group.covers.is_empty()) {
+            found.group.doubts.insert(0, Doubt::SaidOtherwise { entity: entity.clone() });
+            found.group.confidence = Confidence::Likely;
+        }
     }
     let mut groups: Vec<(bool, Found)> = found
         .groups

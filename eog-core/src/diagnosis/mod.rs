@@ -19,7 +19,7 @@ use crate::budget::Spent;
 use crate::contract::Failure;
 use crate::contract::packet::{Alternative, Decision};
 use crate::digest::Digest;
-use crate::evidence::Finding;
+use crate::evidence::{Finding, Verdict};
 use crate::ids::{EntityId, EvidenceId};
 use crate::incident::case::{Anomaly, Bootstrap};
 use crate::incident::topology::Topology;
@@ -262,6 +262,14 @@ impl Diagnosis {
     pub fn judged_with(&self, entity: &EntityId) -> impl Iterator<Item = &Finding> {
         let seen = self.seen.get(entity).into_iter().flatten();
         seen.filter_map(|id| self.findings.get(id))
+    }
+
+    /// What people say of entities, by entity: the findings that hold a verdict.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&EntityId, Verdict, &Finding)> {
+        self.seen.keys().flat_map(|entity| {
+            let own = self.judged_with(entity).filter(move |finding| finding.entity == *entity);
+            own.filter_map(move |finding| Some((entity, finding.verdict()?, finding)))
+        })
     }
 
     /// Whether a finding is one of the entity itself: about it, or part of what it was judged with.

@@ -1,8 +1,10 @@
 //! Findings: typed, immutable, citable pieces of evidence.
 
 pub(crate) mod kind;
+mod verdict;
 
 pub use kind::EvidenceKind;
+pub use verdict::Verdict;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::ablation::Ablation;
 use super::eog_run::{EogRun, Profile};
 use super::linear::LinearLoop;
 use super::order::Exploration;
@@ -22,6 +23,8 @@ pub enum Contender {
     Linear(LinearLoop),
     /// A tree search.
     Search(TreeSearch),
+    /// A tree search with one choice changed.
+    Ablated(Ablation),
     /// A loop that was told the algorithm.
     Told(ToldLoop),
 }
@@ -40,6 +43,7 @@ impl Contender {
             Self::Eog(eog) => eog.investigate(scene),
             Self::Linear(linear) => linear.investigate(scene),
             Self::Search(search) => search.investigate(scene),
+            Self::Ablated(ablation) => ablation.investigate(scene),
             Self::Told(told) => told.investigate(scene),
         }
     }
@@ -51,6 +55,7 @@ impl fmt::Display for Contender {
             Self::Eog(eog) => eog.to_string(),
             Self::Linear(linear) => linear.to_string(),
             Self::Search(search) => search.to_string(),
+            Self::Ablated(ablation) => ablation.to_string(),
             Self::Told(told) => told.to_string(),
         };
         f.pad(&name)
@@ -68,12 +73,15 @@ pub struct Condition {
     pub order: Exploration,
     /// Whether the oracle repeats its errors, in addition to what the settings say of it.
     pub stubborn: bool,
+    /// Most questions to the judge, if they are limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
 }
 
 impl Condition {
     /// A controller at a rate of errors, in the order of the alerts.
     pub fn usual(contender: Contender, wrong: f64) -> Self {
-        Self { contender, wrong, order: Exploration::Usual, stubborn: false }
+        Self { contender, wrong, order: Exploration::Usual, stubborn: false, budget: None }
     }
 
     /// The conditions of all tables, each once, with this rate of errors where a table has only one.
@@ -166,4 +174,41 @@ pub(super) fn orders(wrong: f64) -> Vec<Condition> {
             Exploration::ALL.map(|order| Condition { order, ..Condition::usual(contender, wrong) })
         })
         .collect()
+}
+
+/// The controllers that users can choose, each with its default values.
+pub(super) fn chosen() -> Vec<Contender> {
+    let search = TreeSearch::ALL.into_iter().filter(|it| *it != TreeSearch::TreeSeekerByLot);
+    let linear = std::iter::once(Contender::linear());
+    std::iter::once(Contender::EOG).chain(search.map(Contender::Search)).chain(linear).collect()
+}
+
+/// How many questions a curve allows.
+pub(super) const BUDGETS: [u64; 5] = [10, 20, 40, 80, 160];
+
+impl Condition {
+    /// Every controller at every rate of errors from 5 to 40 %.
+    pub fn by_errors() -> Vec<Self> {
+        let rates = [0.05, 0.1, 0.2, 0.3, 0.4];
+        let at = |contender| rates.map(|rate| Self::usual(contender, rate));
+        chosen().into_iter().flat_map(at).collect()
+    }
+
+    /// Every controller with 10 to 160 questions.
+    pub fn by_calls(wrong: f64) -> Vec<Self> {
+        let with = |contender| {
+            BUDGETS.map(|most| Self { budget: Some(most), ..Self::usual(contender, wrong) })
+        };
+        chosen().into_iter().flat_map(with).collect()
+    }
+
+    /// EoG with and without messages, and tree searches with one choice changed.
+    pub fn ablations(wrong: f64) -> Vec<Self> {
+        let eog = [true, false]
+            .map(|messages| Contender::Eog(EogRun { profile: Profile::Default, messages }));
+        let lots = [TreeSearch::TreeSeeker, TreeSearch::TreeSeekerByLot].map(Contender::Search);
+        let others = Ablation::ALL.map(Contender::Ablated);
+        let all = eog.into_iter().chain(lots).chain(others);
+        all.map(|contender| Self::usual(contender, wrong)).collect()
+    }
 }

@@ -58,6 +58,7 @@ impl EogRun {
         if scene.order == Exploration::Random {
             config.order = Order::Permuted { seed: scene.stream("order").bits() };
         }
+        config.budget.hops = scene.budget.or(config.budget.hops);
         let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
             .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
         let frontier = ended.conclusion().frontier.into_iter();

@@ -74,7 +74,7 @@ impl LinearLoop {
                 Exploration::Favourable => LeadOrder::Ranked(ranks(&|away| away as u64)),
                 Exploration::Adverse => LeadOrder::Ranked(ranks(&|away| u64::MAX - away as u64)),
             },
-            budget: Budget::hops(self.steps),
+            budget: Budget::hops(scene.budget.map_or(self.steps, |most| most.min(self.steps))),
             ..LinearConfig::default()
         }
     }

@@ -21,6 +21,8 @@
 //! # Ok::<(), eog_eval::EvalError>(())
 //! ```
 
+mod ablation;
+mod charts;
 mod contender;
 mod eog_run;
 mod incident;
@@ -30,11 +32,15 @@ mod order;
 mod report;
 mod scene;
 mod search;
+mod tables;
 mod told;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+pub use ablation::Ablation;
+pub use charts::Chart;
 pub use contender::{Condition, Contender};
 pub use eog_run::{EogRun, Profile};
 use eog_simulate::RandomSeed;
@@ -98,13 +104,27 @@ pub fn compare_under(
     settings: &Settings,
     conditions: Vec<Condition>,
 ) -> Result<ControllersReport, EvalError> {
+    compare_told(settings, conditions, &|_, _| ())
+}
+
+/// The same; how many incidents are done, of how many, is told as it goes on.
+///
+/// # Errors
+/// [`EvalError::Setting`] when a setting makes no sense.
+pub fn compare_told(
+    settings: &Settings,
+    conditions: Vec<Condition>,
+    told: &(dyn Fn(usize, usize) + Sync),
+) -> Result<ControllersReport, EvalError> {
     if settings.scenarios == 0 || settings.runs == 0 {
         let reason = "at least one scenario and one run are required".to_owned();
         return Err(EvalError::Setting { reason });
     }
     let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let done = AtomicUsize::new(0);
     let mut cases = thread::scope(|scope| {
         let conditions = &conditions;
+        let done = &done;
         // All are started before the first is waited for.
         let running: Vec<_> = (0..workers.min(settings.scenarios))
             .map(|worker| {
@@ -113,6 +133,8 @@ pub fn compare_under(
                     let mut cases = Vec::new();
                     for scenario in mine {
                         cases.extend(investigate(settings, scenario, conditions)?);
+                        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                        told(done, settings.scenarios);
                     }
                     Ok::<_, EvalError>(cases)
                 })
@@ -145,7 +167,7 @@ fn investigate(
             let wrong = condition.wrong;
             let rates = OracleRates { wrong, stubborn, ..settings.rates.clone() };
             let oracle = NoisyOracle::new(&truth, rates, seed).map_err(|error| invalid(&error))?;
-            let scene = Scene::new(&truth, &oracle, condition.order, seed);
+            let scene = Scene::new(&truth, &oracle, condition.order, seed).within(condition.budget);
             let outcome = condition.contender.investigate(&scene)?;
             cases.push(CaseResult::new(number, scenario, run, &truth, outcome));
         }

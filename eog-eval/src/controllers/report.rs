@@ -213,15 +213,14 @@ fn summary<'c>(
 impl fmt::Display for ControllersReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Settings { scenarios, runs, entities, origins, rates, seed } = &self.settings;
-        writeln!(
+        write!(
             f,
             "SIMULATED: generated incidents, and a judge that knows the truth and makes random \
              errors.\nNo language model is involved. The loops are models of loops.\n\
              Incidents: {scenarios}; in each, entities: {entities}, causes: {origins}, runs: {runs}. \
              Seed: {seed}.\n\
              The judge is wrong in {:.1} % of its answers when no neighbour has told it anything; a \
-             correct\nmessage multiplies that by {}, a wrong one divides it (from {} to {}).\n{}\
-             95 % intervals over incidents are in brackets.",
+             correct\nmessage multiplies that by {}, a wrong one divides it (from {} to {}).\n{}",
             100.0 * rates.wrong,
             rates.shrink,
             rates.floor,
@@ -233,6 +232,11 @@ impl fmt::Display for ControllersReport {
             },
         )?;
         let wrong = rates.wrong;
+        let paper = Condition::all(wrong);
+        if self.conditions.iter().any(|condition| !paper.contains(condition)) {
+            return f.write_str(&self.to_markdown());
+        }
+        writeln!(f, "95 % intervals over incidents are in brackets.")?;
         writeln!(f, "\nEoG, tree searches and a linear loop (as in table 2)")?;
         self.rows(f, &against_loops(wrong))?;
         writeln!(f, "\nA loop that is told the algorithm and makes slips (as in table 3)")?;

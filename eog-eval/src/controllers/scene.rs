@@ -15,6 +15,8 @@ pub(super) struct Scene<'a> {
     pub(super) truth: &'a TruthGraph,
     pub(super) oracle: &'a NoisyOracle<'a>,
     pub(super) order: Exploration,
+    /// Most questions to the judge, if they are limited.
+    pub(super) budget: Option<u64>,
     seed: RandomSeed,
     distances: BTreeMap<EntityId, usize>,
 }
@@ -34,7 +36,12 @@ impl<'a> Scene<'a> {
         order: Exploration,
         seed: RandomSeed,
     ) -> Self {
-        Self { truth, oracle, order, seed, distances: distances(truth) }
+        Self { truth, oracle, order, budget: None, seed, distances: distances(truth) }
+    }
+
+    /// The same with at most so many questions.
+    pub(super) fn within(self, budget: Option<u64>) -> Self {
+        Self { budget, ..self }
     }
 
     /// Chance for one purpose: the same for all controllers and rates of errors.

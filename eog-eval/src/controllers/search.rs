@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use eog_search::Profile;
+use eog::Budget;
+use eog_search::{Profile, SearchConfig};
 use serde::Serialize;
 
 use super::scene::{Outcome, Scene};
@@ -27,16 +28,19 @@ pub enum TreeSearch {
     /// The same, with moves drawn by lot.
     #[serde(rename = "treeseeker_random")]
     TreeSeekerByLot,
+    /// One chain of a single agent.
+    React,
 }
 
 impl TreeSearch {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Lats,
         Self::Bfs,
         Self::Beam,
         Self::Hypotheses,
         Self::TreeSeeker,
         Self::TreeSeekerByLot,
+        Self::React,
     ];
 
     fn profile(self) -> Profile {
@@ -46,6 +50,7 @@ impl TreeSearch {
             Self::Beam => Profile::Beam,
             Self::Hypotheses => Profile::Hypotheses,
             Self::TreeSeeker | Self::TreeSeekerByLot => Profile::TreeSeeker,
+            Self::React => Profile::React,
         }
     }
 
@@ -53,15 +58,23 @@ impl TreeSearch {
         let by_lot = self == Self::TreeSeekerByLot;
         let seed = by_lot.then(|| scene.stream("moves").bits());
         let config = self.profile().config().with_random(seed);
-        let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
-            .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
-        let frontier = ended.conclusion().frontier.into_iter();
-        let explaining = frontier.filter(|group| !group.covers.is_empty());
-        Ok(Outcome {
-            named: explaining.flat_map(|group| group.origins).collect(),
-            calls: ended.spent().hops,
-        })
+        searched(config, scene)
     }
+}
+
+/// A search with these settings, within the budget of the scene.
+pub(super) fn searched(config: SearchConfig, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
+    let hops = scene.budget.or(config.budget().hops);
+    let budget = Budget { hops, ..config.budget() };
+    let config = config.with_budget(budget);
+    let ended = try_run(config, scene.case(), scene.truth, scene.oracle)
+        .map_err(|error| EvalError::Setting { reason: error.to_string() })?;
+    let frontier = ended.conclusion().frontier.into_iter();
+    let explaining = frontier.filter(|group| !group.covers.is_empty());
+    Ok(Outcome {
+        named: explaining.flat_map(|group| group.origins).collect(),
+        calls: ended.spent().hops,
+    })
 }
 
 impl fmt::Display for TreeSearch {

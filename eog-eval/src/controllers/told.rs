@@ -55,7 +55,8 @@ impl ToldLoop {
             head.activate(&alert.entity, self.visits);
         }
         let mut calls = 0;
-        while calls < self.steps {
+        let steps = scene.budget.map_or(self.steps, |most| most.min(self.steps));
+        while calls < steps {
             let Some(entity) = head.next.pop_front() else { break };
             let neighbours = head.adjacent(&entity, scene);
             let heard = head.beliefs.iter().filter(|(other, _)| neighbours.contains(*other));

@@ -73,6 +73,17 @@ pub struct Bundle {
 }
 
 impl Bundle {
+    /// The files of a bundle that are read. Only `bundle.json` must be there.
+    pub const FILES: [&'static str; 7] = [
+        "bundle.json",
+        "alerts.json",
+        "changes.json",
+        files::METRICS.name,
+        files::EVENTS.name,
+        files::LOGS.name,
+        files::SPANS.name,
+    ];
+
     /// What the incident is called.
     pub fn name(&self) -> &str {
         &self.name

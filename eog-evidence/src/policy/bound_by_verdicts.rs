@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use eog_core::contract::Alternative;
+use eog_core::evidence::Verdict;
 use eog_core::{AbductivePolicy, Answer, BoxFuture, ContextPacket, Decision, Failure, Label};
 
 use super::answer::{MAX_SUMMARY, quote};
 use super::facts::Facts;
-use crate::signs::Verdict;
 use crate::text::shorten;
 
 /// A policy whose label follows the verdict of a person, where the packet holds one.
@@ -48,12 +48,12 @@ fn bound(packet: &ContextPacket, mut decision: Decision) -> Decision {
     let facts = Facts::of(packet);
     let Some((verdict, note)) = facts.verdicts().next() else { return decision };
     let (label, lost) = match (verdict, decision.label) {
-        (Verdict::NotTheCause, Label::Origin) => {
+        (Verdict::NotCause, Label::Origin) => {
             let harmed = facts.is_degraded() || !packet.anomalies.is_empty();
             let label = if harmed { Label::Symptom } else { Label::Healthy };
             (label, "a person says that it is not the cause")
         }
-        (Verdict::TheCause, answered) if answered != Label::Origin => {
+        (Verdict::Cause, answered) if answered != Label::Origin => {
             decision.claims.retain(|claim| claim.effect != packet.entity);
             (Label::Origin, "a person says that it is the cause")
         }

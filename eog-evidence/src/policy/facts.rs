@@ -1,7 +1,7 @@
 //! A packet sorted into what the rules ask for.
 
 use eog_core::contract::Notice;
-use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend};
+use eog_core::evidence::{EvidenceTime, PeerRole, Signal, Trend, Verdict};
 use eog_core::incident::{CLAIM_RELATION, Direction, Onset};
 use eog_core::{
     Belief, Claim, ContextPacket, EntityId, EvidenceId, EvidenceKind, Finding, Label, Timestamp,
@@ -13,9 +13,7 @@ use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, o
 use super::times::{first_of, made, surely_before};
 use crate::effect_map::ABOUT_AS_NEAR;
 use crate::paths::DEMAND_RELATIONS;
-use crate::signs::{
-    Verdict, is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role, verdict,
-};
+use crate::signs::{is_executed_experiment, is_real_change, is_surge, is_word, is_worse, role};
 
 /// The relation of a sender of messages to who takes them.
 const SENDS_LOAD: &str = "sends_load";
@@ -241,17 +239,17 @@ impl<'a> Facts<'a> {
 
     /// What a person says of the entity.
     pub(super) fn verdicts(&self) -> impl Iterator<Item = (Verdict, &'a Finding)> {
-        self.findings().iter().filter_map(|finding| Some((verdict(finding)?, finding)))
+        self.findings().iter().filter_map(|finding| Some((finding.verdict()?, finding)))
     }
 
     /// Whether a person says that the entity is not the cause.
     pub(super) fn is_cleared(&self) -> bool {
-        self.verdicts().any(|(verdict, _)| verdict == Verdict::NotTheCause)
+        self.verdicts().any(|(verdict, _)| verdict == Verdict::NotCause)
     }
 
     /// Whether a person says that the entity is the cause.
     pub(super) fn is_stated(&self) -> bool {
-        self.verdicts().any(|(verdict, _)| verdict == Verdict::TheCause)
+        self.verdicts().any(|(verdict, _)| verdict == Verdict::Cause)
     }
 
     /// Own changes that were not surely made after the harm began.

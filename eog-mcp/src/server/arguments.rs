@@ -32,8 +32,9 @@ pub(super) struct Investigate {
     pub(super) budget: Option<u64>,
     /// How to search: `eog`, Explanations over Graphs, unless given; `lats`, `bfs` and `beam` grow a tree
     /// of looks; `hypotheses` has specialists for metrics, logs and traces investigate what may have
-    /// caused it; `treeseeker` sets goals with alternative paths and goes on or back; `linear` follows the newest lead and stops at the first origin, a baseline to compare
-    /// with.
+    /// caused it; `treeseeker` sets goals with alternative paths and goes on or back; `react` is one
+    /// agent with a plan, who concludes; `linear` follows the newest lead and stops at the first origin. The
+    /// last two are baselines to compare with.
     pub(super) controller: Option<Controller>,
     /// Rules of the controller `eog`: `default` is recommended, `paper` is Algorithm 1 of the paper.
     pub(super) profile: Option<Profile>,
@@ -117,6 +118,8 @@ pub(super) enum Controller {
     /// Goals with alternative paths.
     #[serde(rename = "treeseeker")]
     TreeSeeker,
+    /// One chain of a single agent.
+    React,
 }
 
 impl Controller {
@@ -129,6 +132,7 @@ impl Controller {
             Self::Beam => Some(eog_search::Profile::Beam),
             Self::Hypotheses => Some(eog_search::Profile::Hypotheses),
             Self::TreeSeeker => Some(eog_search::Profile::TreeSeeker),
+            Self::React => Some(eog_search::Profile::React),
         }
     }
 }

@@ -12,7 +12,7 @@ use eog_session::controllers::AnyLedger;
 use eog_session::run::{
     Course, Ended, Records, RunError, Start, Steering, same_judge, same_source,
 };
-use eog_session::source::{Opened, Word, Words};
+use eog_session::source::{Later, Opened, Word, Words};
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Investigated;
@@ -24,15 +24,15 @@ use super::{Server, ask};
 use eog_session::store::{Began, InvestigationId, Part};
 
 /// Policy calls of an investigation unless the caller says otherwise.
-const BUDGET: u64 = 200;
+pub(super) const BUDGET: u64 = 200;
 
 /// What a run is made for, and how it is steered.
-struct Making {
-    id: InvestigationId,
-    began: Began,
-    seconds: Option<u64>,
-    steering: Steering,
-    listener: Arc<dyn Listener>,
+pub(super) struct Making {
+    pub(super) id: InvestigationId,
+    pub(super) began: Began,
+    pub(super) seconds: Option<u64>,
+    pub(super) steering: Steering,
+    pub(super) listener: Arc<dyn Listener>,
 }
 
 impl Server {
@@ -67,6 +67,9 @@ impl Server {
                 }
                 begun
             }
+            Work::Renew { id, folder, seconds } => {
+                self.renew(&id, folder, seconds, steering, listener, gone)
+            }
             Work::GoOn { id, seconds, answers, said } => {
                 let began = shared.store.began(&id)?;
                 // Whoever has the journal is the one that runs it.
@@ -86,7 +89,9 @@ impl Server {
                 same_judge(policies, then).map_err(failed)?;
                 let mut news = Vec::new();
                 if !is_new {
-                    same_source(&source, &ledger).map_err(failed)?;
+                    if !began.is_renewed {
+                        same_source(&source, &ledger).map_err(failed)?;
+                    }
                     let answers = self.to_open_questions(&id, &ledger, answers)?;
                     news = self.note(&id, &answers)?;
                     shared.store.forget_end(&id)?;
@@ -142,7 +147,16 @@ impl Server {
         let architecture =
             began.architecture.as_deref().map(|path| shared.roots.file_at(path)).transpose()?;
         let loaded = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(gone)));
-        loaded.map_err(|error| Problem::open(&shared.roots.name(folder.path()), &error))
+        let called = shared.roots.name(folder.path());
+        let source = loaded.map_err(|error| Problem::open(&called, &error))?;
+        if !began.is_renewed {
+            return Ok(source);
+        }
+        let path = source.path().to_owned();
+        let later = Later::new(source);
+        let later =
+            later.map_err(|error| Problem::Input { folder: called, reason: error.to_string() })?;
+        Ok(Opened::new(path, later))
     }
 
     /// The answers to what may be asked at this point. Others come from a client that was not asked.
@@ -198,7 +212,7 @@ impl Server {
     }
 
     /// Makes a run, and stores what comes of it.
-    fn make(
+    pub(super) fn make(
         &self,
         making: Making,
         source: Opened,
@@ -267,6 +281,6 @@ impl Server {
             text += &format!("\nThe result could not be stored: {problem}");
         }
         let questions = ask::questions(&report.diagnosis, &store.people(&id));
-        Ok(Done { id, answer, text, questions })
+        Ok(Done { id, answer, text, questions, report: report.clone() })
     }
 }

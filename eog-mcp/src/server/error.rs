@@ -89,9 +89,9 @@ pub(super) enum Problem {
     #[error("{0}")]
     Judge(String),
     #[error(
-        "{entity} was not evaluated in {id}; evaluated entities include {}", others.join(", ")
+        "there is no entity {entity} in {id}; similar or evaluated are {}", others.join(", ")
     )]
-    NeverEvaluated { id: InvestigationId, entity: EntityId, others: Vec<String> },
+    NoEntity { id: InvestigationId, entity: EntityId, others: Vec<String> },
     #[error(
         "{id} was judged by the policy {then:?}, but this server uses {now:?}; start a server with the \
          policy of the investigation"

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Server;
 use super::error::Problem;
 use super::investigations::{CancelOnDrop, Standing};
-use super::work::Work;
+use super::work::{Done, Work};
 
 /// One investigation in short.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl Server {
         Ok(())
     }
 
-    async fn run_alone(&self, work: Work) -> Result<(), Problem> {
+    pub(super) async fn run_alone(&self, work: Work) -> Result<Done, Problem> {
         let stop = &self.0.stop;
         let turn = self.0.runner.turn(stop).await?;
         let (steering, cancelling) = Steering::new();
@@ -175,9 +175,8 @@ impl Server {
                 done.await
             }
         };
-        let ended = ended.map_err(|error| {
+        ended.map_err(|error| {
             Problem::Store(format!("the investigation broke off, which is a defect: {error}"))
-        })?;
-        ended.map(drop)
+        })?
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use eog::{ContextContract as _, Diagnosis, EntityId};
+use eog::travel::Unjudged;
+use eog::{ContextContract as _, Diagnosis, EntityId, Topology};
+use eog_evidence::near_entities;
 use eog_report::page::plain;
 use eog_session::told;
 use eog_session::travel::{self, ExplainError};
@@ -43,12 +45,19 @@ impl Server {
             error => Problem::Store(format!("{id}: {error}")),
         })?;
         let (diagnosis, explanation) = (explained.finished.diagnosis(), explained.explanation);
-        if explanation.belief.is_none() {
-            let others = meant(&diagnosis, &entity);
-            return Err(Problem::NeverEvaluated { id, entity, others });
-        }
-        let text = plain(&told::explanation(&diagnosis, &explanation, None));
-        result(&Explained::new(&id, &diagnosis, &explanation), text)
+        let (text, why) = match &explained.unjudged {
+            Some(Unjudged::Unknown) => {
+                let topology = read.ledger.case().map(|case| &case.topology);
+                let others = meant(topology, &diagnosis, &entity);
+                return Err(Problem::NoEntity { id, entity, others });
+            }
+            Some(why) => {
+                let text = told::not_judged(&diagnosis, &entity, why, None);
+                (text, Some(told::unjudged(why)))
+            }
+            None => (told::explanation(&diagnosis, &explanation, None), None),
+        };
+        result(&Explained::new(&id, &diagnosis, &explanation, why), plain(&text))
     }
 
     /// Where two investigations part. Blocks.
@@ -113,7 +122,17 @@ impl Server {
         let context = runtime
             .block_on(source.get_context(&request))
             .map_err(|failure| Problem::Input { folder: called, reason: failure.to_string() })?;
-        result(&context, words::context(&request.entity, &context))
+        let mut text = words::context(&request.entity, &context);
+        let topology = &source.incident().topology;
+        if context.findings.is_empty() && !topology.contains(&request.entity) {
+            let near = near_entities(topology, request.entity.as_str());
+            let near = match near.as_slice() {
+                [] => String::new(),
+                near => format!("; similar: {}", near.join(", ")),
+            };
+            text += &format!("\nThe topology has no entity {}{near}.", request.entity);
+        }
+        result(&context, text)
     }
 
     /// One question to a table of a snapshot, or what the table tells. Blocks.
@@ -193,8 +212,12 @@ impl Server {
     }
 }
 
-/// Evaluated entities that may be meant.
-fn meant(diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
+/// Entities that may be meant: near names of the topology, else some that were evaluated.
+fn meant(topology: Option<&Topology>, diagnosis: &Diagnosis, entity: &EntityId) -> Vec<String> {
+    let near = topology.map(|topology| near_entities(topology, entity.as_str()));
+    if let Some(near) = near.filter(|near| !near.is_empty()) {
+        return near;
+    }
     let evaluated: Vec<&str> = diagnosis.beliefs.keys().map(EntityId::as_str).collect();
     let wanted = entity.as_str().to_lowercase();
     let alike = |other: &&&str| {

@@ -92,7 +92,7 @@ impl AlertLine {
         let until = alert.last_seen.filter(|last| *last > alert.onset);
         let again = alert.renewed.iter().take(MAX_RENEWALS);
         Self {
-            time: clock.show(alert.onset),
+            time: clock.show_alert(alert.onset),
             until: until.map(|last| clock.show(last)).unwrap_or_default(),
             again: again.map(|at| clock.show(*at)).collect(),
             entity: alert.entity.to_string(),

@@ -12,11 +12,15 @@ use serde::Serialize;
 /// Shows times without the day that the prompt names once.
 pub(crate) struct Clock {
     day: String,
+    start: Timestamp,
 }
 
 impl Clock {
     pub(crate) fn new(window: Window) -> Self {
-        Self { day: to_the_second(window.start()).chars().take(10).collect() }
+        Self {
+            day: to_the_second(window.start()).chars().take(10).collect(),
+            start: window.start(),
+        }
     }
 
     pub(crate) fn day(&self) -> &str {
@@ -30,6 +34,12 @@ impl Clock {
         let time = time.trim_end_matches('Z');
         let time = time.strip_suffix(":00").unwrap_or(time);
         if day == self.day { time.to_owned() } else { format!("{day} {time}") }
+    }
+
+    /// When an alert became active; said as such if that was before the window.
+    pub(crate) fn show_alert(&self, at: Timestamp) -> String {
+        let time = self.show(at);
+        if at < self.start { format!("{time} (before the window)") } else { time }
     }
 
     /// The end of a window. Many end one second after the last instant they speak of.
@@ -50,8 +60,15 @@ impl Clock {
         }
     }
 
-    /// The interval in which something began, or the instant.
+    /// The interval in which something began, or the instant. How long before the window tells nothing
+    /// more than that it was before the window.
     pub(crate) fn interval(&self, onset: Onset) -> String {
+        if onset.latest() < self.start {
+            return format!("before the window, by {}", self.show(onset.latest()));
+        }
+        if onset.earliest() < self.start {
+            return format!("by {}", self.show(onset.latest()));
+        }
         let [earliest, latest] = [onset.earliest(), onset.latest()].map(|at| self.show(at));
         if earliest == latest { earliest } else { format!("{earliest}-{latest}") }
     }

@@ -9,7 +9,7 @@ use eog_search::{
 };
 
 use eog_search::lane::{Came, Turn};
-use eog_search::{Decomposed, Progressed, Steered, Try};
+use eog_search::{Called, Compacted, Decomposed, Deed, Progressed, Reacted, Steered, Try};
 
 use super::{MAX_FAILURE, Told, answered, named, some};
 use crate::clean::{clean, clean_to};
@@ -33,6 +33,9 @@ impl Told for SearchBody {
             Self::Steered(steered) => told_steered(steered),
             Self::Stepped(acted) => told_stepped(acted),
             Self::Progressed(progressed) => told_progressed(progressed),
+            Self::Reacted(reacted) => told_reacted(reacted),
+            Self::Called(called) => told_called(called),
+            Self::Compacted(compacted) => told_compacted(compacted),
             Self::Ended(ended) => told_ended(ended),
             _ => "an entry of an unknown kind".to_owned(),
         }
@@ -273,6 +276,56 @@ fn told_progressed(progressed: &Progressed) -> String {
         refused.first().map(|(what, why)| format!("{} refused: {what}: {why}", refused.len())),
     );
     format!("after round {round}: {}", parts.join(", "))
+}
+
+fn told_reacted(reacted: &Reacted) -> String {
+    let Reacted { step, failures, action, refused, not_done } = reacted;
+    let Some(action) = action else {
+        return format!("step {step}: {}", failed(failures.last()));
+    };
+    let what = match &action.deed {
+        Deed::Look(entity) => format!("look at {}", clean(entity.as_str())),
+        Deed::Call(call) => format!("call {}", clean_to(&call.tool, MAX_REASON)),
+        Deed::Conclude { causes, .. } => {
+            let causes: Vec<&str> = causes.iter().map(eog_core::EntityId::as_str).collect();
+            match causes.is_empty() {
+                true => "conclude without a cause".to_owned(),
+                false => format!("conclude with {}", some(&causes)),
+            }
+        }
+    };
+    let mut text = format!("step {step}, {}: {what}", action.phase);
+    if let Some(of) = action.step {
+        text += &format!(" (plan {of})");
+    }
+    if let Some(why) = not_done {
+        text += &format!(", not done: {why}");
+    }
+    if let Some((part, why)) = refused.first() {
+        text += &format!("; {} refused: {part}: {why}", refused.len());
+    }
+    text
+}
+
+fn told_called(called: &Called) -> String {
+    let Called { step, call, came } = called;
+    let came = match came {
+        Came::Answered(_) => "answered".to_owned(),
+        Came::Refused(reason) => format!("refused: {}", clean_to(reason, MAX_REASON)),
+        Came::Failed(failures) => failed(failures.last()),
+        _ => "done".to_owned(),
+    };
+    format!("step {step}: {} {came}", clean_to(&call.tool, MAX_REASON))
+}
+
+fn told_compacted(compacted: &Compacted) -> String {
+    let Compacted { through, failures, text } = compacted;
+    match text {
+        Some(text) => {
+            format!("steps up to {through} summarised: {}", clean_to(text, MAX_REASON))
+        }
+        None => format!("steps up to {through} forgotten, {}", failed(failures.last())),
+    }
 }
 
 fn told_ended(ended: &Ended) -> String {

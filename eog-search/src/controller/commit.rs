@@ -100,6 +100,24 @@ impl SearchController {
             (Task::Progress, Outcome::Progress { failures, progress }) => {
                 self.commit_progress(failures, progress);
             }
+            (Task::React { step }, Outcome::Chain { failures, action }) => {
+                self.commit_reacted(step, failures, action);
+            }
+            (Task::Glance { node }, Outcome::Looked { packet, answer }) => {
+                let Some(entity) =
+                    self.tree.node(node).action().map(|action| action.entity().clone())
+                else {
+                    return;
+                };
+                let at = Place::node(self.tree.id(node));
+                let look = self.look(at, &entity, packet.as_deref(), answer);
+                self.tree.node_mut(node).set_entry(look.entry);
+                self.commit_glance(node, look.entry, look.failed);
+            }
+            (Task::Use { node, step }, Outcome::Came(came)) => self.commit_used(node, step, came),
+            (Task::Compact { through }, Outcome::Summary { failures, text }) => {
+                self.commit_compacted(through, failures, text);
+            }
             // A slot completes with what its task asks for.
             (_, _) => {}
         }

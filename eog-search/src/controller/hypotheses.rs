@@ -422,7 +422,7 @@ impl SearchController {
         let Some(Trial { node, .. }) = self.trials.open.remove(&round) else { return };
         self.tree.back_up(node, 0);
         self.tree.finish(node);
-        let best = self.best_so_far().map(|best| best.score);
+        let best = self.best_so_far().and_then(|best| best.score);
         if best >= Some(self.config.stop().accept) {
             self.end = Some(End::Accepted);
         }

@@ -97,6 +97,22 @@ impl SearchController {
                 let progress = it.progress.clone().map(|progress| Ok(Answer::Progress(progress)));
                 failures.chain(progress).collect()
             }
+            SearchBody::Reacted(it) => {
+                let failures = it.failures.iter().cloned().map(Err);
+                let action = it.action.as_ref().map(|action| Answer::Chain((**action).clone()));
+                failures.chain(action.map(Ok)).collect()
+            }
+            SearchBody::Called(it) => match &it.came {
+                Came::Answered(answer) => vec![Ok(Answer::Tool(Ok(answer.clone())))],
+                Came::Refused(reason) => vec![Ok(Answer::Tool(Err(reason.clone())))],
+                Came::Failed(failures) => failures.iter().cloned().map(Err).collect(),
+                Came::Recorded { .. } | Came::Finished => Vec::new(),
+            },
+            SearchBody::Compacted(it) => {
+                let failures = it.failures.iter().cloned().map(Err);
+                let text = it.text.clone().map(|text| Ok(Answer::Summary(text)));
+                failures.chain(text).collect()
+            }
             SearchBody::SearchOpened(_) | SearchBody::Ended(_) | SearchBody::Forked(_) => {
                 Vec::new()
             }

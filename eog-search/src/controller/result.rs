@@ -20,7 +20,8 @@ use crate::tree::{Ix, Phase};
 #[derive(Clone, Debug)]
 pub(super) struct Best {
     pub(super) at: Place,
-    pub(super) score: u16,
+    /// Nothing where nobody gives scores.
+    pub(super) score: Option<u16>,
     /// The entries of the looks on the way.
     pub(super) looks: Vec<u64>,
 }
@@ -80,7 +81,11 @@ impl SearchController {
             return self.best.clone();
         }
         if matches!(self.config.selection(), Selection::Textual { .. }) {
-            return self.answer().map(|(at, score, looks)| Best { at, score, looks });
+            return self.answer().map(|(at, score, looks)| Best { at, score: Some(score), looks });
+        }
+        if self.config.selection() == Selection::Linear {
+            let (last, looks) = self.looks_of_conclusion()?;
+            return Some(Best { at: Place::node(self.tree.id(last)), score: None, looks });
         }
         let counting = || self.tree.indexes().filter(|ix| self.counts(*ix));
         // A planner who goes deeper finds no more than what the node above it was: the longer way holds more
@@ -92,7 +97,7 @@ impl SearchController {
         let best = self.chosen.or_else(best)?;
         Some(Best {
             at: Place::node(self.tree.id(best)),
-            score: self.tree.node(best).score()?,
+            score: Some(self.tree.node(best).score()?),
             looks: self.looks(best),
         })
     }

@@ -273,9 +273,9 @@ impl SearchController {
                 if self.tree.node(from).is_terminal() {
                     self.tree.close(from);
                 }
-                if self.best.as_ref().is_none_or(|best| score > best.score) {
+                if self.best.as_ref().is_none_or(|best| Some(score) > best.score) {
                     let looks = way.iter().filter_map(|done| done.entry).collect();
-                    self.best = Some(Best { at: at.clone(), score, looks });
+                    self.best = Some(Best { at: at.clone(), score: Some(score), looks });
                 }
                 if score >= self.config.stop().accept {
                     self.end = Some(End::Accepted);

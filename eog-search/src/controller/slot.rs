@@ -12,11 +12,12 @@ use eog_core::{Digest, EntityId, EvidenceId};
 use super::SearchController;
 use super::lane::{Lane, Next};
 use super::result::Done;
-use crate::ask::{Answer, Ask, EvaluateAsk, PlanAsk, ProposeAsk, Role};
-use crate::body::{Action, PlanTry, Purpose, Verdict};
+use crate::ask::{Answer, Ask, CallAsk, EvaluateAsk, PlanAsk, ProposeAsk, Role};
+use crate::body::{Action, Call, PlanTry, Purpose, Verdict};
+use crate::chain::ChainAction;
 use crate::config::{Evaluation, Expansion};
 use crate::id::Place;
-use crate::lane::{LaneEnd, Specialist, Turn};
+use crate::lane::{Came, LaneEnd, Specialist, Turn};
 #[cfg(feature = "planted-faults")]
 use crate::planted::{PlantedFault, is_planted};
 use crate::seek::{Goal, Progress, Steering, Try};
@@ -59,6 +60,14 @@ pub(super) enum Task {
     Stride { node: Ix, goal: usize, path: usize },
     /// What came of a round.
     Progress,
+    /// What the agent of a chain does next: which step, counted from 1.
+    React { step: u32 },
+    /// A look of a chain.
+    Glance { node: Ix },
+    /// A call of a tool, in this step of a chain.
+    Use { node: Ix, step: u32 },
+    /// A summary of so many of the first steps of a chain.
+    Compact { through: usize },
 }
 
 /// A task under way.
@@ -110,6 +119,9 @@ pub(super) enum Outcome {
     Goals(Vec<Try<Vec<Goal>>>),
     Steering(Vec<Try<Steering>>),
     Progress { failures: Vec<Failure>, progress: Option<Progress> },
+    Chain { failures: Vec<Failure>, action: Option<ChainAction> },
+    Came(Came),
+    Summary { failures: Vec<Failure>, text: Option<String> },
 }
 
 impl Slot {
@@ -291,7 +303,7 @@ impl SearchController {
                 let ask = self.step_ask(*goal, *path);
                 (Place::node(ask.path.path.clone()), Role::Step(ask))
             }
-            Task::Stride { node, .. } => {
+            Task::Stride { node, .. } | Task::Glance { node } => {
                 self.tree.node_mut(*node).phase = crate::Phase::Running;
                 let entity = self.tree.node(*node).action().map(|action| action.entity().clone());
                 let Some(entity) = entity else { unreachable!("the root is not looked at") };
@@ -299,6 +311,21 @@ impl SearchController {
             }
             Task::Progress => {
                 (Place::node(crate::NodeId::root()), Role::Progress(self.progress_ask()))
+            }
+            Task::React { step } => {
+                (Place::node(crate::NodeId::root()), Role::React(self.react_ask(*step)))
+            }
+            Task::Compact { through } => {
+                (Place::node(crate::NodeId::root()), Role::Compact(self.compact_ask(*through)))
+            }
+            Task::Use { node, .. } => {
+                self.tree.node_mut(*node).phase = crate::Phase::Running;
+                let call = self.tree.node(*node).action().map(|action| action.call.clone());
+                let Some(Call::Use { call, .. }) = call else {
+                    unreachable!("node {} calls a tool", self.tree.id(*node))
+                };
+                let (scene, agent) = (Arc::clone(&self.scene), Specialist::Generalist);
+                (place(self, *node), Role::Call(Arc::new(CallAsk { scene, agent, call })))
             }
             Task::Lane { node, .. } => unreachable!("node {} has a lane", self.tree.id(*node)),
         }
@@ -374,10 +401,15 @@ impl SearchController {
             Task::Step { round, .. } => self.trajectory(*round),
             _ => Vec::new(),
         };
+        let before = match task {
+            Task::Glance { .. } => self.remembered_looks(),
+            _ => Vec::new(),
+        };
         let neighbours = self.known.neighbours(entity);
         let around = neighbours.iter().map(|neighbour| neighbour.entity.clone());
         let way = way.iter().map(|done| done.action.entity().clone());
-        let others: std::collections::BTreeSet<EntityId> = around.chain(way).collect();
+        let others: std::collections::BTreeSet<EntityId> =
+            around.chain(way).chain(before).collect();
         let message = |sender: EntityId| {
             let belief = self.known.belief(&sender)?.clone();
             Some(Message { sender, belief })
@@ -436,7 +468,9 @@ impl SearchController {
             | (Role::Decompose(_), Ok(Answer::Goals(_)))
             | (Role::Steer(_), Ok(Answer::Steering(_)))
             | (Role::Step(_), Ok(Answer::Action(_)))
-            | (Role::Progress(_), Ok(Answer::Progress(_))) => true,
+            | (Role::Progress(_), Ok(Answer::Progress(_)))
+            | (Role::React(_), Ok(Answer::Chain(_)))
+            | (Role::Compact(_), Ok(Answer::Summary(_))) => true,
             _ => false,
         };
         if !fits {
@@ -513,6 +547,28 @@ impl SearchController {
                     it.next(Role::Progress(ask));
                 }
             }
+            (Role::React(ask), result) => {
+                let result = result.map(|answer| match answer {
+                    Answer::Chain(action) => action,
+                    other => unreachable!("a {} does not fit", other.name()),
+                });
+                if let Some((action, failures)) = it.had(result, retries) {
+                    it.complete(Outcome::Chain { failures, action });
+                } else {
+                    it.next(Role::React(ask));
+                }
+            }
+            (Role::Compact(ask), result) => {
+                let result = result.map(|answer| match answer {
+                    Answer::Summary(text) => text,
+                    other => unreachable!("a {} does not fit", other.name()),
+                });
+                if let Some((text, failures)) = it.had(result, retries) {
+                    it.complete(Outcome::Summary { failures, text });
+                } else {
+                    it.next(Role::Compact(ask));
+                }
+            }
             (Role::Step(_), Ok(Answer::Action(action))) => it.complete(Outcome::Action(Ok(action))),
             (Role::Step(_), Err(failure)) => {
                 it.complete(Outcome::Action(Err(failure.as_recorded())));
@@ -537,7 +593,19 @@ impl SearchController {
                     Answer::Tool(answer) => answer,
                     other => unreachable!("a {} does not fit", other.name()),
                 });
-                if let Some(next) = it.lane.as_mut().map(|lane| lane.answered(ask, result)) {
+                if it.lane.is_none() {
+                    let came = match result {
+                        Ok(Ok(answer)) => Some(Came::Answered(answer)),
+                        Ok(Err(reason)) => Some(Came::Refused(reason)),
+                        Err(failure) => it
+                            .had::<()>(Err(failure), retries)
+                            .map(|(_, failures)| Came::Failed(failures)),
+                    };
+                    match came {
+                        Some(came) => it.complete(Outcome::Came(came)),
+                        None => it.next(Role::Call(ask)),
+                    }
+                } else if let Some(next) = it.lane.as_mut().map(|lane| lane.answered(ask, result)) {
                     it.follow(next);
                 }
             }
@@ -591,6 +659,7 @@ impl SearchController {
             | (Task::Decompose, _, Expansion::Goals { retries, .. }) => retries,
             // One correction.
             (Task::Steer, ..) => 1,
+            (_, _, Expansion::Chain { retries, .. }) => retries,
             (
                 _,
                 Evaluation::Reward { retries }
@@ -628,6 +697,25 @@ impl Slot {
             return self.complete(Outcome::Score { failures, verdict: None });
         }
         self.next(ask);
+    }
+
+    /// What came back, with the failures before it; nothing if it is to be asked for again.
+    fn had<T>(
+        &mut self,
+        result: Result<T, Failure>,
+        retries: usize,
+    ) -> Option<(Option<T>, Vec<Failure>)> {
+        let came = match result {
+            Ok(came) => Some(came),
+            Err(failure) => {
+                self.failures.push(failure.as_recorded());
+                if self.failures.len() <= retries {
+                    return None;
+                }
+                None
+            }
+        };
+        Some((came, std::mem::take(&mut self.failures)))
     }
 
     fn plan_again(&mut self, ask: Role, retries: usize) {

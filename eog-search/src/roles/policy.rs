@@ -6,12 +6,13 @@ use eog_core::EntityId;
 use eog_core::belief::Label;
 use eog_core::incident::Direction;
 
-use super::{Reply, Roles, seeker, specialists};
+use super::{Reply, Roles, chain, seeker, specialists};
 use crate::ask::{
-    DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, PlannedNode, ProgressAsk,
-    ProposeAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk,
+    CompactAsk, DecomposeAsk, EvaluateAsk, HypothesizeAsk, LaneAsk, PlanAsk, PlannedNode,
+    ProgressAsk, ProposeAsk, ReactAsk, Scene, Seen, SteerAsk, StepAsk, WeighAsk,
 };
 use crate::body::{Action, PlanAction, Verdict};
+use crate::chain::ChainAction;
 use crate::id::NodeId;
 use crate::lane::LaneAction;
 use crate::seek::{Goal, Progress, Steering};
@@ -38,6 +39,8 @@ use crate::tree::Phase;
 /// - **Step:** the first of *propose* that no path of the goal looked at.
 /// - **Progress:** facts are what decisions of the round cite; candidates are origins joined to an alert; a
 ///   path where nothing is left to do is rewritten to what was named and nobody looked at.
+/// - **React:** look at the newest lead, else at the next place to start from; conclude with the first origin.
+/// - **Compact:** the label of each entity that was looked at.
 /// - **Weigh:** [`PolicyScores`], where the claims of all hypotheses may join an origin to an alert; an origin
 ///   that another one explains counts as a symptom whose cause is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -289,6 +292,14 @@ impl Roles for PolicyRoles {
 
     fn progress<'a>(&'a self, ask: &'a ProgressAsk) -> Reply<'a, Progress> {
         ready(seeker::progress(&self.scores, ask))
+    }
+
+    fn react<'a>(&'a self, ask: &'a ReactAsk, _tools: &'a [ToolSpec]) -> Reply<'a, ChainAction> {
+        ready(chain::react(ask))
+    }
+
+    fn compact<'a>(&'a self, ask: &'a CompactAsk) -> Reply<'a, String> {
+        ready(chain::compact(ask))
     }
 
     fn reflect<'a>(&'a self, ask: &'a EvaluateAsk) -> Reply<'a, String> {

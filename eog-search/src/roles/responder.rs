@@ -128,6 +128,11 @@ impl<C: ContextContract, P: AbductivePolicy, R: Roles> Responder<Ask> for Search
                 Role::Steer(ask) => with(self.roles.steer(ask).await?, Answer::Steering),
                 Role::Step(ask) => with(self.roles.step(ask).await?, Answer::Action),
                 Role::Progress(ask) => with(self.roles.progress(ask).await?, Answer::Progress),
+                Role::React(ask) => {
+                    let tools = self.tools(Specialist::Generalist);
+                    with(self.roles.react(ask, &tools).await?, Answer::Chain)
+                }
+                Role::Compact(ask) => with(self.roles.compact(ask).await?, Answer::Summary),
             })
         })
     }

@@ -11,15 +11,16 @@ use eog_core::{
     Usage,
 };
 use eog_search::ask::{
-    EvaluateAsk, GoalView, LaneAsk, PathView, PlanAsk, ProgressAsk, ProposeAsk, Seen, Status,
-    SteerAsk, Tested, WeighAsk,
+    EvaluateAsk, GoalView, LaneAsk, PathView, PlanAsk, ProgressAsk, ProposeAsk, ReactAsk, Seen,
+    Status, SteerAsk, Tested, WeighAsk,
 };
+use eog_search::chain::ChainCame;
 use eog_search::lane::{Acts, Came, Evidence, Turn};
 use eog_search::{
-    Action, Answer, Approach, Ask, Candidate, FactChange, Goal, GoalProgress, LaneAction, Move,
-    MoveKind, NodeId, PathReport, Phase, PlanAction, PlanChange, Progress, Purpose, Role,
-    SearchConfig, SearchController, Signal, Specialist, Steering, ToolAnswer, ToolCall, TreeMem,
-    Verdict,
+    Action, Answer, Approach, Ask, Candidate, ChainAction, ChainPhase, Deed, FactChange, Goal,
+    GoalProgress, LaneAction, Move, MoveKind, NodeId, PathReport, Phase, PlanAction, PlanChange,
+    PlanEdit, Progress, Purpose, Role, SearchConfig, SearchController, Signal, Specialist,
+    Steering, ToolAnswer, ToolCall, TreeMem, Verdict,
 };
 use eog_testkit::{case, entity, finding, healthy, origin, symptom_of, topology};
 
@@ -207,8 +208,58 @@ impl World {
                 Answer::Action(next.map_err(|()| Failure::policy("drawn"))?.map(look))
             }
             Role::Progress(ask) => Answer::Progress(self.progress(ask)),
+            Role::React(ask) => Answer::Chain(self.react(ask)?),
+            Role::Compact(ask) => {
+                if self.draw("summary fails", &[], 10) == 0 {
+                    return Err(Failure::policy("drawn"));
+                }
+                // Every other one is too long.
+                let long =
+                    ask.at_most as usize * 2 / (1 + usize::from(self.seed.is_multiple_of(2)) * 4);
+                Answer::Summary("s".repeat(long))
+            }
             other => panic!("nobody is asked to {}", other.name()),
         })
+    }
+
+    /// What the agent of a chain does after these steps, each about an entity; nothing where it cannot be had.
+    pub(crate) fn next_deed(&self, about: &[EntityId], origins: &[EntityId]) -> Option<Deed> {
+        if self.draw("react fails", about, 10_000) < self.failing {
+            return None;
+        }
+        let entity = Self::name(self.draw("react at", about, ENTITIES + 1));
+        let arguments = serde_json::json!({ "entity": entity });
+        Some(match self.draw("react", about, 40) {
+            0 => {
+                let mut causes = origins.to_vec();
+                causes.push(entity);
+                Deed::Conclude { causes, summary: "drawn".to_owned() }
+            }
+            1..=8 => Deed::Call(ToolCall::new("get_context", &arguments)),
+            9 => Deed::Call(ToolCall::new("shell", &arguments)),
+            _ => Deed::Look(entity),
+        })
+    }
+
+    fn react(&self, ask: &ReactAsk) -> Result<ChainAction, Failure> {
+        let about: Vec<EntityId> =
+            ask.steps.iter().map(|step| deed_about(&step.action.deed)).collect();
+        let origins = ask.steps.iter().filter_map(|step| match &step.came {
+            ChainCame::Looked(seen) if seen.is_origin() => Some(seen.action.entity().clone()),
+            _ => None,
+        });
+        let origins: Vec<EntityId> = origins.collect();
+        let deed = self.next_deed(&about, &origins).ok_or_else(|| Failure::policy("drawn"))?;
+        let drawn = |what: &str| self.draw(what, &about, 4);
+        let number = u32::try_from(drawn("step of the plan")).expect("small");
+        let plan = match drawn("plan") {
+            0 => vec![PlanEdit::Add("drawn".to_owned())],
+            1 => vec![PlanEdit::Done(number), PlanEdit::Add("drawn".to_owned())],
+            2 => vec![PlanEdit::Withdraw(number)],
+            _ => Vec::new(),
+        };
+        let (thought, phase) = ("drawn".to_owned(), ChainPhase::Evidence);
+        Ok(ChainAction { thought, phase, plan, step: Some(number), deed })
     }
 
     /// Goals that each need none or one before it, with one to three paths.
@@ -484,6 +535,16 @@ impl World {
     }
 
     pub(crate) fn drive(&self, search: &mut SearchController, order: u64) {
+        self.drive_and(search, order, |_| ());
+    }
+
+    /// Shows each question before it is answered.
+    pub(crate) fn drive_and(
+        &self,
+        search: &mut SearchController,
+        order: u64,
+        mut shown: impl FnMut(&Ask),
+    ) {
         let mut open: Vec<(Ticket, Ask)> = Vec::new();
         let mut draws = 0;
         loop {
@@ -499,6 +560,7 @@ impl World {
                     let of = World { seed: order, ..*self };
                     let next = of.draw(&draws.to_string(), &[], open.len() as u64);
                     let (ticket, ask) = open.remove(usize::try_from(next).expect("small"));
+                    shown(&ask);
                     let input = match self.answer(&ask) {
                         Ok(answer) => Input::Answer(ticket, answer, Usage::default()),
                         Err(failure) => Input::Failed(ticket, failure),
@@ -551,4 +613,17 @@ pub(crate) fn rows(search: &SearchController) -> Vec<Row> {
         .collect();
     rows.sort();
     rows
+}
+
+/// The entity that a step of a chain is about.
+pub(crate) fn deed_about(deed: &Deed) -> EntityId {
+    match deed {
+        Deed::Look(entity) => entity.clone(),
+        Deed::Call(call) => {
+            let arguments: serde_json::Value =
+                serde_json::from_str(&call.arguments).expect("the world wrote it");
+            entity(arguments["entity"].as_str().expect("a name"))
+        }
+        Deed::Conclude { .. } => entity("the end"),
+    }
 }

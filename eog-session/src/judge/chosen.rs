@@ -5,9 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use eog::memory::command_identity;
-use eog::{AbductivePolicy, BoxFuture, BudgetKind, Case, CommandPolicy, Digest, Limits, Window};
+use eog::{
+    AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, CommandPolicy, Digest, Limits,
+    Window,
+};
 use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident};
 use eog_llm::{ConfigError, LlmRole, Notice, Recorded};
+use eog_mcp_client::{McpTools, SourceError, ToolsConfig};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, Finalizer, LlmPolicy, LlmRoles,
     ModelInfo, Opening, Pack, PackError, Prompter, load_skills,
@@ -35,6 +39,8 @@ pub struct Chosen {
     pack: Option<Arc<Pack>>,
     /// Those of the pack, and those of the user.
     skills: Arc<Skills>,
+    /// Servers with tools for specialists.
+    servers: Option<Arc<ToolsConfig>>,
     limits: Limits,
 }
 
@@ -71,7 +77,11 @@ impl Chosen {
         };
         let skills = Arc::new(skills(&settings, pack.as_deref())?);
         let (arguments, passed) = (options.policy_args.clone(), options.policy_env.clone());
-        Ok(Self { settings, arguments, passed, pack, skills, limits: Limits::default() })
+        let servers = settings.tools.as_deref().filter(|_| settings.roles == By::Model);
+        let servers = servers.map(ToolsConfig::read).transpose();
+        let servers = servers.map_err(|error| of_servers(&settings, &error))?;
+        let (servers, limits) = (servers.map(Arc::new), Limits::default());
+        Ok(Self { settings, arguments, passed, pack, skills, servers, limits })
     }
 
     /// How long calls may take, and how often they are tried.
@@ -201,7 +211,9 @@ impl Policies for Chosen {
     }
 
     fn judge(&self, run: ForRun<'_>) -> Result<Box<dyn Judge>, JudgeError> {
-        Ok(Box::new(OfRun { models: self.models(&run)?, chosen: self.clone() }))
+        let models = self.models(&run)?;
+        let (recorder, listener) = (run.recorder.clone(), Arc::clone(&run.listener));
+        Ok(Box::new(OfRun { models, chosen: self.clone(), recorder, listener }))
     }
 }
 
@@ -217,6 +229,8 @@ struct Models {
 struct OfRun {
     chosen: Chosen,
     models: Option<Models>,
+    recorder: CallRecorder,
+    listener: Arc<dyn Listener>,
 }
 
 impl OfRun {
@@ -262,12 +276,22 @@ impl Judge for OfRun {
         Some(Box::new(models.roles.clone()))
     }
 
-    /// Rules load no skills.
-    fn tools(&self) -> Vec<Arc<dyn Toolset>> {
-        match self.chosen.settings.roles {
-            By::Model => vec![Arc::clone(&self.chosen.skills) as Arc<dyn Toolset>],
-            By::Rules => Vec::new(),
-        }
+    /// Rules load no skills, and call no tools of servers.
+    fn tools(&self) -> BoxFuture<'_, Result<Vec<Arc<dyn Toolset>>, JudgeError>> {
+        Box::pin(async {
+            let settings = &self.chosen.settings;
+            if settings.roles == By::Rules {
+                return Ok(Vec::new());
+            }
+            let mut tools = vec![Arc::clone(&self.chosen.skills) as Arc<dyn Toolset>];
+            if let Some(config) = &self.chosen.servers {
+                let opened = McpTools::open(config, self.recorder.clone()).await;
+                let opened = opened.map_err(|error| of_servers(settings, &error))?;
+                opened.notes().iter().for_each(|line| self.listener.notice(line));
+                tools.push(Arc::new(opened));
+            }
+            Ok(tools)
+        })
     }
 
     fn limits(&self) -> Limits {
@@ -384,6 +408,14 @@ pub fn pack(prompts: Option<&Path>) -> Result<Pack, JudgeError> {
         ),
         error => format!("--prompts: {error}"),
     }))
+}
+
+/// What is wrong with the file that names servers, or with one of them.
+fn of_servers(settings: &Settings, error: &SourceError) -> JudgeError {
+    let path = settings.tools.clone().unwrap_or_default();
+    let (file, reason) = (path.display().to_string(), error.to_string());
+    let told = reason.strip_prefix(&format!("{file}: ")).unwrap_or(&reason).to_owned();
+    JudgeError::Settings { path, reason: told }
 }
 
 /// The skills of a pack, and those of a folder that the user names. Of equal names the user's count.

@@ -40,6 +40,8 @@ pub struct Options {
     pub prompts: Option<PathBuf>,
     /// A folder with skills for the specialists of a tree search.
     pub skills: Option<PathBuf>,
+    /// A file that names MCP servers whose tools such specialists may call.
+    pub tools: Option<PathBuf>,
     /// Most requests to models.
     pub max_model_calls: Option<u64>,
     /// Most tokens.
@@ -106,6 +108,8 @@ pub struct Settings {
     pub prompts: Option<PathBuf>,
     /// A folder with skills for the specialists of a tree search, beside those of the pack.
     pub skills: Option<PathBuf>,
+    /// A file that names MCP servers whose tools such specialists may call.
+    pub tools: Option<PathBuf>,
     /// The language models.
     pub llm: LlmConfig,
 }
@@ -119,6 +123,7 @@ struct File {
     finalize: Option<By>,
     prompts: Option<PathBuf>,
     skills: Option<PathBuf>,
+    tools: Option<PathBuf>,
     llm: LlmConfig,
 }
 
@@ -160,6 +165,7 @@ impl Settings {
             finalize: options.finalize.or(file.finalize).or(tells).unwrap_or(By::Rules),
             prompts: options.prompts.clone().or(file.prompts),
             skills: options.skills.clone().or(file.skills),
+            tools: options.tools.clone().or(file.tools),
             llm,
             file: path,
         })
@@ -199,6 +205,7 @@ impl Settings {
             ("--base-url", options.base_url.is_some()),
             ("--prompts", options.prompts.is_some()),
             ("--skills", options.skills.is_some()),
+            ("--tools", options.tools.is_some()),
             ("--max-model-calls", options.max_model_calls.is_some()),
             ("--max-tokens", options.max_tokens.is_some()),
             ("--max-usd", options.max_usd.is_some()),

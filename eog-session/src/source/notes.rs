@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use eog::evidence::{EvidenceTime, FindingContent, Signal, Trend};
+use eog::evidence::{EvidenceTime, FindingContent, Signal, Trend, Verdict};
 use eog::side::RecordError;
 use eog::{
     BoxFuture, CallRecorder, ContextContract, ContextRequest, EntityId, EvidenceKind, Failure,
@@ -24,22 +24,10 @@ pub struct Word {
     pub text: String,
 }
 
-/// What a person knows of the part that an entity has in an incident.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It is the cause.
-    Cause,
-    /// It is not the cause: it is healthy, or its trouble comes from elsewhere.
-    NotCause,
-}
-
 /// What people said, by entity: of each the last word.
 pub type Words = BTreeMap<EntityId, Word>;
 
 impl Word {
-    /// The source of a finding that holds a verdict.
-    pub const VERDICT: &'static str = "person";
     /// The source of a finding that holds a remark.
     pub const REMARK: &'static str = "remark";
 
@@ -57,12 +45,16 @@ impl Word {
     /// `person` that rises for the cause and is steady for what is not; a remark has another source,
     /// so that no rule takes its words for a verdict.
     fn finding(&self, entity: &EntityId, window: Window) -> Finding {
-        let (source, trend, verdict) = match self.verdict {
-            Some(Verdict::Cause) => (Self::VERDICT, Trend::Rising, "this is the cause"),
-            Some(Verdict::NotCause) => (Self::VERDICT, Trend::Steady, "this is not the cause"),
+        let (source, trend, meaning) = match self.verdict {
+            Some(verdict @ Verdict::Cause) => {
+                (Verdict::SOURCE, verdict.trend(), "this is the cause")
+            }
+            Some(verdict @ Verdict::NotCause) => {
+                (Verdict::SOURCE, verdict.trend(), "this is not the cause")
+            }
             None => (Self::REMARK, Trend::Steady, ""),
         };
-        let excerpt = if self.text.is_empty() { verdict } else { &self.text };
+        let excerpt = if self.text.is_empty() { meaning } else { &self.text };
         Finding::new(FindingContent {
             entity: entity.clone(),
             kind: EvidenceKind::Note,

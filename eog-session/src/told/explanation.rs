@@ -2,10 +2,12 @@
 
 use eog::controller::{ActivationRefusal, Reason};
 use eog::travel::{Again, Explanation, Part, Step, Unjudged};
-use eog::{BudgetKind, Diagnosis, EntityId, StopReason};
+use eog::{Diagnosis, EntityId, StopReason};
 use eog_report::clean::clean;
 use eog_report::page::{BOLD, DIM, PLAIN, Page, YELLOW};
 use eog_report::{why, words};
+
+use super::why_not;
 
 /// Why an entity has its label: what it rests on, its history, and what it depends on. Wraps at `width`
 /// columns, if given.
@@ -37,6 +39,7 @@ pub fn explanation(
     for step in &explanation.steps {
         one_step(&mut page, &explanation.entity, step);
     }
+    not_named(&mut page, diagnosis, &explanation.entity);
     page.title("WHAT IT DEPENDS ON");
     if explanation.hangs_on.is_empty() {
         page.line("  ", PLAIN, &nothing_single(explanation));
@@ -51,6 +54,15 @@ pub fn explanation(
         page.line("    ", YELLOW, &clean(&unanswered.reason));
     }
     page.into_text()
+}
+
+/// Why it is not named as a root cause, unless it is.
+fn not_named(page: &mut Page, diagnosis: &Diagnosis, entity: &EntityId) {
+    let lines = why_not(diagnosis, entity);
+    if !lines.is_empty() {
+        page.title("WHY IT IS NOT A ROOT CAUSE");
+        lines.iter().for_each(|line| page.line("  • ", PLAIN, line));
+    }
 }
 
 /// A part of a packet, in words.
@@ -108,11 +120,23 @@ fn one_step(page: &mut Page, entity: &EntityId, step: &Step) {
     page.line(&format!("  entry {}: ", step.entry), PLAIN, &line);
 }
 
-/// Why an entity has no label. Wraps at `width` columns, if given.
-pub fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>) -> String {
+/// Why an entity has no label, and what else speaks against it as a cause. Wraps at `width` columns, if given.
+pub fn not_judged(
+    diagnosis: &Diagnosis,
+    entity: &EntityId,
+    why: &Unjudged,
+    width: Option<usize>,
+) -> String {
     let mut page = Page::new(width);
     page.line("", BOLD, &format!("{}: not evaluated", clean(entity.as_str())));
-    let words = match why {
+    page.line("  ", PLAIN, &clean(&unjudged(why)));
+    not_named(&mut page, diagnosis, entity);
+    page.into_text()
+}
+
+/// Why an entity has no label, in words.
+pub fn unjudged(why: &Unjudged) -> String {
+    match why {
         Unjudged::Waiting { reason, stop } => waiting(*reason, *stop),
         Unjudged::Refused { entry, refusal } => {
             let why = match refusal {
@@ -145,9 +169,7 @@ pub fn not_judged(entity: &EntityId, why: &Unjudged, width: Option<usize>) -> St
             )
         }
         _ => "The reason is not known to this version of eog.".to_owned(),
-    };
-    page.line("  ", PLAIN, &clean(&words));
-    page.into_text()
+    }
 }
 
 fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
@@ -166,19 +188,13 @@ fn waiting(reason: Reason, stop: Option<StopReason>) -> String {
     };
     let (end, more) = match stop {
         Some(StopReason::BudgetExhausted { which }) => {
-            let option = match which {
-                BudgetKind::Hops => "--budget",
-                BudgetKind::ModelCalls => "--max-model-calls",
-                BudgetKind::Tokens => "--max-tokens",
-                BudgetKind::Cost => "--max-usd",
-            };
             let budget = words::budget(which);
-            (format!("the {budget} was exhausted"), format!(" A larger {option} may reach it."))
+            (format!("the {budget} was exhausted"), " A larger one may reach it.")
         }
         Some(StopReason::Deadline) => {
-            ("the deadline was reached".to_owned(), " `eog resume` continues.".to_owned())
+            ("the deadline was reached".to_owned(), " The investigation can be resumed.")
         }
-        _ => ("the investigation was stopped".to_owned(), String::new()),
+        _ => ("the investigation was stopped".to_owned(), ""),
     };
     format!("It was waiting to be evaluated, {reason}, when {end}.{more}")
 }

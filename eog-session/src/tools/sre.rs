@@ -2,12 +2,9 @@
 
 use eog::{BoxFuture, Failure};
 use eog_search::ask::CallAsk;
-use eog_search::tools::checked;
+use eog_search::tools::{bounded_lines, checked, lines_of_json};
 use eog_search::{Specialist, ToolAnswer, ToolFailure, ToolSpec, Toolset};
 use eog_sre::tools::{ToolError, ToolInfo, Toolbox, tools};
-use serde_json::Value;
-
-use super::bounded;
 
 /// The tools over a snapshot ([`Toolbox`]), each offered to one specialist. Their answers lead to entities whose
 /// findings can then be recorded; they are no findings themselves.
@@ -23,7 +20,7 @@ impl SreTools {
     }
 }
 
-/// What each specialist is offered. The context, the neighbours and the alerts are tools of the contract.
+/// What each specialist, or the agent of a chain, is offered. The context, the neighbours and the alerts are tools of the contract.
 fn names(agent: Specialist) -> &'static [&'static str] {
     match agent {
         Specialist::Metrics => &["get_metric_anomalies", "metric_analysis", "alert_summary"],
@@ -31,6 +28,18 @@ fn names(agent: Specialist) -> &'static [&'static str] {
             &["log_analysis", "event_analysis", "k8s_spec_change_analysis", "get_k8s_spec"]
         }
         Specialist::Traces => &["get_trace_error_tree", "topology_analysis"],
+        Specialist::Generalist => &[
+            "get_metric_anomalies",
+            "metric_analysis",
+            "alert_summary",
+            "alert_analysis",
+            "log_analysis",
+            "event_analysis",
+            "k8s_spec_change_analysis",
+            "get_k8s_spec",
+            "get_trace_error_tree",
+            "topology_analysis",
+        ],
     }
 }
 
@@ -57,7 +66,7 @@ impl Toolset for SreTools {
             let called =
                 tokio::task::spawn_blocking(move || toolbox.call(&tool, arguments.into_json()));
             match called.await {
-                Ok(Ok(answer)) => Ok(bounded(lines(&answer)).into()),
+                Ok(Ok(answer)) => Ok(bounded_lines(lines_of_json(&answer)).into()),
                 Ok(Err(error @ ToolError::Answer { .. })) => {
                     Err(Failure::context(error.to_string()).into())
                 }
@@ -66,21 +75,4 @@ impl Toolset for SreTools {
             }
         })
     }
-}
-
-/// An answer with one line for each row of a table, and one for each other field.
-fn lines(answer: &Value) -> Vec<String> {
-    let Value::Object(fields) = answer else { return vec![answer.to_string()] };
-    let mut lines = Vec::new();
-    for (name, value) in fields {
-        match value {
-            Value::Array(rows) => lines.extend(rows.iter().map(|row| match name.as_str() {
-                "rows" => row.to_string(),
-                _ => format!("{name}: {row}"),
-            })),
-            Value::Null => {}
-            value => lines.push(format!("{name}: {value}")),
-        }
-    }
-    lines
 }

@@ -57,10 +57,14 @@ impl Server {
     }
 
     pub(crate) fn alertmanager(program: &Path, folder: &Path) -> Self {
-        let port = free_port();
-        let config = folder.join("alertmanager.yml");
         let settings =
             "route:\n  receiver: none\n  group_by: [alertname]\nreceivers:\n  - name: none\n";
+        Self::alertmanager_with(program, folder, settings)
+    }
+
+    pub(crate) fn alertmanager_with(program: &Path, folder: &Path, settings: &str) -> Self {
+        let port = free_port();
+        let config = folder.join("alertmanager.yml");
         std::fs::write(&config, settings).expect("settings");
         let mut command = Command::new(program);
         command
@@ -97,7 +101,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("its number").port()
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use super::{HYPOTHESES, lanes, of, undisturbed};
+use super::{HYPOTHESES, entries, lanes, of, undisturbed};
 use crate::crash::times;
 use crate::detective::{PHASES, detect, suspected};
 use crate::lab::{Lab, causes, flash_sale};
@@ -89,6 +89,69 @@ fn busy_providers_are_asked_again() {
     }
 }
 
+/// What is wrong with every answer of one phase, and what is recorded of it.
+type Fault = (&'static str, fn() -> Reply, &'static str);
+
+const FAULTS: [Fault; 6] = [
+    ("garbage", || Reply::Answer("no JSON".into()), "not JSON"),
+    ("cut", || Reply::TooLong(HALF.into()), "cut before its end"),
+    ("broken off", || Reply::Broken(HALF.into()), "cut before its end"),
+    ("refusal", || Reply::Refusal("I'd rather not.".into()), "refused to answer"),
+    ("time-out", || Reply::Hang, "no answer within"),
+    ("429", || Reply::Status(429, "retry-after", "600"), "too many requests"),
+];
+
+/// Each fault in act, evaluate and plan: the run ends, says why, and the ledger has the reason where it belongs.
+#[test]
+fn every_fault_in_every_phase_is_recorded_where_it_happened() {
+    for (phase, kind) in [
+        ("search_hypothesize", "proposed"),
+        ("search_investigate", "investigated"),
+        ("search_weigh", "scored"),
+    ] {
+        for (name, reply, reason) in FAULTS {
+            let server = Server::start(move |asked| match asked.phase() == phase {
+                true => reply(),
+                false => detect(asked),
+            });
+            let lab = Lab::at(&server, "retries = 0\ntimeout_s = 1.5");
+            let (run, ledger) = lab.ledger(&[&HYPOTHESES[..], &["--rounds", "1"]].concat());
+            let case = format!("{phase}, {name}");
+            assert_eq!(run.code, Some(3), "{case}: {}", run.said);
+            let bodies: Vec<_> =
+                entries(&ledger).into_iter().map(|it| it["body"].clone()).collect();
+            let told = bodies.iter().filter(|body| body.to_string().contains(reason));
+            let told: Vec<_> = told.collect();
+            assert!(!told.is_empty(), "{case}: {ledger}");
+            assert!(told.iter().all(|body| body[kind].is_object()), "{case}: {told:?}");
+            let lanes = lanes(&ledger);
+            let (count, end) = match phase {
+                "search_hypothesize" => (0, ""),
+                "search_investigate" => (3, "failed"),
+                _ => (3, "finished"),
+            };
+            assert_eq!(lanes.len(), count, "{case}");
+            assert!(lanes.iter().all(|lane| lane["end"] == end), "{case}: {lanes:?}");
+        }
+    }
+}
+
+/// What a provider is late with once is asked again, and nothing shows.
+#[test]
+fn an_answer_that_is_late_once_is_asked_for_again() {
+    let (expected, _) = undisturbed(&[]);
+    let server = at_first(|| Reply::Hang);
+    let (run, ledger) = Lab::at(&server, "timeout_s = 2.5").ledger(&HYPOTHESES);
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert!(ledger == expected, "another ledger");
+    let asked = server.take();
+    for phase in PHASES {
+        let of_phase = of(&asked, phase);
+        let late = of_phase.iter().find(|asked| !asked.answered).unwrap();
+        assert_eq!(of_phase.iter().filter(|it| it.body == late.body).count(), 2, "{phase}");
+    }
+}
+
 /// A specialist who is never answered ends its own lane, and nobody else's.
 #[test]
 fn a_specialist_who_is_never_answered_ends_its_lane_only() {
@@ -156,7 +219,7 @@ fn a_budget_that_ends_in_any_phase_is_gone_on_with() {
     }
 }
 
-/// Killed at a question of each phase, a search repeats what was under way and nothing else.
+/// Killed at a question of each phase, while opening and while telling too, a search repeats what was under way and nothing else.
 #[test]
 fn killed_in_any_phase_it_repeats_no_answered_call() {
     let (expected, all) = undisturbed(&["--width", "1"]);
@@ -165,7 +228,9 @@ fn killed_in_any_phase_it_repeats_no_answered_call() {
     let points: Vec<usize> = match std::env::var("EOG_KILL_POINTS").as_deref() {
         Ok("all") => (0..all.len()).collect(),
         _ => {
-            PHASES.iter().map(first).chain([in_lane + 2, in_lane + 5, first(&"explore")]).collect()
+            let others = ["bootstrap", "explore", "finalize"];
+            let phases = PHASES.iter().chain(&others).map(first);
+            phases.chain([in_lane + 2, in_lane + 5]).collect()
         }
     };
     for at in points {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::ClaimGraph;
 use crate::belief::Label;
+use crate::evidence::Verdict;
 use crate::evidence::kind::EvidenceKind;
 use crate::ids::EntityId;
 use crate::state::{Node, State};
@@ -42,7 +43,8 @@ impl Score {
     }
 }
 
-/// Ranks all entities with a belief: linear in entities and claims for every 64 anomalies.
+/// Ranks all entities with a belief, without those of which a person says that they are not the cause:
+/// linear in entities and claims for every 64 anomalies.
 pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
     let mut judged: BTreeMap<&EntityId, u32> = BTreeMap::new();
     for candidate in state.nodes.values().flat_map(|node| &node.scores) {
@@ -58,6 +60,9 @@ pub(super) fn rank(state: &State, graph: &ClaimGraph<'_>) -> Vec<Ranked> {
     }
     let visited = state.nodes.iter().filter_map(|(entity, node)| {
         let label = node.belief.as_ref()?.label;
+        if node.verdict() == Some(Verdict::NotCause) {
+            return None;
+        }
         // Who was never decided on makes no claim, and reaches itself alone.
         let itself = || state.anomalies.iter().filter(|a| a.entity == *entity).count();
         let reached = graph.component(entity).map_or_else(itself, |component| reached[component]);

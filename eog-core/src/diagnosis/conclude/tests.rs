@@ -481,6 +481,52 @@ fn each_condition_alone_is_a_doubt() {
     assert_eq!(Shop { record: Some(vec![100, 6_000]), ..clear() }.doubts(), []);
 }
 
+/// A state in which a person says something of an entity.
+fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
+    let word = Finding::new(FindingContent {
+        trend: verdict.trend(),
+        source: Verdict::SOURCE.to_owned(),
+        ..FindingContent::new(
+            name(entity),
+            EvidenceKind::Note,
+            Signal::Other,
+            EvidenceTime::At(at(0)),
+        )
+    });
+    let context = LocalContext { findings: vec![word], ..LocalContext::default() };
+    state.node(&name(entity)).remember_evidence(&context, 9);
+    state
+}
+
+#[test]
+fn nothing_is_confirmed_against_a_persons_word() {
+    let judged = |state: &State| {
+        let conclusion = conclude(state);
+        (conclusion.confidence, conclusion.frontier[0].doubts.clone())
+    };
+    let clear = || Shop::clear().state();
+    let agreed = said(clear(), 1, Verdict::Cause);
+    assert_eq!(judged(&agreed), (Confidence::Confirmed, vec![]));
+    let otherwise = said(clear(), 2, Verdict::Cause);
+    let doubt = Doubt::SaidOtherwise { entity: name(2) };
+    assert_eq!(judged(&otherwise), (Confidence::Likely, vec![doubt]));
+    // Words that contradict each other say nothing.
+    assert_eq!(judged(&said(otherwise, 2, Verdict::NotCause)), (Confidence::Confirmed, vec![]));
+}
+
+#[test]
+fn what_a_person_rules_out_is_no_candidate() {
+    let mut state = Shop { record: None, ..Shop::clear() }.state();
+    state.node(&name(1)).belief = Some(Belief::new(Label::Healthy, ""));
+    let candidates = |state: &State| {
+        let ranking = conclude(state).ranking;
+        ranking.into_iter().map(|ranked| ranked.entity).collect::<Vec<_>>()
+    };
+    let all = candidates(&state);
+    assert!(all.contains(&name(0)) && all.contains(&name(1)), "{all:?}");
+    assert_eq!(candidates(&said(state, 1, Verdict::NotCause)), [name(0)]);
+}
+
 #[test]
 fn a_wider_end_can_confirm_a_change_that_came_after() {
     // Widening the end of the interval is no safe direction: the change is no longer certainly late.

@@ -1,12 +1,12 @@
 //! The rule *a person's word*.
 
+use eog_core::evidence::Verdict;
 use eog_core::{Decision, Label};
 
 use crate::policy::answer::{decide, quote, rate};
 use crate::policy::explanation::Explanation;
 use crate::policy::facts::Facts;
 use crate::policy::rule::Rule;
-use crate::signs::Verdict;
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "a person's word",
@@ -22,11 +22,11 @@ pub(in crate::policy) const RULE: Rule = Rule {
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let (verdict, note) = facts.verdicts().next()?;
     let label = match verdict {
-        Verdict::TheCause => Label::Origin,
-        Verdict::NotTheCause if facts.is_degraded() || facts.drop_of_traffic().is_some() => {
+        Verdict::Cause => Label::Origin,
+        Verdict::NotCause if facts.is_degraded() || facts.drop_of_traffic().is_some() => {
             return None;
         }
-        Verdict::NotTheCause => Label::Healthy,
+        Verdict::NotCause => Label::Healthy,
     };
     let harms = facts.harms.iter().take(2).copied();
     let summary = format!("a person's word: {}", quote(note));

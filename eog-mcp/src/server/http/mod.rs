@@ -98,6 +98,7 @@ fn behind_gate(routes: Router, unknown: &'static str, settings: &HttpSettings) -
         .route(sign_in::SIGN_IN, any(async || StatusCode::NOT_FOUND))
         // Around all routes above.
         .layer(from_fn_with_state(Arc::new(Gate::new(settings)), gate::pass))
+        .merge(settings.open_routes.clone())
         .fallback(async move || gate::refusal(StatusCode::NOT_FOUND, unknown));
     match gate::cors(settings) {
         // Browsers ask without a token what they may ask.

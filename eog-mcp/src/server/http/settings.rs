@@ -69,6 +69,9 @@ pub struct HttpSettings {
     /// time hold for these routes, too; the body of a request is read whole before its route is
     /// called. A fallback among them is not used.
     pub routes: Router,
+    /// What anybody who reaches the address may read, without any check: signs of life for what runs the
+    /// server, which has neither the token nor a name for it. Nothing here may tell of an incident.
+    pub open_routes: Router,
 }
 
 impl Default for HttpSettings {
@@ -88,6 +91,7 @@ impl Default for HttpSettings {
             max_streams: 4,
             grace: Duration::from_secs(10),
             routes: Router::new(),
+            open_routes: Router::new(),
         }
     }
 }

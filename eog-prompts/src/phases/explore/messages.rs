@@ -1,12 +1,12 @@
 //! What neighbours say, as lines.
 
-use eog_core::{Finding, Message};
+use eog_core::{EvidenceId, Finding, Message};
 use eog_evidence::mask_text;
 use serde::Serialize;
 
 use super::refused::without_account;
 use super::subject::{Subject, touches};
-use crate::phases::lines::{ClaimPart, Clock, cut, kind_word, label_word};
+use crate::phases::lines::{ClaimPart, Clock, cut, label_word};
 
 /// Most numbers that one message lists.
 const MAX_CITED: usize = 12;
@@ -22,19 +22,13 @@ pub(super) struct MessageLine {
     /// Since when its harm, or its condition, is known to be there; empty where it is not.
     since: String,
     text: String,
-    /// Numbers of what it cites; those that stand for no local finding with their kind.
-    cited: Vec<CitedPart>,
+    /// Numbers of what it cites, as far as that is shown; of all if nothing is.
+    cited: Vec<u32>,
+    /// How much more it cites.
     more_cited: usize,
     claims: Vec<ClaimPart>,
     /// How many claims of the sender are not shown.
     other_claims: usize,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct CitedPart {
-    number: u32,
-    /// Empty for findings that are shown, whose kind stands in their own line.
-    kind: &'static str,
 }
 
 pub(super) fn message_line(
@@ -55,20 +49,22 @@ pub(super) fn message_line(
             ids.push(id);
         }
     }
-    let cited = ids.iter().take(MAX_CITED).map(|id| {
-        let number = subject.number_cited(id);
-        let local = subject.get(number).is_some_and(|citable| citable.own.is_some());
-        let shown = local || quoted.iter().any(|finding| finding.id() == *id);
-        CitedPart { number, kind: if shown { "" } else { kind_word(id.kind()) } }
-    });
-    let cited = cited.collect();
+    // A number without its text tells nothing, and is shown only where there is no other to cite.
+    let is_shown = |id: &EvidenceId| {
+        let number = subject.number_of(id).and_then(|number| subject.get(number));
+        let is_local = number.is_some_and(|citable| citable.own.is_some());
+        is_local || quoted.iter().any(|finding| finding.id() == id)
+    };
+    let (shown, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| is_shown(id));
+    let (shown, others) = if shown.is_empty() { (others, shown) } else { (shown, others) };
+    let cited = shown.iter().take(MAX_CITED).map(|id| subject.number_cited(id)).collect();
     MessageLine {
         sender: message.sender.to_string(),
         label: label_word(belief.label),
         since: belief.since.map(|since| clock.interval(since)).unwrap_or_default(),
         text: cut(&mask_text(without_account(&belief.summary)), limit),
         cited,
-        more_cited: ids.len().saturating_sub(MAX_CITED),
+        more_cited: shown.len().saturating_sub(MAX_CITED) + others.len(),
         other_claims: belief.claims.len() - about.len(),
         claims: about.into_iter().map(|claim| ClaimPart::new(claim, limit)).collect(),
     }

@@ -1,0 +1,126 @@
+//! A model that gives recorded answers: to the same prompt, or else to what it was asked then about the same
+//! entity.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use super::numbers::renumber;
+use super::recording::{Answered, Recording, shown};
+use crate::server::{Asked, Reply};
+
+/// Lines of a difference that are told, of each side.
+const MOST_LINES: usize = 12;
+
+/// What was other than it was recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) changed: usize,
+    pub(crate) unanswered: usize,
+    pub(crate) report: String,
+    /// By place: which answers were given already.
+    given: Vec<bool>,
+    /// The last answer: what is asked to be mended.
+    last: Option<String>,
+}
+
+pub(crate) struct Player {
+    recording: Recording,
+    told: Arc<Mutex<Told>>,
+}
+
+impl Player {
+    pub(crate) fn of(recording: &Recording) -> Self {
+        let given = vec![false; recording.asked.len()];
+        let told = Arc::new(Mutex::new(Told { given, ..Told::default() }));
+        Self { recording: recording.clone(), told }
+    }
+
+    pub(crate) fn told(&self) -> Arc<Mutex<Told>> {
+        Arc::clone(&self.told)
+    }
+
+    pub(crate) fn answer(&self, asked: &Asked) -> Reply {
+        let mut told = self.told.lock().unwrap();
+        let (messages, form) = shown(&asked.body);
+        let all = &self.recording.asked;
+        let is_same = |it: &Answered| {
+            let texts = it.messages.iter().map(|place| self.recording.text(*place));
+            self.recording.text(it.form) == form && texts.eq(messages.iter().map(String::as_str))
+        };
+        if let Some(place) = first(all, &told.given, is_same) {
+            told.given[place] = true;
+            let answer = self.recording.text(all[place].answer).to_owned();
+            told.last = Some(answer.clone());
+            return Reply::Answer(answer);
+        }
+        let (phase, entity) = (asked.phase(), asked.entity());
+        let is_alike = |it: &Answered| {
+            it.phase == phase && it.entity == entity && it.messages.len() == messages.len()
+        };
+        let of = if entity.is_empty() { String::new() } else { format!(" of {entity}") };
+        let what = format!("request {}, {phase}{of}", asked.at + 1);
+        let Some(place) = first(all, &told.given, is_alike) else {
+            // What is to be mended and never was is said again.
+            let mended = told.last.clone().filter(|_| messages.len() > 2);
+            let count = if mended.is_some() { &mut told.changed } else { &mut told.unanswered };
+            *count += 1;
+            let ending = if mended.is_some() {
+                "a correction that was not asked for"
+            } else {
+                "no recorded answer"
+            };
+            let _ = writeln!(told.report, "{what}: {ending}\n");
+            return mended.map_or(Reply::Status(400, "x-reader", "none"), Reply::Answer);
+        };
+        told.given[place] = true;
+        told.changed += 1;
+        let joined = |texts: &[&str]| texts.join("\n");
+        let then: Vec<&str> =
+            all[place].messages.iter().map(|it| self.recording.text(*it)).collect();
+        let then = joined(&then);
+        let now = joined(&messages.iter().map(String::as_str).collect::<Vec<_>>());
+        let answer = self.recording.text(all[place].answer);
+        let (answer, lost) = match serde_json::from_str::<Value>(answer) {
+            Ok(mut answer) => {
+                let lost = renumber(&mut answer, &then, &now);
+                (answer.to_string(), lost)
+            }
+            Err(_) => (answer.to_owned(), Vec::new()),
+        };
+        let _ = writeln!(told.report, "{what}: answered as request {} was", place + 1);
+        if !lost.is_empty() {
+            let _ =
+                writeln!(told.report, "  evidence that it cites and is not shown now: {lost:?}");
+        }
+        if self.recording.text(all[place].form) != form {
+            let _ = writeln!(told.report, "  the form of the answer is another");
+        }
+        let _ = writeln!(told.report, "{}", difference(&then, &now));
+        told.last = Some(answer.clone());
+        Reply::Answer(answer)
+    }
+}
+
+/// The first that is not given yet, else the last one.
+fn first(all: &[Answered], given: &[bool], is_meant: impl Fn(&Answered) -> bool) -> Option<usize> {
+    let meant: Vec<usize> = (0..all.len()).filter(|place| is_meant(&all[*place])).collect();
+    meant.iter().find(|place| !given[**place]).or(meant.last()).copied()
+}
+
+/// The lines that only one of two prompts has.
+fn difference(then: &str, now: &str) -> String {
+    let mut text = String::new();
+    for (mark, one, other) in [('-', then, now), ('+', now, then)] {
+        let other: Vec<&str> = other.lines().collect();
+        let only: Vec<&str> = one.lines().filter(|line| !other.contains(line)).collect();
+        for line in only.iter().take(MOST_LINES) {
+            let _ = writeln!(text, "{mark} {line}");
+        }
+        if only.len() > MOST_LINES {
+            let _ = writeln!(text, "{mark} and {} more lines", only.len() - MOST_LINES);
+        }
+    }
+    text
+}

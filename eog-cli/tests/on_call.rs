@@ -1,0 +1,241 @@
+//! `eog serve --on-call`: the real binary, real sockets, no server of others.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod on_call_lab;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use base64::Engine as _;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use on_call_lab::{Receiver, Service, alert, folder, wait_for};
+use serde_json::Value;
+use sha2::Sha256;
+
+const GROUPS: usize = 20;
+const ALERTS: usize = 1_000;
+const SENDERS: usize = 4;
+
+/// Sends all of these that are not acknowledged yet, several at once; each request holds one alert.
+fn send(service: &Service, left: &Mutex<Vec<usize>>, acknowledged: &AtomicUsize, until: usize) {
+    std::thread::scope(|all| {
+        for _ in 0..SENDERS {
+            all.spawn(|| {
+                while acknowledged.load(Ordering::SeqCst) < until {
+                    let Some(number) = left.lock().unwrap().pop() else { return };
+                    let group = number % GROUPS;
+                    let name = format!("A{}", number / GROUPS % 5);
+                    let body = alert(
+                        &format!("g{group}"),
+                        &number.to_string(),
+                        &name,
+                        &format!("svc-{group}"),
+                        None,
+                    );
+                    if service.post("/alerts", &body).is_some_and(|(status, _)| status == 200) {
+                        acknowledged.fetch_add(1, Ordering::SeqCst);
+                    } else {
+                        // It may have been taken in all the same: it is sent again.
+                        left.lock().unwrap().push(number);
+                        return;
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_storm_loses_nothing_and_investigates_nothing_twice_though_the_service_is_killed() {
+    let folder = folder("[pace]\nsettle = '0s'\npause = '1s'\n", "");
+    let left = Mutex::new((0..ALERTS).collect::<Vec<_>>());
+    let acknowledged = AtomicUsize::new(0);
+    let mut service = Service::start(folder.path());
+    std::thread::scope(|all| {
+        all.spawn(|| send(&service, &left, &acknowledged, ALERTS));
+        wait_for(|| (acknowledged.load(Ordering::SeqCst) >= ALERTS / 2).then_some(()));
+        // While all senders are at it.
+        service.kill_from_outside();
+    });
+    service.kill();
+    let at_kill = acknowledged.load(Ordering::SeqCst);
+    assert!((ALERTS / 2..ALERTS).contains(&at_kill), "{at_kill} acknowledged");
+    let mut service = Service::start(folder.path());
+    // Whoever gets no answer sends again, as Alertmanager does.
+    send(&service, &left, &acknowledged, ALERTS);
+    assert!(left.lock().unwrap().is_empty());
+    let incidents = wait_for(|| {
+        let list = service.json("/incidents");
+        let incidents = list["incidents"].as_array().unwrap().clone();
+        let is_done = |it: &Value| it["not_looked_at"] == 0 && it["stage"] == "firing";
+        (incidents.len() == GROUPS && incidents.iter().all(is_done)).then_some(incidents)
+    });
+    let alerts: u64 = incidents.iter().filter_map(|it| it["alerts"].as_u64()).sum();
+    assert_eq!(alerts, ALERTS as u64, "nothing is lost");
+    let made: BTreeSet<&str> =
+        incidents.iter().filter_map(|it| it["investigation"].as_str()).collect();
+    let stored = folder.path().join("state").read_dir().unwrap().flatten();
+    let stored = stored.filter(|it| it.file_name().to_string_lossy().starts_with("inv-")).count();
+    assert_eq!((made.len(), stored), (GROUPS, GROUPS), "each incident has one investigation");
+    let peak = service.peak_kib();
+    println!(
+        "{ALERTS} alerts in {GROUPS} groups, killed after {at_kill}: then peak memory {} MiB",
+        peak / 1024
+    );
+    assert!(peak < 512 * 1024, "{peak} KiB");
+    let figures = service.get("/metrics").unwrap().1;
+    assert!(figures.contains("eog_incidents{kind=\"firing\"} 20"), "{figures}");
+    // A further storm of the same alerts means nothing.
+    let again = Mutex::new((0..ALERTS).collect::<Vec<_>>());
+    let runs = |list: &Value| -> u64 {
+        list["incidents"].as_array().unwrap().iter().filter_map(|it| it["runs"].as_u64()).sum()
+    };
+    let before = runs(&service.json("/incidents"));
+    send(&service, &again, &AtomicUsize::new(0), ALERTS);
+    assert_eq!(runs(&service.json("/incidents")), before);
+    service.kill();
+}
+
+#[test]
+fn more_than_is_taken_on_is_refused_so_that_it_is_sent_again() {
+    let folder = folder("[limits]\nincidents = 1\n", "");
+    let service = Service::start(folder.path());
+    let post =
+        |group: &str| service.post("/alerts", &alert(group, group, "A", "web", None)).unwrap();
+    assert_eq!(post("one").0, 200);
+    let (status, told) = post("two");
+    assert_eq!(status, 503);
+    assert!(told.contains("as many as are taken on"), "{told}");
+    for (body, expected) in [("{}", 400), ("[", 400)] {
+        assert_eq!(service.post("/alerts", body).unwrap().0, expected, "{body}");
+    }
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let raw =
+            format!("GET {path} HTTP/1.1\r\nHost: 10.0.0.1:8765\r\nConnection: close\r\n\r\n");
+        assert_eq!(service.raw(&raw).unwrap().0, 200, "{path} by any name");
+    }
+    let raw = "GET /incidents HTTP/1.1\r\nHost: evil.example.org\r\nConnection: close\r\n\r\n";
+    assert_eq!(service.raw(raw).unwrap().0, 403, "incidents by no other name");
+}
+
+#[test]
+fn messages_are_signed_tried_again_and_kept_when_given_up() {
+    let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    let receiver = Receiver::start();
+    let hook = |name: &str, rest: &str| {
+        let url = format!("http://127.0.0.1:{}/{name}", receiver.port);
+        format!("[[webhook]]\nname = '{name}'\nurl = '{url}'\nfirst_delay = '100ms'\n{rest}\n")
+    };
+    let hooks = [
+        hook("good", &format!("secret = '{secret}'")),
+        hook("slow", ""),
+        hook("gone", ""),
+        hook("chat", "format = 'slack'"),
+    ];
+    receiver.script("slow", &[503, 500]);
+    receiver.script("gone", &[410]);
+    let folder = folder("[pace]\nsettle = '0s'\npause = '0s'\nquiet = '1s'\n", &hooks.concat());
+    let mut service = Service::start(folder.path());
+    let text = alert("g", "1", "HighErrorRate", "web", None);
+    let hostile = text.replace("it fails", "it fails <!channel> {{incident.id}}");
+    assert_eq!(service.post("/alerts", &hostile).unwrap().0, 200);
+    let good = wait_for(|| receiver.of("good").into_iter().next());
+    let stamp = good.header("webhook-timestamp");
+    let key = base64::engine::general_purpose::STANDARD.decode(&secret[6..]).unwrap();
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+    mac.update(format!("{}.{stamp}.{}", good.header("webhook-id"), good.body).as_bytes());
+    let expected = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
+    assert_eq!(good.header("webhook-signature"), format!("v1,{expected}"));
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema/on-call-message.schema.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
+    let checked = jsonschema::validator_for(&schema).unwrap();
+    let read = |body: &str| -> Value {
+        let read: Value = serde_json::from_str(body).unwrap();
+        let wrong: Vec<String> = checked.iter_errors(&read).map(|it| it.to_string()).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        read
+    };
+    let first = read(&good.body);
+    assert_eq!((&first["event"], &first["id"]), (&"diagnosed".into(), &"in-000001.1".into()));
+    assert_eq!(first["result"]["confidence"], "inconclusive");
+    let slow = wait_for(|| (receiver.of("slow").len() == 3).then(|| receiver.of("slow")));
+    assert!(slow.iter().all(|one| one.header("webhook-id") == "in-000001.1"), "the same message");
+    let dead = folder.path().join("state/on-call/dead/gone--in-000001.1.json");
+    wait_for(|| dead.exists().then_some(()));
+    let letter: Value = serde_json::from_str(&std::fs::read_to_string(&dead).unwrap()).unwrap();
+    assert!(letter["last"].as_str().unwrap().contains("410"), "{letter}");
+    let chat = wait_for(|| receiver.of("chat").into_iter().next());
+    let chat: Value = serde_json::from_str(&chat.body).unwrap();
+    let chat = chat["text"].as_str().unwrap();
+    assert!(chat.contains("&lt;!channel&gt;") && !chat.contains("<!"), "{chat}");
+    assert!(chat.contains("{{incident.id}}"), "data, no template: {chat}");
+
+    // A further alert is observed by the same investigation.
+    receiver.script("slow", &[503; 1000]);
+    assert_eq!(service.post("/alerts", &alert("g", "2", "Slow", "cart", None)).unwrap().0, 200);
+    let second = wait_for(|| receiver.of("good").into_iter().nth(1));
+    let second = read(&second.body);
+    assert_eq!(second["event"], "updated");
+    assert_eq!(second["result"]["investigation"], first["result"]["investigation"]);
+    let ledger = folder.path().join("state/inv-000001/ledger.jsonl");
+    let ledger = std::fs::read_to_string(ledger).unwrap();
+    let observed = ledger.lines().filter(|line| line.contains("\"observed\""));
+    assert_eq!(observed.filter(|line| line.contains("Slow")).count(), 1, "{ledger}");
+
+    // What is on its way survives a kill.
+    wait_for(|| (receiver.of("slow").len() > 3).then_some(()));
+    service.kill();
+    receiver.script("slow", &[]);
+    let tried = receiver.of("slow").len();
+    let service = Service::start(folder.path());
+    let late = wait_for(|| receiver.of("slow").into_iter().nth(tried));
+    assert_eq!(late.header("webhook-id"), "in-000001.2");
+    for (fingerprint, name, job) in [("1", "HighErrorRate", "web"), ("2", "Slow", "cart")] {
+        let body = alert("g", fingerprint, name, job, Some("2099-01-01T00:00:00Z"));
+        assert_eq!(service.post("/alerts", &body).unwrap().0, 200);
+    }
+    let last = wait_for(|| receiver.of("good").into_iter().nth(2));
+    assert_eq!(read(&last.body)["event"], "resolved");
+    wait_for(|| (service.json("/incidents")["incidents"][0]["stage"] == "closed").then_some(()));
+    // A group that was closed begins another incident.
+    assert_eq!(
+        service.post("/alerts", &alert("g", "1", "HighErrorRate", "web", None)).unwrap().0,
+        200
+    );
+    wait_for(|| (service.json("/incidents")["incidents"][0]["id"] == "in-000002").then_some(()));
+}
+
+#[test]
+fn mistakes_are_told_and_two_services_do_not_share_a_state() {
+    let folder = folder("", "");
+    let _service = Service::start(folder.path());
+    let told = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eog"));
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let serve = ["serve", "--on-call", "oncall.toml", "--http", "127.0.0.1:0", "--state", "state"];
+    let (code, errors) = told(&serve);
+    assert_eq!(code, 2);
+    assert!(errors.contains("another service works with this state"), "{errors}");
+    let (code, errors) = told(&["mcp", "serve", "--on-call", "oncall.toml", "--state", "other"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("alerts come over HTTP"), "{errors}");
+    std::fs::write(folder.path().join("wrong.toml"), "source = 'source.toml'\nat_one = 1\n")
+        .unwrap();
+    let (code, errors) = told(&["check", "wrong.toml"]);
+    assert_eq!(code, 4);
+    assert!(errors.contains("wrong.toml") && errors.contains("at_one"), "{errors}");
+    std::fs::write(
+        folder.path().join("wrong.toml"),
+        "source = 'source.toml'\n[investigation]\ncontroller = 'magic'\n",
+    )
+    .unwrap();
+    let (code, errors) =
+        told(&["serve", "--on-call", "wrong.toml", "--http", "127.0.0.1:0", "--state", "third"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("[investigation]") && errors.contains("magic"), "{errors}");
+}

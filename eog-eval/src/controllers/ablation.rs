@@ -1,0 +1,120 @@
+//! Tree searches with one choice changed, to see what it is worth.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use eog_search::{Exploration, SQRT_2, SearchConfig};
+use serde::Serialize;
+
+use super::scene::{Outcome, Scene};
+use super::search::searched;
+use crate::error::EvalError;
+
+/// One choice of a tree search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ablation {
+    /// LATS with its exploration, C = √2.
+    LatsExploration,
+    /// LATS without exploration.
+    LatsNoExploration,
+    /// LATS with twice the exploration.
+    LatsDoubleExploration,
+    /// LATS with C from 2.0 to 0.5.
+    LatsAdaptive,
+    /// LATS with eight tasks at a time.
+    LatsWide,
+    /// Beam search with one survivor of a level.
+    BeamOne,
+    /// Beam search with three, the default.
+    BeamThree,
+    /// Beam search with five.
+    BeamFive,
+    /// Hypotheses with their defaults: scored again, C = ¼, 6 rounds.
+    Hypotheses,
+    /// Hypotheses that keep their first scores.
+    HypothesesNoRescore,
+    /// Hypotheses without exploration.
+    HypothesesNoExploration,
+    /// Hypotheses with C = 1.
+    HypothesesMoreExploration,
+    /// Hypotheses with 24 rounds and depth 8.
+    HypothesesMore,
+    /// Hypotheses, one lane at a time.
+    HypothesesNarrow,
+    /// A chain that is shown 4,000 bytes of what it saw.
+    ReactForgets,
+}
+
+impl Ablation {
+    /// All that there are, each profile with its defaults first.
+    pub const ALL: [Self; 15] = [
+        Self::LatsExploration,
+        Self::LatsNoExploration,
+        Self::LatsDoubleExploration,
+        Self::LatsAdaptive,
+        Self::LatsWide,
+        Self::BeamThree,
+        Self::BeamOne,
+        Self::BeamFive,
+        Self::Hypotheses,
+        Self::HypothesesNoRescore,
+        Self::HypothesesNoExploration,
+        Self::HypothesesMoreExploration,
+        Self::HypothesesMore,
+        Self::HypothesesNarrow,
+        Self::ReactForgets,
+    ];
+
+    fn config(self) -> SearchConfig {
+        let lats = |c| SearchConfig::lats().with_exploration(c);
+        let fixed = |c| SearchConfig::hypotheses().with_exploration(Exploration::Fixed(c));
+        match self {
+            Self::LatsExploration => SearchConfig::lats(),
+            Self::LatsNoExploration => lats(Exploration::Fixed(0)),
+            Self::LatsDoubleExploration => lats(Exploration::Fixed(2 * SQRT_2)),
+            Self::LatsAdaptive => lats(Exploration::ADAPTIVE),
+            Self::LatsWide => SearchConfig::lats().with_width(wide(8)),
+            Self::BeamOne => SearchConfig::beam().with_branch(1),
+            Self::BeamThree => SearchConfig::beam(),
+            Self::BeamFive => SearchConfig::beam().with_branch(5),
+            Self::Hypotheses => SearchConfig::hypotheses(),
+            Self::HypothesesNoRescore => SearchConfig::hypotheses().with_rescore(false),
+            Self::HypothesesNoExploration => fixed(0),
+            Self::HypothesesMoreExploration => fixed(1 << 32),
+            Self::HypothesesMore => SearchConfig::hypotheses().with_rounds(24).with_depth(8),
+            Self::HypothesesNarrow => SearchConfig::hypotheses().with_width(wide(1)),
+            Self::ReactForgets => SearchConfig::react().with_shown(4_000),
+        }
+    }
+
+    pub(super) fn investigate(self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
+        searched(self.config(), scene)
+    }
+}
+
+fn wide(width: u32) -> NonZeroU32 {
+    NonZeroU32::new(width).unwrap_or(NonZeroU32::MIN)
+}
+
+impl fmt::Display for Ablation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::LatsExploration => "lats, C = 1.41 (default)",
+            Self::LatsNoExploration => "lats, C = 0",
+            Self::LatsDoubleExploration => "lats, C = 2.83",
+            Self::LatsAdaptive => "lats, C from 2.0 to 0.5",
+            Self::LatsWide => "lats, width 8",
+            Self::BeamOne => "beam, K = 1",
+            Self::BeamThree => "beam, K = 3 (default)",
+            Self::BeamFive => "beam, K = 5",
+            Self::Hypotheses => "hypotheses (default)",
+            Self::HypothesesNoRescore => "hypotheses, first scores kept",
+            Self::HypothesesNoExploration => "hypotheses, C = 0",
+            Self::HypothesesMoreExploration => "hypotheses, C = 1",
+            Self::HypothesesMore => "hypotheses, 24 rounds, depth 8",
+            Self::HypothesesNarrow => "hypotheses, width 1",
+            Self::ReactForgets => "react, 4,000 bytes shown",
+        })
+    }
+}

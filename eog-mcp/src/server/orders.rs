@@ -1,0 +1,281 @@
+//! Investigations that a service has made, such as for alerts: of folders that it has recorded.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eog::EntityId;
+use eog::ledger::Observation;
+use eog_report::Report;
+use eog_session::Listener;
+use eog_session::controllers::AnyLedger;
+use eog_session::run::{MAX_OBSERVATIONS, Records, Steering, same_judge};
+use eog_session::store::InvestigationId;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use super::arguments::Investigate;
+use super::course::{BUDGET, Making};
+use super::error::Problem;
+use super::work::{Done, Work};
+
+/// An investigation that is to be made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Order {
+    /// The folder of the incident, below a root.
+    pub folder: PathBuf,
+    /// Further arguments of the tool `investigate`: `controller`, `profile`, `budget`, `seconds`.
+    pub settings: Map<String, Value>,
+    /// The investigation that this folder is news for. One that has seen the folder before, or began
+    /// with it, goes on where it was.
+    pub of: Option<String>,
+}
+
+/// What came of an order.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The id of the investigation.
+    pub id: String,
+    /// Its result.
+    pub report: Report,
+}
+
+/// Why an order has no result.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct OrderError {
+    /// In words.
+    pub reason: String,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+/// What becomes of an order that has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The same order can be given again: somebody stopped it, or the server ends.
+    Again,
+    /// It would fail again.
+    Lost,
+}
+
+impl Order {
+    /// An investigation of a folder, with default settings.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, settings: Map::new(), of: None }
+    }
+}
+
+impl Server {
+    /// Checks further settings of orders, before there is any.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn check_settings(&self, settings: &Map<String, Value>) -> Result<(), String> {
+        let read = arguments(settings.clone()).map_err(|problem| problem.to_string())?;
+        let made = read.settings(self.0.policies.name(), BUDGET);
+        made.map(drop).map_err(|problem| problem.to_string())
+    }
+
+    /// Whether investigations with these settings take in what is observed while they run and after.
+    pub fn takes_news(&self, id: &str) -> bool {
+        let began = self.0.store.find(id).and_then(|id| self.0.store.began(&id));
+        began.is_ok_and(|began| began.config.takes_words())
+    }
+
+    /// Makes an investigation, or goes on with it, and waits for its end. The same order may be given
+    /// again after a crash: what was judged is not asked for again.
+    ///
+    /// # Errors
+    /// Why there is no result, and whether the order can be given again.
+    pub async fn carry_out(&self, order: Order) -> Result<Outcome, OrderError> {
+        let server = self.clone();
+        let work = tokio::task::spawn_blocking(move || server.work_of(order)).await;
+        let work = match work {
+            Ok(Ok(work)) => work,
+            Ok(Err(problem)) => return Err(refused(&problem)),
+            Err(error) => return Err(OrderError { reason: error.to_string(), fate: Fate::Lost }),
+        };
+        let told = match work {
+            Next::Run(work) => match self.run_alone(work).await {
+                Ok(Done { id, report, .. }) => return Ok(Outcome { id: id.to_string(), report }),
+                // Somebody stopped it on its page: what it has found so far is its result.
+                Err(Problem::Cancelled(Some(id))) if !self.0.stop.is_cancelled() => id,
+                Err(problem) => return Err(refused(&problem)),
+            },
+            Next::Told(id) => id,
+        };
+        let server = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let standing = server.standing(&told)?;
+            let report = Report::new(standing.began.name, standing.finished.diagnosis());
+            Ok(Outcome { id: told.to_string(), report })
+        });
+        match done.await {
+            Ok(told) => told.map_err(|problem: Problem| refused(&problem)),
+            Err(error) => Err(OrderError { reason: error.to_string(), fate: Fate::Lost }),
+        }
+    }
+
+    /// Removes an investigation unless it runs. Whether it is gone.
+    pub fn forget(&self, id: &str) -> bool {
+        let Ok(id) = self.0.store.find(id) else { return true };
+        !self.0.runner.is_live(&id) && self.0.store.remove(&id)
+    }
+
+    fn work_of(&self, order: Order) -> Result<Next, Problem> {
+        let Order { folder, mut settings, of } = order;
+        let real = self.0.roots.folder_at(&folder)?.path().to_owned();
+        let seconds = settings.get("seconds").and_then(Value::as_u64);
+        if let Some(id) = of {
+            let id = self.0.store.find(&id)?;
+            if self.0.store.began(&id)?.folder != real {
+                return Ok(Next::Run(Work::Renew { id, folder: real, seconds }));
+            }
+            return Ok(self.onward(id, seconds));
+        }
+        // Killed between its begin and the note that it has begun.
+        if let Some(id) = self.of_folder(&real) {
+            return Ok(self.onward(id, seconds));
+        }
+        settings.insert("path".to_owned(), Value::String(real.display().to_string()));
+        Ok(Next::Run(Work::Begin(Box::new(arguments(settings)?))))
+    }
+
+    fn of_folder(&self, folder: &Path) -> Option<InvestigationId> {
+        let store = &self.0.store;
+        let is_of = |id: &InvestigationId| store.began(id).is_ok_and(|it| it.folder == folder);
+        store.ids().into_iter().rev().find(is_of)
+    }
+
+    fn onward(&self, id: InvestigationId, seconds: Option<u64>) -> Next {
+        match self.0.store.ended(&id) {
+            Some(ended) if !ended.is_unfinished => Next::Told(id),
+            _ => Next::Run(Work::Renew {
+                folder: self.0.store.began(&id).map(|it| it.folder).unwrap_or_default(),
+                id,
+                seconds,
+            }),
+        }
+    }
+
+    /// Goes on with a folder that was recorded since: the alerts in it that are new are observed.
+    pub(super) fn renew(
+        &self,
+        id: &InvestigationId,
+        folder: PathBuf,
+        seconds: Option<u64>,
+        steering: Steering,
+        listener: Arc<dyn Listener>,
+        gone: &CancellationToken,
+    ) -> Result<Done, Problem> {
+        let shared = &self.0;
+        let mut began = shared.store.began(id)?;
+        let journal = AnyLedger::open_journal(&shared.store.journal(id));
+        let (ledger, journal, _) = journal.map_err(|error| Problem::of_journal(id, error))?;
+        let _live = shared.runner.mark(id);
+        if began.folder != folder {
+            began.folder = folder;
+            // A journal without an entry begins with this folder.
+            began.is_renewed = !ledger.is_empty();
+            shared.store.set_began(id, &began)?;
+        }
+        let source = self.source(&began, gone)?;
+        let failed = |error| Problem::run(id, &began.name, error);
+        let is_new = ledger.is_empty();
+        let then = if is_new { began.config.policy() } else { ledger.judge_at(u64::MAX) };
+        same_judge(&*shared.policies, then).map_err(failed)?;
+        let watched = shared.board.watched(id);
+        if watched.status().entries == 0 {
+            watched.recall(&ledger.any_entries(), shared.store.people(id).words());
+        }
+        let mut news = Vec::new();
+        if !is_new && began.config.takes_words() {
+            news = self.news(id, &ledger, &source)?;
+            shared.store.forget_end(id)?;
+        }
+        let records = Records::go_on(journal, &shared.store.journal(id))?;
+        let (config, window) = (began.config.clone(), began.window);
+        let making = Making { id: id.clone(), began, seconds, steering, listener };
+        self.make(making, source, records, async |course| match is_new {
+            true => {
+                let start = eog_session::run::Start::of(&course.source, config, window)?;
+                course.begin(start).await
+            }
+            false => course.observe(&ledger, news).await,
+        })
+    }
+
+    /// What a folder has beyond a ledger: alerts, those who are joined with them, and changes.
+    fn news(
+        &self,
+        id: &InvestigationId,
+        ledger: &AnyLedger,
+        source: &eog_session::source::Opened,
+    ) -> Result<Vec<Observation>, Problem> {
+        let began = ledger.case().ok_or_else(|| Problem::Empty(id.clone()))?;
+        let finished = ledger.restore(|| None).map_err(|error| Problem::unusable(id, &error))?;
+        let diagnosis = finished.diagnosis();
+        let now = source.case(None).map_err(|error| Problem::Input {
+            folder: source.path().display().to_string(),
+            reason: error.to_string(),
+        })?;
+        let is_known = |found: &eog::Anomaly| {
+            let same = |it: &eog::Anomaly| it.name == found.name && it.entity == found.entity;
+            diagnosis.anomalies.iter().any(same)
+        };
+        let alerts: Vec<&eog::Anomaly> = now.anomalies.iter().filter(|it| !is_known(it)).collect();
+        let is_new = |entity: &EntityId| {
+            alerts.iter().any(|alert| alert.entity == *entity)
+                && !diagnosis.topology.contains(entity)
+        };
+        let edges = now.topology.edges();
+        let edges = edges.filter(|edge| is_new(&edge.source) || is_new(&edge.target)).cloned();
+        let known = began.record.as_ref().map(|record| record.changes.as_slice());
+        let changed = now.record.iter().flat_map(|record| &record.changes);
+        let changed = changed.filter(|change| !known.unwrap_or_default().contains(change));
+        let mut changed: Vec<EntityId> = changed.map(|change| change.entity.clone()).collect();
+        changed.sort();
+        changed.dedup();
+        let alerts = alerts.iter().map(|alert| Observation::Anomaly((*alert).clone()));
+        // First the alerts, which must be explained; the rest within what a run takes in.
+        let mut news: Vec<Observation> = alerts.collect();
+        if news.len() > MAX_OBSERVATIONS {
+            let notice = format!(
+                "{} new alerts; the first {MAX_OBSERVATIONS} are taken in by this run",
+                news.len()
+            );
+            Listener::notice(&*self.0.board.watched(id), &notice);
+        }
+        news.extend(changed.into_iter().map(Observation::NewEvidence));
+        news.extend(edges.map(Observation::EdgeAdded));
+        news.truncate(MAX_OBSERVATIONS);
+        Ok(news)
+    }
+}
+
+/// The arguments of an investigation, as an agent would give them.
+fn arguments(settings: Map<String, Value>) -> Result<Investigate, Problem> {
+    serde_json::from_value(Value::Object(settings)).map_err(|error| Problem::Arguments {
+        tool: "investigate".to_owned(),
+        wrong: vec![error.to_string()],
+    })
+}
+
+/// What is to be done for an order.
+enum Next {
+    Run(Work),
+    Told(InvestigationId),
+}
+
+fn refused(problem: &Problem) -> OrderError {
+    let fate = match problem {
+        Problem::Cancelled(_) | Problem::GoingDown | Problem::Busy(_) | Problem::StillRuns(_) => {
+            Fate::Again
+        }
+        _ => Fate::Lost,
+    };
+    OrderError { reason: problem.to_string(), fate }
+}

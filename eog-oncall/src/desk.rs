@@ -1,0 +1,448 @@
+//! All incidents: those that are open in memory, and each in a file of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+
+use eog::durable::{self, RealDisk};
+use eog_sources::SentAlert;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, oneshot};
+
+use crate::alert::{Alert, Notification};
+use crate::config::{Config, Limits};
+use crate::incident::{Incident, Meaning, Pace, id};
+use crate::metrics::{Kind, Metrics};
+
+/// Longest file of an incident, in bytes.
+const MAX_FILE: u64 = 256 << 20;
+
+/// All incidents. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Desk(Arc<Shared>);
+
+struct Shared {
+    folder: PathBuf,
+    group_by: Option<Vec<String>>,
+    pace: Pace,
+    limits: Limits,
+    state: Mutex<State>,
+    writer: mpsc::Sender<(u64, oneshot::Sender<Result<(), String>>)>,
+    news: Notify,
+    metrics: Arc<Metrics>,
+}
+
+#[derive(Default)]
+struct State {
+    open: BTreeMap<u64, Incident>,
+    by_key: BTreeMap<String, u64>,
+    /// Alerts of all that are open.
+    alerts: usize,
+    closed: BTreeMap<u64, Closed>,
+    last: u64,
+    unwritten: Option<String>,
+}
+
+/// What is held in memory of an incident that is over.
+#[derive(Clone, Debug)]
+pub(crate) struct Closed {
+    pub(crate) at: Timestamp,
+    pub(crate) investigation: Option<String>,
+    title: String,
+}
+
+/// A run that is to be made.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) number: u64,
+    /// The number of its capture.
+    pub(crate) run: u32,
+    pub(crate) title: String,
+    pub(crate) alerts: Vec<SentAlert>,
+    pub(crate) investigation: Option<String>,
+    /// Since when there was something to look at.
+    pub(crate) since: Timestamp,
+}
+
+/// Why alerts are not taken in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The bounds are reached; the sender tries again.
+    Full(String),
+    /// They cannot be stored.
+    NotStored(String),
+}
+
+impl Desk {
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// Which file cannot be used, and why.
+    pub(crate) fn open(
+        folder: &Path,
+        config: &Config,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, String> {
+        let folder = folder.join("incidents");
+        let unusable = |place: &Path, reason: String| format!("{}: {reason}", place.display());
+        durable::create_folders(&RealDisk, &folder)
+            .map_err(|it| unusable(&folder, it.to_string()))?;
+        let mut state = State::default();
+        let entries = folder.read_dir().map_err(|it| unusable(&folder, it.to_string()))?;
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|ending| ending != "json") {
+                continue;
+            }
+            let incident = read(&path).map_err(|reason| unusable(&path, reason))?;
+            state.last = state.last.max(incident.number);
+            state.keep(incident);
+        }
+        let (writer, wanted) = mpsc::channel();
+        let shared = Shared {
+            folder,
+            group_by: config.group_by.clone(),
+            pace: config.pace,
+            limits: config.limits,
+            state: Mutex::new(state),
+            writer,
+            news: Notify::new(),
+            metrics,
+        };
+        let desk = Self(Arc::new(shared));
+        let weak = Arc::downgrade(&desk.0);
+        let thread = std::thread::Builder::new().name("incidents".to_owned());
+        thread.spawn(move || write_all(&wanted, &weak)).map_err(|error| error.to_string())?;
+        Ok(desk)
+    }
+
+    /// Takes a request in. When this returns, what follows from it is on disk.
+    pub(crate) async fn receive(
+        &self,
+        request: Notification,
+        now: Timestamp,
+    ) -> Result<(), Refused> {
+        let touched = self.take_in(request, now)?;
+        let written: Vec<_> = touched.iter().map(|number| self.write(*number)).collect();
+        self.0.news.notify_one();
+        for written in written {
+            match written.await {
+                Ok(Ok(())) => {}
+                Ok(Err(reason)) => return Err(Refused::NotStored(reason)),
+                Err(_) => return Err(Refused::NotStored("the service ends".to_owned())),
+            }
+        }
+        Ok(())
+    }
+
+    fn take_in(&self, request: Notification, now: Timestamp) -> Result<BTreeSet<u64>, Refused> {
+        let shared = &self.0;
+        let mut state = shared.state();
+        let mut touched = BTreeSet::new();
+        let group = (request.key, request.labels);
+        let room = shared.limits.all_alerts.saturating_sub(state.alerts);
+        let is_unknown = |(fingerprint, alert): &&(String, Alert)| {
+            let (key, _) = shared.group(&group, alert);
+            let open = state.by_key.get(&key).and_then(|number| state.open.get(number));
+            alert.is_firing() && open.is_none_or(|it| !it.alerts.contains_key(fingerprint))
+        };
+        let unknown: Vec<_> = request.alerts.iter().filter(is_unknown).collect();
+        let keys: BTreeSet<String> =
+            unknown.iter().map(|(_, alert)| shared.group(&group, alert).0).collect();
+        let opens = keys.iter().filter(|key| !state.by_key.contains_key(*key)).count();
+        if unknown.len() > room || state.open.len() + opens > shared.limits.incidents {
+            return Err(Refused::Full(format!(
+                "{} incidents with {} alerts are open, which is as many as are taken on (limits)",
+                state.open.len(),
+                state.alerts
+            )));
+        }
+        for (fingerprint, alert) in request.alerts {
+            let (key, labels) = shared.group(&group, &alert);
+            let number = match state.by_key.get(&key) {
+                Some(number) => *number,
+                // What nobody has heard of and is over is no incident.
+                None if !alert.is_firing() => {
+                    shared.count(Meaning::Stale);
+                    continue;
+                }
+                None => state.begin(key, labels, now),
+            };
+            let most = shared.limits.alerts;
+            let Some(incident) = state.open.get_mut(&number) else { continue };
+            let before = incident.alerts.len();
+            let meaning = incident.receive(&fingerprint, alert, now, most);
+            let more = incident.alerts.len() - before;
+            state.alerts += more;
+            shared.count(meaning);
+            touched.insert(number);
+        }
+        if let (Some(first), true) = (touched.first(), request.truncated > 0)
+            && let Some(incident) = state.open.get_mut(first)
+        {
+            incident.left_out = incident.left_out.max(request.truncated);
+        }
+        Ok(touched)
+    }
+
+    /// The next run that is to be made, the one that waits longest first.
+    pub(crate) fn next(&self, now: Timestamp) -> Option<Job> {
+        let pace = self.0.pace;
+        let mut state = self.0.state();
+        let due = state.open.values().filter(|incident| incident.is_due(now, &pace));
+        let incident = due.min_by_key(|it| (it.run.is_none(), it.news_at, it.number))?.number;
+        let incident = state.open.get_mut(&incident)?;
+        let since = incident.news_at.unwrap_or(incident.opened_at);
+        incident.begin();
+        let looked_at = incident.run.as_ref().map(|run| run.alerts.clone()).unwrap_or_default();
+        let alerts = looked_at.iter().filter_map(|name| incident.alerts.get(name));
+        Some(Job {
+            number: incident.number,
+            run: incident.runs,
+            title: incident.title(),
+            alerts: alerts.map(Alert::sent).collect(),
+            investigation: incident.investigation.clone(),
+            since,
+        })
+    }
+
+    /// Changes an incident that is open, and has it written.
+    pub(crate) fn change<T>(
+        &self,
+        number: u64,
+        change: impl FnOnce(&mut Incident) -> T,
+    ) -> Option<T> {
+        let done = self.0.state().open.get_mut(&number).map(change);
+        drop(self.write(number));
+        self.0.news.notify_one();
+        done
+    }
+
+    /// The incidents that are over by now.
+    pub(crate) fn over(&self, now: Timestamp) -> Vec<Incident> {
+        let pace = self.0.pace;
+        let state = self.0.state();
+        state.open.values().filter(|it| it.is_over(now, &pace)).cloned().collect()
+    }
+
+    /// Waits until something has changed.
+    pub(crate) async fn changed(&self) {
+        self.0.news.notified().await;
+    }
+
+    /// Has an incident written; the answer comes when it is on disk.
+    pub(crate) fn write(&self, number: u64) -> oneshot::Receiver<Result<(), String>> {
+        let (told, written) = oneshot::channel();
+        // Without a writer the process ends.
+        let _ = self.0.writer.send((number, told));
+        written
+    }
+
+    /// Whether alerts can be taken in.
+    pub(crate) fn is_ready(&self) -> Result<(), String> {
+        match &self.0.state().unwritten {
+            Some(reason) => Err(format!("incidents cannot be stored: {reason}")),
+            None => Ok(()),
+        }
+    }
+
+    /// The incidents that are closed, oldest first.
+    pub(crate) fn closed(&self) -> Vec<(u64, Closed)> {
+        let state = self.0.state();
+        state.closed.iter().map(|(number, one)| (*number, one.clone())).collect()
+    }
+
+    /// Removes an incident that is closed.
+    pub(crate) fn remove(&self, number: u64) {
+        if self.0.state().closed.remove(&number).is_some() {
+            // What stays is read again, and removed again.
+            let _ = std::fs::remove_file(self.0.file(number));
+        }
+    }
+
+    /// The incidents that are open: id, title, stage, and the investigation if there is one.
+    pub(crate) fn rows(&self) -> Vec<(String, String, &'static str, Option<String>)> {
+        let state = self.0.state();
+        let row = |it: &Incident| (it.id(), it.title(), it.stage(), it.investigation.clone());
+        state.open.values().rev().map(row).collect()
+    }
+
+    /// All incidents in short.
+    pub(crate) fn list(&self) -> Value {
+        let state = self.0.state();
+        let open = state.open.values().rev().map(|it| {
+            json!({
+                "id": it.id(),
+                "title": eog_report::clean::clean_up_to(&it.title(), 300),
+                "stage": it.stage(),
+                "opened_at": it.opened_at,
+                "alerts": it.alerts.len(),
+                "alerts_left_out": it.left_out,
+                "not_looked_at": it.alerts.len() - it.alerts.keys().filter(|name| it.seen.contains(*name)).count(),
+                "flaps": it.flaps,
+                "runs": it.runs,
+                "investigation": it.investigation,
+                "confidence": it.confidence,
+                "causes": it.causes,
+                "problem": it.problem,
+            })
+        });
+        let closed = state.closed.iter().rev().map(|(number, it)| {
+            json!({
+                "id": id(*number),
+                "title": eog_report::clean::clean_up_to(&it.title, 300),
+                "stage": "closed",
+                "closed_at": it.at,
+                "investigation": it.investigation,
+            })
+        });
+        json!({ "incidents": open.chain(closed).collect::<Vec<_>>() })
+    }
+
+    /// One incident with all that is kept of it. Blocks.
+    pub(crate) fn one(&self, name: &str) -> Option<Incident> {
+        let number = name.strip_prefix("in-")?.parse().ok().filter(|it| id(*it) == name)?;
+        if let Some(incident) = self.0.state().open.get(&number) {
+            return Some(incident.clone());
+        }
+        read(&self.0.file(number)).ok()
+    }
+
+    /// Brings the figures up to date.
+    pub(crate) fn measure(&self) {
+        let state = self.0.state();
+        let mut stages: BTreeMap<&str, i64> =
+            ["queued", "running", "firing", "resolved"].map(|stage| (stage, 0)).into();
+        for incident in state.open.values() {
+            *stages.entry(incident.stage()).or_default() += 1;
+        }
+        stages.insert("closed", i64::try_from(state.closed.len()).unwrap_or(i64::MAX));
+        for (stage, count) in stages {
+            self.0.metrics.incidents.get_or_create(&Kind::of(stage)).set(count);
+        }
+    }
+}
+
+impl State {
+    fn begin(&mut self, key: String, labels: BTreeMap<String, String>, now: Timestamp) -> u64 {
+        self.last += 1;
+        self.by_key.insert(key.clone(), self.last);
+        self.open.insert(self.last, Incident::new(self.last, key, labels, now));
+        self.last
+    }
+
+    fn keep(&mut self, incident: Incident) {
+        let number = incident.number;
+        match incident.closed_at {
+            Some(at) => {
+                let (title, investigation) = (incident.title(), incident.investigation);
+                self.closed.insert(number, Closed { at, investigation, title });
+            }
+            None => {
+                self.alerts += incident.alerts.len();
+                self.by_key.insert(incident.key.clone(), number);
+                self.open.insert(number, incident);
+            }
+        }
+    }
+
+    /// Lets go of an incident that was closed and is on disk.
+    fn let_go(&mut self, number: u64) {
+        if self.open.get(&number).is_some_and(|it| it.closed_at.is_some())
+            && let Some(incident) = self.open.remove(&number)
+        {
+            self.alerts -= incident.alerts.len().min(self.alerts);
+            self.keep(incident);
+        }
+    }
+
+    /// What is to be written of an incident. One that is closed has no group any more: the next alert
+    /// begins another.
+    fn text(&mut self, number: u64) -> Option<Vec<u8>> {
+        let incident = self.open.get(&number)?;
+        if incident.closed_at.is_some() && self.by_key.get(&incident.key) == Some(&number) {
+            self.by_key.remove(&incident.key);
+        }
+        serde_json::to_vec(incident).ok()
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn file(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{}.json", id(number)))
+    }
+
+    /// By what an alert is grouped.
+    fn group(
+        &self,
+        given: &(String, BTreeMap<String, String>),
+        alert: &Alert,
+    ) -> (String, BTreeMap<String, String>) {
+        let Some(names) = &self.group_by else { return given.clone() };
+        let value = |name: &String| alert.labels.get(name).cloned().unwrap_or_default();
+        let labels: BTreeMap<String, String> =
+            names.iter().map(|name| (name.clone(), value(name))).collect();
+        (serde_json::to_string(&labels).unwrap_or_default(), labels)
+    }
+
+    fn count(&self, meaning: Meaning) {
+        let kind = match meaning {
+            Meaning::New => "new",
+            Meaning::Known => "known",
+            Meaning::Resolved => "resolved",
+            Meaning::LeftOut => "left_out",
+            Meaning::Stale => "stale",
+        };
+        self.metrics.alerts.get_or_create(&Kind::of(kind)).inc();
+    }
+}
+
+fn read(path: &Path) -> Result<Incident, String> {
+    let size = path.metadata().map_err(|error| error.to_string())?.len();
+    if size > MAX_FILE {
+        return Err(format!("longer than {MAX_FILE} bytes"));
+    }
+    let text = std::fs::read(path).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
+}
+
+type Wanted = mpsc::Receiver<(u64, oneshot::Sender<Result<(), String>>)>;
+
+/// Writes incidents. What is wanted while one is written is written together, once.
+fn write_all(wanted: &Wanted, shared: &std::sync::Weak<Shared>) {
+    while let Ok(first) = wanted.recv() {
+        let mut asked: BTreeMap<u64, Vec<oneshot::Sender<_>>> = BTreeMap::new();
+        for (number, told) in std::iter::once(first).chain(wanted.try_iter()) {
+            asked.entry(number).or_default().push(told);
+        }
+        for (number, tell) in asked {
+            let Some(shared) = shared.upgrade() else { return };
+            let text = shared.state().text(number);
+            let written = match text {
+                Some(text) => {
+                    let file = shared.file(number);
+                    let temporary = file.with_extension("tmp");
+                    durable::replace(&RealDisk, &file, &temporary, &[&text])
+                        .map_err(|error| format!("{}: {error}", file.display()))
+                }
+                // It was closed and written before.
+                None => Ok(()),
+            };
+            let mut state = shared.state();
+            state.unwritten = written.clone().err();
+            if written.is_ok() {
+                state.let_go(number);
+            }
+            drop(state);
+            for told in tell {
+                // Who does not wait for it any more does not matter.
+                let _ = told.send(written.clone());
+            }
+        }
+    }
+}

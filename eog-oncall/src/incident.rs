@@ -1,0 +1,419 @@
+//! One incident: a group of alerts, and what follows from one more. Without a clock and without a disk.
+//!
+//! ```text
+//! first alert ─► waits (settle) ─► runs ─► at rest ─► closed, once all were resolved for `quiet`
+//!                   ▲                        │
+//!                   └── an alert not seen ───┘
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+pub use crate::alert::Alert;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+/// How often a run without a result is tried again, and after which time.
+const RETRIES: [SignedDuration; 4] = [
+    SignedDuration::from_secs(5),
+    SignedDuration::from_secs(20),
+    SignedDuration::from_secs(60),
+    SignedDuration::from_secs(240),
+];
+
+/// How long things take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// From the first alert that was not seen to the run that looks at it.
+    pub settle: SignedDuration,
+    /// From the end of a run to the next of the same incident, at least.
+    pub pause: SignedDuration,
+    /// How long all alerts must be resolved until the incident is closed.
+    pub quiet: SignedDuration,
+}
+
+/// A group of alerts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Incident {
+    version: u32,
+    /// Its number.
+    pub number: u64,
+    /// What its alerts have in common, by which they are grouped. Untrusted.
+    pub key: String,
+    /// The labels of the group. Untrusted.
+    pub labels: BTreeMap<String, String>,
+    /// When its first alert came in.
+    pub opened_at: Timestamp,
+    /// Its alerts by what tells them apart.
+    pub alerts: BTreeMap<String, Alert>,
+    /// Alerts that are not kept, beyond the bound or left out by Alertmanager.
+    pub left_out: u64,
+    /// How often an alert fired again after it was resolved.
+    pub flaps: u64,
+    /// Alerts that a run has looked at.
+    pub seen: BTreeSet<String>,
+    /// Since when there are alerts that no run has looked at.
+    pub news_at: Option<Timestamp>,
+    /// The run that is under way, or was when the process ended.
+    pub run: Option<Run>,
+    /// How many runs were begun: also the number of the last capture.
+    pub runs: u32,
+    /// When the last run ended.
+    pub ran_at: Option<Timestamp>,
+    /// Its investigation.
+    pub investigation: Option<String>,
+    /// Why the last run has no result.
+    pub problem: Option<String>,
+    /// How sure the last result is.
+    pub confidence: Option<String>,
+    /// The causes of the last result. Untrusted.
+    pub causes: Vec<String>,
+    /// Since when no alert fires.
+    pub resolved_at: Option<Timestamp>,
+    /// When it was closed.
+    pub closed_at: Option<Timestamp>,
+    /// How many messages were sent about it.
+    pub told: u32,
+}
+
+/// A run of an incident.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The alerts that it looks at.
+    pub alerts: BTreeSet<String>,
+    /// Tries without a result.
+    pub failed: u32,
+    /// When it is tried again, after a try without a result.
+    pub again_at: Option<Timestamp>,
+    /// Whether somebody works on it. Never after a restart.
+    #[serde(skip)]
+    pub is_under_way: bool,
+}
+
+/// What one more alert means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// One that was not there before.
+    New,
+    /// One that fires still, or again: nothing follows.
+    Known,
+    /// One that does not fire any more.
+    Resolved,
+    /// One beyond the bound, which is only counted.
+    LeftOut,
+    /// One that is older than what is known, or that ended before it was heard of.
+    Stale,
+}
+
+impl Incident {
+    /// An incident without alerts.
+    pub fn new(number: u64, key: String, labels: BTreeMap<String, String>, now: Timestamp) -> Self {
+        Self {
+            version: VERSION,
+            number,
+            key,
+            labels,
+            opened_at: now,
+            alerts: BTreeMap::new(),
+            left_out: 0,
+            flaps: 0,
+            seen: BTreeSet::new(),
+            news_at: None,
+            run: None,
+            runs: 0,
+            ran_at: None,
+            investigation: None,
+            problem: None,
+            confidence: None,
+            causes: Vec::new(),
+            resolved_at: None,
+            closed_at: None,
+            told: 0,
+        }
+    }
+
+    /// Its id, such as `in-000001`.
+    pub fn id(&self) -> String {
+        id(self.number)
+    }
+
+    /// What to call it, from the alert that came first. Untrusted.
+    pub fn title(&self) -> String {
+        let first = self.alerts.values().min_by_key(|alert| (alert.starts_at, alert.name()));
+        let name = first.map_or("alerts", Alert::name);
+        match self.alerts.len() {
+            0 | 1 => name.to_owned(),
+            many => format!("{name} and {} more", many - 1),
+        }
+    }
+
+    /// Takes an alert in. `most`: how many are kept.
+    pub fn receive(
+        &mut self,
+        fingerprint: &str,
+        alert: Alert,
+        now: Timestamp,
+        most: usize,
+    ) -> Meaning {
+        let meaning = self.take_in(fingerprint, alert, now, most);
+        if self.alerts.values().any(Alert::is_firing) {
+            self.resolved_at = None;
+        } else if !self.alerts.is_empty() {
+            self.resolved_at.get_or_insert(now);
+        }
+        meaning
+    }
+
+    fn take_in(&mut self, fingerprint: &str, alert: Alert, now: Timestamp, most: usize) -> Meaning {
+        let Some(known) = self.alerts.get_mut(fingerprint) else {
+            if !alert.is_firing() {
+                return Meaning::Stale;
+            }
+            if self.alerts.len() >= most {
+                self.left_out += 1;
+                return Meaning::LeftOut;
+            }
+            self.alerts.insert(fingerprint.to_owned(), alert);
+            self.news_at.get_or_insert(now);
+            return Meaning::New;
+        };
+        if alert.starts_at < known.starts_at {
+            // Requests may overtake each other.
+            return Meaning::Stale;
+        }
+        match (known.is_firing(), alert.is_firing()) {
+            (_, false) => {
+                *known = alert;
+                Meaning::Resolved
+            }
+            (false, true) if known.ends_at.is_some_and(|end| alert.starts_at < end) => {
+                Meaning::Stale
+            }
+            (was_firing, true) => {
+                self.flaps += u64::from(!was_firing);
+                *known = alert;
+                Meaning::Known
+            }
+        }
+    }
+
+    /// Whether its next run is to begin.
+    pub fn is_due(&self, now: Timestamp, pace: &Pace) -> bool {
+        if self.closed_at.is_some() {
+            return false;
+        }
+        if let Some(run) = &self.run {
+            return !run.is_under_way && run.again_at.is_none_or(|at| at <= now);
+        }
+        let Some(news_at) = self.news_at else { return false };
+        let settled = later(news_at, pace.settle) <= now;
+        settled && self.ran_at.is_none_or(|ran| later(ran, pace.pause) <= now)
+    }
+
+    /// Begins its next run, or goes on with the one that was cut off.
+    pub fn begin(&mut self) {
+        match &mut self.run {
+            Some(run) => (run.is_under_way, run.again_at) = (true, None),
+            None => {
+                self.runs += 1;
+                self.news_at = None;
+                let alerts = self.alerts.keys().cloned().collect();
+                self.run = Some(Run { alerts, failed: 0, again_at: None, is_under_way: true });
+            }
+        }
+    }
+
+    /// Its run has a result.
+    pub fn end(
+        &mut self,
+        investigation: String,
+        confidence: String,
+        causes: Vec<String>,
+        now: Timestamp,
+    ) {
+        self.investigation = Some(investigation);
+        (self.confidence, self.causes, self.problem) = (Some(confidence), causes, None);
+        self.close_run(now);
+    }
+
+    /// Its run was cut off, and goes on later.
+    pub fn cut_off(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.is_under_way = false;
+        }
+    }
+
+    /// Its run has no result. Whether it is tried again.
+    pub fn fail(&mut self, problem: String, may_again: bool, now: Timestamp) -> bool {
+        self.problem = Some(problem);
+        let Some(run) = &mut self.run else { return false };
+        run.is_under_way = false;
+        let pause = RETRIES.get(run.failed as usize).filter(|_| may_again);
+        run.failed += 1;
+        match pause {
+            Some(pause) => run.again_at = Some(later(now, *pause)),
+            None => self.close_run(now),
+        }
+        pause.is_some()
+    }
+
+    fn close_run(&mut self, now: Timestamp) {
+        if let Some(run) = self.run.take() {
+            self.seen.extend(run.alerts);
+        }
+        self.ran_at = Some(now);
+    }
+
+    /// Whether it is to be closed: nothing fires for long enough, and nothing is left to look at.
+    pub fn is_over(&self, now: Timestamp, pace: &Pace) -> bool {
+        self.closed_at.is_none()
+            && self.run.is_none()
+            && self.news_at.is_none()
+            && self.resolved_at.is_some_and(|at| later(at, pace.quiet) <= now)
+    }
+
+    /// How it stands, in a word: `queued`, `running`, `firing`, `resolved` or `closed`.
+    pub fn stage(&self) -> &'static str {
+        match &self.run {
+            _ if self.closed_at.is_some() => "closed",
+            Some(run) if run.is_under_way => "running",
+            Some(_) => "queued",
+            None if self.news_at.is_some() => "queued",
+            None if self.resolved_at.is_some() => "resolved",
+            None => "firing",
+        }
+    }
+}
+
+pub(crate) fn id(number: u64) -> String {
+    format!("in-{number:06}")
+}
+
+fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACE: Pace = Pace {
+        settle: SignedDuration::from_secs(1),
+        pause: SignedDuration::from_secs(60),
+        quiet: SignedDuration::from_secs(300),
+    };
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_767_261_600 + second).unwrap()
+    }
+
+    fn alert(starts: i64, ends: Option<i64>) -> Alert {
+        let labels = BTreeMap::from([("alertname".to_owned(), "A".to_owned())]);
+        Alert { labels, annotations: BTreeMap::new(), starts_at: at(starts), ends_at: ends.map(at) }
+    }
+
+    fn incident() -> Incident {
+        let mut incident = Incident::new(1, "k".to_owned(), BTreeMap::new(), at(0));
+        assert_eq!(incident.receive("a", alert(0, None), at(0), 3), Meaning::New);
+        incident
+    }
+
+    fn ran(incident: &mut Incident, now: i64) {
+        incident.begin();
+        incident.end("inv-000001".to_owned(), "likely".to_owned(), vec![], at(now));
+    }
+
+    #[test]
+    fn an_alert_is_looked_at_once_and_a_further_one_later() {
+        let mut incident = incident();
+        assert!(!incident.is_due(at(0), &PACE), "others may follow");
+        assert!(incident.is_due(at(1), &PACE));
+        incident.begin();
+        assert!(!incident.is_due(at(1), &PACE), "it runs");
+        assert_eq!(incident.receive("b", alert(2, None), at(2), 3), Meaning::New);
+        incident.end("inv-000001".to_owned(), "likely".to_owned(), vec![], at(3));
+        assert_eq!(incident.seen.len(), 1, "the second came too late for the run");
+        assert!(!incident.is_due(at(62), &PACE), "not one run after the other");
+        assert!(incident.is_due(at(63), &PACE));
+        ran(&mut incident, 64);
+        for now in [65, 300] {
+            assert_eq!(incident.receive("a", alert(0, None), at(now), 3), Meaning::Known);
+        }
+        assert!(!incident.is_due(at(900), &PACE), "repeats are no news");
+    }
+
+    #[test]
+    fn flapping_opens_nothing_and_closes_nothing() {
+        let mut incident = incident();
+        ran(&mut incident, 2);
+        for round in 1..=20 {
+            let t = round * 10;
+            incident.receive("a", alert(t - 10, Some(t - 5)), at(t - 5), 3);
+            assert_eq!(incident.stage(), "resolved");
+            assert_eq!(incident.receive("a", alert(t, None), at(t), 3), Meaning::Known);
+            assert!(!incident.is_due(at(t + 1), &PACE) && !incident.is_over(at(t + 299), &PACE));
+        }
+        assert_eq!((incident.flaps, incident.runs, incident.stage()), (20, 1, "firing"));
+    }
+
+    #[test]
+    fn it_is_over_when_all_is_quiet_and_nothing_is_left_to_look_at() {
+        let mut incident = incident();
+        incident.receive("a", alert(0, Some(1)), at(1), 3);
+        assert!(!incident.is_over(at(999), &PACE), "nobody has looked at it");
+        assert!(incident.is_due(at(2), &PACE), "why it fired is still of interest");
+        ran(&mut incident, 3);
+        assert!(!incident.is_over(at(300), &PACE) && incident.is_over(at(301), &PACE));
+    }
+
+    #[test]
+    fn requests_that_overtake_each_other_change_nothing() {
+        let mut incident = incident();
+        incident.receive("a", alert(0, Some(50)), at(50), 3);
+        assert_eq!(incident.receive("a", alert(0, None), at(51), 3), Meaning::Stale);
+        assert_eq!(incident.receive("a", alert(-9, None), at(52), 3), Meaning::Stale);
+        assert_eq!(incident.receive("z", alert(0, Some(1)), at(53), 3), Meaning::Stale);
+        assert_eq!(incident.stage(), "queued");
+        assert!(incident.alerts.values().all(|alert| !alert.is_firing()));
+    }
+
+    #[test]
+    fn beyond_the_bound_alerts_are_counted() {
+        let mut incident = incident();
+        for name in ["b", "c"] {
+            incident.receive(name, alert(1, None), at(1), 3);
+        }
+        assert_eq!(incident.receive("d", alert(1, None), at(1), 3), Meaning::LeftOut);
+        assert_eq!((incident.alerts.len(), incident.left_out), (3, 1));
+    }
+
+    #[test]
+    fn a_run_without_a_result_is_tried_again_a_few_times() {
+        let mut incident = incident();
+        let mut now = 1;
+        for tried in 0..=RETRIES.len() {
+            assert!(incident.is_due(at(now), &PACE), "try {tried}");
+            incident.begin();
+            let again = incident.fail("away".to_owned(), true, at(now));
+            assert_eq!(again, tried < RETRIES.len());
+            assert!(!incident.is_due(at(now), &PACE));
+            now += 240;
+        }
+        assert_eq!((incident.runs, incident.stage()), (1, "firing"));
+    }
+
+    #[test]
+    fn a_run_that_was_cut_off_goes_on_after_a_restart() {
+        let mut incident = incident();
+        incident.begin();
+        let text = serde_json::to_string(&incident).unwrap();
+        let mut again: Incident = serde_json::from_str(&text).unwrap();
+        assert!(again.is_due(at(1), &PACE), "nobody works on it any more");
+        again.begin();
+        assert_eq!((again.runs, again.run.unwrap().alerts.len()), (1, 1));
+    }
+}

@@ -1,0 +1,37 @@
+//! eog on call: alerts come in, are investigated, and what was found goes out.
+//!
+//! ```text
+//! Alertmanager ─► routes ─► Desk: incidents, each a file ─► runner ─► capture ─► Server of eog-mcp
+//!                             ▲                                │
+//!                             └──── seen, result ──────────────┴─► Outbox ─► webhooks
+//! ```
+//!
+//! - [`Config`] is `oncall.toml`; `docs/on-call.md` describes it.
+//! - An [`Incident`](incident::Incident) is a group of alerts: what follows from one more, and when, without
+//!   a clock or a disk.
+//! - What was acknowledged is on disk: alerts, incidents and messages that are still to be delivered survive
+//!   the end of the process, and a run that was cut off goes on from its journal.
+//!
+//! Alerts are untrusted: they are bounded and masked when they are read, and data in every template.
+
+mod alert;
+mod config;
+mod desk;
+mod health;
+mod host;
+pub mod incident;
+mod message;
+mod metrics;
+mod outbox;
+mod retention;
+mod routes;
+mod runner;
+mod service;
+mod sign;
+mod template;
+
+pub use config::{Config, ConfigError};
+pub use health::health;
+pub use host::OnCallHost;
+pub use message::{AlertView, CandidateView, Cause, Event, IncidentView, Message, ResultView};
+pub use service::{OnCall, OpenError};

@@ -1,0 +1,325 @@
+//! Messages on their way: on disk before anybody is called, tried again until they arrive or are given up.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use eog::durable::{self, RealDisk};
+use jiff::{SignedDuration, Timestamp};
+use reqwest::StatusCode;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Webhook;
+use crate::message::Message;
+use crate::metrics::{Kind, Metrics};
+
+/// The version of the files.
+const VERSION: u32 = 1;
+/// Longest time between two tries.
+const MAX_DELAY: SignedDuration = SignedDuration::from_mins(10);
+/// Longest file, in bytes.
+const MAX_FILE: u64 = 4 << 20;
+
+/// A message to one receiver.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Letter {
+    version: u32,
+    to: String,
+    id: String,
+    media_type: String,
+    body: String,
+    /// Tries so far.
+    tried: u32,
+    /// When it is tried next.
+    next_at: Timestamp,
+    /// What came of the last try.
+    last: Option<String>,
+}
+
+/// What is to be done when: by receiver, the files with their times.
+type Waiting = BTreeMap<String, BTreeMap<String, Timestamp>>;
+
+/// Messages on their way. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Outbox(Arc<Shared>);
+
+struct Shared {
+    waiting: PathBuf,
+    dead: PathBuf,
+    webhooks: Vec<Webhook>,
+    index: Mutex<Waiting>,
+    news: Notify,
+    metrics: Arc<Metrics>,
+}
+
+impl Outbox {
+    /// Opens the folder. What waits there is delivered.
+    ///
+    /// # Errors
+    /// What cannot be used, and why.
+    pub(crate) fn open(
+        folder: &Path,
+        webhooks: Vec<Webhook>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, String> {
+        let (waiting, dead) = (folder.join("outbox"), folder.join("dead"));
+        for folder in [&waiting, &dead] {
+            durable::create_folders(&RealDisk, folder)
+                .map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        let mut index = Waiting::new();
+        let entries = waiting.read_dir().map_err(|it| format!("{}: {it}", waiting.display()))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !name.ends_with(".json") {
+                continue;
+            }
+            match read(&entry.path()) {
+                Ok(letter) => {
+                    index.entry(letter.to).or_default().insert(name, letter.next_at);
+                }
+                // It cannot be delivered; people may look at it.
+                Err(_) => drop(std::fs::rename(entry.path(), dead.join(&name))),
+            }
+        }
+        let shared = Shared {
+            waiting,
+            dead,
+            webhooks,
+            index: Mutex::new(index),
+            news: Notify::new(),
+            metrics,
+        };
+        Ok(Self(Arc::new(shared)))
+    }
+
+    /// Stores a message for everybody who is told. The same message again takes the place of the first.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// Why it cannot be stored.
+    pub(crate) fn put(&self, message: &Message, now: Timestamp) -> Result<(), String> {
+        for webhook in &self.0.webhooks {
+            let body = webhook.body.render(message)?;
+            let letter = Letter {
+                version: VERSION,
+                to: webhook.name.clone(),
+                id: message.id.clone(),
+                media_type: webhook.body.media_type().to_owned(),
+                body,
+                tried: 0,
+                next_at: now,
+                last: None,
+            };
+            self.0.write(&letter)?;
+            let name = file_name(&letter);
+            self.0.index().entry(letter.to).or_default().insert(name, now);
+        }
+        self.0.news.notify_waiters();
+        Ok(())
+    }
+
+    /// Delivers until it is to stop: to each receiver one message after the other.
+    pub(crate) async fn run(&self, stop: CancellationToken) {
+        let mut all = tokio::task::JoinSet::new();
+        for at in 0..self.0.webhooks.len() {
+            let (outbox, stop) = (self.clone(), stop.clone());
+            all.spawn(async move { outbox.serve(at, stop).await });
+        }
+        all.join_all().await;
+    }
+
+    async fn serve(&self, at: usize, stop: CancellationToken) {
+        let Some(webhook) = self.0.webhooks.get(at) else { return };
+        loop {
+            let news = self.0.news.notified();
+            let next = self.0.next(&webhook.name);
+            let now = Timestamp::now();
+            match next {
+                Some((name, when)) if when <= now => {
+                    tokio::select! {
+                        biased;
+                        () = stop.cancelled() => return,
+                        () = self.0.deliver(webhook, &name) => {}
+                    }
+                }
+                other => {
+                    let pause = other.map_or(SignedDuration::from_secs(60), |(_, when)| {
+                        when.duration_since(now).min(SignedDuration::from_secs(60))
+                    });
+                    tokio::select! {
+                        biased;
+                        () = stop.cancelled() => return,
+                        () = news => {}
+                        () = tokio::time::sleep(pause.unsigned_abs()) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings the figures up to date. Blocks.
+    pub(crate) fn measure(&self) {
+        let count = |folder: &Path| folder.read_dir().map_or(0, Iterator::count);
+        for (kind, folder) in [("waiting", &self.0.waiting), ("dead", &self.0.dead)] {
+            let count = i64::try_from(count(folder)).unwrap_or(i64::MAX);
+            self.0.metrics.messages.get_or_create(&Kind::of(kind)).set(count);
+        }
+    }
+
+    /// Removes dead letters that are older than this. Blocks.
+    pub(crate) fn forget(&self, before: std::time::SystemTime) {
+        for entry in self.0.dead.read_dir().into_iter().flatten().flatten() {
+            let written = entry.metadata().and_then(|meta| meta.modified());
+            if written.is_ok_and(|at| at < before) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn index(&self) -> MutexGuard<'_, Waiting> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The message to a receiver that is tried next.
+    fn next(&self, to: &str) -> Option<(String, Timestamp)> {
+        let index = self.index();
+        let all = index.get(to)?.iter().map(|(name, at)| (name.clone(), *at));
+        all.min_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)))
+    }
+
+    fn write(&self, letter: &Letter) -> Result<(), String> {
+        let path = self.waiting.join(file_name(letter));
+        let text = serde_json::to_vec(letter).map_err(|error| error.to_string())?;
+        durable::replace(&RealDisk, &path, &path.with_extension("tmp"), &[&text])
+            .map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    async fn deliver(&self, webhook: &Webhook, name: &str) {
+        let path = self.waiting.join(name);
+        let Ok(mut letter) = read(&path) else {
+            self.drop_from_index(&webhook.name, name);
+            return;
+        };
+        let tried = send(webhook, &letter).await;
+        letter.tried += 1;
+        let kind = match tried {
+            Ok(()) => {
+                let _ = std::fs::remove_file(&path);
+                self.drop_from_index(&webhook.name, name);
+                "delivered"
+            }
+            Err(Failed { reason, is_final, after }) => {
+                letter.last = Some(reason);
+                let is_dead = is_final || letter.tried >= webhook.attempts;
+                let pause = pause(webhook.first_delay, letter.tried).max(after.unwrap_or_default());
+                let next = Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX);
+                letter.next_at = next;
+                // Tried anew from its last state where this cannot be written.
+                let _ = self.write(&letter);
+                if is_dead {
+                    let _ = std::fs::rename(&path, self.dead.join(name));
+                    self.drop_from_index(&webhook.name, name);
+                } else {
+                    let mut index = self.index();
+                    index.entry(letter.to).or_default().insert(name.to_owned(), next);
+                }
+                if is_dead { "dead" } else { "failed" }
+            }
+        };
+        self.metrics.deliveries.get_or_create(&Kind::of(kind)).inc();
+    }
+
+    fn drop_from_index(&self, to: &str, name: &str) {
+        if let Some(all) = self.index().get_mut(to) {
+            all.remove(name);
+        }
+    }
+}
+
+/// A try that came to nothing.
+struct Failed {
+    reason: String,
+    /// Whether the same would come of a further one.
+    is_final: bool,
+    /// The time that the receiver wants to have first.
+    after: Option<SignedDuration>,
+}
+
+async fn send(webhook: &Webhook, letter: &Letter) -> Result<(), Failed> {
+    let now = Timestamp::now().as_second();
+    let mut request = webhook
+        .client
+        .post(webhook.url.clone())
+        .timeout(webhook.timeout)
+        .header("content-type", &letter.media_type)
+        .header("webhook-id", &letter.id)
+        .header("webhook-timestamp", now.to_string());
+    if let Some(secret) = &webhook.secret {
+        let signature = secret.sign(&letter.id, now, &letter.body);
+        request = request.header("webhook-signature", signature);
+    }
+    let answer = request.body(letter.body.clone()).send().await.map_err(|error| {
+        // The address may be a secret.
+        let mut inner: &dyn std::error::Error = &error;
+        while let Some(source) = inner.source() {
+            inner = source;
+        }
+        let reason =
+            if error.is_timeout() { "no answer in time".to_owned() } else { inner.to_string() };
+        Failed { reason: eog_evidence::shorten(&reason, 300), is_final: false, after: None }
+    })?;
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    let after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok());
+    let after = after.and_then(|text| text.trim().parse::<i64>().ok());
+    let after = after.map(|seconds| SignedDuration::from_secs(seconds.clamp(0, 3_600)));
+    let is_final = matches!(
+        status,
+        StatusCode::BAD_REQUEST
+            | StatusCode::GONE
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::UNSUPPORTED_MEDIA_TYPE
+            | StatusCode::UNPROCESSABLE_ENTITY
+    );
+    Err(Failed { reason: format!("HTTP {status}"), is_final, after })
+}
+
+/// How long until the next try.
+fn pause(first: SignedDuration, tried: u32) -> SignedDuration {
+    let times = 2_i32.saturating_pow(tried.saturating_sub(1).min(20));
+    first.checked_mul(times).unwrap_or(MAX_DELAY).min(MAX_DELAY)
+}
+
+fn file_name(letter: &Letter) -> String {
+    format!("{}--{}.json", letter.to, letter.id)
+}
+
+fn read(path: &Path) -> Result<Letter, String> {
+    let size = path.metadata().map_err(|error| error.to_string())?.len();
+    if size > MAX_FILE {
+        return Err(format!("longer than {MAX_FILE} bytes"));
+    }
+    let text = std::fs::read(path).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_bound() {
+        let first = SignedDuration::from_secs(1);
+        let pauses: Vec<i64> = (1..=12).map(|tried| pause(first, tried).as_secs()).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]);
+        assert_eq!(pause(SignedDuration::from_hours(1), 100), MAX_DELAY);
+    }
+}

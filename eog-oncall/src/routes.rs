@@ -1,0 +1,98 @@
+//! What is served: alerts in, incidents and figures out.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::alert::Notification;
+use crate::desk::Refused;
+use crate::metrics::Kind;
+use crate::service::Shared;
+
+/// The routes of the service, behind the checks of the server.
+pub(crate) fn routes(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/alerts", post(alerts))
+        .route("/incidents", get(incidents))
+        .route("/incidents/{id}", get(incident))
+        .with_state(shared)
+}
+
+/// Figures, for whoever reaches the address.
+pub(crate) fn metrics(shared: Arc<Shared>) -> Router {
+    Router::new().route("/metrics", get(figures)).with_state(shared)
+}
+
+type Served = State<Arc<Shared>>;
+
+async fn alerts(State(served): Served, headers: HeaderMap, body: Bytes) -> Response {
+    let (kind, answer) = take_in(&served, &headers, &body).await;
+    served.metrics.requests.get_or_create(&Kind::of(kind)).inc();
+    answer
+}
+
+async fn take_in(served: &Shared, headers: &HeaderMap, body: &[u8]) -> (&'static str, Response) {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+        let reason = "send application/json, as Alertmanager does";
+        return ("refused", told(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+    }
+    let request = match Notification::read(body) {
+        Ok(request) => request,
+        Err(reason) => return ("refused", told(StatusCode::BAD_REQUEST, &reason)),
+    };
+    // Alertmanager tries again after 5xx, and not after 4xx.
+    match served.desk.receive(request, Timestamp::now()).await {
+        Ok(()) => ("taken", told(StatusCode::OK, "taken in")),
+        Err(Refused::Full(reason)) => ("full", told(StatusCode::SERVICE_UNAVAILABLE, &reason)),
+        Err(Refused::NotStored(reason)) => {
+            ("not_stored", told(StatusCode::INTERNAL_SERVER_ERROR, &reason))
+        }
+    }
+}
+
+async fn incidents(State(served): Served) -> Response {
+    body(StatusCode::OK, &served.desk.list())
+}
+
+async fn incident(State(served): Served, Path(id): Path<String>) -> Response {
+    let desk = served.desk.clone();
+    let found = tokio::task::spawn_blocking(move || desk.one(&id)).await.ok().flatten();
+    match found.and_then(|it| serde_json::to_value(it).ok()) {
+        Some(found) => body(StatusCode::OK, &found),
+        None => told(StatusCode::NOT_FOUND, "there is no such incident; /incidents lists all"),
+    }
+}
+
+async fn figures(State(served): Served) -> Response {
+    let measured = served.clone();
+    let text = tokio::task::spawn_blocking(move || {
+        measured.desk.measure();
+        measured.outbox.measure();
+        measured.metrics.text()
+    });
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static(kind))];
+    (headers, text.await.unwrap_or_default()).into_response()
+}
+
+fn told(status: StatusCode, message: &str) -> Response {
+    let key = if status.is_success() { "status" } else { "error" };
+    body(status, &json!({ key: message }))
+}
+
+fn body(status: StatusCode, value: &serde_json::Value) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    (status, headers, format!("{value:#}\n")).into_response()
+}

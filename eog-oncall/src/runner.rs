@@ -1,0 +1,188 @@
+//! Runs: what is due is captured, investigated and told, a few at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use eog_mcp::server::{Fate, Order, Outcome};
+use eog_sources::{CaptureReport, SentAlert, SourceConfig};
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::Job;
+use crate::incident::{Incident, id};
+use crate::message::{Event, Message, ResultView};
+use crate::metrics::Kind;
+use crate::retention;
+use crate::service::Shared;
+
+/// How often is looked for what has become due by time alone.
+const BEAT: Duration = Duration::from_millis(250);
+/// How often what is over is cleared.
+const CLEAR: Duration = Duration::from_secs(300);
+
+/// Works until it is to stop. Runs that are under way are cut off by the server's end, and go on later.
+pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
+    let mut runs = JoinSet::new();
+    let mut clearing = tokio::time::interval(CLEAR);
+    loop {
+        let now = Timestamp::now();
+        close(&shared, now);
+        while runs.len() < shared.at_once
+            && let Some(job) = shared.desk.next(now)
+        {
+            let (shared, stop) = (shared.clone(), stop.clone());
+            runs.spawn(async move { work(&shared, job, &stop).await });
+        }
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            Some(_) = runs.join_next() => {}
+            _ = clearing.tick() => clear(&shared, now).await,
+            () = shared.desk.changed() => {}
+            () = tokio::time::sleep(BEAT) => {}
+        }
+    }
+    while runs.join_next().await.is_some() {}
+}
+
+async fn clear(shared: &Arc<Shared>, now: Timestamp) {
+    let shared = shared.clone();
+    let cleared = tokio::task::spawn_blocking(move || {
+        let Shared { desk, outbox, server, captures, keep, .. } = &*shared;
+        retention::clear(desk, outbox, server, captures, keep, now);
+    });
+    // Whoever panics there has said so.
+    let _ = cleared.await;
+}
+
+/// Closes what is over, and tells it of those of which something was told before.
+fn close(shared: &Shared, now: Timestamp) {
+    for mut incident in shared.desk.over(now) {
+        if incident.told > 0 {
+            incident.problem = None;
+            let message = Message::new(&incident, Event::Resolved, None);
+            if shared.outbox.put(&message, now).is_err() {
+                continue;
+            }
+        }
+        shared.desk.change(incident.number, |it| {
+            // An alert may have come in between.
+            if it.resolved_at == incident.resolved_at && it.news_at.is_none() {
+                it.told += 1;
+                it.closed_at = Some(now);
+            }
+        });
+    }
+}
+
+async fn work(shared: &Arc<Shared>, job: Job, stop: &CancellationToken) {
+    // What is under way is on disk, so that a restart goes on with it.
+    let _ = shared.desk.write(job.number).await;
+    let (number, since) = (job.number, job.since);
+    let made = tokio::select! {
+        biased;
+        made = make(shared, job) => made,
+        () = stop.cancelled() => {
+            shared.desk.change(number, Incident::cut_off);
+            return;
+        }
+    };
+    let now = Timestamp::now();
+    match made {
+        Ok(outcome) => {
+            let confidence = outcome.report.diagnosis.conclusion.confidence.to_string();
+            shared.metrics.runs.get_or_create(&Kind::of(confidence)).inc();
+            shared.metrics.seconds.observe(now.duration_since(since).as_secs_f64().max(0.0));
+            tell(shared, number, &outcome, now);
+        }
+        Err(Problem { fate: Some(Fate::Again), .. }) if stop.is_cancelled() => {
+            shared.desk.change(number, Incident::cut_off);
+        }
+        Err(Problem { reason, fate }) => {
+            shared.metrics.runs.get_or_create(&Kind::of("failed")).inc();
+            let may_again = fate != Some(Fate::Lost);
+            let is_tried_again = shared.desk.change(number, |it| it.fail(reason, may_again, now));
+            if is_tried_again == Some(false) {
+                put(shared, number, Event::Failed, None, now);
+            }
+        }
+    }
+}
+
+/// Why a run has no result. Without a fate, it may have one later.
+struct Problem {
+    reason: String,
+    fate: Option<Fate>,
+}
+
+async fn make(shared: &Arc<Shared>, job: Job) -> Result<Outcome, Problem> {
+    let folder = capture_of(shared, job.number, job.run);
+    let source = shared.source.clone().called(eog_evidence::shorten(&job.title, 120));
+    let (alerts, into) = (job.alerts, folder.clone());
+    // A capture borrows what cannot move between threads.
+    let runtime = tokio::runtime::Handle::current();
+    let captured =
+        tokio::task::spawn_blocking(move || runtime.block_on(capture(&source, &alerts, &into)));
+    match captured.await {
+        Ok(Ok(())) => {}
+        Ok(Err(reason)) => return Err(Problem { reason, fate: None }),
+        Err(error) => return Err(Problem { reason: error.to_string(), fate: Some(Fate::Lost) }),
+    }
+    let mut order = Order::new(folder);
+    order.settings = shared.settings.clone();
+    // What takes in no news begins anew.
+    order.of = job.investigation.filter(|id| shared.server.takes_news(id));
+    let made = shared.server.carry_out(order).await;
+    made.map_err(|error| Problem { reason: error.reason, fate: Some(error.fate) })
+}
+
+async fn capture(source: &SourceConfig, alerts: &[SentAlert], into: &Path) -> Result<(), String> {
+    if matches!(CaptureReport::of(into), Ok(Some(_))) {
+        return Ok(());
+    }
+    let captured =
+        eog_sources::capture_for(source, alerts, None, Timestamp::now(), into, &|_| {}).await;
+    captured.map(drop).map_err(|error| error.to_string())
+}
+
+fn tell(shared: &Shared, number: u64, outcome: &Outcome, now: Timestamp) {
+    let url = shared.page_url.as_ref().map(|url| format!("{url}/i/{}", outcome.id));
+    let result = ResultView::new(&outcome.id, url, &outcome.report);
+    let causes: Vec<String> =
+        result.causes.iter().flat_map(|cause| cause.entities.clone()).collect();
+    let confidence = result.confidence.clone();
+    let Some(mut incident) = shared.desk.one(&id(number)) else { return };
+    let event = if incident.investigation.is_some() { Event::Updated } else { Event::Diagnosed };
+    incident.problem = None;
+    // The message first: after a crash in between, the same one is made again, under the same id.
+    put_message(shared, &Message::new(&incident, event, Some(result)), now);
+    shared.desk.change(number, |it| {
+        it.told += 1;
+        it.end(outcome.id.clone(), confidence, causes, now);
+    });
+    if incident.investigation.as_ref() == Some(&outcome.id) {
+        // The investigation goes on with the last capture, which holds what those before it held.
+        for run in 1..incident.runs {
+            let _ = std::fs::remove_dir_all(capture_of(shared, number, run));
+        }
+    }
+}
+
+/// The folder of a capture.
+fn capture_of(shared: &Shared, number: u64, run: u32) -> PathBuf {
+    shared.captures.join(format!("{}-{run}", id(number)))
+}
+
+fn put(shared: &Shared, number: u64, event: Event, result: Option<ResultView>, now: Timestamp) {
+    let Some(incident) = shared.desk.one(&id(number)) else { return };
+    put_message(shared, &Message::new(&incident, event, result), now);
+    shared.desk.change(number, |it| it.told += 1);
+}
+
+fn put_message(shared: &Shared, message: &Message, now: Timestamp) {
+    if let Err(reason) = shared.outbox.put(message, now) {
+        eprintln!("eog: {}: the message cannot be stored: {reason}", message.id);
+    }
+}

@@ -1,0 +1,122 @@
+//! The service as a whole: opened, served, ended.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use eog::durable::{self, RealDisk};
+use eog_mcp::server::Server;
+use eog_sources::SourceConfig;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, Keep};
+use crate::desk::Desk;
+use crate::health::health;
+use crate::host::OnCallHost;
+use crate::metrics::Metrics;
+use crate::outbox::Outbox;
+use crate::{routes, runner};
+
+/// The service. Clones are the same.
+#[derive(Clone)]
+pub struct OnCall(Arc<Shared>);
+
+/// What everything of it works with.
+pub(crate) struct Shared {
+    pub(crate) desk: Desk,
+    pub(crate) outbox: Outbox,
+    pub(crate) server: Server,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) source: SourceConfig,
+    pub(crate) captures: PathBuf,
+    pub(crate) settings: Map<String, Value>,
+    pub(crate) at_once: usize,
+    pub(crate) keep: Keep,
+    pub(crate) page_url: Option<String>,
+    /// Held as long as the service works: another one would deliver the same.
+    _lock: File,
+}
+
+/// Why the service cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The state cannot be used.
+    #[error("{0}")]
+    State(String),
+    /// Another service works with it.
+    #[error("{}: another service works with this state folder", .0.display())]
+    Taken(PathBuf),
+    /// The settings of investigations cannot be used.
+    #[error("[investigation]: {0}")]
+    Settings(String),
+}
+
+impl OnCall {
+    /// The folder of captures within a state folder, made if absent: a root of the server.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    pub fn captures(state: &Path) -> Result<PathBuf, OpenError> {
+        let folder = state.join("captures");
+        durable::create_folders(&RealDisk, &folder)
+            .map_err(|error| OpenError::State(format!("{}: {error}", folder.display())))?;
+        Ok(folder)
+    }
+
+    /// Opens the state beside that of the server, which has the folder of captures as a root.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(config: Config, server: Server, state: &Path) -> Result<Self, OpenError> {
+        server.check_settings(&config.settings).map_err(OpenError::Settings)?;
+        let captures = Self::captures(state)?;
+        let folder = state.join("on-call");
+        let unusable =
+            |error: std::io::Error| OpenError::State(format!("{}: {error}", folder.display()));
+        durable::create_folders(&RealDisk, &folder).map_err(unusable)?;
+        let lock = File::create(folder.join("lock")).map_err(unusable)?;
+        lock.try_lock().map_err(|_| OpenError::Taken(folder.clone()))?;
+        let metrics = Arc::new(Metrics::new());
+        let desk = Desk::open(&folder, &config, metrics.clone()).map_err(OpenError::State)?;
+        let Config { source, settings, at_once, keep, page_url, webhooks, .. } = config;
+        let outbox = Outbox::open(&folder, webhooks, metrics.clone()).map_err(OpenError::State)?;
+        let shared = Shared {
+            desk,
+            outbox,
+            server,
+            metrics,
+            source,
+            captures,
+            settings,
+            at_once,
+            keep,
+            page_url,
+            _lock: lock,
+        };
+        Ok(Self(Arc::new(shared)))
+    }
+
+    /// The pages.
+    pub fn host(&self) -> OnCallHost {
+        OnCallHost { server: self.0.server.clone(), desk: self.0.desk.clone() }
+    }
+
+    /// What is served behind the checks of the server: alerts in, incidents.
+    pub fn routes(&self) -> Router {
+        routes::routes(self.0.clone())
+    }
+
+    /// What anybody may read: signs of life and figures, which name no incident.
+    pub fn open_routes(&self) -> Router {
+        let desk = self.0.desk.clone();
+        health(move || desk.is_ready()).merge(routes::metrics(self.0.clone()))
+    }
+
+    /// Works until it is to stop, and until the runs that were under way have ended.
+    pub async fn run(&self, stop: CancellationToken) {
+        let delivering = self.0.outbox.run(stop.clone());
+        tokio::join!(runner::run(self.0.clone(), stop), delivering);
+    }
+}
