@@ -158,6 +158,9 @@ impl FolderHandle {
                 Part::Name(name) => match self.dir.read_link_contents(real.join(&name)) {
                     Ok(target) if links < MAX_LINKS => {
                         links += 1;
+                        if let Ok(inside) = target.strip_prefix(&self.path) {
+                            return Err(absolute(inside));
+                        }
                         rest.extend(parts(&target));
                     }
                     Ok(_) => return Err(outside()),
@@ -289,6 +292,10 @@ enum Refused {
     GroundTruth,
     #[error("an absolute link, or one that leads outside")]
     Outside,
+    #[error(
+        "an absolute link to {inside:?} of the same folder; make it relative, for instance by `ln -sfr`"
+    )]
+    Absolute { inside: PathBuf },
     #[error("not a regular file")]
     Irregular,
 }
@@ -299,6 +306,10 @@ fn ground_truth() -> io::Error {
 
 fn outside() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, Refused::Outside)
+}
+
+fn absolute(inside: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, Refused::Absolute { inside: inside.to_owned() })
 }
 
 fn irregular() -> io::Error {
@@ -314,9 +325,14 @@ pub fn leads_outside(error: &io::Error) -> bool {
     let by_library =
         error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none();
     match refused(error) {
-        Some(why) => matches!(why, Refused::Outside),
+        Some(why) => matches!(why, Refused::Outside | Refused::Absolute { .. }),
         None => by_library,
     }
+}
+
+/// Whether a path was refused for a link that stays inside, and only has to be made relative.
+pub fn is_absolute_inside(error: &io::Error) -> bool {
+    matches!(refused(error), Some(Refused::Absolute { .. }))
 }
 
 /// Whether a path was refused since it leads to no regular file.
@@ -358,6 +374,10 @@ mod tests {
             let error = root.below(Path::new(refused)).unwrap_err();
             assert!(leads_outside(&error), "{refused}: {error}");
         }
+        symlink(root.path().join("in/file"), at("here")).unwrap();
+        let error = root.file("here").unwrap_err();
+        assert!(leads_outside(&error) && is_absolute_inside(&error));
+        assert!(error.to_string().contains("\"in/file\" of the same folder; make it relative"));
         for truth in ["truth/file", "in/ground_truth_x/file"] {
             let error = root.file(truth).unwrap_err();
             assert_eq!(error.to_string(), "ground truth, which must not be read", "{truth}");

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use eog_evidence::{FolderHandle, is_ground_truth, leads_outside};
+use eog_evidence::{FolderHandle, is_absolute_inside, is_ground_truth, leads_outside};
 
 use super::SnapshotError;
 use super::budget::Budget;
@@ -144,7 +144,9 @@ impl Folder {
         let entries = match self.handle.below(Path::new(directory)).and_then(|it| it.entries("")) {
             Ok(entries) => entries,
             Err(error) => {
-                if leads_outside(&error) {
+                if is_absolute_inside(&error) {
+                    warnings.note(format!("{directory}: {error}; it is skipped"));
+                } else if leads_outside(&error) {
                     warnings
                         .note(format!("{directory}: leads outside the snapshot; it is skipped"));
                 }
@@ -228,9 +230,11 @@ impl Folder {
     /// # Errors
     /// Why it may not be opened, for people.
     pub(crate) fn look(&self, name: &str) -> Result<File, String> {
-        self.handle.file(name).map_err(|error| match leads_outside(&error) {
-            true => "a link that leads outside the snapshot, or is absolute".to_owned(),
-            false => error.to_string(),
+        self.handle.file(name).map_err(|error| {
+            match leads_outside(&error) && !is_absolute_inside(&error) {
+                true => "a link that leads outside the snapshot, or is absolute".to_owned(),
+                false => error.to_string(),
+            }
         })
     }
 
