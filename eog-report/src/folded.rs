@@ -31,6 +31,11 @@ impl Hop<'_> {
         self.branch.continued()
     }
 
+    /// The alerts, each with a remark where no cause explains it.
+    pub(crate) fn alerts_in_words(&self) -> String {
+        self.branch.alerts_in_words()
+    }
+
     /// Whether nothing was measured on it.
     pub(crate) fn passes_on(&self, diagnosis: &Diagnosis) -> bool {
         shows_nothing(diagnosis, self.entity)

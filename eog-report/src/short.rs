@@ -102,7 +102,7 @@ fn spread(page: &mut Page, report: &Report) {
         let alerts = if hop.alerts.is_empty() {
             String::new()
         } else {
-            format!("  {RED}⚠ {}{RED:#}", clean(&hop.alerts.join(", ")))
+            format!("  {RED}⚠ {}{RED:#}", clean(&hop.alerts_in_words()))
         };
         let again = if hop.repeated { "  (see above)" } else { "" };
         let entity = format!("{}{alerts}{again}", clean(hop.entity.as_str()));

@@ -141,7 +141,7 @@ fn spread(page: &mut Page, report: &Report) {
         let alerts = if row.alerts.is_empty() {
             String::new()
         } else {
-            format!("  {RED}⚠ {}{RED:#}", clean(&row.alerts.join(", ")))
+            format!("  {RED}⚠ {}{RED:#}", clean(&row.alerts_in_words()))
         };
         let again = if row.repeated { "  (see above)" } else { "" };
         let below = format!("  {}", row.continued());

@@ -16,8 +16,21 @@ pub struct Branch<'d> {
     pub claim: Option<&'d Claim>,
     /// The alerts on the entity.
     pub alerts: Vec<&'d str>,
+    /// Those of them that no cause explains, such as because they began before it.
+    pub open: Vec<&'d str>,
     /// Whether the entity stands further up already, with what follows from it.
     pub repeated: bool,
+}
+
+impl Branch<'_> {
+    /// The alerts, each with a remark where no cause explains it.
+    pub(crate) fn alerts_in_words(&self) -> String {
+        let told = self.alerts.iter().map(|name| match self.open.contains(name) {
+            true => format!("{name} (not explained)"),
+            false => (*name).to_owned(),
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// The lines of the tree, origins first. Each entity is unfolded once, so cycles end.
@@ -26,7 +39,12 @@ pub fn tree(diagnosis: &Diagnosis) -> Vec<Branch<'_>> {
     for claim in &diagnosis.causal {
         effects.entry(&claim.cause).or_default().push(claim);
     }
-    let mut tree = Tree { effects, alerts: alerts(diagnosis), ..Tree::default() };
+    let unexplained = diagnosis.conclusion.unexplained.iter();
+    let mut open: BTreeMap<&EntityId, Vec<&str>> = BTreeMap::new();
+    for anomaly in unexplained.filter_map(|&position| diagnosis.anomalies.get(position)) {
+        open.entry(&anomaly.entity).or_default().push(&anomaly.name);
+    }
+    let mut tree = Tree { effects, alerts: alerts(diagnosis), open, ..Tree::default() };
     for origin in diagnosis.causes().flat_map(|group| &group.origins) {
         tree.unfold(origin);
     }
@@ -46,6 +64,7 @@ pub(crate) fn alerts(diagnosis: &Diagnosis) -> BTreeMap<&EntityId, Vec<&str>> {
 struct Tree<'d> {
     effects: BTreeMap<&'d EntityId, Vec<&'d Claim>>,
     alerts: BTreeMap<&'d EntityId, Vec<&'d str>>,
+    open: BTreeMap<&'d EntityId, Vec<&'d str>>,
     unfolded: BTreeSet<&'d EntityId>,
     lines: Vec<Branch<'d>>,
 }
@@ -68,7 +87,8 @@ impl<'d> Tree<'d> {
                 }
             }
             let alerts = self.alerts.get(entity).cloned().unwrap_or_default();
-            self.lines.push(Branch { more, entity, claim, alerts, repeated });
+            let open = self.open.get(entity).cloned().unwrap_or_default();
+            self.lines.push(Branch { more, entity, claim, alerts, open, repeated });
         }
     }
 }

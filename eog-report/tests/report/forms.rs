@@ -64,7 +64,7 @@ fn half_a_minute_is_enough_for_the_short_form() {
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
     let change = "campaigns.spring-sale.active changed from false to true";
     assert_eq!(page.matches(change).count(), 1, "the change is told once:\n{page}");
-    for part in ["ROOT CAUSE (confirmed)", "⚠ HttpErrorRate", "WHAT SPEAKS AGAINST IT"] {
+    for part in ["ROOT CAUSE (confirmed)", "⚠ HttpErrorRate", "ALSO CONSIDERED"] {
         assert!(page.contains(part), "{page}");
     }
     assert!(!page.contains("chg-"), "queries and ids are for the whole report: {page}");
@@ -91,4 +91,24 @@ fn those_that_only_pass_an_effect_on_are_folded() {
     let page = plain(&short(&report, None));
     assert!(page.contains("  db\n  └─ web  ⚠ Errors\n"), "{page}");
     assert!(page.contains("by way of proxy > api > edge\n"), "{page}");
+}
+
+#[test]
+fn the_tree_says_which_alerts_no_cause_explains() {
+    let contract = MemoryContext::default()
+        .with(finding("db").change("pool", "50", "5").at("10:04"))
+        .with(finding("web").at("10:06").excerpt("5 % of requests fail"));
+    let policy = policy_fn(|packet| match packet.entity.as_str() {
+        "web" => symptom_of(packet, "db"),
+        _ => origin(packet),
+    });
+    let anomalies = [alert("web", "Errors", "10:05"), alert("web", "Slow", "10:01")];
+    let case = case(topology("web calls db"), anomalies);
+    let mut diagnosis = run(Config::default(), case, &contract, &policy).diagnosis();
+    diagnosis.conclusion.unexplained = vec![1];
+    let report = Report::new("pools", diagnosis);
+    for page in [short(&report, None), text(&report, None)] {
+        let page = plain(&page);
+        assert!(page.contains("└─ web  ⚠ Errors, Slow (not explained)\n"), "{page}");
+    }
 }
