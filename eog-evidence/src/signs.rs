@@ -44,8 +44,8 @@ const BUSY: f64 = 0.6;
 /// further load fits in.
 pub(crate) const NEARLY_FULL: f64 = 0.8;
 
-/// Whether a finding tells of a resource that is used more, and still far from full.
-fn is_far_from_full(finding: &Finding) -> bool {
+/// Whether a finding tells of a resource that is far from full.
+pub(crate) fn is_far_from_full(finding: &Finding) -> bool {
     use_of(finding).is_some_and(|used| used < BUSY)
 }
 

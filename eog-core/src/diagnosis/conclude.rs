@@ -302,6 +302,18 @@ pub enum Doubt {
         /// An origin of the other cause.
         entity: EntityId,
     },
+    /// Of the alerts that began at about the same time, no cause explains as many as it explains, or more. What
+    /// explains most of them may not have been found.
+    LeavesUnexplained {
+        /// The name of the nearest of them.
+        name: String,
+        /// The entity it fired on.
+        entity: EntityId,
+        /// How many no cause explains.
+        unexplained: usize,
+        /// How many it explains.
+        explained: usize,
+    },
     /// A person says that something else is the cause, and no named origin is it.
     SaidOtherwise {
         /// What the person names.
@@ -357,6 +369,11 @@ impl std::fmt::Display for Doubt {
                     "{entity} is named, too, for alerts of about the same time: two causes at once are rare"
                 )
             }
+            Self::LeavesUnexplained { name, entity, unexplained, explained } => write!(
+                f,
+                "of the alerts that began at about the same time it explains {explained}, and {unexplained} \
+                 are not explained ({name} on {entity}): what explains most may not have been found"
+            ),
             Self::SaidOtherwise { entity } => {
                 write!(
                     f,
@@ -380,12 +397,14 @@ pub(crate) fn conclude(state: &State) -> Conclusion {
     let cover = cover::minimum_cover(&covered, state.anomalies.len());
     let mut promises = Promises::new(state, &graph);
     let besides = beside::others_at_the_time(state, &found.groups, &cover.groups);
+    let left = beside::mostly_unexplained(state, &found.groups);
+    let besides = besides.into_iter().zip(left);
     let named = cover.groups.iter().filter_map(|&position| found.groups.get(position));
     let named: BTreeSet<EntityId> = named.flat_map(|found| &found.group.origins).cloned().collect();
     let said = || state.nodes.iter().filter(|(_, node)| node.verdict() == Some(Verdict::Cause));
     let elsewhere = said().map(|(entity, _)| entity).find(|entity| !named.contains(*entity));
-    for ((position, found), other) in found.groups.iter_mut().enumerate().zip(besides) {
-        judge(state, &mut promises, found, cover.needed.contains(&position), other);
+    for ((position, found), (other, left)) in found.groups.iter_mut().enumerate().zip(besides) {
+        judge(state, &mut promises, found, cover.needed.contains(&position), other, left);
         if let Some(entity) = elsewhere.filter(|_| !found.group.covers.is_empty()) {
             found.group.doubts.insert(0, Doubt::SaidOtherwise { entity: entity.clone() });
             found.group.confidence = Confidence::Likely;
@@ -509,6 +528,7 @@ fn judge(
     found: &mut Found,
     needed: bool,
     other: Option<EntityId>,
+    left: Option<beside::Left>,
 ) {
     promises.weigh(found);
     let group = &mut found.group;
@@ -530,6 +550,15 @@ fn judge(
         group.doubts.push(Doubt::NotNeeded);
     } else if let Some(entity) = other {
         group.doubts.push(Doubt::NotAlone { entity });
+    }
+    let nearest = left.and_then(|left| Some((state.anomalies.get(left.nearest)?, left)));
+    if let Some((alert, left)) = nearest {
+        group.doubts.push(Doubt::LeavesUnexplained {
+            name: alert.name.clone(),
+            entity: alert.entity.clone(),
+            unexplained: left.open,
+            explained: left.explained,
+        });
     }
     group.doubts.extend(confirm::unusable(state));
     if group.doubts.is_empty() {

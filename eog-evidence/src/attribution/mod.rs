@@ -13,6 +13,7 @@
 
 mod asked;
 mod burden;
+mod crowding;
 mod deviation;
 mod given;
 mod left_out;
@@ -240,6 +241,7 @@ impl Attribution<'_> {
         findings.extend(self.parts(entity));
         findings.extend(self.sent(entity));
         findings.extend(self.left_out(entity));
+        findings.extend(self.crowding(entity));
         findings.extend(self.trouble_upstream(entity));
         findings
     }

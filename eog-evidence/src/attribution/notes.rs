@@ -6,6 +6,7 @@ use eog_core::{EntityId, EvidenceKind, Finding, Timestamp};
 
 use super::Kind;
 use super::burden::{Burden, Weight};
+use super::crowding::Crowding;
 use super::deviation::Deviation;
 use crate::responses::MIN_CASES;
 use crate::self_time::{Book, Course, Detail, Part, What};
@@ -428,6 +429,41 @@ pub(super) fn of_left_out(
             "{entity} calls {callee} {} times for each request, usually {}: it stops before it gets there",
             rounded(now),
             rounded(usual)
+        ),
+        onset: None,
+    })
+}
+
+/// The note on one that takes up what another entity has for all that rest on it, at either of the two.
+pub(super) fn of_crowding(entity: &EntityId, one: &Crowding, time: EvidenceTime) -> Finding {
+    let percent = |share: f64| format!("{} %", rounded(100.0 * share));
+    let Crowding { host, hosts, taker, takers, part } = one;
+    let (peer, role) = if entity == host {
+        (taker, PeerRole::Mentioned)
+    } else {
+        (host, PeerRole::NextDownstream)
+    };
+    Finding::new(FindingContent {
+        entity: entity.clone(),
+        kind: EvidenceKind::Note,
+        signal: Signal::Saturation,
+        trend: Trend::Rising,
+        time,
+        quantity: Some(Quantity { observed: *part, baseline: None, unit: "ratio".into() }),
+        change: None,
+        peer: Some(Peer { entity: peer.clone(), role }),
+        source: "attribution".into(),
+        query: format!("entity={entity} crowded={host} by={taker}"),
+        excerpt: format!(
+            "{taker} takes up {host}: {} of {taker} from {} to {}, which is {} of what all that rest on \
+             {host} use more; {} of {host} from {} to {}; no more requests explain it",
+            shorten(&takers.metric, 60),
+            percent(takers.usual),
+            percent(takers.now),
+            percent(*part),
+            shorten(&hosts.metric, 60),
+            percent(hosts.usual),
+            percent(hosts.now)
         ),
         onset: None,
     })

@@ -627,3 +627,81 @@ fn replicas_count_together() {
     assert_eq!(part, Some((8, Some(100))), "its own, and that of all");
     assert_eq!(world.part_of("store"), Some((100, None)));
 }
+
+/// Three rest on a node, of which one works more than the others do; nobody calls the node.
+struct Node {
+    /// What the node uses in the end of a tenth before, and what each guest does.
+    node: f64,
+    guests: [f64; 3],
+    /// How many times its usual requests the first guest has.
+    asked: f64,
+    /// The step at which the first guest begins to use more.
+    from: usize,
+    metric: &'static str,
+}
+
+impl Node {
+    fn crowded() -> Self {
+        Self { node: 0.95, guests: [0.9, 0.15, 0.15], asked: 1.0, from: 4, metric: "cpu" }
+    }
+
+    /// The note at the node and at each guest: who, and which part in percent.
+    fn notes(&self) -> [Option<(String, i64)>; 3] {
+        let mut world = World::default()
+            .calls("web>two")
+            .influences("node>one")
+            .influences("node>two")
+            .influences("node>three")
+            .alert("web", Signal::Latency, 15)
+            .latency("web", 100.0, 180.0)
+            .latency("two", 10.0, 90.0)
+            .measured("one", Signal::Traffic, 100.0, shifted(100.0, 100.0 * self.asked));
+        let uses = |world: World, entity: &str, metric: &str, after: f64, from: usize| {
+            let mut values = [0.1; 10];
+            values[from..].fill(after);
+            let mut world = world.measured(entity, Signal::Saturation, 0.1, values);
+            let series = world.series.get_mut(&id(entity)).unwrap().last_mut().unwrap();
+            (series.unit, series.metric) = ("ratio".into(), metric.into());
+            world
+        };
+        world = uses(world, "node", "cpu", self.node, 4);
+        world = uses(world, "one", self.metric, self.guests[0], self.from);
+        world = uses(world, "two", "cpu", self.guests[1], 4);
+        world = uses(world, "three", "cpu", self.guests[2], 4);
+        // What waits fills other resources, and those most of all.
+        world = uses(world, "two", "pool", 1.0, 4);
+        ["node", "one", "two"].map(|entity| {
+            let findings = world.findings(entity);
+            let mut notes = findings.into_iter().filter(|finding| {
+                (finding.kind, finding.signal) == (EvidenceKind::Note, Signal::Saturation)
+                    && finding.quantity.is_some()
+            });
+            let note = notes.next()?;
+            assert_eq!(notes.next(), None, "{entity}");
+            let peer = note.peer.as_ref()?;
+            let role =
+                if entity == "node" { PeerRole::Mentioned } else { PeerRole::NextDownstream };
+            assert_eq!(peer.role, role, "{entity}");
+            let part = note.quantity.as_ref()?.observed;
+            Some((peer.entity.to_string(), (100.0 * part).round() as i64))
+        })
+    }
+}
+
+#[test]
+fn of_all_that_rest_on_a_full_node_the_one_that_takes_it_up_is_told() {
+    let told = Node::crowded().notes();
+    assert_eq!(told, [Some(("one".into(), 89)), Some(("node".into(), 89)), None]);
+    // A resource of its own is no part of the node's.
+    assert_eq!(Node { metric: "pool", ..Node::crowded() }.notes(), [None, None, None]);
+}
+
+#[test]
+fn nobody_takes_up_a_node() {
+    let nobody = |node: Node, why: &str| assert_eq!(node.notes(), [None, None, None], "{why}");
+    nobody(Node { node: 0.7, ..Node::crowded() }, "that has room");
+    nobody(Node { guests: [0.9, 0.9, 0.9], ..Node::crowded() }, "that all take more of");
+    nobody(Node { guests: [0.6, 0.15, 0.15], ..Node::crowded() }, "who does not use nearly all");
+    nobody(Node { asked: 8.0, ..Node::crowded() }, "who is asked for as much more");
+    nobody(Node { from: 8, ..Node::crowded() }, "before it does so");
+}

@@ -8,6 +8,7 @@ use eog_core::{
 };
 use jiff::SignedDuration;
 
+use super::bearable::{bears_a_little_more, is_a_little_more};
 use super::retries::may_be_tried_again;
 use super::rules::{accounted_for_by_nobody, does_not_answer, first_in_trouble, own_failure};
 use super::times::{first_of, made, surely_before};
@@ -109,7 +110,10 @@ impl<'a> Facts<'a> {
             parts: pick(&is_note_on_a_part),
             accusations,
         };
-        let is_demand = |surge: &&Finding| !may_be_tried_again(surge, &facts.harms);
+        let is_bearable = bears_a_little_more(packet, &facts.harms);
+        let is_demand = |surge: &&Finding| {
+            !(may_be_tried_again(surge, &facts.harms) || is_bearable && is_a_little_more(surge))
+        };
         let surges = facts.surges.iter().copied().filter(is_demand).collect();
         facts.surges = surges;
         if let Some(since) = facts.harm_since() {
@@ -225,6 +229,41 @@ impl<'a> Facts<'a> {
     /// Whether somebody asks about the entity: it has an alert, or a neighbour names it.
     pub(super) fn is_concerned(&self) -> bool {
         self.alerted().next().is_some() || !self.accusations.is_empty()
+    }
+
+    /// The note that one of those that rest on this entity takes up what it has for all of them.
+    pub(super) fn crowded(&self) -> Option<&'a Finding> {
+        self.crowding(PeerRole::Mentioned).next()
+    }
+
+    /// Notes that this entity takes up what another has for all that rest on it.
+    pub(super) fn crowding_out(&self) -> impl Iterator<Item = &'a Finding> {
+        self.crowding(PeerRole::NextDownstream)
+    }
+
+    fn crowding(&self, at: PeerRole) -> impl Iterator<Item = &'a Finding> {
+        self.findings().iter().filter(move |finding| {
+            (finding.kind, finding.signal) == (EvidenceKind::Note, Signal::Saturation)
+                && finding.quantity.is_some()
+                && role(finding) == Some(at)
+        })
+    }
+
+    /// Whether nothing that this entity rests on is known, and somebody that rests on it does worse.
+    pub(super) fn bears_others_in_trouble(&self) -> bool {
+        let others = self.packet.neighbours.iter().filter(|other| {
+            other.direction == Direction::Downstream && other.relation != CLAIM_RELATION
+        });
+        let is_harmed = |other: &EntityId| self.label_of(other) == Some(Label::Symptom);
+        self.upstream().is_empty() && others.map(|other| &other.entity).any(is_harmed)
+    }
+
+    /// The shares of one neighbour on an account.
+    pub(super) fn sharers_of(&self, other: &EntityId, kind: Signal) -> impl Iterator<Item = f64> {
+        let named = move |note: &&&Finding| {
+            note.signal == kind && note.peer.as_ref().is_some_and(|peer| peer.entity == *other)
+        };
+        self.shares.iter().filter(named).map(|note| share_of(note))
     }
 
     /// Whether what explains an anomaly ends here.

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod answer;
+mod bearable;
 mod books;
 mod bound_by_verdicts;
 mod delay;

@@ -481,6 +481,40 @@ fn each_condition_alone_is_a_doubt() {
     assert_eq!(Shop { record: Some(vec![100, 6_000]), ..clear() }.doubts(), []);
 }
 
+#[test]
+fn nothing_is_confirmed_that_leaves_most_alerts_of_the_time_unexplained() {
+    // An alert on web that is explained began at 3300; the others on web that are explained, then those elsewhere.
+    let judged = |explained: &[i64], others: &[&[i64]]| {
+        let mut state = Shop::clear().state();
+        state.anomalies.extend(explained.iter().map(|&onset| anomaly(0, &[onset])));
+        let late = |onsets: &&[i64]| Anomaly { name: "Late".to_owned(), ..anomaly(2, onsets) };
+        state.anomalies.extend(others.iter().map(late));
+        let conclusion = conclude(&state);
+        (conclusion.confidence, conclusion.frontier[0].doubts.clone())
+    };
+    let left = |unexplained: usize, explained: usize| {
+        let (name, entity) = ("Late".to_owned(), name(2));
+        let doubt = Doubt::LeavesUnexplained { name, entity, unexplained, explained };
+        (Confidence::Likely, vec![doubt])
+    };
+    let clear = || (Confidence::Confirmed, vec![]);
+    // Ten minutes on either side are one incident.
+    for onset in [2_700, 3_300, 3_900] {
+        assert_eq!(judged(&[], &[&[onset]]), left(1, 1), "{onset}");
+    }
+    for onset in [2_699, 3_901] {
+        assert_eq!(judged(&[], &[&[onset]]), clear(), "{onset}");
+    }
+    // Most of them: as many, or more.
+    assert_eq!(judged(&[3_400], &[&[3_500]]), clear());
+    assert_eq!(judged(&[3_400], &[&[3_500], &[3_600]]), left(2, 2));
+    assert_eq!(judged(&[3_400], &[&[3_500], &[3_600], &[2_800]]), left(3, 2));
+    // What began at another time counts on neither side, and an alert counts from when it first fired.
+    assert_eq!(judged(&[5_000], &[&[3_500]]), left(1, 1));
+    assert_eq!(judged(&[], &[&[100], &[3_800], &[7_000]]), left(1, 1));
+    assert_eq!(judged(&[], &[&[100, 3_400]]), clear());
+}
+
 /// A state in which a person says something of an entity.
 fn said(mut state: State, entity: usize, verdict: Verdict) -> State {
     let word = Finding::new(FindingContent {

@@ -27,6 +27,9 @@ const LATENCY_SHARE: f64 = 0.5;
 /// Failing callees count when at least this share of what fails elsewhere fails there.
 const ERROR_SHARE: f64 = 0.5;
 
+/// Who has less than a tenth of what is lost cannot have made it.
+const MINOR: f64 = 0.1;
+
 /// A callee, and the findings that calls to it fail or are slow.
 type Callee<'a> = (&'a EntityId, Vec<&'a Finding>);
 
@@ -44,6 +47,9 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if facts.is_kept(Signal::Latency) {
         let is_told = |callee: &Callee<'_>| facts.is_accounted(callee.0, Signal::Latency);
         callees.retain(|callee| !is_merely_slow(callee) || !is_told(callee));
+    }
+    if is_about_time_alone(facts) {
+        callees.retain(|(callee, _)| !has_none_of_it(callee, facts));
     }
     leave_those_of_the_same_kind(&mut callees, facts);
     leave_those_that_account_for_it(&mut callees, facts);
@@ -69,6 +75,20 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     }
     rate(&mut decision, facts.entity, 100);
     Some(claim_exhausted_callees(decision, facts))
+}
+
+/// Whether the books are kept of time alone: no alert that the entity's effects reach speaks of failures.
+fn is_about_time_alone(facts: &Facts<'_>) -> bool {
+    let of_failures = |note: &&Finding| note.signal == Signal::Errors;
+    let notes = facts.shares.iter().chain(&facts.remainders).chain(&facts.parts);
+    let alerted = facts.alerted().any(|kind| matches!(kind, Signal::Errors | Signal::Availability));
+    facts.is_kept(Signal::Latency) && !alerted && !notes.copied().any(|note| of_failures(&note))
+}
+
+/// Whether a callee is known to add next to nothing to the time that is lost.
+fn has_none_of_it(callee: &EntityId, facts: &Facts<'_>) -> bool {
+    let mut shares = facts.sharers_of(callee, Signal::Latency).peekable();
+    shares.peek().is_some() && shares.all(|share| share < MINOR)
 }
 
 fn is_merely_slow((_, findings): &Callee<'_>) -> bool {

@@ -12,7 +12,7 @@ use crate::signs::{is_nearly_full, role};
 
 pub(in crate::policy) const RULE: Rule = Rule {
     name: "first in trouble",
-    when: "somebody asks about it, own harm of measured onset that more than an alert and more than a full resource tells of, and all upstream neighbours have said what they know; or such harm where the search ends",
+    when: "somebody asks about it, or rests on it and does worse while it rests on nobody; own harm of measured onset that more than an alert and more than a full resource tells of, and all upstream neighbours have said what they know; or such harm where the search ends",
     decides: "`Origin` without a change",
     propose: |facts| Explanation::sharing(propose(facts), own_part(facts)),
 };
@@ -26,7 +26,8 @@ pub(in crate::policy) const RULE: Rule = Rule {
 /// hold it; so that, too, is left until the search ends here.
 fn propose(facts: &Facts<'_>) -> Option<Decision> {
     let kept = !facts.shares.is_empty() && !facts.at_dead_end();
-    if kept || !facts.is_concerned() || !facts.has_heard_upstream() {
+    let is_asked = facts.is_concerned() || facts.bears_others_in_trouble();
+    if kept || !is_asked || !facts.has_heard_upstream() {
         return None;
     }
     if !facts.routes.is_empty() || !facts.early_surges().is_empty() {

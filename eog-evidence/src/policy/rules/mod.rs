@@ -6,12 +6,15 @@ mod accounted_for_upstream;
 mod cause_not_found;
 mod changed_next_door;
 mod changed_upstream;
+mod crowded;
+mod crowds_out;
 mod degraded_upstream;
 mod demand_enters_here;
 pub(super) mod does_not_answer;
 mod failing_callee;
 mod failure_of_a_part;
 pub(super) mod first_in_trouble;
+mod gets_nothing_done;
 mod less_arrives;
 mod no_findings;
 mod no_part_in_it;
@@ -28,10 +31,13 @@ use super::rule::Rule;
 
 /// All rules, the more specific first. The order decides only between explanations that are equal
 /// otherwise. The last always proposes something.
-pub(super) const RULES: [Rule; 23] = [
+pub(super) const RULES: [Rule; 26] = [
     no_part_in_it::RULE,
     own_change::RULE,
+    crowds_out::RULE,
+    crowded::RULE,
     traffic_amplification::RULE,
+    gets_nothing_done::RULE,
     failing_callee::RULE,
     accounted_for_upstream::RULE,
     failure_of_a_part::RULE,

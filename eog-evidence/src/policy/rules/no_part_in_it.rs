@@ -22,6 +22,10 @@ fn propose(facts: &Facts<'_>) -> Option<Decision> {
     if facts.alerted().next().is_some() || !facts.failures.is_empty() {
         return None;
     }
+    // What is taken from others shows on them.
+    if facts.crowding_out().next().is_some() {
+        return None;
+    }
     let part = has_no_part(facts)?;
     let summary = format!("no part in it: {}", quote(part));
     let mut decision = decide(Label::Healthy, &summary, [part]);

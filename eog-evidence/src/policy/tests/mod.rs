@@ -11,6 +11,7 @@ use eog_core::{
 
 mod calls;
 mod fit;
+mod resources;
 mod retries;
 mod rivals;
 

@@ -1,0 +1,152 @@
+//! Who takes what others need: of all that rest on one entity, the one that uses its resource up.
+//!
+//! Effects travel from a machine to what runs on it, so no edge leads back from one of these to the machine.
+//! But a resource that is shared is taken by somebody: its use rises with that of who takes it, and with
+//! nobody else's.
+
+use eog_core::evidence::{EvidenceTime, Signal, Trend};
+use eog_core::incident::Onset;
+use eog_core::{EntityId, Finding, Timestamp};
+
+use super::burden::longest;
+use super::{Attribution, notes};
+use crate::onsets::level_onset;
+use crate::paths::Travel;
+use crate::series::Series;
+use crate::shift::{during, find_shift};
+use crate::signs::NEARLY_FULL;
+use crate::stats::median;
+use crate::ways::Number;
+
+/// Who takes at least this much of what all together take more is the one: the majority.
+const MAJORITY: f64 = 0.5;
+
+/// Use explains itself by more requests unless it grew by half more than these, as rates do elsewhere.
+const MORE: f64 = 1.5;
+
+/// How the use of a resource rose, as shares of the whole.
+#[derive(Clone, Debug)]
+pub(super) struct Rise {
+    pub(super) metric: String,
+    pub(super) usual: f64,
+    pub(super) now: f64,
+    onset: Onset,
+}
+
+/// One that takes what others need, and from whom.
+#[derive(Clone, Debug)]
+pub(super) struct Crowding {
+    pub(super) host: EntityId,
+    pub(super) hosts: Rise,
+    pub(super) taker: EntityId,
+    pub(super) takers: Rise,
+    /// The part of what all that rest on the host use more.
+    pub(super) part: f64,
+}
+
+impl Attribution<'_> {
+    /// A note on the one that takes up what an entity has for all that rest on it, and one on each entity
+    /// that this one takes up so.
+    pub(super) fn crowding(&self, entity: &EntityId) -> Vec<Finding> {
+        let Some(number) = self.ways.number(entity) else { return Vec::new() };
+        let note = |one: &Crowding| notes::of_crowding(entity, one, self.time_of(one));
+        let here = self.crowded_by(number).map(|one| note(&one));
+        let hosts = self.upstream(number).filter(|host| self.only_rests_on(number, *host));
+        let elsewhere = hosts.filter_map(|host| self.crowded_by(host));
+        let elsewhere = elsewhere.filter(|one| one.taker == *entity);
+        let elsewhere: Vec<Finding> = elsewhere.map(|one| note(&one)).collect();
+        here.into_iter().chain(elsewhere).collect()
+    }
+
+    fn time_of(&self, one: &Crowding) -> EvidenceTime {
+        let from = one.hosts.onset.earliest().max(self.periods.window.start());
+        during(from, self.periods.window.end())
+    }
+
+    /// Whether effects come from the one to the other, and neither calls the other.
+    fn only_rests_on(&self, entity: Number, host: Number) -> bool {
+        let demand = self.ways.lanes(Travel::Demand);
+        let mut of = demand.onward.of(entity).chain(demand.back.of(entity));
+        !of.any(|other| other == host)
+    }
+
+    /// Who takes up the resource of an entity, if one alone does.
+    fn crowded_by(&self, host: Number) -> Option<Crowding> {
+        let name = self.ways.name(host)?;
+        let hosts = self.rise(name, None).filter(|rise| rise.now >= NEARLY_FULL)?;
+        let onward = self.ways.lanes(Travel::Effects).onward.of(host);
+        let guests: Vec<Number> = onward.filter(|one| self.only_rests_on(*one, host)).collect();
+        if guests.len() < 2 {
+            return None;
+        }
+        let rises = guests.into_iter().filter_map(|guest| {
+            let guest = self.ways.name(guest)?;
+            let rise = self.rise(guest, Some(&hosts.metric)).filter(|rise| rise.is_with(&hosts))?;
+            Some((guest, rise))
+        });
+        let rises: Vec<(&EntityId, Rise)> = rises.collect();
+        let all: f64 = rises.iter().map(|(_, rise)| rise.more()).sum();
+        let (taker, takers) = rises.into_iter().max_by(|a, b| a.1.more().total_cmp(&b.1.more()))?;
+        let part = takers.more() / all;
+        let by_itself = takers.now / takers.usual.max(f64::MIN_POSITIVE)
+            >= MORE * self.requests_grew(taker, takers.onset.latest()).max(1.0);
+        let is_taken = takers.now >= NEARLY_FULL && part >= MAJORITY && by_itself;
+        is_taken.then(|| Crowding { host: name.clone(), hosts, taker: taker.clone(), takers, part })
+    }
+
+    /// The resource of an entity of which most more is used now: the one of this name, if one is given.
+    /// What waits fills other resources, so that only like is compared with like.
+    fn rise(&self, entity: &EntityId, metric: Option<&str>) -> Option<Rise> {
+        let measured = (self.measured)(entity)?;
+        let is_like = |series: &&&Series| metric.is_none_or(|metric| series.metric == metric);
+        let rises = measured.series.iter().filter(is_like).filter_map(|series| {
+            let whole = whole(series)?;
+            let shift = find_shift(&series.points, &series.unit, &self.periods)?;
+            let onset = level_onset(&series.points, &shift).unwrap_or(Onset::at(shift.onset()));
+            (shift.trend() == Trend::Rising).then(|| Rise {
+                metric: series.metric.clone(),
+                usual: shift.baseline / whole,
+                now: shift.observed / whole,
+                onset,
+            })
+        });
+        rises.max_by(|a, b| a.more().total_cmp(&b.more()).then_with(|| b.metric.cmp(&a.metric)))
+    }
+
+    /// How many times its usual traffic an entity has since an instant; 1 where that is not measured.
+    fn requests_grew(&self, entity: &EntityId, since: Timestamp) -> f64 {
+        let grew = || {
+            let measured = (self.measured)(entity)?;
+            let own = measured.series.iter().copied().filter(|series| series.peer.is_none());
+            let traffic = longest(own.filter(|series| series.signal == Signal::Traffic))?;
+            let parts = self.periods.cut(&traffic.points)?;
+            let usual = median(parts.baseline.iter().map(|(_, value)| *value))?;
+            let now = parts.incident.iter().filter(|(at, _)| *at >= since);
+            let now = median(now.map(|(_, value)| *value))?;
+            (usual > 0.0).then_some(now / usual)
+        };
+        grew().unwrap_or(1.0)
+    }
+}
+
+impl Rise {
+    fn more(&self) -> f64 {
+        self.now - self.usual
+    }
+
+    /// Whether both can have begun at the same time.
+    fn is_with(&self, other: &Self) -> bool {
+        self.onset.earliest() <= other.onset.latest()
+            && other.onset.earliest() <= self.onset.latest()
+    }
+}
+
+/// The whole of a resource in the unit of a series, where it tells how full one is.
+fn whole(series: &Series) -> Option<f64> {
+    let whole = match series.unit.as_str() {
+        "ratio" => 1.0,
+        "percent" | "%" => 100.0,
+        _ => return None,
+    };
+    (series.signal == Signal::Saturation && series.peer.is_none()).then_some(whole)
+}

@@ -1,0 +1,31 @@
+//! The rule *crowded*.
+
+use eog_core::{Decision, Label};
+
+use crate::policy::answer::{claim, decide, quote, rate};
+use crate::policy::explanation::Explanation;
+use crate::policy::facts::Facts;
+use crate::policy::rule::Rule;
+
+pub(in crate::policy) const RULE: Rule = Rule {
+    name: "crowded",
+    when: "a resource that others share is nearly full, and one of those that rest on it takes most of what is used more",
+    decides: "`Symptom`; that one → itself",
+    propose: |facts| Explanation::possible(propose(facts)),
+};
+
+/// **Crowded.** What an entity has for all that rest on it is taken up by one of them.
+fn propose(facts: &Facts<'_>) -> Option<Decision> {
+    let note = facts.crowded()?;
+    let taker = note.peer.as_ref().map(|peer| &peer.entity)?;
+    let harms: Vec<_> = facts.harms.iter().copied().take(2).collect();
+    let summary = format!("crowded: {}", quote(note));
+    let mut decision =
+        decide(Label::Symptom, &summary, std::iter::once(note).chain(harms.iter().copied()));
+    let observed = harms.first().map_or_else(|| quote(note), |harm| quote(harm));
+    let ids = std::iter::once(note.id()).chain(harms.first().map(|harm| harm.id()));
+    decision = decision.claiming(claim((taker, facts.entity), quote(note), observed, ids));
+    rate(&mut decision, taker, 700);
+    rate(&mut decision, facts.entity, 200);
+    Some(decision)
+}

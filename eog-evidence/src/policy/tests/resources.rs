@@ -1,0 +1,221 @@
+//! Resources: who hangs, who takes up what others need, and load that still fits in.
+
+use super::*;
+use crate::policy::bearable::{bears_a_little_more, is_a_little_more};
+
+/// A resource of which a tenth was used, and now this share.
+fn used(share: f64) -> FindingContent {
+    let trend = if share > 0.1 { Trend::Rising } else { Trend::Steady };
+    let mut content = finding(Metric, Signal::Saturation, trend, 9);
+    content.quantity =
+        Some(Quantity { observed: share, baseline: Some(0.1), unit: "ratio".into() });
+    content
+}
+
+/// Of 100 requests a second so many are left.
+fn fewer(to: f64) -> FindingContent {
+    traffic(Trend::Falling, 9, to)
+}
+
+/// Calls to the callee that took 10 ms.
+fn slower(to: f64) -> FindingContent {
+    let mut content = finding(EvidenceKind::Span, Signal::Latency, Trend::Rising, 9);
+    content.quantity = Some(Quantity { observed: to, baseline: Some(10.0), unit: "ms".into() });
+    with_peer(content, "callee", PeerRole::Callee)
+}
+
+fn late() -> FindingContent {
+    finding(EvidenceKind::Alert, Signal::Latency, Trend::Rising, 9)
+}
+
+/// One takes this part of what all that rest on another use more of it.
+fn taken(peer: &str, role: PeerRole) -> FindingContent {
+    let mut content = finding(EvidenceKind::Note, Signal::Saturation, Trend::Rising, 9);
+    content.quantity = Some(Quantity { observed: 0.7, baseline: None, unit: "ratio".into() });
+    with_peer(content, peer, role)
+}
+
+#[test]
+fn who_is_full_of_what_does_not_get_done_hangs() {
+    let hangs = || vec![late(), used(0.9), fewer(20.0)];
+    let and = |more: FindingContent| hangs().into_iter().chain([more]).collect();
+    check(vec![
+        ("full, and hardly anything done", hangs(), vec![], "Origin, gets nothing done"),
+        (
+            "half as much is done",
+            vec![late(), used(0.9), fewer(50.0)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "not nearly full",
+            vec![late(), used(0.7), fewer(20.0)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "as much is done as ever",
+            vec![late(), used(0.9)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        // Each piece of work is held 9 / 0.2 = 45 times as long.
+        (
+            "a callee became half as many times slower",
+            and(slower(225.0)),
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "a callee became a little slower",
+            and(slower(224.0)),
+            vec![],
+            "Origin, gets nothing done",
+        ),
+        (
+            "calls fail",
+            and(with_peer(errors(9), "callee", PeerRole::Callee)),
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "a callee says that it is the cause",
+            hangs(),
+            vec![says("callee", Origin, &[], &[Event])],
+            "Symptom, degraded upstream callee>me",
+        ),
+        (
+            "a callee does worse, too",
+            hangs(),
+            vec![says("callee", Symptom, &[], &[Log])],
+            "Origin, gets nothing done",
+        ),
+    ]);
+}
+
+#[test]
+fn who_takes_up_what_others_need_is_named_however_well_it_does() {
+    let part = || part(Signal::Latency, 1);
+    check(vec![
+        (
+            "taken up by one",
+            vec![used(0.9), taken("guest", PeerRole::Mentioned)],
+            vec![],
+            "Symptom, crowded guest>me",
+        ),
+        (
+            "takes up another",
+            vec![taken("host", PeerRole::NextDownstream)],
+            vec![],
+            "Origin, crowds out me>host",
+        ),
+        (
+            "takes up another, and has next to nothing of what alerts show",
+            vec![part(), taken("host", PeerRole::NextDownstream)],
+            vec![],
+            "Origin, crowds out me>host",
+        ),
+        (
+            "has next to nothing of it, and takes nothing up",
+            vec![part(), used(0.7)],
+            vec![],
+            "Healthy, no part in it",
+        ),
+        (
+            "a share of lost time is no resource",
+            vec![late(), rest(Signal::Latency, 90)],
+            vec![],
+            "Origin, accounted for by nobody",
+        ),
+    ]);
+}
+
+#[test]
+fn callees_that_have_none_of_the_lost_time_explain_none() {
+    let failing = || with_peer(errors(9), "callee", PeerRole::Callee);
+    let share = |percent| accounts(Signal::Latency, "callee", percent);
+    check(vec![
+        (
+            "next to nothing",
+            vec![late(), failing(), share(9)],
+            vec![],
+            "Symptom, cause not found ?callee",
+        ),
+        (
+            "a tenth",
+            vec![late(), failing(), share(10)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "requests fail, too",
+            vec![alert(9), failing(), share(9)],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+        (
+            "who has the time is not known",
+            vec![late(), failing()],
+            vec![],
+            "Symptom, failing callee callee>me",
+        ),
+    ]);
+}
+
+#[test]
+fn a_node_that_bears_others_in_trouble_is_asked_at_once() {
+    let full = || {
+        let mut content = used(0.9);
+        content.onset = Some(eog_core::incident::Onset::at(at(9)));
+        content
+    };
+    let judged = |label: Label, rests_on: bool| {
+        let inbox = vec![says("guest", label, &[], &[Log])];
+        let (mut packet, _) = decide(vec![full()], inbox);
+        let row = |name: &str, outgoing, direction| Neighbour {
+            entity: id(name),
+            relation: "runs".into(),
+            outgoing,
+            direction,
+        };
+        packet.neighbours = vec![row("guest", true, Direction::Downstream)];
+        if rests_on {
+            packet.neighbours.push(row("rack", false, Direction::Upstream));
+        }
+        in_short(&EvidencePolicy::default().judge(&packet))
+    };
+    assert_eq!(judged(Symptom, false), "Origin, first in trouble");
+    assert_eq!(judged(Healthy, false), "Symptom, cause not found");
+    assert_eq!(judged(Symptom, true), "Symptom, cause not found ?rack");
+}
+
+#[test]
+fn a_little_more_load_fits_in_where_there_is_room() {
+    let bears = |findings: Vec<FindingContent>| {
+        let (packet, _) = decide(findings, vec![]);
+        let findings = &packet.context.findings;
+        let harms: Vec<&Finding> =
+            findings.iter().filter(|one| one.trend == Trend::Rising).collect();
+        bears_a_little_more(&packet, &harms)
+    };
+    let steady = |share| FindingContent { trend: Trend::Steady, ..used(share) };
+    assert!(bears(vec![late(), used(0.5)]));
+    assert!(!bears(vec![late(), used(0.6)]), "busy");
+    assert!(bears(vec![late(), used(0.5), steady(0.7)]), "used as ever");
+    assert!(!bears(vec![late(), used(0.5), steady(0.8)]), "nearly full");
+    assert!(!bears(vec![late()]), "not measured");
+    assert!(!bears(vec![used(0.5)]), "does no worse");
+    assert!(!bears(vec![slower(50.0), used(0.5)]), "a callee does worse");
+
+    let more = |to| is_a_little_more(&Finding::new(traffic(Trend::Rising, 5, to)));
+    assert!(more(149.0) && !more(150.0));
+    let mut new = traffic(Trend::Rising, 5, 1.0);
+    new.quantity = Some(Quantity { observed: 1.0, baseline: Some(0.0), unit: "1/s".into() });
+    assert!(!is_a_little_more(&Finding::new(new)), "nothing was usual");
+
+    let asked = |to| vec![late(), used(0.5), traffic(Trend::Rising, 5, to)];
+    check(vec![
+        ("fits in", asked(140.0), vec![], "Symptom, cause not found ?callee"),
+        ("half more", asked(150.0), vec![], "Defer, demand enters here ?caller"),
+    ]);
+}
