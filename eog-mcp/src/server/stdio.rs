@@ -1,28 +1,24 @@
 //! One client on standard input and output.
 
-use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::StreamExt;
-use rmcp::model::{ClientNotification, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::ErrorData;
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::codec::FramedRead;
 
 use super::message::{self, Refused, refused};
+use super::open::{Open, Taken};
 use super::{LAST, ServeError, Server};
 use eog_mcp_client::lines::{Line, Lines, Writer};
 
 /// Longest message of a client, in bytes.
 const MAX_LINE: usize = 1 << 20;
-
-/// Most requests that are not answered yet. What comes after them is not read: its client waits, not
-/// this server's memory.
-const MAX_OPEN: usize = 64;
 
 /// A client that sent so much that is no message is not one of MCP.
 const MAX_UNREADABLE: u32 = 100;
@@ -90,65 +86,48 @@ struct Pipes<R, W> {
     unreadable: u32,
     write: Writer<W>,
     open: Arc<Open>,
+    /// A request that there is no room for yet.
+    next: Option<RxJsonRpcMessage<RoleServer>>,
 }
 
-/// The requests that are not answered yet.
-#[derive(Default)]
-struct Open {
-    ids: Mutex<HashSet<RequestId>>,
-    answered: Notify,
-}
-
-impl Open {
-    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns once there is room for one more.
-    async fn room(&self) {
-        loop {
-            let answered = self.answered.notified();
-            if self.ids().len() < MAX_OPEN {
-                return;
-            }
-            answered.await;
+/// The message of a line.
+fn read(line: Line) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refused> {
+    match line {
+        Line::Whole(line) if line.trim_ascii().is_empty() => Ok(None),
+        Line::Whole(line) => message::read(&line),
+        Line::TooLong(_) => {
+            let message =
+                format!("the message is longer than {MAX_LINE} bytes; send a shorter one");
+            Err(refused(ErrorData::invalid_request(message, None), None))
         }
     }
-
-    fn begin(&self, message: &RxJsonRpcMessage<RoleServer>) {
-        match message {
-            JsonRpcMessage::Request(request) => drop(self.ids().insert(request.id.clone())),
-            // What is cancelled may not be answered.
-            JsonRpcMessage::Notification(told) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.end(id);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn end(&self, id: &RequestId) {
-        self.ids().remove(id);
-        self.answered.notify_one();
-    }
 }
 
-/// The request that a message answers.
-fn answered(message: &TxJsonRpcMessage<RoleServer>) -> Option<RequestId> {
-    match message {
-        JsonRpcMessage::Response(answer) => Some(answer.id.clone()),
-        JsonRpcMessage::Error(error) => error.id.clone(),
-        _ => None,
-    }
-}
-
-impl<R: AsyncRead, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
     fn new(read: R, write: W) -> Self {
         let read = FramedRead::new(read, Lines::new(MAX_LINE, usize::MAX));
-        Self { read, unreadable: 0, write: Writer::new(write), open: Arc::default() }
+        Self { read, unreadable: 0, write: Writer::new(write), open: Arc::default(), next: None }
+    }
+
+    /// The next message that there is room for, nothing for one to be passed over, or the answer that says
+    /// what is wrong with it. May be dropped at any time.
+    async fn ask(&mut self) -> Option<Result<Option<RxJsonRpcMessage<RoleServer>>, Refused>> {
+        if self.next.is_none() {
+            match read(self.read.next().await?.ok()?) {
+                Ok(None) => return Some(Ok(None)),
+                Ok(Some(message)) => self.next = Some(message),
+                Err(complaint) => return Some(Err(complaint)),
+            }
+        }
+        let room = match &self.next {
+            Some(message) if Open::takes_room(message) => Some(self.open.room().await),
+            _ => None,
+        };
+        let message = self.next.take()?;
+        Some(match self.open.take(message, room) {
+            Taken::Message(message) => Ok(Some(message)),
+            Taken::Refused(complaint) => Err(complaint),
+        })
     }
 
     /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time.
@@ -170,36 +149,25 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (write, open) = (self.write.clone(), self.open.clone());
+        let write = self.write.clone();
+        // Kept until the client has read it: answers that are not read take up room, too.
+        let place = self.open.answered(&message);
         async move {
             let sent = write.send(&message).await;
-            if let Some(id) = answered(&message) {
-                open.end(&id);
-            }
+            drop(place);
             sent
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         while self.unreadable < MAX_UNREADABLE {
-            self.open.room().await;
-            let complaint = match self.read.next().await?.ok()? {
-                Line::Whole(line) if line.trim_ascii().is_empty() => continue,
-                Line::Whole(line) => match message::read(&line) {
-                    Ok(Some(message)) => {
-                        self.open.begin(&message);
-                        return Some(message);
-                    }
-                    Ok(None) => continue,
-                    Err(complaint) => complaint,
-                },
-                Line::TooLong(_) => refused(
-                    ErrorData::invalid_request(
-                        format!("the message is longer than {MAX_LINE} bytes; send a shorter one"),
-                        None,
-                    ),
-                    None,
-                ),
+            // Whoever waits here for messages sends answers meanwhile. Those that are ready go first, so
+            // that they cannot pile up before they are counted.
+            yield_now().await;
+            let complaint = match self.ask().await? {
+                Ok(None) => continue,
+                Ok(Some(message)) => return Some(message),
+                Err(complaint) => complaint,
             };
             self.complain(complaint);
         }
