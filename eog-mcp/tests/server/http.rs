@@ -185,15 +185,47 @@ async fn more_connections_than_there_is_room_for_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_sessions_than_there_is_room_for_are_refused() {
+async fn a_session_too_many_closes_the_one_that_is_missed_least() {
     let (place, held) = (Place::new(), Held::free());
     let mut settings = HttpSettings::default();
-    settings.max_sessions = 1;
+    settings.max_sessions = 2;
     let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
+    let begin = async || {
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "raw", "version": "1"}}});
+        let answer = read_until(&mut post(address, "", &hello).await, "serverInfo").await;
+        let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        format!("Mcp-Session-Id: {}\r\n", session.expect("a session").trim())
+    };
+    let ask = async |session: &str, expected: &str| {
+        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        read_until(&mut post(address, session, &list).await, expected).await;
+    };
+    let used = begin().await;
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    read_until(&mut post(address, &used, &told).await, "202").await;
+    // Those who only begin displace each other.
+    let mut last = begin().await;
+    for _ in 0..5 {
+        let next = begin().await;
+        ask(&last, "404").await;
+        last = next;
+    }
+    ask(&used, "list_investigations").await;
+    // One with something open is never closed, and there is no other.
+    let listen = |session: &str| {
+        format!(
+            "GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n"
+        )
+    };
+    let (mut one, mut two) =
+        (send(address, &listen(&used)).await, send(address, &listen(&last)).await);
+    read_until(&mut one, "200 OK").await;
+    read_until(&mut two, "200 OK").await;
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "raw", "version": "1"}}});
-    read_until(&mut post(address, "", &hello).await, "serverInfo").await;
     let refused = read_until(&mut post(address, "", &hello).await, "try again later").await;
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
 }

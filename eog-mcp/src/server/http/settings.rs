@@ -48,7 +48,8 @@ pub struct HttpSettings {
     pub max_body_bytes: usize,
     /// Most connections at once; further ones wait.
     pub max_connections: usize,
-    /// Most sessions of clients of older protocols.
+    /// Most sessions of clients of older protocols. When one more begins, one in which nothing is open
+    /// is closed: one that was never used, otherwise the one that has been silent for longest.
     pub max_sessions: usize,
     /// How long a client may take to send the head of a request, from when it has connected or its
     /// last request was answered.

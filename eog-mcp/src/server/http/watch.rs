@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 
 const VERSION: &str = "mcp-protocol-version";
 
@@ -95,6 +95,11 @@ impl Watch {
     /// Nobody is waited for any more.
     pub(super) fn stop(&self) {
         self.stop.cancel();
+    }
+
+    /// Whether nothing of a session is open.
+    pub(super) fn is_silent(&self, session: &str) -> bool {
+        self.presences().get(session).is_none_or(|presence| presence.open == 0)
     }
 
     /// A request has come, unless there are too many of its kind.
