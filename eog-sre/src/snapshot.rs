@@ -72,7 +72,7 @@ impl Snapshot {
     /// # Errors
     /// As for [`Snapshot::open`].
     pub fn open_from(folder: FolderHandle, options: &ReadOptions) -> Result<Self, SnapshotError> {
-        Self::read(&folder.called().to_owned(), Folder::of(folder), options)
+        Self::read(folder.called(), Folder::of(folder), options)
     }
 
     fn read(
