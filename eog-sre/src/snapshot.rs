@@ -72,7 +72,8 @@ impl Snapshot {
     /// # Errors
     /// As for [`Snapshot::open`].
     pub fn open_from(folder: FolderHandle, options: &ReadOptions) -> Result<Self, SnapshotError> {
-        Self::read(folder.called(), Folder::of(folder), options)
+        let called = folder.called().to_owned();
+        Self::read(&called, Folder::of(folder), options)
     }
 
     fn read(

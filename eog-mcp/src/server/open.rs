@@ -30,12 +30,6 @@ struct Held {
     work: Weak<OwnedSemaphorePermit>,
 }
 
-/// What becomes of a message.
-pub(super) enum Taken {
-    Message(RxJsonRpcMessage<RoleServer>),
-    Refused(Refused),
-}
-
 impl Default for Open {
     fn default() -> Self {
         Self { room: Arc::new(Semaphore::new(MAX_OPEN)), places: Mutex::default() }
@@ -58,12 +52,12 @@ impl Open {
     }
 
     /// Gives a request its place, which lives as long as what is done for it, and takes a cancelled one
-    /// from those that get answers.
+    /// from those that get answers. One whose id is taken is refused with this answer.
     pub(super) fn take(
         &self,
         mut message: RxJsonRpcMessage<RoleServer>,
         room: Option<OwnedSemaphorePermit>,
-    ) -> Taken {
+    ) -> Result<RxJsonRpcMessage<RoleServer>, Refused> {
         let mut places = self.places();
         match (&mut message, room) {
             (JsonRpcMessage::Request(request), Some(room)) => {
@@ -72,7 +66,7 @@ impl Open {
                     let text = "a request with this id is still open; give each request its own";
                     let error = ErrorData::invalid_request(text, None);
                     // Without the id, which is that of the other answer.
-                    return Taken::Refused(refused(error, None));
+                    return Err(refused(error, None));
                 }
                 let place = Arc::new(room);
                 let work = Arc::downgrade(&place);
@@ -89,7 +83,7 @@ impl Open {
             }
             _ => {}
         }
-        Taken::Message(message)
+        Ok(message)
     }
 
     /// The place of the request that a message answers, to be let go when the message is written.
@@ -128,8 +122,8 @@ mod tests {
     async fn begin(open: &Open, id: usize) -> RxJsonRpcMessage<RoleServer> {
         let room = open.room().await;
         match open.take(ping(id), Some(room)) {
-            Taken::Message(message) => message,
-            Taken::Refused(refused) => panic!("{refused:?}"),
+            Ok(message) => message,
+            Err(refused) => panic!("{refused:?}"),
         }
     }
 
@@ -152,10 +146,10 @@ mod tests {
         let work = begin(&open, 1).await;
         let cancel = message(json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": {"requestId": 1}}));
-        assert!(matches!(open.take(cancel, None), Taken::Message(_)));
+        assert!(open.take(cancel, None).is_ok());
         assert_eq!(open.room.available_permits(), MAX_OPEN - 1);
         let room = open.room().await;
-        assert!(matches!(open.take(ping(1), Some(room)), Taken::Refused(_)));
+        assert!(open.take(ping(1), Some(room)).is_err());
         drop(work);
         assert_eq!(open.room.available_permits(), MAX_OPEN);
         drop(begin(&open, 1).await);
@@ -167,7 +161,7 @@ mod tests {
         let _work = begin(&open, 1).await;
         for _ in 0..100 {
             let room = open.room().await;
-            assert!(matches!(open.take(ping(1), Some(room)), Taken::Refused(_)));
+            assert!(open.take(ping(1), Some(room)).is_err());
         }
         assert_eq!(open.room.available_permits(), MAX_OPEN - 1);
     }

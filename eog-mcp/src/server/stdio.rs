@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::codec::FramedRead;
 
 use super::message::{self, Refused, refused};
-use super::open::{Open, Taken};
+use super::open::Open;
 use super::{LAST, ServeError, Server};
 use eog_mcp_client::lines::{Line, Lines, Writer};
 
@@ -124,10 +124,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
             _ => None,
         };
         let message = self.next.take()?;
-        Some(match self.open.take(message, room) {
-            Taken::Message(message) => Ok(Some(message)),
-            Taken::Refused(complaint) => Err(complaint),
-        })
+        Some(self.open.take(message, room).map(Some))
     }
 
     /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time.
