@@ -16,6 +16,7 @@ mod bundle;
 mod chart;
 mod effect_map;
 mod events;
+mod folder;
 mod harm;
 mod incident;
 mod intervals;
@@ -60,6 +61,10 @@ pub use bundle::{
 pub use chart::{Band, Chart, MAX_CHART_POINTS};
 pub use effect_map::{EffectMap, Notes, harm_of_alert};
 pub use events::{EventRecord, event_findings};
+pub use folder::{
+    Entry, FilePlace, FolderHandle, is_absolute_inside, is_ground_truth, is_irregular,
+    leads_outside,
+};
 pub use harm::upstream_of;
 pub use incident::Incident;
 pub use intervals::Intervals;

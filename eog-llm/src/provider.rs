@@ -4,6 +4,7 @@ mod answer;
 mod error;
 mod kind;
 mod model;
+mod relay;
 mod request;
 
 pub(crate) use kind::{Kind, Place, Shape, nearest_provider, provider_names};

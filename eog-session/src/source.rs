@@ -30,6 +30,7 @@ use crate::tools::SreTools;
 pub use again::find_again;
 pub use bundle::OfBundle;
 pub use eog::evidence::Verdict;
+pub use eog_evidence::{FilePlace, FolderHandle};
 pub use eog_sre::ReadOptions;
 pub use error::OpenError;
 pub use files::Files;
@@ -39,6 +40,9 @@ pub use live::{Capturing, OfLive};
 pub use notes::{Heard, Supplemented, Word, Words, keep_words};
 pub use servers::OfServers;
 pub use snapshot::OfSnapshot;
+
+/// What makes a folder a bundle.
+const MANIFEST: &str = "bundle.json";
 
 /// What an incident offers to an investigation.
 pub trait Source: Send + Sync {
@@ -189,9 +193,19 @@ impl Kind {
         {
             return Err(OpenError::not_readable(&manifest, &error));
         }
-        match manifest.is_file() {
+        Self::of_folder(&handle(path)?)
+    }
+
+    /// The kind of a folder that is open.
+    ///
+    /// # Errors
+    /// As for [`Kind::of`].
+    pub fn of_folder(folder: &FolderHandle) -> Result<Self, OpenError> {
+        match folder.has_file(MANIFEST) {
             true => Ok(Self::Bundle),
-            false if manifest.exists() => Err(OpenError::NoManifest { path: path.to_owned() }),
+            false if folder.has(MANIFEST) => {
+                Err(OpenError::NoManifest { path: folder.called().to_owned() })
+            }
             false => Ok(Self::Snapshot),
         }
     }
@@ -226,8 +240,25 @@ pub async fn open(path: &Path, options: &ReadOptions) -> Result<Opened, OpenErro
 /// [`OpenError`] says what cannot be used, and why.
 pub fn open_folder(path: &Path, options: &ReadOptions) -> Result<Opened, OpenError> {
     match Kind::of(path)? {
-        Kind::Bundle => Ok(Opened::new(path, OfBundle::open(path, options)?)),
-        Kind::Snapshot => Ok(Opened::new(path, OfSnapshot::open(path, options)?)),
+        Kind::Bundle | Kind::Snapshot => open_from(&handle(path)?, options),
         Kind::Servers | Kind::Live => Err(OpenError::NotAFolder { path: path.to_owned() }),
     }
+}
+
+/// Opens what a folder holds that is open: a bundle or a snapshot.
+///
+/// # Errors
+/// [`OpenError`] says what cannot be used, and why.
+pub fn open_from(folder: &FolderHandle, options: &ReadOptions) -> Result<Opened, OpenError> {
+    let path = folder.called();
+    match Kind::of_folder(folder)? {
+        Kind::Bundle => Ok(Opened::new(path, OfBundle::open_from(folder, options)?)),
+        _ => Ok(Opened::new(path, OfSnapshot::open_from(folder, options)?)),
+    }
+}
+
+/// The folder at a path.
+fn handle(path: &Path) -> Result<FolderHandle, OpenError> {
+    FolderHandle::open(path)
+        .map_err(|source| OpenError::Unreadable { path: path.to_owned(), source })
 }

@@ -1,8 +1,10 @@
 //! What a capture holds and what was missing: the file `capture.json`.
 
+use std::io::{self, Read};
 use std::path::Path;
 
 use eog_core::{Timestamp, Window};
+use eog_evidence::FolderHandle;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file.
@@ -72,16 +74,31 @@ impl CaptureReport {
     /// # Errors
     /// Why it cannot be used, for people.
     pub fn of(folder: &Path) -> Result<Option<Self>, String> {
-        let path = folder.join(REPORT);
+        match FolderHandle::open(folder) {
+            Ok(folder) => Self::from(&folder),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The same from a folder that is open.
+    ///
+    /// # Errors
+    /// As for [`CaptureReport::of`].
+    pub fn from(folder: &FolderHandle) -> Result<Option<Self>, String> {
         let place = |reason: String| format!("{REPORT}: {reason}");
-        let Ok(found) = path.symlink_metadata() else { return Ok(None) };
-        if !found.is_file() {
+        let unreadable = |error: io::Error| place(error.to_string());
+        if !folder.has(REPORT) {
+            return Ok(None);
+        }
+        if folder.has_irregular(REPORT) {
             return Err(place("not a regular file".to_owned()));
         }
-        if found.len() > MAX_BYTES {
+        let mut bytes = Vec::new();
+        let file = folder.file(REPORT).map_err(unreadable)?;
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > MAX_BYTES {
             return Err(place(format!("longer than {MAX_BYTES} bytes")));
         }
-        let bytes = std::fs::read(&path).map_err(|error| place(error.to_string()))?;
         let report: Self =
             serde_json::from_slice(&bytes).map_err(|error| place(error.to_string()))?;
         if report.format != FORMAT || report.version != VERSION {

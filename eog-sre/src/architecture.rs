@@ -1,12 +1,13 @@
 //! The application's architecture: components and who depends on whom, from a JSON file.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
-use eog_evidence::shorten;
+use eog_evidence::{FolderHandle, is_ground_truth, shorten};
 use serde_json::Value;
 
-use crate::read::{SnapshotError, is_forbidden, read_json};
+use crate::read::{SnapshotError, read_json};
 
 /// Most components, and most dependencies, that are used.
 const MAX_PARTS: usize = 10_000;
@@ -28,23 +29,30 @@ pub(crate) struct Architecture {
     pub(crate) dependencies: Vec<(String, String)>,
 }
 
+/// Opens a file that a trusted person has named, unless it is ground truth.
+fn open_named(path: &Path) -> io::Result<File> {
+    let real = path.canonicalize()?;
+    let named = path.file_name().unwrap_or_default().to_string_lossy();
+    if is_ground_truth(&named) {
+        return Err(io::Error::other("it is ground truth, which must not be read"));
+    }
+    let folder = FolderHandle::open(real.parent().unwrap_or(&real))?;
+    folder.file(real.file_name().unwrap_or_default())
+}
+
 impl Architecture {
     /// # Errors
     /// [`SnapshotError::Architecture`].
-    pub(crate) fn open(path: &Path) -> Result<Self, SnapshotError> {
+    pub(crate) fn open(path: &Path, below: Option<&FolderHandle>) -> Result<Self, SnapshotError> {
         let fail = |reason: String| SnapshotError::Architecture {
             path: path.display().to_string(),
             reason,
         };
-        let resolved = path.canonicalize().map_err(|error| fail(error.to_string()))?;
-        let names = [path, &resolved].map(|path| path.file_name().unwrap_or_default().to_owned());
-        if names.iter().any(|name| is_forbidden(&name.to_string_lossy())) {
-            return Err(fail("it is ground truth, which must not be read".to_owned()));
-        }
-        if !resolved.is_file() {
-            return Err(fail("it is not a regular file".to_owned()));
-        }
-        let file = File::open(&resolved).map_err(|error| fail(error.to_string()))?;
+        let opened = match below {
+            Some(folder) => folder.file(path),
+            None => open_named(path),
+        };
+        let file = opened.map_err(|error| fail(error.to_string()))?;
         Self::from_json(&read_json(file).map_err(&fail)?).ok_or_else(|| {
             fail(
                 "it has neither components.services nor dependencies with source and target".into(),

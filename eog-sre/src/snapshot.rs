@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use eog_core::incident::Unusable;
 use eog_core::{Timestamp, Topology, Window};
+use eog_evidence::FolderHandle;
 use jiff::SignedDuration;
 
 use crate::architecture::Architecture;
@@ -63,9 +64,24 @@ impl Snapshot {
     /// not fit into memory; if the table of events, objects, logs or traces lacks a required
     /// column; or if the architecture file cannot be used.
     pub fn open(directory: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, SnapshotError> {
-        let directory = directory.as_ref();
+        Self::read(directory.as_ref(), Folder::new(directory.as_ref())?, options)
+    }
+
+    /// Reads a snapshot directory that is open already.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::open`].
+    pub fn open_from(folder: FolderHandle, options: &ReadOptions) -> Result<Self, SnapshotError> {
+        let called = folder.called().to_owned();
+        Self::read(&called, Folder::of(folder), options)
+    }
+
+    fn read(
+        directory: &Path,
+        mut folder: Folder,
+        options: &ReadOptions,
+    ) -> Result<Self, SnapshotError> {
         let mut warnings = Warnings::default();
-        let mut folder = Folder::new(directory)?;
         let layout = Layout::find(&folder, &mut warnings);
         let missing = layout.missing();
         if missing.len() == Layout::KINDS {
@@ -74,7 +90,9 @@ impl Snapshot {
         for kind in missing {
             warnings.note(format!("the snapshot has no {kind}"));
         }
-        let architecture = options.architecture.as_deref().map(Architecture::open).transpose()?;
+        let architecture = options.architecture.as_deref();
+        let below = options.architecture_below.as_ref();
+        let architecture = architecture.map(|path| Architecture::open(path, below)).transpose()?;
         let budget = read::check_memory(&folder, &layout, options)?;
         folder.set_budget(budget.with_stop(options.stop.clone()));
         let find = |folder: &Folder, warnings: &Warnings| {

@@ -13,6 +13,9 @@ pub enum BundleError {
         /// The directory.
         dir: PathBuf,
     },
+    /// It was not read on, since nobody waits for it.
+    #[error("the bundle was not read on")]
+    Cancelled,
     /// A file could not be read.
     #[error("cannot read {}: {source}", file.display())]
     Unreadable {

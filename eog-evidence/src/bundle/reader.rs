@@ -1,7 +1,7 @@
 //! Reads a bundle from a directory. Only files of fixed names in it, and in bundles beside it that it
 //! names, are opened, links never.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,7 @@ use super::limits::{MAX_BORROWED, MAX_CSV_BYTES, MAX_JSON_BYTES, MAX_ROWS};
 use super::manifest::{BUNDLE_FORMAT, BUNDLE_VERSION, Manifest};
 use super::table::{Complaints, Row, Tally, read_rows};
 use super::time::NO_ZONE;
+use crate::folder::{FolderHandle, is_irregular};
 use crate::text::shorten;
 
 impl Bundle {
@@ -28,10 +29,34 @@ impl Bundle {
     /// [`BundleError`] when the manifest is missing or malformed, a file is not readable or not a
     /// regular file, a header lacks a column, or a bound is passed.
     pub fn read(dir: &Path) -> Result<Self, BundleError> {
+        let folder = FolderHandle::open(dir).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                BundleError::NoManifest { dir: dir.to_owned() }
+            }
+            _ => unreadable(dir, source),
+        })?;
+        Self::read_from(&folder, &|| false)
+    }
+
+    /// The same from a folder that is open, until nobody waits for it any more.
+    ///
+    /// # Errors
+    /// As for [`Bundle::read`], and [`BundleError::Cancelled`].
+    pub fn read_from(
+        folder: &FolderHandle,
+        is_gone: &dyn Fn() -> bool,
+    ) -> Result<Self, BundleError> {
+        let dir = &Watched { folder, is_gone };
+        let read = Self::read_watched(dir);
+        // A reader that is ended fails in some way.
+        if is_gone() { Err(BundleError::Cancelled) } else { read }
+    }
+
+    fn read_watched(dir: &Watched<'_>) -> Result<Self, BundleError> {
         let mut manifest = read_manifest(dir)?;
         let mut complaints = Complaints::default();
-        let alerts = read_list(&dir.join("alerts.json"), &mut complaints)?;
-        let changes = read_list(&dir.join("changes.json"), &mut complaints)?;
+        let alerts = read_list(dir, "alerts.json", &mut complaints)?;
+        let changes = read_list(dir, "changes.json", &mut complaints)?;
         let mut intake = Intake::default();
         read_telemetry(dir, &mut intake, &mut complaints)?;
         borrow_baselines(dir, &mut manifest, &mut intake, &mut complaints)?;
@@ -39,16 +64,63 @@ impl Bundle {
     }
 }
 
+/// A folder that is read while somebody waits for it.
+struct Watched<'a> {
+    folder: &'a FolderHandle,
+    is_gone: &'a dyn Fn() -> bool,
+}
+
+/// A file of it.
+struct WatchedFile<'a> {
+    file: File,
+    is_gone: &'a dyn Fn() -> bool,
+}
+
+impl Read for WatchedFile<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.is_gone)() {
+            return Err(io::Error::other("nobody waits for it"));
+        }
+        self.file.read(buffer)
+    }
+}
+
+impl<'a> Watched<'a> {
+    /// What errors call a file of it.
+    fn called(&self, name: &str) -> PathBuf {
+        self.folder.called().join(name)
+    }
+
+    /// Opens a regular file within its bound; nothing when it does not exist.
+    fn open(&self, name: &str, limit: u64) -> Result<Option<WatchedFile<'a>>, BundleError> {
+        let irregular = || BundleError::NotRegular { file: self.called(name) };
+        // A link that takes its place now leads to a file of the same folder.
+        if self.folder.has_irregular(name) {
+            return Err(irregular());
+        }
+        let opened = self.folder.file(name).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = match opened {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_irregular(&error) => return Err(irregular()),
+            Err(source) => return Err(unreadable(&self.called(name), source)),
+        };
+        if bytes > limit {
+            return Err(BundleError::TooLarge { file: self.called(name), bytes, limit });
+        }
+        Ok(Some(WatchedFile { file, is_gone: self.is_gone }))
+    }
+}
+
 fn read_telemetry(
-    dir: &Path,
+    dir: &Watched<'_>,
     intake: &mut Intake,
     complaints: &mut Complaints,
 ) -> Result<(), BundleError> {
     for data in DATA_FILES {
-        let path = dir.join(data.name);
-        if let Some(file) = open(&path, MAX_CSV_BYTES)? {
+        if let Some(file) = dir.open(data.name, MAX_CSV_BYTES)? {
             let take = |row: &Row<'_>| (data.take)(row, intake);
-            read_rows(&path, file, data.columns, complaints, take)?;
+            read_rows(&dir.called(data.name), file, data.columns, complaints, take)?;
         }
     }
     Ok(())
@@ -56,12 +128,12 @@ fn read_telemetry(
 
 /// Adds what other bundles say is normal. What those borrow themselves is not followed.
 fn borrow_baselines(
-    dir: &Path,
+    dir: &Watched<'_>,
     manifest: &mut Manifest,
     intake: &mut Intake,
     complaints: &mut Complaints,
 ) -> Result<(), BundleError> {
-    let file = || dir.join("bundle.json");
+    let file = || dir.called("bundle.json");
     let named = std::mem::take(&mut manifest.baseline_from);
     if named.len() > MAX_BORROWED {
         let (name, file) = (String::from("the list"), file());
@@ -76,8 +148,9 @@ fn borrow_baselines(
             name: String::from(sibling.clone()),
             reason: reason.to_owned(),
         };
-        let other = sibling.beside(dir);
+        let other = dir.folder.beside(sibling.as_str());
         let other = other.ok_or_else(|| unfit("there is no such directory beside this one"))?;
+        let other = Watched { folder: &other, is_gone: dir.is_gone };
         let normal = read_manifest(&other)?.baseline;
         let read = |intake: &mut Intake| read_telemetry(&other, intake, complaints);
         let periods = intake.borrow(normal, read)?;
@@ -97,10 +170,10 @@ fn borrow_baselines(
     Ok(())
 }
 
-fn read_manifest(dir: &Path) -> Result<Manifest, BundleError> {
-    let path = dir.join("bundle.json");
-    let Some(text) = read_json(&path)? else {
-        return Err(BundleError::NoManifest { dir: dir.to_owned() });
+fn read_manifest(dir: &Watched<'_>) -> Result<Manifest, BundleError> {
+    let path = dir.called("bundle.json");
+    let Some(text) = read_json(dir, "bundle.json")? else {
+        return Err(BundleError::NoManifest { dir: dir.folder.called().to_owned() });
     };
     // First what every version has, so that a newer one is told from a malformed one.
     let probe: Probe = parse(&path, &text)?;
@@ -119,10 +192,12 @@ struct Probe {
 
 /// A JSON list whose entries of no use are skipped. A missing file is an empty list.
 fn read_list<T: DeserializeOwned>(
-    path: &Path,
+    dir: &Watched<'_>,
+    name: &str,
     complaints: &mut Complaints,
 ) -> Result<Vec<T>, BundleError> {
-    let Some(text) = read_json(path)? else { return Ok(Vec::new()) };
+    let Some(text) = read_json(dir, name)? else { return Ok(Vec::new()) };
+    let path = &dir.called(name);
     let text = without_mark(&text);
     let count = parse::<Vec<IgnoredAny>>(path, text)?.len();
     if count > MAX_ROWS {
@@ -139,8 +214,7 @@ fn read_list<T: DeserializeOwned>(
             Err(error) => tally.unusable(&entry.fault(&error)),
         }
     }
-    let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
-    tally.tell(&name, complaints);
+    tally.tell(name, complaints);
     Ok(list)
 }
 
@@ -205,11 +279,13 @@ impl<'t> Cursor<'t> {
     }
 }
 
-fn read_json(path: &Path) -> Result<Option<Vec<u8>>, BundleError> {
-    let Some(file) = open(path, MAX_JSON_BYTES)? else { return Ok(None) };
+fn read_json(dir: &Watched<'_>, name: &str) -> Result<Option<Vec<u8>>, BundleError> {
+    let Some(file) = dir.open(name, MAX_JSON_BYTES)? else { return Ok(None) };
     let mut text = Vec::new();
     // The file may grow after it was measured.
-    file.take(MAX_JSON_BYTES).read_to_end(&mut text).map_err(|source| unreadable(path, source))?;
+    file.take(MAX_JSON_BYTES)
+        .read_to_end(&mut text)
+        .map_err(|source| unreadable(&dir.called(name), source))?;
     Ok(Some(text))
 }
 
@@ -275,23 +351,6 @@ fn plain_json(reason: &str) -> String {
         Some((found, _)) => format!("{found}, expected an object"),
         None => plain,
     }
-}
-
-/// Opens a regular file within its bound; nothing when it does not exist.
-fn open(path: &Path, limit: u64) -> Result<Option<File>, BundleError> {
-    let meta = match fs::symlink_metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(unreadable(path, source)),
-    };
-    if !meta.is_file() {
-        return Err(BundleError::NotRegular { file: path.to_owned() });
-    }
-    if meta.len() > limit {
-        let file = PathBuf::from(path);
-        return Err(BundleError::TooLarge { file, bytes: meta.len(), limit });
-    }
-    File::open(path).map(Some).map_err(|source| unreadable(path, source))
 }
 
 fn unreadable(path: &Path, source: io::Error) -> BundleError {

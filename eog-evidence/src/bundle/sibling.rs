@@ -1,8 +1,6 @@
 //! A bundle beside this one, by name.
 
 use std::borrow::Cow;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -47,13 +45,6 @@ impl SiblingName {
     /// The name without the dots.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// The directory, if there is one and it is no link.
-    pub(super) fn beside(&self, dir: &Path) -> Option<PathBuf> {
-        let path = fs::canonicalize(dir).ok()?.parent()?.join(&self.0);
-        let meta = fs::symlink_metadata(&path).ok()?;
-        meta.is_dir().then_some(path)
     }
 }
 

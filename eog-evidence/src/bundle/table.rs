@@ -1,8 +1,7 @@
 //! Bounded, streaming reading of CSV files. Bad rows are skipped and counted, never fatal.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
@@ -43,7 +42,7 @@ pub(super) struct Complaints {
 /// Reads every row; `take` says why a row is of no use.
 pub(super) fn read_rows(
     path: &Path,
-    file: File,
+    file: impl Read,
     columns: Columns,
     complaints: &mut Complaints,
     mut take: impl FnMut(&Row<'_>) -> Result<(), Fault>,

@@ -591,3 +591,19 @@ fn errors_in_logs_are_joined_by_the_request_that_they_name() {
     );
     assert_eq!(joined("web").len(), 1);
 }
+
+#[test]
+fn what_nobody_waits_for_is_not_read_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = crate::FolderHandle::open(dir.path()).unwrap();
+    fs::write(dir.path().join("bundle.json"), MANIFEST).unwrap();
+    fs::write(dir.path().join("changes.json"), "[]").unwrap();
+    let asked = std::cell::Cell::new(0);
+    let is_gone = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 1
+    };
+    let error = Bundle::read_from(&folder, &is_gone).unwrap_err();
+    assert!(matches!(error, BundleError::Cancelled), "{error}");
+    assert!(asked.get() > 1, "it is asked while files are read");
+}

@@ -14,11 +14,16 @@ use crate::Masker;
 /// How many characters of a provider's message are shown.
 const SHOWN: usize = 400;
 
+/// What `genai` has instead of the text of an error that it cannot read to the end.
+const UNREAD: &str = "Failed to read error body: ";
+
 /// Makes errors of one model.
 #[derive(Debug)]
 pub(super) struct Errors {
     pub(super) model: String,
     pub(super) masker: Masker,
+    /// Longest answer.
+    pub(super) max_bytes: usize,
 }
 
 impl Errors {
@@ -50,9 +55,11 @@ impl Errors {
 
     fn status(&self, status: StatusCode, body: &str, headers: &HeaderMap) -> ChatError {
         let (kind, advice) = kind(status, body);
-        let said = shortened(body);
-        let message =
-            format!("HTTP status {}: {advice}; the provider says: {said}", status.as_u16());
+        let said = match body.starts_with(UNREAD) {
+            true => format!("its text broke off, or is longer than {} bytes", self.max_bytes),
+            false => format!("the provider says: {}", shortened(body)),
+        };
+        let message = format!("HTTP status {}: {advice}; {said}", status.as_u16());
         ChatError { retry_after: retry_after(headers), ..self.of(kind, &message) }
     }
 

@@ -7,10 +7,12 @@ use eog_prompts::{ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse
 use genai::ModelIden;
 use genai::chat::ReasoningEffort as Effort;
 use genai::resolver::{AuthData, Endpoint, ProviderConfig};
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::redirect;
 
 use super::answer::Collector;
 use super::error::Errors;
+use super::relay;
 use super::request::Settings;
 use super::{Kind, Place, Shape, nearest_provider, provider_names};
 use crate::{Capabilities, ConfigError, Masker, ReasoningEffort, Secret, StructuredOutput};
@@ -35,7 +37,8 @@ pub struct GenaiSettings {
     /// Time-out of a whole call.
     pub timeout: Duration,
     /// Maximum length of an answer, in bytes of its events. A single event, and the text of an
-    /// error, are read completely before they are measured; only the time-out bounds them.
+    /// error, may have twice as much and one MiB more before the connection is cut. Where a proxy of the
+    /// system is used, only the time-out bounds these two.
     pub max_response_bytes: usize,
 }
 
@@ -97,12 +100,11 @@ impl GenaiModel {
         };
         check_sendable(name, &settings)?;
         let key = key(name, &kind, given.key.as_ref())?;
-        let provider = ProviderConfig {
-            endpoint: endpoint(name, &kind, given.base_url.as_deref())?,
-            auth: Some(AuthData::from_single(key)),
-        };
+        let endpoint = endpoint(name, &kind, given.base_url.as_deref())?;
+        let web = web_client(given.connect_timeout, given.max_response_bytes, endpoint.as_ref())?;
+        let provider = ProviderConfig { endpoint, auth: Some(AuthData::from_single(key)) };
         let client = genai::Client::builder()
-            .with_reqwest(web_client(given.connect_timeout)?)
+            .with_reqwest(web)
             .append_provider_config(kind.adapter, provider)
             .build()
             .map_err(|error| no_client(&error))?;
@@ -118,7 +120,11 @@ impl GenaiModel {
             client,
             model: ModelIden::new(kind.adapter, model),
             settings,
-            errors: Errors { model: name.to_owned(), masker: Masker::of(given.key) },
+            errors: Errors {
+                model: name.to_owned(),
+                masker: Masker::of(given.key),
+                max_bytes: given.max_response_bytes,
+            },
             timeout: given.timeout,
             max_response_bytes: given.max_response_bytes,
         })
@@ -279,18 +285,32 @@ fn endpoint(
     Ok(Some(Endpoint::from_owned(format!("{text}/"))))
 }
 
-fn web_client(connect_timeout: Duration) -> Result<reqwest::Client, ConfigError> {
+fn web_client(
+    connect_timeout: Duration,
+    max_response_bytes: usize,
+    endpoint: Option<&Endpoint>,
+) -> Result<reqwest::Client, ConfigError> {
     // Fails if the program has chosen one already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
+    let mut client = reqwest::Client::builder()
         .connect_timeout(connect_timeout)
         .user_agent(concat!("eog/", env!("CARGO_PKG_VERSION")))
         // Where a redirection leads, the key must not go.
         .redirect(redirect::Policy::none())
         // So that the bytes that are counted are the bytes that are kept.
-        .no_gzip()
-        .build()
-        .map_err(|error| no_client(&error))
+        .no_gzip();
+    let address = endpoint.map_or("https://provider.invalid", Endpoint::base_url);
+    let is_proxied = address
+        .parse()
+        .is_ok_and(|uri: http::Uri| Matcher::from_system().intercept(&uri).is_some());
+    if !is_proxied {
+        let most = (max_response_bytes as u64).saturating_mul(2).saturating_add(1 << 20);
+        let relay = relay::address(most).map_err(|error| no_client(&error))?;
+        let relay = reqwest::Proxy::all(relay).map_err(|error| no_client(&error))?;
+        // With HTTP/2, clients speak while they are answered, and nothing could be counted.
+        client = client.proxy(relay).http1_only();
+    }
+    client.build().map_err(|error| no_client(&error))
 }
 
 fn no_client(error: &dyn std::error::Error) -> ConfigError {

@@ -173,15 +173,17 @@ impl Server {
         let folder = shared.roots.folder(arguments.path.as_deref())?;
         let architecture =
             arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
-        let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(gone)));
+        let called = shared.roots.name(folder.path());
+        let source = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(gone)));
         let source = source.map_err(|error| Problem::open(&called, &error))?;
         let config = arguments.settings(shared.policies.name(), BUDGET)?;
         let start = Start::of(&source, config, window)
             .map_err(|error| Problem::Input { folder: called, reason: error.to_string() })?;
         let name = source.incident().name.clone();
         let config = start.settings.clone();
-        let began = Began { config, window, ..Began::new(name, folder, architecture) };
+        let architecture = architecture.map(|place| place.full());
+        let began =
+            Began { config, window, ..Began::new(name, folder.path().to_owned(), architecture) };
         Ok((began, source, start))
     }
 
@@ -192,11 +194,11 @@ impl Server {
         gone: &CancellationToken,
     ) -> Result<Opened, Problem> {
         let shared = &self.0;
-        let folder = shared.roots.allow(&began.folder)?;
+        let folder = shared.roots.folder_at(&began.folder)?;
         let architecture =
-            began.architecture.as_deref().map(|path| shared.roots.allow(path)).transpose()?;
-        let loaded = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(gone)));
-        let called = shared.roots.name(&folder);
+            began.architecture.as_deref().map(|path| shared.roots.file_at(path)).transpose()?;
+        let loaded = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(gone)));
+        let called = shared.roots.name(folder.path());
         let source = loaded.map_err(|error| Problem::open(&called, &error))?;
         if !began.is_renewed {
             return Ok(source);

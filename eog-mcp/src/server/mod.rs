@@ -28,6 +28,7 @@ mod handler;
 mod http;
 mod investigations;
 mod message;
+mod open;
 mod orders;
 mod pages;
 mod queries;

@@ -127,7 +127,9 @@ impl Server {
 
     fn work_of(&self, order: Order) -> Result<Next, Problem> {
         let Order { folder, mut settings, of } = order;
-        let real = self.0.roots.allow(&folder)?;
+        // What a service names begins where it runs, not below a root.
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let real = self.0.roots.folder_at(&folder)?.path().to_owned();
         let seconds = settings.get("seconds").and_then(Value::as_u64);
         if let Some(id) = of {
             let id = self.0.store.find(&id)?;

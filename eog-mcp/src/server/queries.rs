@@ -141,8 +141,8 @@ impl Server {
         let folder = shared.roots.folder(arguments.path.as_deref())?;
         let architecture =
             arguments.architecture.as_deref().map(|path| shared.roots.file(path)).transpose()?;
-        let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(cancel)));
+        let called = shared.roots.name(folder.path());
+        let source = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(cancel)));
         let source = source.map_err(|error| Problem::open(&called, &error))?;
         let runtime = tokio::runtime::Handle::current();
         let context = runtime
@@ -223,8 +223,8 @@ impl Server {
         let folder = shared.roots.folder(path("snapshot")?.as_deref())?;
         let architecture =
             path("architecture")?.map(|path| shared.roots.file(&path)).transpose()?;
-        let called = shared.roots.name(&folder);
-        let source = shared.library.load(&folder, architecture.as_deref(), Some(self.gone(cancel)));
+        let called = shared.roots.name(folder.path());
+        let source = shared.library.load(&folder, architecture.as_ref(), Some(self.gone(cancel)));
         let source = source.map_err(|error| Problem::open(&called, &error))?;
         let toolbox = source.toolbox().ok_or_else(|| Problem::Input {
             folder: called,

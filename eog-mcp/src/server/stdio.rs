@@ -1,16 +1,19 @@
 //! One client on standard input and output.
 
 use std::io;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use rmcp::model::ErrorData;
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::codec::FramedRead;
 
 use super::message::{self, Refused, refused};
+use super::open::Open;
 use super::{LAST, ServeError, Server};
 use eog_mcp_client::lines::{Line, Lines, Writer};
 
@@ -82,12 +85,46 @@ struct Pipes<R, W> {
     read: FramedRead<R, Lines>,
     unreadable: u32,
     write: Writer<W>,
+    open: Arc<Open>,
+    /// A request that there is no room for yet.
+    next: Option<RxJsonRpcMessage<RoleServer>>,
 }
 
-impl<R: AsyncRead, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
+/// The message of a line.
+fn read(line: Line) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refused> {
+    match line {
+        Line::Whole(line) if line.trim_ascii().is_empty() => Ok(None),
+        Line::Whole(line) => message::read(&line),
+        Line::TooLong(_) => {
+            let message =
+                format!("the message is longer than {MAX_LINE} bytes; send a shorter one");
+            Err(refused(ErrorData::invalid_request(message, None), None))
+        }
+    }
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipes<R, W> {
     fn new(read: R, write: W) -> Self {
         let read = FramedRead::new(read, Lines::new(MAX_LINE, usize::MAX));
-        Self { read, unreadable: 0, write: Writer::new(write) }
+        Self { read, unreadable: 0, write: Writer::new(write), open: Arc::default(), next: None }
+    }
+
+    /// The next message that there is room for, nothing for one to be passed over, or the answer that says
+    /// what is wrong with it. May be dropped at any time.
+    async fn ask(&mut self) -> Option<Result<Option<RxJsonRpcMessage<RoleServer>>, Refused>> {
+        if self.next.is_none() {
+            match read(self.read.next().await?.ok()?) {
+                Ok(None) => return Some(Ok(None)),
+                Ok(Some(message)) => self.next = Some(message),
+                Err(complaint) => return Some(Err(complaint)),
+            }
+        }
+        let room = match &self.next {
+            Some(message) if Open::takes_room(message) => Some(self.open.room().await),
+            _ => None,
+        };
+        let message = self.next.take()?;
+        Some(self.open.take(message, room).map(Some))
     }
 
     /// Sends an error. On its own, since whoever waits for a message may stop waiting at any time.
@@ -110,25 +147,24 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let write = self.write.clone();
-        async move { write.send(&message).await }
+        // Kept until the client has read it: answers that are not read take up room, too.
+        let place = self.open.answered(&message);
+        async move {
+            let sent = write.send(&message).await;
+            drop(place);
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         while self.unreadable < MAX_UNREADABLE {
-            let complaint = match self.read.next().await?.ok()? {
-                Line::Whole(line) if line.trim_ascii().is_empty() => continue,
-                Line::Whole(line) => match message::read(&line) {
-                    Ok(Some(message)) => return Some(message),
-                    Ok(None) => continue,
-                    Err(complaint) => complaint,
-                },
-                Line::TooLong(_) => refused(
-                    ErrorData::invalid_request(
-                        format!("the message is longer than {MAX_LINE} bytes; send a shorter one"),
-                        None,
-                    ),
-                    None,
-                ),
+            // Whoever waits here for messages sends answers meanwhile. Those that are ready go first, so
+            // that they cannot pile up before they are counted.
+            yield_now().await;
+            let complaint = match self.ask().await? {
+                Ok(None) => continue,
+                Ok(Some(message)) => return Some(message),
+                Err(complaint) => complaint,
             };
             self.complain(complaint);
         }

@@ -25,7 +25,7 @@ async fn serve(server: &Server) -> SocketAddr {
 }
 
 /// Gives its address, what stops it, and its end.
-async fn serve_with(
+pub(crate) async fn serve_with(
     server: &Server,
     settings: HttpSettings,
 ) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>) {
@@ -43,20 +43,25 @@ async fn serve_with(
 }
 
 /// Sends one message and gives the connection, from which nothing was read yet.
-async fn post(address: SocketAddr, headers: &str, message: &Value) -> TcpStream {
-    let mut stream = TcpStream::connect(address).await.unwrap();
+pub(crate) async fn post(address: SocketAddr, headers: &str, message: &Value) -> TcpStream {
     let body = message.to_string();
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
+    send(address, &request).await
+}
+
+/// Sends a whole request.
+pub(crate) async fn send(address: SocketAddr, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
 }
 
 /// Reads until a text has come.
-async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
     let mut all = Vec::new();
     let read = async {
         loop {
@@ -180,15 +185,47 @@ async fn more_connections_than_there_is_room_for_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_sessions_than_there_is_room_for_are_refused() {
+async fn a_session_too_many_closes_the_one_that_is_missed_least() {
     let (place, held) = (Place::new(), Held::free());
     let mut settings = HttpSettings::default();
-    settings.max_sessions = 1;
+    settings.max_sessions = 2;
     let (address, _stop, _serving) = serve_with(&place.server(&held), settings).await;
+    let begin = async || {
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "raw", "version": "1"}}});
+        let answer = read_until(&mut post(address, "", &hello).await, "serverInfo").await;
+        let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        format!("Mcp-Session-Id: {}\r\n", session.expect("a session").trim())
+    };
+    let ask = async |session: &str, expected: &str| {
+        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        read_until(&mut post(address, session, &list).await, expected).await;
+    };
+    let used = begin().await;
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    read_until(&mut post(address, &used, &told).await, "202").await;
+    // Those who only begin displace each other.
+    let mut last = begin().await;
+    for _ in 0..5 {
+        let next = begin().await;
+        ask(&last, "404").await;
+        last = next;
+    }
+    ask(&used, "list_investigations").await;
+    // One with something open is never closed, and there is no other.
+    let listen = |session: &str| {
+        format!(
+            "GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n"
+        )
+    };
+    let (mut one, mut two) =
+        (send(address, &listen(&used)).await, send(address, &listen(&last)).await);
+    read_until(&mut one, "200 OK").await;
+    read_until(&mut two, "200 OK").await;
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "raw", "version": "1"}}});
-    read_until(&mut post(address, "", &hello).await, "serverInfo").await;
     let refused = read_until(&mut post(address, "", &hello).await, "try again later").await;
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
 }

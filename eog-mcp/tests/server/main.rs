@@ -8,5 +8,6 @@ mod cancelling;
 mod controllers;
 mod http;
 mod many;
+mod quotas;
 mod support;
 mod tasks;

@@ -5,10 +5,11 @@ use std::path::Path;
 use eog::{
     BoxFuture, ContextContract as _, ContextRequest, Failure, Finding, LocalContext, Window,
 };
-use eog_evidence::{Bundle, BundleContext, Chart, Incident};
+use eog_evidence::{Bundle, BundleContext, Chart, FolderHandle, Incident};
+use eog_sre::Stop;
 
 use super::live::add_report;
-use super::{Kind, OpenError, ReadOptions, Source};
+use super::{Kind, OpenError, ReadOptions, Source, handle};
 
 /// A bundle in memory.
 #[derive(Clone, Debug)]
@@ -28,12 +29,21 @@ impl OfBundle {
     /// # Errors
     /// [`OpenError`] when it cannot be used, or an architecture is named for it.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::open_from(&handle(path)?, options)
+    }
+
+    /// The same from a folder that is open.
+    ///
+    /// # Errors
+    /// As for [`OfBundle::open`].
+    pub fn open_from(folder: &FolderHandle, options: &ReadOptions) -> Result<Self, OpenError> {
         if options.architecture.is_some() {
-            let (path, kind) = (path.to_owned(), Kind::Bundle);
+            let (path, kind) = (folder.called().to_owned(), Kind::Bundle);
             return Err(OpenError::NeedsNoArchitecture { path, kind });
         }
-        let mut opened = Self::new(Bundle::read(path)?);
-        add_report(path, &mut opened.incident);
+        let is_gone = || options.stop.as_ref().is_some_and(Stop::is_wanted);
+        let mut opened = Self::new(Bundle::read_from(folder, &is_gone)?);
+        add_report(folder, &mut opened.incident);
         Ok(opened)
     }
 }

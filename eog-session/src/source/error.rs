@@ -39,6 +39,14 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
     },
+    /// A folder that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// An architecture was named for a source that has its own topology.
     #[error("{}: an application architecture goes with a snapshot; leave it out", path.display())]
     NeedsNoArchitecture {
@@ -97,7 +105,10 @@ impl OpenError {
 
     /// Whether it was not read on since nobody waited for it.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Snapshot(SnapshotError::Cancelled))
+        matches!(
+            self,
+            Self::Snapshot(SnapshotError::Cancelled) | Self::Bundle(BundleError::Cancelled)
+        )
     }
 }
 

@@ -1,12 +1,13 @@
 //! Folders in memory, read once and shared by all calls.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use eog_evidence::{FilePlace, FolderHandle};
 use eog_sre::Stop;
 
-use super::{Kind, OpenError, Opened, ReadOptions, open_folder};
+use super::{Kind, OpenError, Opened, ReadOptions, open_from};
 
 /// Files whose size and time are looked at to see whether a folder has changed; of more the rest
 /// is not noticed.
@@ -58,30 +59,34 @@ impl Library {
         Self { strict, ..self }
     }
 
-    /// The content of a folder, read if it is not there yet or has changed since. Blocks. A snapshot is
+    /// The content of a folder, read if it is not there yet or has changed since. Blocks. It is
     /// not read on when `stop` says so; who else waits for it then reads it anew.
     ///
     /// # Errors
     /// [`OpenError`] when the folder cannot be used. What cannot be read is not kept.
     pub fn load(
         &self,
-        folder: &Path,
-        architecture: Option<&Path>,
+        folder: &FolderHandle,
+        architecture: Option<&FilePlace>,
         stop: Option<Stop>,
     ) -> Result<Opened, OpenError> {
-        let is_snapshot = Kind::of(folder)? == Kind::Snapshot;
-        let usual = self.options.architecture.as_deref().filter(|_| is_snapshot);
-        let architecture = architecture.or(usual).map(Path::to_owned);
-        let (stamp, bytes) = stamp(folder, architecture.as_deref());
-        let key = Key { folder: folder.to_owned(), architecture, stamp };
+        let is_snapshot = Kind::of_folder(folder)? == Kind::Snapshot;
+        let usual = self.options.architecture.clone().filter(|_| is_snapshot);
+        let (stamp, bytes) = stamp(folder, architecture);
+        let named = architecture.map(FilePlace::full).or(usual.clone());
+        let key = Key { folder: folder.path().to_owned(), architecture: named, stamp };
         let slot = self.shelf(&key, bytes);
         let mut content = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*content {
             return Ok(loaded.clone());
         }
-        let architecture = key.architecture.clone();
-        let opened =
-            open_folder(folder, &ReadOptions { architecture, stop, ..self.options.clone() });
+        let options = ReadOptions {
+            architecture: architecture.map(|place| place.path.clone()).or(usual),
+            architecture_below: architecture.map(|place| place.folder.clone()),
+            stop,
+            ..self.options.clone()
+        };
+        let opened = open_from(folder, &options);
         match opened.and_then(|opened| if self.strict { opened.all_usable() } else { Ok(opened) }) {
             Ok(loaded) => Ok(content.insert(loaded).clone()),
             Err(error) => {
@@ -120,10 +125,10 @@ impl Library {
 }
 
 /// Names, sizes and times of the files of a folder, and how many bytes they have.
-fn stamp(folder: &Path, architecture: Option<&Path>) -> (blake3::Hash, u64) {
+fn stamp(folder: &FolderHandle, architecture: Option<&FilePlace>) -> (blake3::Hash, u64) {
     let mut files = Vec::new();
-    walk(folder, 0, &mut files);
-    files.extend(architecture.and_then(stamped));
+    walk(folder, "", 0, &mut files);
+    files.extend(architecture.and_then(|place| stamped(&place.folder, place.path.clone())));
     files.sort();
     let bytes = files.iter().map(|(_, bytes, _)| bytes).sum();
     let mut hasher = blake3::Hasher::new();
@@ -136,27 +141,34 @@ fn stamp(folder: &Path, architecture: Option<&Path>) -> (blake3::Hash, u64) {
 
 type Stamped = (PathBuf, u64, Option<SystemTime>);
 
-fn walk(folder: &Path, depth: usize, files: &mut Vec<Stamped>) {
-    for entry in folder.read_dir().into_iter().flatten().flatten() {
+fn walk(root: &FolderHandle, folder: &str, depth: usize, files: &mut Vec<Stamped>) {
+    for entry in root.entries(folder).into_iter().flatten() {
         if files.len() >= MAX_STAMPED {
             return;
         }
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => walk(&entry.path(), depth + 1, files),
-            Ok(kind) if !kind.is_dir() => files.extend(stamped(&entry.path())),
-            _ => {}
+        let path = if folder.is_empty() { entry.name } else { format!("{folder}/{}", entry.name) };
+        match entry.is_folder {
+            true if depth < MAX_DEPTH => walk(root, &path, depth + 1, files),
+            true => {}
+            false => files.extend(stamped(root, path.into())),
         }
     }
 }
 
-fn stamped(path: &Path) -> Option<Stamped> {
-    let meta = path.metadata().ok()?;
-    Some((path.to_owned(), meta.len(), meta.modified().ok()))
+fn stamped(folder: &FolderHandle, path: PathBuf) -> Option<Stamped> {
+    let (bytes, changed) = folder.stamp(&path).ok()?;
+    Some((path, bytes, changed))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    fn at(folder: &Path) -> FolderHandle {
+        FolderHandle::open(folder).expect("it is there")
+    }
 
     fn snapshot(folder: &Path, alert: &str) {
         let text = format!(
@@ -174,11 +186,11 @@ mod tests {
         let folder = all.path().join("one");
         snapshot(&folder, "HighErrorRate");
         let library = Library::new(ReadOptions::default(), 1 << 30);
-        let first = library.load(&folder, None, None).expect("reads");
-        let again = library.load(&folder, None, None).expect("reads");
+        let first = library.load(&at(&folder), None, None).expect("reads");
+        let again = library.load(&at(&folder), None, None).expect("reads");
         assert!(first.is_same(&again));
         snapshot(&folder, "HighErrorRateOnCart");
-        let changed = library.load(&folder, None, None).expect("reads");
+        let changed = library.load(&at(&folder), None, None).expect("reads");
         assert_eq!(changed.incident().anomalies[0].name, "HighErrorRateOnCart");
         assert_eq!(library.shelves().len(), 1, "the older state is gone");
     }
@@ -190,9 +202,10 @@ mod tests {
         for name in names {
             snapshot(&all.path().join(name), "HighErrorRate");
         }
-        let one = stamp(&all.path().join("one"), None).1;
+        let one = stamp(&at(&all.path().join("one")), None).1;
         let library = Library::new(ReadOptions::default(), one * 2);
-        let load = |name: &str| library.load(&all.path().join(name), None, None).expect("reads");
+        let load =
+            |name: &str| library.load(&at(&all.path().join(name)), None, None).expect("reads");
         let (first, _, again, _) = (load("one"), load("two"), load("one"), load("three"));
         assert!(first.is_same(&again));
         let kept: Vec<_> = library.shelves().iter().map(|s| s.key.folder.clone()).collect();
@@ -203,7 +216,7 @@ mod tests {
     fn what_cannot_be_read_is_not_kept() {
         let all = tempfile::tempdir().expect("a folder");
         let library = Library::new(ReadOptions::default(), 1 << 30);
-        let Err(error) = library.load(all.path(), None, None) else { panic!("it is empty") };
+        let Err(error) = library.load(&at(all.path()), None, None) else { panic!("it is empty") };
         assert!(matches!(error, OpenError::NothingKnown { .. }), "{error}");
         assert!(library.shelves().is_empty());
     }
@@ -214,10 +227,10 @@ mod tests {
         let folder = all.path().join("one");
         snapshot(&folder, "HighErrorRate");
         let library = Library::new(ReadOptions::default(), 1 << 30);
-        let gone = library.load(&folder, None, Some(Stop::when(|| true)));
+        let gone = library.load(&at(&folder), None, Some(Stop::when(|| true)));
         let Err(error) = gone else { panic!("it was read") };
         assert!(error.is_cancelled(), "{error}");
-        let read = library.load(&folder, None, None).expect("reads");
+        let read = library.load(&at(&folder), None, None).expect("reads");
         assert_eq!(read.incident().anomalies.len(), 1);
         assert_eq!(library.shelves().len(), 1);
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use eog::{BoxFuture, Case, ContextRequest, Failure, Finding, LocalContext, Timestamp, Window};
-use eog_evidence::{Chart, Incident, StartError};
+use eog_evidence::{Chart, FolderHandle, Incident, StartError};
 use eog_sources::{CaptureReport, Heard, SourceConfig};
 use eog_sre::tools::Toolbox;
 
@@ -87,8 +87,8 @@ impl Source for OfLive {
 }
 
 /// Adds to an incident what the report of its capture says, if it is one.
-pub(super) fn add_report(folder: &Path, incident: &mut Incident) {
-    match CaptureReport::of(folder) {
+pub(super) fn add_report(folder: &FolderHandle, incident: &mut Incident) {
+    match CaptureReport::from(folder) {
         Ok(Some(report)) => {
             incident.warnings.extend(report.warnings());
             incident.window = incident.window.or(report.window);

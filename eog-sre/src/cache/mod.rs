@@ -67,7 +67,7 @@ impl Cache {
         key.update(format!("{program:?} {warnings:?} {layout:?}").as_bytes());
         key.update(stored::FIELDS.as_bytes());
         for file in layout.files() {
-            stamp(&mut key, file, folder.locate(file));
+            stamp(&mut key, &folder.root().join(file), folder.look(file));
         }
         Self { path, key: key.finalize().into() }
     }

@@ -7,7 +7,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::SystemTime;
 
 /// Files up to this size are digested whole, in bytes.
@@ -23,22 +23,21 @@ const CHUNK: usize = 64 * 1024;
 const SETTLED: i64 = 2;
 
 /// Adds a source file to a key.
-pub(super) fn stamp(key: &mut blake3::Hasher, name: &str, path: Result<PathBuf, String>) {
-    let told = path.and_then(|path| describe(&path, false).map_err(|error| error.to_string()));
+pub(super) fn stamp(key: &mut blake3::Hasher, path: &Path, file: Result<File, String>) {
+    let told = file.and_then(|file| describe(path, file, false).map_err(|error| error.to_string()));
     match told {
         Ok((facts, digest)) => {
-            key.update(format!("\n{name:?} {facts}").as_bytes());
+            key.update(format!("\n{facts}").as_bytes());
             key.update(digest.as_bytes());
         }
         Err(reason) => {
-            key.update(format!("\n{name:?} cannot be read: {reason}").as_bytes());
+            key.update(format!("\n{path:?} cannot be read: {reason}").as_bytes());
         }
     }
 }
 
 /// The facts about a file and the digest of its content; `trusted` takes its times as settled.
-fn describe(path: &PathBuf, trusted: bool) -> io::Result<(String, blake3::Hash)> {
-    let mut file = File::open(path)?;
+fn describe(path: &Path, mut file: File, trusted: bool) -> io::Result<(String, blake3::Hash)> {
     let found = file.metadata()?;
     let size = found.len();
     let whole = size <= SMALL || !(trusted || is_settled(&found));
@@ -105,8 +104,9 @@ mod tests {
         let mut content = vec![b'x'; 300 * 1024];
         fs::write(&path, &content).unwrap();
         let modified = fs::metadata(&path).unwrap().modified().unwrap();
-        let (facts, ends) = describe(&path, true).unwrap();
-        let (_, whole) = describe(&path, false).unwrap();
+        let opened = || File::open(&path).unwrap();
+        let (facts, ends) = describe(&path, opened(), true).unwrap();
+        let (_, whole) = describe(&path, opened(), false).unwrap();
         assert_ne!(ends, whole);
 
         // The same size and the same time of change, as a program can choose them.
@@ -114,8 +114,8 @@ mod tests {
         content[150 * 1024] = b'y';
         fs::write(&path, &content).unwrap();
         fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
-        let (facts_now, ends_now) = describe(&path, true).unwrap();
-        let (_, whole_now) = describe(&path, false).unwrap();
+        let (facts_now, ends_now) = describe(&path, opened(), true).unwrap();
+        let (_, whole_now) = describe(&path, opened(), false).unwrap();
         assert_eq!(ends_now, ends, "the ends are the same");
         assert_ne!(whole_now, whole, "a file that changed just now is digested whole");
         if cfg!(unix) {
@@ -131,7 +131,7 @@ mod tests {
             let mut content = vec![b'x'; 300 * 1024];
             content[at] = b'y';
             fs::write(&path, &content).unwrap();
-            describe(&path, true).unwrap().1
+            describe(&path, File::open(&path).unwrap(), true).unwrap().1
         };
         let digests = [digest(0), digest(300 * 1024 - 1), digest(150 * 1024)];
         assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);

@@ -1,9 +1,11 @@
 //! Which files of a directory make up a snapshot, and the only way to open one.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
+
+use eog_evidence::{FolderHandle, is_absolute_inside, is_ground_truth, leads_outside};
 
 use super::SnapshotError;
 use super::budget::Budget;
@@ -15,9 +17,6 @@ pub const MAX_FILES_PER_DIRECTORY: usize = 20_000;
 
 /// Longest JSON file, in bytes.
 pub const MAX_JSON_BYTES: u64 = 64 * 1024 * 1024;
-
-/// What no reader may see: the answer to the question.
-const FORBIDDEN_PREFIX: &str = "ground_truth";
 
 /// Directories that may hold the files of a snapshot, best first.
 const BASES: [&str; 3] = ["", "raw", "lite"];
@@ -114,7 +113,7 @@ fn join(base: &str, name: &str) -> String {
 /// A directory from which only regular files within it can be opened, and no ground truth.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    root: PathBuf,
+    handle: FolderHandle,
     opened: Vec<String>,
     meter: Option<Arc<Meter>>,
     budget: Budget,
@@ -128,28 +127,37 @@ impl Folder {
             path: directory.display().to_string(),
             reason,
         };
-        let root = fs::canonicalize(directory).map_err(|error| not_usable(error.to_string()))?;
-        if !root.is_dir() {
-            return Err(not_usable("it is not a directory".to_owned()));
-        }
-        Ok(Self { root, opened: Vec::new(), meter: None, budget: Budget::new(u64::MAX) })
+        let handle = FolderHandle::open(directory).map_err(|error| match error.kind() {
+            io::ErrorKind::NotADirectory => not_usable("it is not a directory".to_owned()),
+            _ => not_usable(error.to_string()),
+        })?;
+        Ok(Self::of(handle))
+    }
+
+    /// A directory that is open.
+    pub(crate) fn of(handle: FolderHandle) -> Self {
+        Self { handle, opened: Vec::new(), meter: None, budget: Budget::new(u64::MAX) }
     }
 
     /// The files directly in a directory, as relative paths, sorted. Nothing when there is none.
     fn list(&self, directory: &str, warnings: &mut Warnings) -> Vec<String> {
-        let path = self.root.join(directory);
-        if !fs::canonicalize(&path).is_ok_and(|path| path.starts_with(&self.root)) {
-            if path.is_dir() {
-                warnings.note(format!("{directory}: leads outside the snapshot; it is skipped"));
+        let entries = match self.handle.below(Path::new(directory)).and_then(|it| it.entries("")) {
+            Ok(entries) => entries,
+            Err(error) => {
+                if is_absolute_inside(&error) {
+                    warnings.note(format!("{directory}: {error}; it is skipped"));
+                } else if leads_outside(&error) {
+                    warnings
+                        .note(format!("{directory}: leads outside the snapshot; it is skipped"));
+                }
+                return Vec::new();
             }
-            return Vec::new();
-        }
-        let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut names: Vec<String> = names
-            .filter(|name| !name.starts_with('.') && !is_forbidden(name))
+        };
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.name)
+            .filter(|name| !name.starts_with('.') && !is_ground_truth(name))
             .map(|name| join(directory, &name))
-            .filter(|name| !self.root.join(name).is_dir())
+            .filter(|name| !self.handle.has_folder(name))
             .collect();
         names.sort();
         if names.len() > MAX_FILES_PER_DIRECTORY {
@@ -163,8 +171,9 @@ impl Folder {
 
     /// The same directory for another thread, which notes what it opens by itself.
     pub(crate) fn fork(&self) -> Self {
-        let (root, meter, budget) = (self.root.clone(), self.meter.clone(), self.budget.clone());
-        Self { root, opened: Vec::new(), meter, budget }
+        let (handle, meter, budget) =
+            (self.handle.clone(), self.meter.clone(), self.budget.clone());
+        Self { handle, opened: Vec::new(), meter, budget }
     }
 
     /// Bounds from now on what readers keep.
@@ -185,8 +194,8 @@ impl Folder {
 
     /// The size of a file in bytes; 0 for one that may not be opened.
     pub(crate) fn size(&self, name: &str) -> u64 {
-        let path = self.locate(name).ok();
-        path.and_then(|path| fs::metadata(path).ok()).map_or(0, |found| found.len())
+        let file = self.look(name).ok();
+        file.and_then(|file| file.metadata().ok()).map_or(0, |found| found.len())
     }
 
     /// Takes over what a fork opened.
@@ -207,43 +216,32 @@ impl Folder {
 
     /// The directory, with all links followed.
     pub(crate) fn root(&self) -> &Path {
-        &self.root
+        self.handle.path()
     }
 
     fn try_open(&mut self, name: &str) -> Result<File, String> {
-        let file = File::open(self.locate(name)?).map_err(|error| error.to_string())?;
+        let file = self.look(name)?;
         self.opened.push(name.to_owned());
         Ok(file)
     }
 
-    /// The real path of a file that may be opened.
+    /// Opens a file to look at it, without noting that.
     ///
     /// # Errors
-    /// Why it may not, for people.
-    pub(crate) fn locate(&self, name: &str) -> Result<PathBuf, String> {
-        let path = fs::canonicalize(self.root.join(name)).map_err(|error| error.to_string())?;
-        if !path.starts_with(&self.root) {
-            return Err("a link that leads outside the snapshot".to_owned());
-        }
-        let parts = path.strip_prefix(&self.root).into_iter().flat_map(Path::components);
-        if parts.map(|part| part.as_os_str().to_string_lossy()).any(|part| is_forbidden(&part)) {
-            return Err("ground truth, which must not be read".to_owned());
-        }
-        if !path.is_file() {
-            return Err("not a regular file".to_owned());
-        }
-        Ok(path)
+    /// Why it may not be opened, for people.
+    pub(crate) fn look(&self, name: &str) -> Result<File, String> {
+        self.handle.file(name).map_err(|error| {
+            match leads_outside(&error) && !is_absolute_inside(&error) {
+                true => "a link that leads outside the snapshot, or is absolute".to_owned(),
+                false => error.to_string(),
+            }
+        })
     }
 
     /// Every file opened so far, in order.
     pub(crate) fn opened(&self) -> &[String] {
         &self.opened
     }
-}
-
-/// Whether a file or directory name is one that no reader opens.
-pub(crate) fn is_forbidden(name: &str) -> bool {
-    name.to_ascii_lowercase().starts_with(FORBIDDEN_PREFIX)
 }
 
 /// Reads a JSON file of bounded size.

@@ -82,11 +82,7 @@ const SAMPLE: u64 = 64 * 1024;
 /// About how many rows a file has: as if it were everywhere as dense as where it is densest of
 /// what is looked at. Line ends within fields count too. A file that cannot be opened has none.
 fn rows(folder: &Folder, file: &str, size: u64) -> u64 {
-    let Ok(mut source) =
-        folder.locate(file).and_then(|path| File::open(path).map_err(|error| error.to_string()))
-    else {
-        return 0;
-    };
+    let Ok(mut source) = folder.look(file) else { return 0 };
     let last = size.saturating_sub(SAMPLE);
     let counts =
         [0, last / 2, last].into_iter().filter_map(|start| count(&mut source, start, size).ok());

@@ -37,7 +37,7 @@ pub(crate) use all::{Records, read_all};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use events::read_event;
 pub(crate) use events::{EventRecord, read_events};
-pub(crate) use layout::{Folder, Layout, is_forbidden, read_json};
+pub(crate) use layout::{Folder, Layout, read_json};
 pub(crate) use logs::read_logs;
 pub(crate) use memory::check_memory;
 pub(crate) use metrics::{MetricFile, MetricSeries, Subject, join_metrics, read_metric_file};

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use eog_evidence::FolderHandle;
+
 use super::progress::Progress;
 use super::stop::Stop;
 
@@ -19,6 +21,9 @@ pub const MAX_ROWS_PER_FILE: usize = 1_000_000;
 pub struct ReadOptions {
     /// The application's architecture, a JSON file that belongs to the snapshot. Optional.
     pub architecture: Option<PathBuf>,
+    /// The folder to which the path of the architecture is relative, and which it may not leave. Without
+    /// it, any file may be named.
+    pub architecture_below: Option<FolderHandle>,
     /// Maximum number of rows read from one file; further rows are left out with a warning.
     pub max_rows_per_file: usize,
     /// Where to cache what was read, so that the snapshot opens faster next time. Without it nothing
@@ -38,6 +43,7 @@ impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             architecture: None,
+            architecture_below: None,
             max_rows_per_file: MAX_ROWS_PER_FILE,
             cache: None,
             max_memory: None,

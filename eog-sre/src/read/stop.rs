@@ -28,7 +28,8 @@ impl Stop {
         Self(Arc::new(is_wanted))
     }
 
-    pub(crate) fn is_wanted(&self) -> bool {
+    /// Whether it should end.
+    pub fn is_wanted(&self) -> bool {
         (self.0)()
     }
 }

@@ -39,9 +39,9 @@ fn links_lead_neither_out_nor_to_the_ground_truth() {
     outside.file("metrics/pod_x_raw.tsv", "metric_name\n");
     let recording = Recording::new();
     recording.file("alerts/alerts_at_2026-01-01T10-00-00.json", ALERTS);
-    let truth = recording.file("ground_truth.json", ALERTS.replace("web", "poisoned"));
+    recording.file("ground_truth.json", ALERTS.replace("web", "poisoned"));
     symlink(secret, recording.path().join("alerts/alerts_out.json")).unwrap();
-    symlink(truth, recording.path().join("alerts/alerts_truth.json")).unwrap();
+    symlink("../ground_truth.json", recording.path().join("alerts/alerts_truth.json")).unwrap();
     symlink(outside.path().join("metrics"), recording.path().join("metrics")).unwrap();
     symlink("alerts_at_2026-01-01T10-00-00.json", recording.path().join("alerts/inside.json"))
         .unwrap();

@@ -1,4 +1,5 @@
-//! Connections: how many there are at once, how long a head may take, and how they end.
+//! Connections: how many there are at once, how long a head may take, how long an answer may stay unread,
+//! and how they end.
 //!
 //! `axum::serve` has none of these bounds, and leaves them to the library below it, as here.
 
@@ -13,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use super::settings::HttpSettings;
@@ -44,7 +46,11 @@ impl Connections {
                 accepted = next(&listener, &room) => accepted,
             };
             let answer = TowerToHyperService::new(routes.clone());
-            let connection = all.open.watch(http.serve_connection(TokioIo::new(stream), answer));
+            let mut stream = TimeoutStream::new(stream);
+            // Counted only while there is something to send.
+            stream.set_write_timeout(Some(settings.write_time));
+            let stream = TokioIo::new(Box::pin(stream));
+            let connection = all.open.watch(http.serve_connection(stream, answer));
             let cut = all.cut.clone();
             tokio::spawn(async move {
                 let _room = room;

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
-use http_body_util::Full;
+use http_body_util::Full as Whole;
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::gate;
+use super::recency::Recency;
 use super::settings::HttpSettings;
-use super::watch::{Watch, may_begin_session};
+use super::watch::{Full, Quota, SESSION, Watch, may_begin_session};
 use crate::server::{Server, message};
 
 /// A session in which nothing happens for this long is closed.
@@ -24,6 +26,7 @@ pub(super) struct Endpoint {
     service: StreamableHttpService<Server, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     max_sessions: usize,
+    recency: Recency,
     watch: Arc<Watch>,
 }
 
@@ -42,8 +45,14 @@ impl Endpoint {
         let server = server.clone();
         let service =
             StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
-        let watch = Watch::new(sessions.clone(), settings.grace);
-        Self { service, sessions, max_sessions: settings.max_sessions, watch }
+        let quota = Quota {
+            requests: settings.max_open,
+            streams: settings.max_streams,
+            all_streams: (settings.max_connections / 2).max(1),
+        };
+        let watch = Watch::new(sessions.clone(), settings.grace, quota);
+        let (max_sessions, recency) = (settings.max_sessions, Recency::default());
+        Self { service, sessions, max_sessions, recency, watch }
     }
 
     /// No client is waited for any more.
@@ -51,9 +60,30 @@ impl Endpoint {
         self.watch.stop();
     }
 
+    /// Whether one more session may begin. If there are too many, one in which nothing is open has to
+    /// go; its client is told to begin anew when it comes back.
     async fn has_room(&self) -> bool {
-        self.sessions.sessions.read().await.len() < self.max_sessions
+        let least = {
+            let sessions = self.sessions.sessions.read().await;
+            if self.recency.known() >= 2 * self.max_sessions {
+                self.recency.keep(|session| sessions.contains_key(session));
+            }
+            if sessions.len() < self.max_sessions {
+                return true;
+            }
+            let silent = sessions.keys().map(AsRef::as_ref).filter(|it| self.watch.is_silent(it));
+            self.recency.least(silent).map(str::to_owned)
+        };
+        let Some(least) = least else { return false };
+        // One that is closed already is as good.
+        let _ = self.sessions.close_session(&least.into()).await;
+        true
     }
+}
+
+/// The session that headers name.
+fn session(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION).and_then(|value| value.to_str().ok())
 }
 
 /// Answers a request that has passed the gate, which has read its body.
@@ -64,7 +94,21 @@ pub(super) async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Reque
             "the server has reached its limit of sessions; try again later",
         );
     }
-    let exchange = endpoint.watch.begin(&request);
+    let exchange = match endpoint.watch.begin(&request) {
+        Ok(exchange) => exchange,
+        Err(full) => {
+            let message = match full {
+                Full::Requests => {
+                    "this session has too many requests under way; read their answers"
+                }
+                Full::Streams => "too many streams of news are open; calls are still answered",
+            };
+            return gate::refusal(StatusCode::TOO_MANY_REQUESTS, message);
+        }
+    };
+    if let Some(session) = session(request.headers()) {
+        endpoint.recency.used(session);
+    }
     let (head, body) = request.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if head.method == Method::POST
@@ -72,6 +116,10 @@ pub(super) async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Reque
     {
         return exchange.follow(gate::answer(StatusCode::BAD_REQUEST, &complaint));
     }
-    let answer = endpoint.service.handle(Request::from_parts(head, Full::new(bytes))).await;
+    let begins = session(&head.headers).is_none();
+    let answer = endpoint.service.handle(Request::from_parts(head, Whole::new(bytes))).await;
+    if begins && let Some(session) = session(answer.headers()) {
+        endpoint.recency.begun(session);
+    }
     exchange.follow(answer.map(Body::new))
 }

@@ -8,6 +8,7 @@
 mod connections;
 mod endpoint;
 mod gate;
+mod recency;
 mod settings;
 mod sign_in;
 mod token;

@@ -48,13 +48,21 @@ pub struct HttpSettings {
     pub max_body_bytes: usize,
     /// Most connections at once; further ones wait.
     pub max_connections: usize,
-    /// Most sessions of clients of older protocols.
+    /// Most sessions of clients of older protocols. When one more begins, one in which nothing is open
+    /// is closed: one that was never used, otherwise the one that has been silent for longest.
     pub max_sessions: usize,
     /// How long a client may take to send the head of a request, from when it has connected or its
     /// last request was answered.
     pub head_time: Duration,
     /// How long a client may take to send the body of a request.
     pub body_time: Duration,
+    /// How long a client may leave an answer unread before its connection is cut.
+    pub write_time: Duration,
+    /// Most requests of one session that are under way at once.
+    pub max_open: usize,
+    /// Most streams of news at once that one session may hold open. Of all sessions together, at most
+    /// half of the connections may be such streams, so that there is room for calls.
+    pub max_streams: usize,
     /// How long a client that lost its connection in a call may take to come back. After that its
     /// calls are cancelled.
     pub grace: Duration,
@@ -79,6 +87,9 @@ impl Default for HttpSettings {
             max_sessions: 1024,
             head_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
+            write_time: Duration::from_secs(30),
+            max_open: 64,
+            max_streams: 4,
             grace: Duration::from_secs(10),
             routes: Router::new(),
             open_routes: Router::new(),

@@ -17,9 +17,10 @@ use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 
 const VERSION: &str = "mcp-protocol-version";
 
@@ -32,12 +33,32 @@ pub(super) struct Watch {
     sessions: Arc<LocalSessionManager>,
     grace: Duration,
     stop: CancellationToken,
+    quota: Quota,
+    /// Room for streams of news, whoever's they are.
+    streams: Arc<Semaphore>,
+}
+
+/// What one session may have open at once.
+#[derive(Clone, Copy)]
+pub(super) struct Quota {
+    pub(super) requests: usize,
+    pub(super) streams: usize,
+    /// Streams of all sessions together.
+    pub(super) all_streams: usize,
+}
+
+/// Why a request is not taken now.
+pub(super) enum Full {
+    Requests,
+    Streams,
 }
 
 #[derive(Default)]
 struct Presence {
     /// Requests and streams that are open.
     open: usize,
+    /// Streams of news among them.
+    streams: usize,
     /// Whether a call was broken off; it may go on with nobody listening.
     is_broken: bool,
     /// Counts the times that all were gone after that.
@@ -48,6 +69,8 @@ struct Presence {
 pub(super) struct Exchange {
     watch: Option<(Arc<Watch>, String)>,
     is_over: bool,
+    /// A place among the streams of news.
+    stream: Option<OwnedSemaphorePermit>,
 }
 
 /// Whether a request may begin a session: it has none, and may be of an older protocol.
@@ -59,8 +82,14 @@ pub(super) fn may_begin_session(request: &Request) -> bool {
 }
 
 impl Watch {
-    pub(super) fn new(sessions: Arc<LocalSessionManager>, grace: Duration) -> Arc<Self> {
-        Arc::new(Self { open: Mutex::default(), sessions, grace, stop: CancellationToken::new() })
+    pub(super) fn new(
+        sessions: Arc<LocalSessionManager>,
+        grace: Duration,
+        quota: Quota,
+    ) -> Arc<Self> {
+        let streams = Arc::new(Semaphore::new(quota.all_streams));
+        let stop = CancellationToken::new();
+        Arc::new(Self { open: Mutex::default(), sessions, grace, stop, quota, streams })
     }
 
     /// Nobody is waited for any more.
@@ -68,23 +97,46 @@ impl Watch {
         self.stop.cancel();
     }
 
-    /// A request has come.
-    pub(super) fn begin(self: &Arc<Self>, request: &Request) -> Exchange {
+    /// Whether nothing of a session is open.
+    pub(super) fn is_silent(&self, session: &str) -> bool {
+        self.presences().get(session).is_none_or(|presence| presence.open == 0)
+    }
+
+    /// A request has come, unless there are too many of its kind.
+    pub(super) fn begin(self: &Arc<Self>, request: &Request) -> Result<Exchange, Full> {
+        let is_stream = request.method() == Method::GET;
+        let stream = match is_stream {
+            true => Some(self.streams.clone().try_acquire_owned().map_err(|_| Full::Streams)?),
+            false => None,
+        };
         let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok());
-        let watch = session.map(|session| {
-            self.presences().entry(session.to_owned()).or_default().open += 1;
-            (self.clone(), session.to_owned())
-        });
+        if let Some(session) = session {
+            let mut presences = self.presences();
+            let presence = presences.entry(session.to_owned()).or_default();
+            if is_stream && presence.streams >= self.quota.streams {
+                return Err(Full::Streams);
+            }
+            // Closing a session is always possible.
+            if request.method() == Method::POST
+                && presence.open - presence.streams >= self.quota.requests
+            {
+                return Err(Full::Requests);
+            }
+            presence.open += 1;
+            presence.streams += usize::from(is_stream);
+        }
+        let watch = session.map(|session| (self.clone(), session.to_owned()));
         // A message is whole when it is answered; what a stream of news breaks off, nobody misses.
-        Exchange { watch, is_over: request.method() != Method::POST }
+        Ok(Exchange { watch, is_over: request.method() != Method::POST, stream })
     }
 
     /// A request is over. If a call broke off and its client has nothing open any more, the client
     /// may have vanished.
-    fn end(self: &Arc<Self>, session: &str, is_over: bool) {
+    fn end(self: &Arc<Self>, session: &str, is_over: bool, was_stream: bool) {
         let mut presences = self.presences();
         let Some(presence) = presences.get_mut(session) else { return };
         presence.open -= 1;
+        presence.streams -= usize::from(was_stream);
         presence.is_broken |= !is_over;
         if presence.open > 0 {
             return;
@@ -127,7 +179,7 @@ impl Watch {
 impl Exchange {
     /// Watches the answer to its end.
     pub(super) fn follow(self, answer: Response) -> Response {
-        if self.watch.is_none() {
+        if self.watch.is_none() && self.stream.is_none() {
             return answer;
         }
         answer.map(|body| Body::new(Followed { body, exchange: self }))
@@ -137,7 +189,7 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         if let Some((watch, session)) = self.watch.take() {
-            watch.end(&session, self.is_over);
+            watch.end(&session, self.is_over, self.stream.is_some());
         }
     }
 }
