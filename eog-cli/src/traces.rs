@@ -24,7 +24,7 @@ pub(crate) struct Traces(SdkTracerProvider);
 pub(crate) fn begin() -> Option<Traces> {
     let is_set = |name: &&str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
     let is_off = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|it| it.eq_ignore_ascii_case("true"));
-    if is_off || !ENDPOINTS.iter().any(|name| is_set(name)) {
+    if is_off || !ENDPOINTS.iter().any(is_set) {
         return None;
     }
     // Fails if the program has chosen one already, which is as good.
