@@ -229,11 +229,18 @@ fn spec(server: &str, name: &str, tool: &Tool) -> Result<ToolSpec, String> {
     Ok(ToolSpec::new(full, description).with_schema(schema))
 }
 
-/// An answer in words: what the server wrote for readers, else its structured content row by row.
+/// An answer in words: what the server wrote for readers, and its structured content row by row where
+/// that text is too short to say the same.
 fn words(answer: &connection::ToolAnswer) -> String {
     let text = match (&answer.structured, answer.text.trim()) {
-        (Some(structured), "") => structured.to_string(),
-        (_, text) => text.to_owned(),
+        (Some(structured), text) => {
+            let structured = structured.to_string();
+            match text.len() * 2 < structured.len() {
+                true => format!("{text}\n{structured}").trim_start().to_owned(),
+                false => text.to_owned(),
+            }
+        }
+        (None, text) => text.to_owned(),
     };
     bounded_lines(lines_of_text(&mask_text(&text)))
 }

@@ -41,8 +41,11 @@ fn call(tool: &'static str, arguments: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
 }
 
+/// All that an answer says: its text, and its structured content.
 fn text(result: &CallToolResult) -> String {
-    result.content.iter().filter_map(|block| block.as_text()).map(|text| &*text.text).collect()
+    let texts = result.content.iter().filter_map(|block| block.as_text()).map(|text| &*text.text);
+    let structured = result.structured_content.as_ref().map(ToString::to_string);
+    texts.chain(structured.as_deref()).collect()
 }
 
 async fn content(client: &Client, tool: &'static str, arguments: Value) -> Value {

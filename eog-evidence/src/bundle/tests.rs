@@ -59,7 +59,7 @@ fn a_broken_manifest_is_one_clear_error() {
         ),
         (
             "{\"format\": \"eog-bundle\", \"version\": 1, \"name\": \"n\",\n\"changes_recorded\": {\"start\": \"2026-01-01T09:00:00Z\"}}",
-            "DIR/bundle.json, line 2, column 53: missing field `end`; docs/bundle.md describes the format",
+            "DIR/bundle.json, line 2, column 53: it lacks the field `end`; docs/bundle.md describes the format",
         ),
     ];
     for (text, expected) in cases {
@@ -127,7 +127,7 @@ fn words_that_are_not_in_the_vocabulary_are_named() {
     let found =
         read(&[("bundle.json", MANIFEST), ("alerts.json", r#"[{"name": "a"}, 5]"#)]).unwrap();
     assert!(
-        found[0].starts_with("alerts.json: 2 rows skipped: line 1, column 14: missing field"),
+        found[0].starts_with("alerts.json: 2 rows skipped: line 1, column 14: it lacks the field"),
         "{found:?}"
     );
 }
