@@ -202,7 +202,7 @@ async fn servers_that_fail_are_told_with_their_reason() {
         (closed, "not reachable"),
         (slow, "no answer within 0.3 s"),
         (broken, "HTTP 500: disk is full"),
-        (other, "the answer cannot be used"),
+        (other, "answered with a web page"),
         (moved, "HTTP 302"),
     ];
     for (number, (port, expected)) in cases.into_iter().enumerate() {
