@@ -27,6 +27,8 @@ pub(in crate::server) struct Investigated {
     pub(in crate::server) is_unfinished: bool,
     /// `confirmed`, `likely`, or `inconclusive` when no origin explains an alert.
     confidence: String,
+    /// All of it in a few sentences, by the rules or by the model that tells the result.
+    summary: String,
     /// Start of the window that was investigated.
     window_start: String,
     /// End of the window.
@@ -158,6 +160,7 @@ impl Investigated {
             stop: report.stop.to_string(),
             is_unfinished: words::is_unfinished(report.stop),
             confidence: conclusion.confidence.to_string(),
+            summary: eog_report::clean::clean_line(&report.narrative.summary),
             window_start: to_the_second(window.start()),
             window_end: to_the_second(window.end()),
             unusable: listed(
