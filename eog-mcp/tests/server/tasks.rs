@@ -48,9 +48,16 @@ async fn an_investigation_is_a_task_where_the_client_has_tasks() {
     let (client, _serving) = connect(&place.server(&held), with_tasks()).await;
     let id = begin(client.peer(), incident()).await;
     held.until_waiting(1).await;
-    let working = state(client.peer(), &id).await;
-    assert!(matches!(working.payload, TaskPayload::Working), "{working:?}");
-    let message = working.task.status_message.unwrap();
+    // What is told of an entry comes a moment after it.
+    let message = loop {
+        let working = state(client.peer(), &id).await;
+        assert!(matches!(working.payload, TaskPayload::Working), "{working:?}");
+        let message = working.task.status_message.unwrap();
+        if !message.starts_with("entry 0: ") {
+            break message;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
     assert!(message.starts_with("entry 1: ") && message.contains(" is Defer"), "{message}");
     held.allow(100);
     let done = wait(client.peer(), &id, |now| !matches!(now, TaskPayload::Working)).await;
