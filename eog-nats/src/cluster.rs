@@ -117,17 +117,20 @@ impl Cluster {
         let wanted = options.clone();
         let connected = wait_for(&runtime, async move {
             let client = wanted.client().await?;
-            client.connect(wanted.addresses()).await.map_err(|error| not_connected(&wanted, &error))
+            let client = client.connect(wanted.addresses()).await;
+            let client = client.map_err(|error| not_connected(&wanted, &error))?;
+            // It starts a task of its own.
+            let mut context = jetstream::new(client);
+            context.set_timeout(wanted.timeout);
+            Ok(context)
         });
-        let client = match connected.unwrap_or_else(|| Err(lost(options))) {
-            Ok(client) => client,
+        let context = match connected.unwrap_or_else(|| Err(lost(options))) {
+            Ok(context) => context,
             Err(error) => {
                 runtime.shutdown_background();
                 return Err(error);
             }
         };
-        let mut context = jetstream::new(client);
-        context.set_timeout(options.timeout);
         let (timeout, retries) = (options.timeout, options.retries);
         let shared = Shared { runtime: Some(runtime), context, names, timeout, retries };
         Ok(Self { shared: Arc::new(shared) })
@@ -164,9 +167,11 @@ impl Cluster {
         let (context, stream) = (self.shared.context.clone(), self.shared.names.stream());
         self.run(async move {
             let found = context.get_stream(&stream).await;
-            found.map(|found| found.cached_info().config.clone()).map_err(|error| match error.kind() {
-                GetStreamErrorKind::JetStream(error) => said(&stream, &error),
-                _ => Trouble::Passing(error.to_string()),
+            found.map(|found| found.cached_info().config.clone()).map_err(|error| {
+                match error.kind() {
+                    GetStreamErrorKind::JetStream(error) => said(&stream, &error),
+                    _ => Trouble::Passing(error.to_string()),
+                }
             })
         })
     }
@@ -189,9 +194,11 @@ impl Cluster {
                 let (context, config) = (cluster.shared.context.clone(), config.clone());
                 cluster.run(async move {
                     let stream = config.name.clone();
-                    context.create_stream(config).await.map(drop).map_err(|error| match error.kind() {
-                        CreateStreamErrorKind::JetStream(error) => said(&stream, &error),
-                        _ => Trouble::Passing(error.to_string()),
+                    context.create_stream(config).await.map(drop).map_err(|error| {
+                        match error.kind() {
+                            CreateStreamErrorKind::JetStream(error) => said(&stream, &error),
+                            _ => Trouble::Passing(error.to_string()),
+                        }
                     })
                 })
             }

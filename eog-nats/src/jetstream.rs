@@ -16,7 +16,9 @@ use tokio::io::AsyncReadExt;
 
 use crate::cluster::said;
 use crate::record::Body;
-use crate::{Block, Cluster, InvestigationId, Last, NatsError, Part, Record, Refused, Subject, Trouble};
+use crate::{
+    Block, Cluster, InvestigationId, Last, NatsError, Part, Record, Refused, Subject, Trouble,
+};
 
 /// Where the body stands.
 const AT: &str = "Eog-At";
@@ -114,7 +116,8 @@ impl Subject for JetStreamSubject {
         let path = self.path.display().to_string();
         self.cluster.run(async move {
             let passing = |error: &dyn std::fmt::Display| Trouble::Passing(error.to_string());
-            let stream = context.get_stream_no_info(&name).await.map_err(|error| passing(&error))?;
+            let stream =
+                context.get_stream_no_info(&name).await.map_err(|error| passing(&error))?;
             let config = OrderedConfig {
                 filter_subject: subject,
                 deliver_policy: DeliverPolicy::All,

@@ -138,7 +138,9 @@ impl<S: Subject> Medium for StreamMedium<S> {
         match self.length {
             length if size < length => self.store(size, &[]),
             length if size == length => self.usable(),
-            _ => Err(io::Error::new(io::ErrorKind::Unsupported, "it is never filled up with zeros")),
+            _ => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "it is never filled up with zeros"))
+            }
         }
     }
 

@@ -51,7 +51,9 @@ impl Replay {
     pub fn apply(&mut self, at: u64, body: &[u8]) -> Result<(), String> {
         let length = self.bytes.len();
         let at = usize::try_from(at).ok().filter(|at| *at <= length).ok_or_else(|| {
-            format!("it stands at byte {at}, but only {length} bytes come before: messages are missing")
+            format!(
+                "it stands at byte {at}, but only {length} bytes come before: messages are missing"
+            )
         })?;
         self.bytes.truncate(at);
         self.bytes.extend_from_slice(body);

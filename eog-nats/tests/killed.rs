@@ -1,0 +1,196 @@
+//! A worker that is killed, and nodes that are: on a real cluster of three nodes, which `.ci/nats` starts.
+//!
+//! Tests stop nodes, so one runs at a time.
+
+mod support;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use eog::controller::EntryBody;
+use eog::journal::JournalError;
+use eog::{Case, Config, Engine, Journal};
+use eog_nats::{Cluster, NatsError, Options, Part};
+use eog_testkit::{MemoryContext, healthy, policy_fn, seeded, topology};
+
+use support::{bytes_on, cluster, entries, file_of, id};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+const WORKER: &str = "EOG_NATS_TEST_WORKER";
+const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+fn case() -> Case {
+    seeded(topology(""), NAMES)
+}
+
+/// A worker of its own process: notes what it asks in a file, and stops for ever at one entity.
+///
+/// No test by itself: the next one starts it with variables that say what to do.
+#[test]
+fn worker() {
+    let Ok(told) = std::env::var(WORKER) else { return };
+    let told: Vec<&str> = told.split(' ').collect();
+    let [prefix, asked, stop_at] = told[..] else { panic!("three words are wanted") };
+    let (asked, stop_at) = (PathBuf::from(asked), stop_at.to_owned());
+    let mut options = Options::new(std::env::var("EOG_NATS_URL").unwrap());
+    options.prefix = prefix.to_owned();
+    let cluster = Cluster::connect(&options).unwrap();
+    let medium = cluster.take_over(Part::Ledger, &id("run")).unwrap();
+    let (journal, recovered) = Journal::on::<EntryBody>(medium).unwrap();
+    let policy = policy_fn(move |packet| {
+        let mut file = std::fs::File::options().create(true).append(true).open(&asked).unwrap();
+        writeln!(file, "{}", packet.entity).unwrap();
+        while packet.entity.as_str() == stop_at {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        healthy(packet)
+    });
+    let engine = Engine::new(MemoryContext::default(), policy).with_journal(journal);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let ended = runtime.block_on(async {
+        match recovered.ledger.next_seq() {
+            0 => engine.investigate(Config::default(), case()).await,
+            _ => engine.resume(&recovered.ledger).await.unwrap(),
+        }
+    });
+    assert!(ended.journal_error.is_none(), "{:?}", ended.journal_error);
+}
+
+fn start_worker(prefix: &str, asked: &Path, stop_at: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "worker"])
+        .env(WORKER, format!("{prefix} {} {stop_at}", asked.display()))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_killed_worker_is_followed_by_another_without_a_repeated_call() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((cluster, options)) = cluster() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let asked = folder.path().join("asked");
+    // Each worker is killed with a call under way; the next one repeats that one alone.
+    for stop_at in ["c", "e"] {
+        let mut worker = start_worker(&options.prefix, &asked, stop_at);
+        while lines(&asked).last().map(String::as_str) != Some(stop_at) {
+            assert!(worker.try_wait().unwrap().is_none(), "the worker has ended");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+    }
+    assert!(start_worker(&options.prefix, &asked, "-").wait().unwrap().success());
+    assert_eq!(lines(&asked), ["a", "b", "c", "c", "d", "e", "e", "f"]);
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let whole = Engine::new(MemoryContext::default(), policy_fn(healthy));
+    let whole = runtime.block_on(whole.investigate(Config::default(), case()));
+    let bytes = bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap());
+    assert_eq!(bytes, file_of(whole.ledger().entries()));
+}
+
+/// Nodes of the cluster, by the files that `.ci/nats` made. Those stopped are started again in the end.
+struct Nodes {
+    folder: PathBuf,
+    stopped: Vec<u32>,
+}
+
+impl Nodes {
+    fn known() -> Option<Self> {
+        let folder = std::env::var_os("EOG_NATS_NODES")?.into();
+        Some(Self { folder, stopped: Vec::new() })
+    }
+
+    fn kill(&mut self, node: u32) {
+        let pid = std::fs::read_to_string(self.folder.join(format!("{node}.pid"))).unwrap();
+        let killed = Command::new("kill").args(["-9", pid.trim()]).status().unwrap();
+        assert!(killed.success());
+        self.stopped.push(node);
+    }
+
+    fn start_again(&mut self) {
+        for node in self.stopped.drain(..) {
+            let file = |ending: &str| self.folder.join(format!("{node}.{ending}"));
+            Command::new("nats-server")
+                .arg("-c")
+                .arg(file("conf"))
+                .arg("-l")
+                .arg(file("log"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+        }
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        self.start_again();
+    }
+}
+
+#[test]
+fn one_node_after_another_is_killed_without_a_loss() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (Some((cluster, _)), Some(mut nodes)) = (cluster(), Nodes::known()) else { return };
+    let all = entries((0..60).map(|number| format!("e{number}")));
+    let medium = cluster.create(Part::Ledger, &id("run")).unwrap();
+    let (mut journal, _) = Journal::on::<EntryBody>(medium).unwrap();
+    for (number, entry) in all.iter().enumerate() {
+        if number % 20 == 10 {
+            nodes.kill(1 + number as u32 / 20);
+        }
+        journal.append(std::slice::from_ref(entry)).unwrap();
+        if number % 20 == 18 {
+            nodes.start_again();
+        }
+    }
+    let bytes = bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap());
+    assert_eq!(bytes, file_of(&all));
+}
+
+#[test]
+fn without_a_majority_nothing_is_acknowledged_and_nothing_is_lost() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (Some((cluster, mut options)), Some(mut nodes)) = (cluster(), Nodes::known()) else {
+        return;
+    };
+    drop(cluster);
+    options.retries = 4;
+    options.timeout = Duration::from_secs(1);
+    let cluster = Cluster::connect(&options).unwrap();
+    let all = entries(["a", "b", "c"]);
+    let medium = cluster.create(Part::Ledger, &id("run")).unwrap();
+    let (mut journal, _) = Journal::on::<EntryBody>(medium).unwrap();
+    journal.append(&all[..2]).unwrap();
+    nodes.kill(1);
+    nodes.kill(2);
+    let error = journal.append(&all[2..3]).unwrap_err();
+    let JournalError::NotWritten { source, entries: 2, .. } = &error else { panic!("{error}") };
+    let cause = source.get_ref().and_then(|cause| cause.downcast_ref());
+    assert!(matches!(cause, Some(NatsError::NoLeader { .. })), "{error}");
+    let again = journal.append(&all[2..3]).unwrap_err();
+    assert!(matches!(again, JournalError::Poisoned { entries: 2, .. }), "{again}");
+
+    nodes.start_again();
+    options.retries = 20;
+    let cluster = Cluster::connect(&options).unwrap();
+    let medium = cluster.take_over(Part::Ledger, &id("run")).unwrap();
+    let (mut journal, recovered) = Journal::on::<EntryBody>(medium).unwrap();
+    let known = recovered.ledger.entries().len();
+    assert!(known == 2 || known == 3, "what was not acknowledged may be there");
+    journal.append(&all[known..]).unwrap();
+    assert_eq!(bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap()), file_of(&all));
+}

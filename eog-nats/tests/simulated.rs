@@ -1,0 +1,322 @@
+//! The protocol of writers on a simulated stream, in virtual time: lost and late publishes, lost
+//! acknowledgements, stale reads, several writers. What may never happen is checked after every step, and
+//! faults that are planted into the stream must be found by these checks.
+
+mod support;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use eog::controller::EntryBody;
+use eog::{Digest, Entry, Journal};
+use eog_nats::{Block, Last, NatsError, Record, Refused, StreamMedium, Subject, Trouble};
+use proptest::prelude::*;
+
+use support::{bytes_on, entries, file_of, next, opening};
+
+/// What is wrong with a stream that cannot be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plant {
+    Nothing,
+    /// It stores whatever the writer believes is the last record.
+    NoExpectation,
+    /// It acknowledges what it does not store.
+    LostAfterAcknowledgement,
+    /// It stores a record a second time, as another one.
+    StoredTwice,
+}
+
+#[derive(Debug)]
+struct Stream {
+    plant: Plant,
+    log: Vec<(u64, Record)>,
+    sequence: u64,
+    /// Sent, but not there yet.
+    late: VecDeque<(u64, Record)>,
+    blocks: BTreeMap<String, Vec<u8>>,
+    /// What happens next, one number a decision; then nothing fails any more.
+    draws: VecDeque<u8>,
+}
+
+impl Stream {
+    fn draw(&mut self) -> u8 {
+        self.draws.pop_front().unwrap_or(0)
+    }
+
+    fn last(&self) -> u64 {
+        self.log.last().map_or(0, |(sequence, _)| *sequence)
+    }
+
+    fn arrive(&mut self, after: u64, record: Record) -> Result<u64, Refused> {
+        if after != self.last() && self.plant != Plant::NoExpectation {
+            return Err(Refused::OutOfTurn);
+        }
+        // Other subjects of the stream have sequences, too.
+        self.sequence += 1 + u64::from(self.draw() % 3);
+        self.log.push((self.sequence, record.clone()));
+        if self.plant == Plant::StoredTwice && record.bytes() > 0 {
+            self.sequence += 1;
+            let at = record.at + record.bytes();
+            self.log.push((self.sequence, Record { at, ..record }));
+        }
+        Ok(self.sequence)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Simulated(Arc<Mutex<Stream>>);
+
+impl Simulated {
+    fn new(plant: Plant, draws: Vec<u8>) -> Self {
+        let (log, late, blocks) = (Vec::new(), VecDeque::new(), BTreeMap::new());
+        let draws = draws.into();
+        Self(Arc::new(Mutex::new(Stream { plant, log, sequence: 0, late, blocks, draws })))
+    }
+
+    fn calm(&self) {
+        let mut stream = self.0.lock().unwrap();
+        stream.draws.clear();
+        stream.late.clear();
+    }
+}
+
+impl Subject for Simulated {
+    fn path(&self) -> &Path {
+        Path::new("simulated")
+    }
+
+    fn publish(&self, after: u64, record: &Record) -> Result<u64, Refused> {
+        let mut stream = self.0.lock().unwrap();
+        let lost = || Refused::Unknown(Trouble::Passing("no answer".into()));
+        match stream.draw() % 8 {
+            // Not there, or not yet.
+            1 => Err(lost()),
+            2 => {
+                stream.late.push_back((after, record.clone()));
+                Err(lost())
+            }
+            // There, or refused, but nobody says so.
+            3 => {
+                let _ = stream.arrive(after, record.clone());
+                Err(lost())
+            }
+            4 if stream.plant == Plant::LostAfterAcknowledgement => Ok(stream.last()),
+            // Something late comes first.
+            5 => {
+                if let Some((after, record)) = stream.late.pop_front() {
+                    let _ = stream.arrive(after, record);
+                }
+                stream.arrive(after, record.clone())
+            }
+            // Delivered twice.
+            6 => {
+                let first = stream.arrive(after, record.clone());
+                let _ = stream.arrive(after, record.clone());
+                first
+            }
+            _ => stream.arrive(after, record.clone()),
+        }
+    }
+
+    fn last(&self) -> Result<Option<Last>, Trouble> {
+        let mut stream = self.0.lock().unwrap();
+        let stale = match stream.draw() % 6 {
+            5 => return Err(Trouble::Passing("no answer".into())),
+            4 => 2,
+            3 => 1,
+            _ => 0,
+        };
+        let last = stream.log.iter().rev().nth(stale);
+        Ok(last.map(|(sequence, record)| Last { sequence: *sequence, write: record.write.clone() }))
+    }
+
+    fn records(&self, until: u64) -> Result<Vec<(u64, Record)>, Trouble> {
+        let mut stream = self.0.lock().unwrap();
+        if stream.draw() % 4 == 3 {
+            return Err(Trouble::Passing("the replica lags behind".into()));
+        }
+        Ok(stream.log.iter().filter(|(sequence, _)| *sequence <= until).cloned().collect())
+    }
+
+    fn put(&self, block: Block, bytes: &[u8]) -> Result<(), Trouble> {
+        let mut stream = self.0.lock().unwrap();
+        if stream.draw() % 4 == 3 {
+            return Err(Trouble::Passing("no answer".into()));
+        }
+        stream.blocks.insert(block.digest(), bytes.to_vec());
+        Ok(())
+    }
+
+    fn get(&self, block: Block) -> Result<Vec<u8>, Trouble> {
+        let stream = self.0.lock().unwrap();
+        let found = stream.blocks.get(&block.digest()).cloned();
+        found.ok_or_else(|| Trouble::Passing("not there".into()))
+    }
+
+    fn wait(&self, attempt: u32) -> bool {
+        attempt < 12
+    }
+
+    fn diagnose(&self, last: Trouble) -> NatsError {
+        let reason = format!("{last:?}");
+        NatsError::NoLeader { stream: "simulated".into(), reason }
+    }
+}
+
+/// Several workers, each with the journal that it believes it writes.
+struct Workers {
+    stream: Simulated,
+    journals: Vec<Option<(Journal, Arc<Entry>)>>,
+    begun: u32,
+    /// By number: what was acknowledged to whoever wrote it.
+    acknowledged: BTreeMap<u64, Digest>,
+}
+
+impl Workers {
+    fn new(stream: &Simulated) -> Self {
+        let journals = (0..3).map(|_| None).collect();
+        Self { stream: stream.clone(), journals, begun: 0, acknowledged: BTreeMap::new() }
+    }
+
+    /// Takes over, or appends one entry, or two at once.
+    fn step(&mut self, who: usize, take_over: bool, group: usize) -> Result<(), String> {
+        if take_over || self.journals[who].is_none() {
+            return self.take_over(who);
+        }
+        let Some((mut journal, last)) = self.journals[who].take() else { return Ok(()) };
+        let mut news = Vec::new();
+        let mut head = last;
+        for number in 0..group {
+            head = next(&head, &format!("worker-{who}-{}-{number}", self.begun));
+            news.push(Arc::clone(&head));
+        }
+        if journal.append(&news).is_ok() {
+            for entry in &news {
+                self.acknowledge(entry)?;
+            }
+            self.journals[who] = Some((journal, head));
+        }
+        Ok(())
+    }
+
+    fn take_over(&mut self, who: usize) -> Result<(), String> {
+        self.begun += 1;
+        let name = format!("writer-{}", self.begun);
+        let Ok(medium) = StreamMedium::take_over(self.stream.clone(), name) else { return Ok(()) };
+        let (mut journal, found) = match Journal::on::<EntryBody>(medium) {
+            Ok(opened) => opened,
+            Err(eog::journal::JournalError::Unusable { .. }) => return Ok(()),
+            Err(error) => return Err(format!("the ledger is damaged: {error}")),
+        };
+        self.holds(found.ledger.entries())?;
+        // What opening finds, others act upon: from here on it counts.
+        for entry in found.ledger.entries() {
+            self.acknowledge(entry)?;
+        }
+        let last = match found.ledger.entries().last() {
+            Some(last) => Arc::clone(last),
+            None => {
+                let opening = opening();
+                if journal.append(&[Arc::clone(&opening)]).is_err() {
+                    return Ok(());
+                }
+                self.acknowledge(&opening)?;
+                opening
+            }
+        };
+        self.journals[who] = Some((journal, last));
+        Ok(())
+    }
+
+    fn acknowledge(&mut self, entry: &Entry) -> Result<(), String> {
+        match self.acknowledged.insert(entry.seq, entry.hash) {
+            Some(before) if before != entry.hash => {
+                Err(format!("two writers extended the ledger at entry {}", entry.seq))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether everything acknowledged is there.
+    fn holds(&self, found: &[Arc<Entry>]) -> Result<(), String> {
+        for (seq, hash) in &self.acknowledged {
+            if found.get(*seq as usize).map(|entry| entry.hash) != Some(*hash) {
+                return Err(format!("the acknowledged entry {seq} is lost"));
+            }
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<(), String> {
+        self.stream.calm();
+        self.journals.clear();
+        let medium = StreamMedium::take_over(self.stream.clone(), "the-last".into());
+        let medium = medium.map_err(|error| error.to_string())?;
+        let bytes = bytes_on(&medium);
+        let (_, found) = Journal::on::<EntryBody>(medium).map_err(|error| error.to_string())?;
+        self.holds(found.ledger.entries())?;
+        if found.ledger.entries().is_empty() || bytes == file_of(found.ledger.entries()) {
+            return Ok(());
+        }
+        Err("the bytes are not those of a file".into())
+    }
+}
+
+type Steps = Vec<(usize, bool, usize)>;
+
+fn steps() -> impl Strategy<Value = (Steps, Vec<u8>)> {
+    let step = (0..3_usize, prop::bool::weighted(0.2), 1..3_usize);
+    (prop::collection::vec(step, 1..40), prop::collection::vec(any::<u8>(), 0..300))
+}
+
+fn course(plant: Plant, steps: &[(usize, bool, usize)], draws: &[u8]) -> Result<(), String> {
+    let stream = Simulated::new(plant, draws.to_vec());
+    let mut workers = Workers::new(&stream);
+    for (who, take_over, group) in steps {
+        workers.step(*who, *take_over, *group)?;
+    }
+    workers.end()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn nothing_acknowledged_is_lost_and_two_writers_never_both_extend((steps, draws) in steps()) {
+        prop_assert_eq!(course(Plant::Nothing, &steps, &draws), Ok(()));
+    }
+}
+
+/// A check that finds nothing proves nothing.
+#[test]
+fn every_planted_fault_is_found() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    for plant in [Plant::NoExpectation, Plant::LostAfterAcknowledgement, Plant::StoredTwice] {
+        let mut runner = TestRunner::deterministic();
+        let found = (0..500).find_map(|_| {
+            let (steps, draws) = steps().new_tree(&mut runner).unwrap().current();
+            course(plant, &steps, &draws).err()
+        });
+        assert!(found.is_some(), "{plant:?} was not found");
+    }
+}
+
+#[test]
+fn large_entries_become_blocks_with_the_same_bytes() {
+    let all = entries((0..3_000).map(|number| format!("entity-{number}")));
+    let stream = Simulated::new(Plant::Nothing, Vec::new());
+    let medium = StreamMedium::create(stream.clone(), "one".into()).unwrap().unwrap();
+    let (mut journal, _) = Journal::on::<EntryBody>(medium).unwrap();
+    journal.append(&all).unwrap();
+    let medium = StreamMedium::read(stream.clone()).unwrap().unwrap();
+    assert_eq!(bytes_on(&medium), file_of(&all));
+    let block = stream.0.lock().unwrap().blocks.values().map(Vec::len).max();
+    assert!(block.unwrap() > 256 << 10, "the group is one block");
+
+    stream.0.lock().unwrap().blocks.values_mut().for_each(|bytes| bytes[99] ^= 1);
+    let error = StreamMedium::read(stream).unwrap_err();
+    assert!(matches!(error, NatsError::Damaged { .. }), "{error}");
+}
