@@ -8,7 +8,7 @@ use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STRE
 use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::object_store::{GetErrorKind, InfoErrorKind, ObjectStore};
-use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageBuilder};
 use bytes::Bytes;
 use eog::journal::{CheckpointError, Checkpoints, MAX_CHECKPOINT_BYTES};
 use futures_util::StreamExt;
@@ -17,9 +17,11 @@ use tokio::io::AsyncReadExt;
 use crate::cluster::said;
 use crate::record::Body;
 use crate::{
-    Block, Cluster, InvestigationId, Last, NatsError, Part, Record, Refused, Subject, Trouble,
+    Block, Cluster, InvestigationId, Place, NatsError, Part, Record, Refused, Subject, Trouble,
 };
 
+/// The record that it follows.
+const AFTER: &str = "Eog-After";
 /// Where the body stands.
 const AT: &str = "Eog-At";
 /// Who wrote it, and which of their records it is.
@@ -44,6 +46,34 @@ impl JetStreamSubject {
         Self { cluster, id: id.clone(), subject, path }
     }
 
+    /// Asks for one record: the leader, not any replica.
+    fn place(
+        &self,
+        which: impl FnOnce(RawMessageBuilder, String) -> RawMessageBuilder + Send + 'static,
+    ) -> Result<Option<Place>, Trouble> {
+        let (context, subject) = (self.cluster.context().clone(), self.subject.clone());
+        let (name, path) = (self.cluster.names().stream(), self.path.display().to_string());
+        self.cluster.run(async move {
+            let stream = context.get_stream_no_info(&name).await;
+            let stream = stream.map_err(|error| Trouble::Passing(error.to_string()))?;
+            match which(stream.raw_message_builder(), subject).send().await {
+                Ok(message) => {
+                    let sequence = message.sequence;
+                    let found = record(Some(&message.headers), message.payload);
+                    let damaged = |reason| NatsError::Damaged { name: path, sequence, reason };
+                    let Record { after, write, .. } =
+                        found.map_err(damaged).map_err(Trouble::Lasting)?;
+                    Ok(Some(Place { sequence, after, write }))
+                }
+                Err(error) => match error.kind() {
+                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                    LastRawMessageErrorKind::JetStream(error) => Err(said(&name, &error)),
+                    _ => Err(Trouble::Passing(error.to_string())),
+                },
+            }
+        })
+    }
+
     /// What a block is called in the bucket. The name of the investigation comes first, so that all its
     /// blocks can be removed with it, whatever other investigations hold.
     fn object(&self, block: Block) -> String {
@@ -56,11 +86,12 @@ impl Subject for JetStreamSubject {
         &self.path
     }
 
-    fn publish(&self, after: u64, record: &Record) -> Result<u64, Refused> {
+    fn publish(&self, last: u64, record: &Record) -> Result<(), Refused> {
         let (context, subject) = (self.cluster.context().clone(), self.subject.clone());
         let mut headers = HeaderMap::new();
         headers.insert(NATS_EXPECTED_STREAM, self.cluster.names().stream());
-        headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, after.to_string());
+        headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, last.to_string());
+        headers.insert(AFTER, record.after.to_string());
         headers.insert(AT, record.at.to_string());
         headers.insert(WRITE, record.write.as_str());
         let body = match &record.body {
@@ -76,7 +107,7 @@ impl Subject for JetStreamSubject {
                 Ok(acknowledged) => acknowledged.await,
                 Err(error) => Err(error),
             };
-            Ok(published.map(|acknowledged| acknowledged.sequence).map_err(|error| {
+            Ok(published.map(drop).map_err(|error| {
                 match error.kind() {
                     PublishErrorKind::WrongLastSequence => Refused::OutOfTurn,
                     PublishErrorKind::MaxPayloadExceeded => {
@@ -89,25 +120,12 @@ impl Subject for JetStreamSubject {
         sent.unwrap_or_else(|trouble| Err(Refused::Unknown(trouble)))
     }
 
-    /// Asked of the leader, not of any replica.
-    fn last(&self) -> Result<Option<Last>, Trouble> {
-        let (context, subject) = (self.cluster.context().clone(), self.subject.clone());
-        let name = self.cluster.names().stream();
-        self.cluster.run(async move {
-            let stream = context.get_stream_no_info(&name).await;
-            let stream = stream.map_err(|error| Trouble::Passing(error.to_string()))?;
-            match stream.get_last_raw_message_by_subject(&subject).await {
-                Ok(message) => {
-                    let write = text(&message.headers, WRITE).unwrap_or_default().to_owned();
-                    Ok(Some(Last { sequence: message.sequence, write }))
-                }
-                Err(error) => match error.kind() {
-                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
-                    LastRawMessageErrorKind::JetStream(error) => Err(said(&name, &error)),
-                    _ => Err(Trouble::Passing(error.to_string())),
-                },
-            }
-        })
+    fn last(&self) -> Result<Option<Place>, Trouble> {
+        self.place(|request, subject| request.last_by_subject(subject))
+    }
+
+    fn next(&self, sequence: u64) -> Result<Option<Place>, Trouble> {
+        self.place(move |request, subject| request.sequence(sequence + 1).next_by_subject(subject))
     }
 
     fn records(&self, until: u64) -> Result<Vec<(u64, Record)>, Trouble> {
@@ -260,14 +278,17 @@ async fn get(store: &ObjectStore, object: &str, most: u64) -> Result<Option<Vec<
 fn record(headers: Option<&HeaderMap>, payload: Bytes) -> Result<Record, String> {
     let headers = headers.ok_or("it has no headers")?;
     let needed = |name| text(headers, name).ok_or_else(|| format!("it has no header {name}"));
-    let at = needed(AT)?;
-    let at = at.parse().map_err(|_| format!("its header {AT} is {at:?}, not a number"))?;
+    let number = |name| {
+        let text = needed(name)?;
+        text.parse().map_err(|_| format!("its header {name} is {text:?}, not a number"))
+    };
+    let (after, at) = (number(AFTER)?, number(AT)?);
     let write = needed(WRITE)?.to_owned();
     let body = match text(headers, BLOCK) {
         Some(block) => Body::Block(block.parse()?),
         None => Body::Inline(payload),
     };
-    Ok(Record { at, write, body })
+    Ok(Record { after, at, write, body })
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &'static str) -> Option<&'a str> {

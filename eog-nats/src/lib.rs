@@ -28,4 +28,4 @@ pub use medium::StreamMedium;
 pub use names::{InvestigationId, Part};
 pub use options::{Access, Options};
 pub use record::{Record, Replay};
-pub use subject::{Last, Refused, Subject, Trouble};
+pub use subject::{Place, Refused, Subject, Trouble};

@@ -54,7 +54,7 @@ impl<S: Subject> StreamMedium<S> {
     /// [`NatsError`].
     pub fn read(subject: S) -> Result<Option<Self>, NatsError> {
         let Some(last) = writer::persist(&subject, Subject::last)? else { return Ok(None) };
-        let bytes = writer::replayed(&subject, last.sequence)?;
+        let (_, bytes) = writer::replayed(&subject, last.sequence)?;
         Ok(Some(Self::of(Hold::Read(subject, last.sequence), bytes)))
     }
 
@@ -120,10 +120,11 @@ impl<S: Subject> Medium for StreamMedium<S> {
             return Ok(Box::new(Cursor::new(bytes.as_slice())));
         }
         let until = match &self.hold {
-            Hold::Write(writer) => writer.last(),
+            Hold::Write(writer) => writer.head(),
             Hold::Read(_, until) => *until,
         };
-        Ok(Box::new(Cursor::new(writer::replayed(self.subject(), until)?)))
+        let (_, bytes) = writer::replayed(self.subject(), until)?;
+        Ok(Box::new(Cursor::new(bytes)))
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {

@@ -12,18 +12,28 @@ pub trait Subject: fmt::Debug + Send + Sync {
     /// What errors call it.
     fn path(&self) -> &Path;
 
-    /// Stores a record after the one with this sequence, which must be the last of the subject; 0 stands
-    /// for none. Returns the sequence of the record once a majority of the replicas has it.
+    /// Stores a record, if the last one of the subject has this sequence; 0 stands for none. Returns once a
+    /// majority of the replicas has it.
+    ///
+    /// Not every server keeps to the condition when several publish at once, so it only keeps the subject
+    /// short: who may write is decided by [`Record::after`].
     ///
     /// # Errors
     /// [`Refused`]. After [`Refused::Unknown`] the record may be stored, or be stored later.
-    fn publish(&self, after: u64, record: &Record) -> Result<u64, Refused>;
+    fn publish(&self, last: u64, record: &Record) -> Result<(), Refused>;
 
     /// The last record of the subject. It may be that of a moment ago.
     ///
     /// # Errors
     /// [`Trouble`].
-    fn last(&self) -> Result<Option<Last>, Trouble>;
+    fn last(&self) -> Result<Option<Place>, Trouble>;
+
+    /// The first record after this sequence. There may be one that cannot be read yet, but never one between
+    /// two that can.
+    ///
+    /// # Errors
+    /// [`Trouble`].
+    fn next(&self, sequence: u64) -> Result<Option<Place>, Trouble>;
 
     /// All records of the subject up to this sequence, in order.
     ///
@@ -51,12 +61,14 @@ pub trait Subject: fmt::Debug + Send + Sync {
     fn diagnose(&self, last: Trouble) -> NatsError;
 }
 
-/// The last record of a subject.
+/// What is asked of a record that is not read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Last {
+pub struct Place {
     /// Its sequence in the stream.
     pub sequence: u64,
-    /// Its [`Record::write`]; empty if the message is no record.
+    /// Its [`Record::after`].
+    pub after: u64,
+    /// Its [`Record::write`].
     pub write: String,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 use crate::record::Body;
-use crate::{Block, Last, NatsError, Record, Refused, Replay, Subject, Trouble};
+use crate::{Block, NatsError, Place, Record, Refused, Replay, Subject, Trouble};
 
 /// Longer bodies become blocks. Servers take messages of 1 MiB unless told otherwise.
 pub(crate) const MAX_INLINE_BYTES: usize = 256 << 10;
@@ -21,7 +21,9 @@ pub(crate) struct Writer<S> {
     name: String,
     /// Records of this writer so far.
     count: u64,
-    /// The sequence of the last record.
+    /// The sequence of the last record that counts: this writer's, once it has begun.
+    head: u64,
+    /// That of the last record of the subject, whether it counts or not.
     last: u64,
 }
 
@@ -30,7 +32,7 @@ impl<S: Subject> Writer<S> {
     ///
     /// `name` is one that no other writer has or had.
     pub(crate) fn take_over(subject: S, name: String) -> Result<(Self, Vec<u8>), NatsError> {
-        let mut writer = Self { subject, name, count: 0, last: 0 };
+        let mut writer = Self { subject, name, count: 0, head: 0, last: 0 };
         for _ in 0..RACES {
             let last = persist(&writer.subject, Subject::last)?;
             if let Some(bytes) = writer.claim(last)? {
@@ -42,7 +44,7 @@ impl<S: Subject> Writer<S> {
 
     /// Takes a subject on which there is nothing. Nothing is returned where there is something.
     pub(crate) fn create(subject: S, name: String) -> Result<Option<Self>, NatsError> {
-        let mut writer = Self { subject, name, count: 0, last: 0 };
+        let mut writer = Self { subject, name, count: 0, head: 0, last: 0 };
         if persist(&writer.subject, Subject::last)?.is_some() {
             return Ok(None);
         }
@@ -51,9 +53,10 @@ impl<S: Subject> Writer<S> {
 
     /// Adds the record that begins a writer, after the last one. Returns the bytes that come before, or
     /// nothing if somebody wrote in between: what they wrote has to be read first.
-    fn claim(&mut self, last: Option<Last>) -> Result<Option<Vec<u8>>, NatsError> {
+    fn claim(&mut self, last: Option<Place>) -> Result<Option<Vec<u8>>, NatsError> {
         self.last = last.map_or(0, |last| last.sequence);
-        let bytes = replayed(&self.subject, self.last)?;
+        let (head, bytes) = replayed(&self.subject, self.last)?;
+        self.head = head;
         match self.add(bytes.len() as u64, Body::Inline(Bytes::new())) {
             Ok(()) => Ok(Some(bytes)),
             Err(NatsError::TakenOver { .. } | NatsError::Removed { .. }) => Ok(None),
@@ -75,39 +78,38 @@ impl<S: Subject> Writer<S> {
         self.add(at, body)
     }
 
-    /// Adds a record after the last one. An attempt without an answer is repeated under the same name and
-    /// after the same record, so at most one of all attempts is ever stored.
+    /// Adds a record after the last one that counts, and makes sure that it counts. An attempt without an
+    /// answer is repeated as it was, so that of all attempts the first that is stored counts.
     fn add(&mut self, at: u64, body: Body) -> Result<(), NatsError> {
-        let record = Record { at, write: format!("{}.{}", self.name, self.count), body };
+        let write = format!("{}.{}", self.name, self.count);
+        let record = Record { after: self.head, at, write, body };
         self.count += 1;
         let mut attempt = 0;
         loop {
             let (trouble, refused) = match self.subject.publish(self.last, &record) {
-                Ok(sequence) => {
-                    self.last = sequence;
-                    return Ok(());
-                }
+                Ok(()) => (Trouble::Passing("what is stored cannot be read".into()), false),
                 Err(Refused::Never(error)) => return Err(error),
                 Err(Refused::OutOfTurn) => (Trouble::Passing("out of turn".into()), true),
                 Err(Refused::Unknown(trouble)) => (trouble, false),
             };
-            let last = self.subject.last();
-            match &last {
-                Ok(Some(last)) if last.write == record.write => {
-                    self.last = last.sequence;
+            match self.successor() {
+                Ok(Some(found)) if found.write == record.write => {
+                    (self.head, self.last) = (found.sequence, found.sequence);
                     return Ok(());
                 }
-                // Sequences only grow: whatever this record became, another writer goes on.
-                Ok(Some(last)) if last.sequence > self.last => {
-                    return Err(NatsError::TakenOver { name: name(&self.subject) });
-                }
-                // What was read is older than the refusal, or nothing was stored: try again.
-                Ok(_) | Err(_) => {}
+                // Whatever becomes of this record, another writer goes on.
+                Ok(Some(_)) => return Err(NatsError::TakenOver { name: name(&self.subject) }),
+                // What was read is older than the answer, or nothing was stored: try again.
+                Ok(None) | Err(_) => {}
+            }
+            // Records that do not count may have come in between.
+            let last = self.subject.last();
+            if let Ok(Some(last)) = &last {
+                self.last = self.last.max(last.sequence);
             }
             if !self.subject.wait(attempt) {
                 return Err(match (refused, last) {
                     (true, Ok(None)) => NatsError::Removed { name: name(&self.subject) },
-                    (true, Ok(Some(_))) => NatsError::TakenOver { name: name(&self.subject) },
                     (_, _) => self.subject.diagnose(trouble),
                 });
             }
@@ -115,20 +117,35 @@ impl<S: Subject> Writer<S> {
         }
     }
 
-    /// The sequence of the last record.
-    pub(crate) fn last(&self) -> u64 {
-        self.last
+    /// The record that counts after the head, if there is one that can be read.
+    fn successor(&self) -> Result<Option<Place>, Trouble> {
+        let mut sequence = self.head;
+        while let Some(next) = self.subject.next(sequence)? {
+            if next.after == self.head {
+                return Ok(Some(next));
+            }
+            sequence = next.sequence;
+        }
+        Ok(None)
+    }
+
+    /// The sequence of the last record that counts.
+    pub(crate) fn head(&self) -> u64 {
+        self.head
     }
 }
 
-/// The bytes that a subject holds up to a sequence.
-pub(crate) fn replayed(subject: &impl Subject, until: u64) -> Result<Vec<u8>, NatsError> {
+/// What a subject holds up to a sequence: that of the last record that counts, and the bytes.
+pub(crate) fn replayed(subject: &impl Subject, until: u64) -> Result<(u64, Vec<u8>), NatsError> {
     if until == 0 {
-        return Ok(Vec::new());
+        return Ok((0, Vec::new()));
     }
     let mut replay = Replay::default();
     for (sequence, record) in persist(subject, |subject| subject.records(until))? {
         let damaged = |reason| NatsError::Damaged { name: name(subject), sequence, reason };
+        if !replay.counts(record.after).map_err(damaged)? {
+            continue;
+        }
         let body = match &record.body {
             Body::Inline(bytes) => bytes.clone(),
             Body::Block(block) => {
@@ -139,9 +156,9 @@ pub(crate) fn replayed(subject: &impl Subject, until: u64) -> Result<Vec<u8>, Na
                 bytes.into()
             }
         };
-        replay.apply(record.at, &body).map_err(damaged)?;
+        replay.apply(sequence, record.at, &body).map_err(damaged)?;
     }
-    Ok(replay.into_bytes())
+    Ok(replay.end())
 }
 
 /// Repeats what changes nothing when it is repeated.
