@@ -42,6 +42,11 @@ impl Cluster {
     pub fn connect(options: &Options) -> Result<Self, NatsError> {
         let cluster = Self::reach(options)?;
         cluster.check()?;
+        for bucket in cluster.buckets() {
+            // The stream that a bucket is.
+            let stream = format!("OBJ_{bucket}");
+            cluster.persist(|cluster| cluster.config(stream.clone()).map(drop))?;
+        }
         Ok(cluster)
     }
 
@@ -54,8 +59,7 @@ impl Cluster {
         let cluster = Self::reach(options)?;
         cluster.make_stream(replicas)?;
         cluster.check()?;
-        let names = &cluster.shared.names;
-        for bucket in [names.blocks(), names.checkpoints()] {
+        for bucket in cluster.buckets() {
             cluster.make_bucket(bucket, replicas)?;
         }
         Ok(cluster)
@@ -138,7 +142,7 @@ impl Cluster {
 
     /// Refuses a stream of another version, and one that would forget.
     fn check(&self) -> Result<(), NatsError> {
-        let config = self.persist(|cluster| cluster.config())?;
+        let config = self.persist(|cluster| cluster.config(cluster.shared.names.stream()))?;
         let stream = config.name.clone();
         if config.description.as_deref() != Some(FORMAT) {
             let found = config.description.unwrap_or_default();
@@ -162,9 +166,13 @@ impl Cluster {
         }
     }
 
-    /// The settings of the stream as they are.
-    fn config(&self) -> Result<Config, Trouble> {
-        let (context, stream) = (self.shared.context.clone(), self.shared.names.stream());
+    fn buckets(&self) -> [String; 2] {
+        [self.shared.names.blocks(), self.shared.names.checkpoints()]
+    }
+
+    /// The settings of a stream as they are.
+    fn config(&self, stream: String) -> Result<Config, Trouble> {
+        let context = self.shared.context.clone();
         self.run(async move {
             let found = context.get_stream(&stream).await;
             found.map(|found| found.cached_info().config.clone()).map_err(|error| {
@@ -189,7 +197,7 @@ impl Cluster {
             deny_delete: true,
             ..Config::default()
         };
-        self.persist(|cluster| match cluster.config() {
+        self.persist(|cluster| match cluster.config(config.name.clone()) {
             Err(Trouble::Lasting(NatsError::StreamMissing { .. })) => {
                 let (context, config) = (cluster.shared.context.clone(), config.clone());
                 cluster.run(async move {
@@ -266,7 +274,7 @@ impl Cluster {
             Trouble::Passing(seen) => seen,
         };
         let stream = self.shared.names.stream();
-        match self.config() {
+        match self.config(stream.clone()) {
             Err(Trouble::Lasting(error)) => error,
             Err(Trouble::Passing(reason)) => NatsError::NoLeader { stream, reason },
             Ok(_) => NatsError::NoLeader { stream, reason: seen },

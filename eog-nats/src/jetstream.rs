@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use async_nats::HeaderMap;
 use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
 use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
-use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::object_store::{GetErrorKind, InfoErrorKind, ObjectStore};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageBuilder};
+use async_nats::jetstream::{self, ErrorCode};
 use bytes::Bytes;
 use eog::journal::{CheckpointError, Checkpoints, MAX_CHECKPOINT_BYTES};
 use futures_util::StreamExt;
@@ -17,7 +18,7 @@ use tokio::io::AsyncReadExt;
 use crate::cluster::said;
 use crate::record::Body;
 use crate::{
-    Block, Cluster, InvestigationId, Place, NatsError, Part, Record, Refused, Subject, Trouble,
+    Block, Cluster, InvestigationId, NatsError, Part, Place, Record, Refused, Subject, Trouble,
 };
 
 /// The record that it follows.
@@ -113,7 +114,11 @@ impl Subject for JetStreamSubject {
                     PublishErrorKind::MaxPayloadExceeded => {
                         Refused::Never(NatsError::Refused { name, reason: error.to_string() })
                     }
-                    _ => Refused::Unknown(Trouble::Passing(error.to_string())),
+                    _ => Refused::Unknown(match full(&error) {
+                        // There may be room again before the last attempt.
+                        Some(reason) => Trouble::Lasting(NatsError::Refused { name, reason }),
+                        None => Trouble::Passing(error.to_string()),
+                    }),
                 }
             }))
         });
@@ -252,10 +257,7 @@ impl Checkpoints for CheckpointObject {
     }
 }
 
-async fn bucket_of(
-    context: &async_nats::jetstream::Context,
-    bucket: &str,
-) -> Result<ObjectStore, Trouble> {
+async fn bucket_of(context: &jetstream::Context, bucket: &str) -> Result<ObjectStore, Trouble> {
     let found = context.get_object_store(bucket).await;
     found.map_err(|error| Trouble::Passing(format!("the bucket {bucket}: {error}")))
 }
@@ -272,6 +274,17 @@ async fn get(store: &ObjectStore, object: &str, most: u64) -> Result<Option<Vec<
     let read = found.take(most + 1).read_to_end(&mut bytes).await;
     read.map_err(|error| Trouble::Passing(error.to_string()))?;
     Ok((bytes.len() as u64 <= most).then_some(bytes))
+}
+
+/// What the server says where a limit keeps it from storing.
+fn full(error: &PublishError) -> Option<String> {
+    let said: &jetstream::Error = std::error::Error::source(error)?.downcast_ref()?;
+    let limits = [
+        ErrorCode::STREAM_STORE_FAILED,
+        ErrorCode::STORAGE_RESOURCES_EXCEEDED,
+        ErrorCode::INSUFFICIENT_RESOURCES,
+    ];
+    limits.contains(&said.error_code()).then(|| said.to_string())
 }
 
 /// What a message says, or why it is no record.

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
+use async_nats::jetstream::{self, stream};
 use eog::controller::EntryBody;
 use eog::journal::{JournalError, Recovered};
 use eog::side::{Durability, SideFile, SideRecord};
@@ -48,9 +49,9 @@ fn the_bytes_are_those_of_a_file() {
     let read = Journal::read_on::<EntryBody>(&medium).unwrap();
     assert_eq!(read.ledger.entries(), all);
     // Whoever reads does not write.
-    let (error, before) = (Journal::on::<EntryBody>(medium).map(drop), file_of(&all));
-    assert_eq!(bytes_on(&cluster.read(Part::Ledger, &run).unwrap()), before);
-    drop(error);
+    let (mut reading, _) = opened(medium);
+    reading.append(&[next(&all[40], "more")]).unwrap_err();
+    assert_eq!(bytes_on(&cluster.read(Part::Ledger, &run).unwrap()), file_of(&all));
 }
 
 #[test]
@@ -236,29 +237,72 @@ fn errors_name_what_is_in_the_way() {
     assert!(!error.to_string().is_empty(), "TLS is required, and the server has none");
 }
 
+/// Changes the settings of the stream behind the back of the program.
+fn change(options: &Options, edit: fn(&mut stream::Config)) {
+    let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
+    let name = format!("{}-ledgers", options.prefix);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let context = jetstream::new(async_nats::connect(addresses).await.unwrap());
+        let stream = context.get_stream(&name).await.unwrap();
+        let mut config = stream.cached_info().config.clone();
+        edit(&mut config);
+        context.update_stream(config).await.unwrap();
+    });
+}
+
 #[test]
 fn a_stream_of_another_version_or_with_limits_is_refused() {
-    use async_nats::jetstream::{self, stream};
-
     let Some((_, options)) = cluster() else { return };
-    let change = |edit: fn(&mut stream::Config)| {
-        let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
-        let name = format!("{}-ledgers", options.prefix);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let context = jetstream::new(async_nats::connect(addresses).await.unwrap());
-            let stream = context.get_stream(&name).await.unwrap();
-            let mut config = stream.cached_info().config.clone();
-            edit(&mut config);
-            context.update_stream(config).await.unwrap();
-        });
-        Cluster::connect(&options).unwrap_err()
-    };
-    let error = change(|config| config.description = Some("eog investigations, format 9".into()));
+    change(&options, |config| config.description = Some("eog investigations, format 9".into()));
+    let error = Cluster::connect(&options).unwrap_err();
     assert!(matches!(error, NatsError::OtherVersion { .. }), "{error}");
-    let error = change(|config| {
+    change(&options, |config| {
         config.description = Some(eog_nats::FORMAT.into());
         config.max_age = std::time::Duration::from_secs(86_400);
     });
+    let error = Cluster::connect(&options).unwrap_err();
     assert!(error.to_string().ends_with("its setting max_age would lose entries"), "{error}");
+}
+
+#[test]
+fn a_full_stream_refuses_entries_and_forgets_none() {
+    let Some((_, mut options)) = cluster() else { return };
+    options.retries = 2;
+    let cluster = Cluster::connect(&options).unwrap();
+    change(&options, |config| config.max_bytes = 20_000);
+    let all = entries((0..100).map(|number| format!("e{number}")));
+    let (mut journal, _) = opened(cluster.create(Part::Ledger, &id("run")).unwrap());
+    let mut known = 0;
+    let error = loop {
+        match journal.append(&all[known..=known]) {
+            Ok(()) => known += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(cause(&error), NatsError::Refused { .. }), "{error}");
+    assert!(known > 5, "{known} entries");
+    let bytes = bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap());
+    assert_eq!(bytes, file_of(&all[..known]));
+}
+
+#[test]
+fn a_removed_investigation_is_not_written_on() {
+    let Some((_, mut options)) = cluster() else { return };
+    options.retries = 2;
+    let cluster = Cluster::connect(&options).unwrap();
+    let all = entries(["a"]);
+    let (mut journal, _) = opened(cluster.create(Part::Ledger, &id("run")).unwrap());
+    journal.append(&all[..1]).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
+        let context = jetstream::new(async_nats::connect(addresses).await.unwrap());
+        let stream = context.get_stream(format!("{}-ledgers", options.prefix)).await.unwrap();
+        stream.purge().filter(format!("{}.ledger.run", options.prefix)).await.unwrap();
+    });
+    let error = journal.append(&all[1..]).unwrap_err();
+    assert!(matches!(cause(&error), NatsError::Removed { .. }), "{error}");
+    let error = cluster.read(Part::Ledger, &id("run")).unwrap_err();
+    assert!(matches!(error, NatsError::NoSuch { .. }), "{error}");
 }

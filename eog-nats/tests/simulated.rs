@@ -353,6 +353,33 @@ fn every_planted_fault_is_found() {
     }
 }
 
+/// What the property draws has to contain what it is about.
+#[test]
+fn rivals_do_occur_and_much_is_acknowledged() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    let (mut rivals, mut acknowledged) = (0, 0);
+    for _ in 0..200 {
+        let (steps, draws) = steps().new_tree(&mut runner).unwrap().current();
+        let stream = Simulated::new(Plant::NoExpectation, draws);
+        let mut workers = Workers::new(&stream);
+        for (who, take_over, group) in steps {
+            workers.step(who, take_over, group).unwrap();
+        }
+        acknowledged += workers.acknowledged.len();
+        let mut followed: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for (_, record) in &stream.0.lock().unwrap().log {
+            followed.entry(record.after).or_default().push(record.write.clone());
+        }
+        let different = |writes: &&Vec<String>| writes.iter().any(|write| *write != writes[0]);
+        rivals += followed.values().filter(different).count();
+    }
+    assert!(rivals > 100, "{rivals} rivals");
+    assert!(acknowledged > 1_000, "{acknowledged} entries were acknowledged");
+}
+
 #[test]
 fn large_entries_become_blocks_with_the_same_bytes() {
     let all = entries((0..3_000).map(|number| format!("entity-{number}")));
