@@ -281,7 +281,11 @@ impl Cluster {
         }
     }
 
-    fn persist<T>(&self, what: impl Fn(&Self) -> Result<T, Trouble>) -> Result<T, NatsError> {
+    /// Repeats what changes nothing when it is repeated.
+    pub(crate) fn persist<T>(
+        &self,
+        what: impl Fn(&Self) -> Result<T, Trouble>,
+    ) -> Result<T, NatsError> {
         let mut attempt = 0;
         loop {
             match what(self) {

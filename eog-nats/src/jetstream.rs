@@ -3,13 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use async_nats::HeaderMap;
 use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
 use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::object_store::{GetErrorKind, InfoErrorKind, ObjectStore};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageBuilder};
 use async_nats::jetstream::{self, ErrorCode};
+use async_nats::{HeaderMap, HeaderValue};
 use bytes::Bytes;
 use eog::journal::{CheckpointError, Checkpoints, MAX_CHECKPOINT_BYTES};
 use futures_util::StreamExt;
@@ -126,7 +126,7 @@ impl Subject for JetStreamSubject {
     }
 
     fn last(&self) -> Result<Option<Place>, Trouble> {
-        self.place(|request, subject| request.last_by_subject(subject))
+        self.place(RawMessageBuilder::last_by_subject)
     }
 
     fn next(&self, sequence: u64) -> Result<Option<Place>, Trouble> {
@@ -305,5 +305,5 @@ fn record(headers: Option<&HeaderMap>, payload: Bytes) -> Result<Record, String>
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &'static str) -> Option<&'a str> {
-    headers.get(name).map(|value| value.as_str())
+    headers.get(name).map(HeaderValue::as_str)
 }

@@ -84,6 +84,16 @@ impl Names {
         format!("{}-checkpoints", self.prefix)
     }
 
+    /// The stream of investigations that wait for a worker.
+    pub(crate) fn work(&self) -> String {
+        format!("{}-work", self.prefix)
+    }
+
+    /// The subject of an investigation in it.
+    pub(crate) fn work_subject(&self, id: &str) -> String {
+        format!("{}.work.{id}", self.prefix)
+    }
+
     /// Every subject of the stream.
     pub(crate) fn subjects(&self) -> Vec<String> {
         [Part::Ledger, Part::Side].map(|part| format!("{}.{}.*", self.prefix, part.as_str())).into()

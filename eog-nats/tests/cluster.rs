@@ -1,8 +1,11 @@
 //! Journals on a real cluster of three nodes, which `.ci/nats` starts.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests may")]
+
 mod support;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::{self, stream};
 use eog::controller::EntryBody;
@@ -10,7 +13,7 @@ use eog::journal::{JournalError, Recovered};
 use eog::side::{Durability, SideFile, SideRecord};
 use eog::{Config, Engine, Journal, StopReason, Usage};
 use eog_nats::{
-    CheckpointObject, Cluster, JetStreamSubject, NatsError, Options, Part, StreamMedium,
+    CheckpointObject, Cluster, JetStreamSubject, NatsError, Options, Part, Queue, StreamMedium,
 };
 use eog_testkit::{MemoryContext, Recorder, healthy, policy_fn, seeded, topology};
 
@@ -237,6 +240,62 @@ fn errors_name_what_is_in_the_way() {
     assert!(!error.to_string().is_empty(), "TLS is required, and the server has none");
 }
 
+/// The worker is silent for longer than allowed, but for the signals.
+#[test]
+fn a_slow_worker_keeps_its_task_and_a_dropped_task_comes_again() {
+    let Some((cluster, _)) = cluster() else { return };
+    let queue = Queue::prepare(&cluster, 3, Duration::from_secs(2)).unwrap();
+    assert!(queue.take(Duration::from_secs(1)).unwrap().is_none(), "there is none yet");
+    assert!(queue.submit(&id("slow"), b"").unwrap());
+    let task = queue.take(Duration::from_secs(10)).unwrap().expect("it waits");
+    assert!(queue.take(Duration::from_secs(6)).unwrap().is_none(), "its worker is alive");
+    drop(task);
+    let again = queue.take(Duration::from_secs(30)).unwrap().expect("it comes again");
+    assert_eq!(again.id(), &id("slow"));
+    again.done().unwrap();
+    assert!(queue.submit(&id("slow"), b"").unwrap(), "what is done may be submitted again");
+}
+
+/// No test, but what replication costs: `.ci/nats --test cluster -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn time_for_each_entry() {
+    let Some((_, options)) = cluster() else { return };
+    let all = entries((0..200).map(|number| format!("e{number}")));
+    let folder = tempfile::tempdir().unwrap();
+    let report = |what: &str, workers: usize, took: Vec<Vec<Duration>>, whole: Duration| {
+        let mut took: Vec<Duration> = took.into_iter().flatten().collect();
+        took.sort_unstable();
+        let (middle, late) = (took[took.len() / 2], took[took.len() * 99 / 100]);
+        let rate = took.len() as f64 / whole.as_secs_f64();
+        println!(
+            "{what}, {workers} workers: median {middle:?}, 99 % {late:?}, {rate:.0} entries/s"
+        );
+    };
+    let append = |mut journal: Journal| -> Vec<Duration> {
+        let one = |entry: &Arc<eog::Entry>| {
+            let begun = Instant::now();
+            journal.append(std::slice::from_ref(entry)).unwrap();
+            begun.elapsed()
+        };
+        all.iter().map(one).collect()
+    };
+    for workers in [1, 2, 4, 8] {
+        let clusters: Vec<_> = (0..workers).map(|_| Cluster::connect(&options).unwrap()).collect();
+        let begun = Instant::now();
+        let took = at_once(&clusters, |_, number| {
+            append(Journal::create(folder.path().join(format!("{workers}-{number}"))).unwrap())
+        });
+        report("file", workers, took, begun.elapsed());
+        let begun = Instant::now();
+        let took = at_once(&clusters, |cluster, number| {
+            let run = id(&format!("{workers}-{number}"));
+            append(opened(cluster.create(Part::Ledger, &run).unwrap()).0)
+        });
+        report("3 replicas", workers, took, begun.elapsed());
+    }
+}
+
 /// Changes the settings of the stream behind the back of the program.
 fn change(options: &Options, edit: fn(&mut stream::Config)) {
     let addresses: Vec<String> = options.url.split(',').map(str::to_owned).collect();
@@ -259,7 +318,7 @@ fn a_stream_of_another_version_or_with_limits_is_refused() {
     assert!(matches!(error, NatsError::OtherVersion { .. }), "{error}");
     change(&options, |config| {
         config.description = Some(eog_nats::FORMAT.into());
-        config.max_age = std::time::Duration::from_secs(86_400);
+        config.max_age = Duration::from_secs(86_400);
     });
     let error = Cluster::connect(&options).unwrap_err();
     assert!(error.to_string().ends_with("its setting max_age would lose entries"), "{error}");

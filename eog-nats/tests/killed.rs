@@ -2,6 +2,8 @@
 //!
 //! Tests stop nodes, so one runs at a time.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests may")]
+
 mod support;
 
 use std::io::Write;
@@ -13,13 +15,15 @@ use std::time::Duration;
 use eog::controller::EntryBody;
 use eog::journal::JournalError;
 use eog::{Case, Config, Engine, Journal};
-use eog_nats::{Cluster, NatsError, Options, Part};
+use eog_nats::{Cluster, NatsError, Options, Part, Queue};
 use eog_testkit::{MemoryContext, healthy, policy_fn, seeded, topology};
 
 use support::{bytes_on, cluster, entries, file_of, id};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// After which a worker counts as dead.
+const SILENCE: Duration = Duration::from_secs(3);
 const WORKER: &str = "EOG_NATS_TEST_WORKER";
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
@@ -27,7 +31,7 @@ fn case() -> Case {
     seeded(topology(""), NAMES)
 }
 
-/// A worker of its own process: notes what it asks in a file, and stops for ever at one entity.
+/// A worker of its own process: takes an investigation from the queue, notes what it asks in a file, and stops for ever at one entity.
 ///
 /// No test by itself: the next one starts it with variables that say what to do.
 #[test]
@@ -39,7 +43,15 @@ fn worker() {
     let mut options = Options::new(std::env::var("EOG_NATS_URL").unwrap());
     options.prefix = prefix.to_owned();
     let cluster = Cluster::connect(&options).unwrap();
-    let medium = cluster.take_over(Part::Ledger, &id("run")).unwrap();
+    // Kept until this process ends, so that the cluster is told that the work goes on.
+    let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
+    let task = loop {
+        if let Some(task) = queue.take(Duration::from_secs(1)).unwrap() {
+            break task;
+        }
+    };
+    assert_eq!((task.id(), task.order()), (&id("run"), b"look at it".as_slice()));
+    let medium = cluster.take_over(Part::Ledger, task.id()).unwrap();
     let (journal, recovered) = Journal::on::<EntryBody>(medium).unwrap();
     let policy = policy_fn(move |packet| {
         let mut file = std::fs::File::options().create(true).append(true).open(&asked).unwrap();
@@ -58,6 +70,7 @@ fn worker() {
         }
     });
     assert!(ended.journal_error.is_none(), "{:?}", ended.journal_error);
+    task.done().unwrap();
 }
 
 fn start_worker(prefix: &str, asked: &Path, stop_at: &str) -> Child {
@@ -80,6 +93,9 @@ fn a_killed_worker_is_followed_by_another_without_a_repeated_call() {
     let Some((cluster, options)) = cluster() else { return };
     let folder = tempfile::tempdir().unwrap();
     let asked = folder.path().join("asked");
+    let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
+    assert!(queue.submit(&id("run"), b"look at it").unwrap());
+    assert!(!queue.submit(&id("run"), b"look at it").unwrap(), "it is there once");
     // Each worker is killed with a call under way; the next one repeats that one alone.
     for stop_at in ["c", "e"] {
         let mut worker = start_worker(&options.prefix, &asked, stop_at);
@@ -91,6 +107,7 @@ fn a_killed_worker_is_followed_by_another_without_a_repeated_call() {
         worker.wait().unwrap();
     }
     assert!(start_worker(&options.prefix, &asked, "-").wait().unwrap().success());
+    assert!(queue.take(Duration::from_secs(1)).unwrap().is_none(), "it is done");
     assert_eq!(lines(&asked), ["a", "b", "c", "c", "d", "e", "e", "f"]);
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -104,12 +121,14 @@ fn a_killed_worker_is_followed_by_another_without_a_repeated_call() {
 struct Nodes {
     folder: PathBuf,
     stopped: Vec<u32>,
+    /// Those started again. They outlive the test; `.ci/nats` ends them.
+    running: Vec<Child>,
 }
 
 impl Nodes {
     fn known() -> Option<Self> {
         let folder = std::env::var_os("EOG_NATS_NODES")?.into();
-        Some(Self { folder, stopped: Vec::new() })
+        Some(Self { folder, stopped: Vec::new(), running: Vec::new() })
     }
 
     fn kill(&mut self, node: u32) {
@@ -122,7 +141,7 @@ impl Nodes {
     fn start_again(&mut self) {
         for node in self.stopped.drain(..) {
             let file = |ending: &str| self.folder.join(format!("{node}.{ending}"));
-            Command::new("nats-server")
+            let started = Command::new("nats-server")
                 .arg("-c")
                 .arg(file("conf"))
                 .arg("-l")
@@ -131,6 +150,7 @@ impl Nodes {
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
+            self.running.push(started);
         }
     }
 }

@@ -2,6 +2,8 @@
 //! acknowledgements, stale reads, several writers. What may never happen is checked after every step, and
 //! faults that are planted into the stream must be found by these checks.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests may")]
+
 mod support;
 
 use std::collections::{BTreeMap, VecDeque};
