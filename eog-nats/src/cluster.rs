@@ -273,11 +273,18 @@ impl Cluster {
             Trouble::Lasting(error) => return error,
             Trouble::Passing(seen) => seen,
         };
-        let stream = self.shared.names.stream();
-        match self.config(stream.clone()) {
+        match self.config(self.shared.names.stream()) {
             Err(Trouble::Lasting(error)) => error,
-            Err(Trouble::Passing(reason)) => NatsError::NoLeader { stream, reason },
-            Ok(_) => NatsError::NoLeader { stream, reason: seen },
+            Err(Trouble::Passing(reason)) => self.no_answer(reason),
+            Ok(_) => self.no_answer(seen),
+        }
+    }
+
+    /// Nobody answers. A server without `JetStream` may stand in a cluster that has it, so this is asked last.
+    fn no_answer(&self, reason: String) -> NatsError {
+        match self.shared.context.client().server_info().jetstream {
+            true => NatsError::NoLeader { stream: self.shared.names.stream(), reason },
+            false => NatsError::NoJetStream { reason },
         }
     }
 
@@ -292,8 +299,7 @@ impl Cluster {
                 Ok(done) => return Ok(done),
                 Err(Trouble::Lasting(error)) => return Err(error),
                 Err(Trouble::Passing(reason)) if !self.wait(attempt) => {
-                    let stream = self.shared.names.stream();
-                    return Err(NatsError::NoLeader { stream, reason });
+                    return Err(self.no_answer(reason));
                 }
                 Err(Trouble::Passing(_)) => attempt += 1,
             }

@@ -160,10 +160,10 @@ fn the_side_file_is_kept_alike() {
     let usage = Usage { model_calls: 2, ..Usage::default() };
     let record = SideRecord::Wasted { calls: 2, usage };
     let (mut side, _) = SideFile::on(cluster.take_over(Part::Side, &run).unwrap()).unwrap();
-    side.append(&[record.clone()], Durability::Lazy).unwrap();
+    side.append(std::slice::from_ref(&record), Durability::Lazy).unwrap();
     let (mut again, records) = SideFile::on(cluster.take_over(Part::Side, &run).unwrap()).unwrap();
     assert_eq!(records.usage_so_far(), usage);
-    side.append(&[record.clone()], Durability::Lazy).unwrap_err();
+    side.append(std::slice::from_ref(&record), Durability::Lazy).unwrap_err();
     again.append(&[record], Durability::Synced).unwrap();
     let medium = cluster.read(Part::Side, &run).unwrap();
     assert_eq!(SideFile::read_on(&medium).unwrap().usage_so_far().model_calls, 4);
