@@ -31,7 +31,7 @@ fn case() -> Case {
     seeded(topology(""), NAMES)
 }
 
-/// A worker of its own process: takes an investigation from the queue, notes what it asks in a file, and stops for ever at one entity.
+/// A worker of its own process: takes an investigation from the queue, notes what it asks in a file, and waits at one entity until a file says go.
 ///
 /// No test by itself: the next one starts it with variables that say what to do.
 #[test]
@@ -56,8 +56,8 @@ fn worker() {
     let policy = policy_fn(move |packet| {
         let mut file = std::fs::File::options().create(true).append(true).open(&asked).unwrap();
         writeln!(file, "{}", packet.entity).unwrap();
-        while packet.entity.as_str() == stop_at {
-            std::thread::sleep(Duration::from_secs(1));
+        while packet.entity.as_str() == stop_at && !asked.with_extension("go").exists() {
+            std::thread::sleep(Duration::from_millis(50));
         }
         healthy(packet)
     });
@@ -73,11 +73,45 @@ fn worker() {
     task.done().unwrap();
 }
 
+fn signal(name: &str, pid: &str) {
+    assert!(Command::new("kill").args([name, pid]).status().unwrap().success());
+}
+
+/// What an undisturbed run has in its file.
+fn undisturbed() -> Vec<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let whole = Engine::new(MemoryContext::default(), policy_fn(healthy));
+    file_of(runtime.block_on(whole.investigate(Config::default(), case())).ledger().entries())
+}
+
+#[test]
+fn a_paused_worker_that_wakes_up_after_a_takeover_writes_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((cluster, options)) = cluster() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let asked = folder.path().join("asked");
+    let queue = Queue::prepare(&cluster, 3, SILENCE).unwrap();
+    assert!(queue.submit(&id("run"), b"look at it").unwrap());
+    let mut paused = start_worker(&options.prefix, &asked, "c");
+    while lines(&asked).last().map(String::as_str) != Some("c") {
+        assert!(paused.try_wait().unwrap().is_none(), "the worker has ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal("-STOP", &paused.id().to_string());
+    assert!(start_worker(&options.prefix, &asked, "-").wait().unwrap().success());
+    std::fs::write(asked.with_extension("go"), "").unwrap();
+    signal("-CONT", &paused.id().to_string());
+    assert!(!paused.wait().unwrap().success(), "it finds that it was taken over");
+    assert_eq!(lines(&asked), ["a", "b", "c", "c", "d", "e", "f"], "and asks nothing more");
+    assert_eq!(bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap()), undisturbed());
+}
+
 fn start_worker(prefix: &str, asked: &Path, stop_at: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "worker"])
         .env(WORKER, format!("{prefix} {} {stop_at}", asked.display()))
         .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap()
 }
@@ -110,11 +144,7 @@ fn a_killed_worker_is_followed_by_another_without_a_repeated_call() {
     assert!(queue.take(Duration::from_secs(1)).unwrap().is_none(), "it is done");
     assert_eq!(lines(&asked), ["a", "b", "c", "c", "d", "e", "e", "f"]);
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let whole = Engine::new(MemoryContext::default(), policy_fn(healthy));
-    let whole = runtime.block_on(whole.investigate(Config::default(), case()));
-    let bytes = bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap());
-    assert_eq!(bytes, file_of(whole.ledger().entries()));
+    assert_eq!(bytes_on(&cluster.read(Part::Ledger, &id("run")).unwrap()), undisturbed());
 }
 
 /// Nodes of the cluster, by the files that `.ci/nats` made. Those stopped are started again in the end.
@@ -133,8 +163,7 @@ impl Nodes {
 
     fn kill(&mut self, node: u32) {
         let pid = std::fs::read_to_string(self.folder.join(format!("{node}.pid"))).unwrap();
-        let killed = Command::new("kill").args(["-9", pid.trim()]).status().unwrap();
-        assert!(killed.success());
+        signal("-KILL", pid.trim());
         self.stopped.push(node);
     }
 
