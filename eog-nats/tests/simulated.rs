@@ -21,7 +21,7 @@ use support::{bytes_on, entries, file_of, next, opening};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plant {
     Nothing,
-    /// It stores a record whatever its writer believes is the last one, as nats-server 2.9 does when
+    /// It stores a record whatever its writer believes is the last one, as some servers do when
     /// several publish at once. Harmless.
     NoExpectation,
     /// It acknowledges what it does not store. Harmless: the writer looks.
