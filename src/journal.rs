@@ -23,7 +23,7 @@ use checkpointing::Pace;
 pub use error::JournalError;
 use file::DiskFile;
 pub use frame::MAX_ENTRY_BYTES;
-pub use medium::Medium;
+pub use medium::{Checkpoints, Medium};
 
 /// An open journal, locked for writing until it is dropped.
 ///
@@ -131,7 +131,7 @@ impl Journal {
             let _ = std::fs::remove_file(journal.path());
             return Err(error);
         }
-        Ok(journal.with_checkpoints())
+        Ok(journal.with_checkpoints_beside())
     }
 
     /// Opens a journal to go on with it. The remains of an interrupted write are cut off the file.
@@ -172,7 +172,15 @@ impl Journal {
     /// # Errors
     /// Those of [`Journal::open`], but for [`JournalError::Locked`].
     pub fn read<B: Body>(path: impl AsRef<Path>) -> Result<Recovered<B>, JournalError> {
-        let found = scan::scan(&DiskFile::read(path.as_ref())?)?;
+        Self::read_on(&DiskFile::read(path.as_ref())?)
+    }
+
+    /// Reads the journal on a medium of one's own, as [`Journal::read`] does that in a file.
+    ///
+    /// # Errors
+    /// Those of [`Journal::read`].
+    pub fn read_on<B: Body>(medium: &dyn Medium) -> Result<Recovered<B>, JournalError> {
+        let found = scan::scan(medium)?;
         Ok(Recovered { ledger: found.ledger, cut: found.cut })
     }
 

@@ -98,7 +98,15 @@ impl SideFile {
     /// Those of [`SideFile::beside`], but for [`SideError::Locked`]; [`SideError::Unusable`] also
     /// where there is none.
     pub fn read(path: impl AsRef<Path>) -> Result<SideRecords, SideError> {
-        Ok(read::scan(&DiskFile::read(path.as_ref())?)?.records)
+        Self::read_on(&DiskFile::read(path.as_ref())?)
+    }
+
+    /// Reads the side file on a medium of one's own, as [`SideFile::read`] does that in a file.
+    ///
+    /// # Errors
+    /// Those of [`SideFile::read`].
+    pub fn read_on(medium: &dyn Medium) -> Result<SideRecords, SideError> {
+        Ok(read::scan(medium)?.records)
     }
 
     /// Adds records, in one write. Answers of outside calls are always synced.

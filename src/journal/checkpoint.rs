@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::with_ending;
+use super::{Checkpoints, with_ending};
 use crate::durable::{RealDisk, replace};
 
 /// How the name of a checkpoint goes on after that of its journal.
@@ -76,6 +76,20 @@ pub fn write_checkpoint(journal: impl AsRef<Path>, payload: &[u8]) -> Result<(),
 /// Whether the payload fits the journal is for the caller to find out.
 pub fn read_checkpoint(journal: impl AsRef<Path>) -> Option<Vec<u8>> {
     read(&with_ending(journal.as_ref(), ENDING), MAX_CHECKPOINT_BYTES)
+}
+
+/// The checkpoint beside the file of a journal, at the path of the journal.
+#[derive(Debug)]
+pub(super) struct Beside(pub(super) PathBuf);
+
+impl Checkpoints for Beside {
+    fn write(&mut self, payload: &[u8]) -> Result<(), CheckpointError> {
+        write_checkpoint(&self.0, payload)
+    }
+
+    fn read(&self) -> Option<Vec<u8>> {
+        read_checkpoint(&self.0)
+    }
 }
 
 fn write(path: PathBuf, payload: &[u8], most: u64) -> Result<(), CheckpointError> {

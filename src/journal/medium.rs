@@ -4,9 +4,14 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::CheckpointError;
+
 /// What a [`Journal`](crate::Journal) or a [`SideFile`](crate::side::SideFile) is written on: bytes that
-/// are read from their start and written at a place. A file, unless a test needs a disk that fails
-/// when it is told to.
+/// are read from their start and written at a place. A file, a stream that machines share, or in tests a
+/// disk that fails when it is told to.
+///
+/// Journals and side files write only at the end: [`Medium::write_at`] is given the size, and what is to go
+/// is cut off by [`Medium::set_len`] before.
 ///
 /// Written bytes are read back at once. They outlive the machine only when
 /// [`Medium::sync_data`] or [`Medium::sync_all`] has returned since.
@@ -53,4 +58,19 @@ pub trait Medium: fmt::Debug + Send + Sync {
     /// Whether it would still be found under its name. A file without a name takes writes, and
     /// loses them when it is closed.
     fn is_still_there(&self) -> bool;
+}
+
+/// Where the checkpoint of one journal is kept: beside its file, or wherever its medium has a place for it.
+///
+/// Only who writes the journal writes its checkpoint. A checkpoint is an acceleration only, so whoever
+/// reads one checks that it fits the journal.
+pub trait Checkpoints: fmt::Debug + Send + Sync {
+    /// Stores a payload in place of the one before.
+    ///
+    /// # Errors
+    /// [`CheckpointError`]; the one before is there then, or the new one. Going on without is safe.
+    fn write(&mut self, payload: &[u8]) -> Result<(), CheckpointError>;
+
+    /// The last payload. None if there is none, or anything about it is wrong.
+    fn read(&self) -> Option<Vec<u8>>;
 }

@@ -1,0 +1,169 @@
+//! The work queue: investigations that wait for a worker.
+
+use std::time::Duration;
+
+use async_nats::HeaderMap;
+use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
+use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
+use async_nats::jetstream::{AckKind, Message};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use tokio::sync::oneshot;
+
+use crate::{Cluster, InvestigationId, NatsError, Trouble};
+
+/// The consumer that all workers share.
+const WORKERS: &str = "workers";
+
+/// Investigations that wait for a worker, or have one. Each is there once, until its worker says that it is done.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    cluster: Cluster,
+    silence: Duration,
+}
+
+/// An investigation that a worker has taken. Until this is dropped, the cluster is told that it goes on. Dropped
+/// before [`Task::done`], it is given to another worker after a while.
+#[derive(Debug)]
+pub struct Task {
+    cluster: Cluster,
+    message: Message,
+    id: InvestigationId,
+    /// Ends the signals when it is dropped.
+    _signals: oneshot::Sender<()>,
+}
+
+impl Queue {
+    /// The queue of a cluster, which is made where there is none, with so many replicas. A worker that is silent
+    /// for as long as `silence` counts as dead; what there is keeps the time it has.
+    ///
+    /// # Errors
+    /// [`NatsError`].
+    pub fn prepare(
+        cluster: &Cluster,
+        replicas: usize,
+        silence: Duration,
+    ) -> Result<Self, NatsError> {
+        let config = Config {
+            name: cluster.names().work(),
+            subjects: vec![cluster.names().work_subject("*")],
+            retention: RetentionPolicy::WorkQueue,
+            discard: DiscardPolicy::New,
+            num_replicas: replicas,
+            ..Config::default()
+        };
+        let wanted = pull::Config {
+            durable_name: Some(WORKERS.to_owned()),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: silence,
+            ..pull::Config::default()
+        };
+        cluster.persist(|cluster| {
+            let (context, config, wanted) =
+                (cluster.context().clone(), config.clone(), wanted.clone());
+            cluster.run(async move {
+                let stream = context.get_or_create_stream(config).await.map_err(passing)?;
+                stream.get_or_create_consumer(WORKERS, wanted).await.map(drop).map_err(passing)
+            })
+        })?;
+        Ok(Self { cluster: cluster.clone(), silence })
+    }
+
+    /// Has an investigation wait for a worker, with what the worker is to know. False if it is there already.
+    ///
+    /// # Errors
+    /// [`NatsError`]. It may be in the queue then: an investigation may be submitted again.
+    pub fn submit(&self, id: &InvestigationId, order: &[u8]) -> Result<bool, NatsError> {
+        let (name, order) = (self.cluster.names().work(), Bytes::copy_from_slice(order));
+        let subject = self.cluster.names().work_subject(id.as_str());
+        self.cluster.persist(|cluster| {
+            let (context, subject, order) =
+                (cluster.context().clone(), subject.clone(), order.clone());
+            let mut headers = HeaderMap::new();
+            headers.insert(NATS_EXPECTED_STREAM, name.as_str());
+            headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, "0");
+            cluster.run(async move {
+                let published = match context.publish_with_headers(subject, headers, order).await {
+                    Ok(acknowledged) => acknowledged.await,
+                    Err(error) => Err(error),
+                };
+                match published {
+                    Ok(_) => Ok(true),
+                    Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(false),
+                    Err(error) => Err(passing(error)),
+                }
+            })
+        })
+    }
+
+    /// The next investigation, if there is one within so long.
+    ///
+    /// # Errors
+    /// [`NatsError`].
+    pub fn take(&self, within: Duration) -> Result<Option<Task>, NatsError> {
+        let (name, cluster) = (self.cluster.names().work(), self.cluster.clone());
+        let silence = self.silence;
+        self.cluster.persist(|connected| {
+            let (context, name, cluster) =
+                (connected.context().clone(), name.clone(), cluster.clone());
+            connected.run(async move {
+                let stream = context.get_stream(&name).await.map_err(passing)?;
+                let consumer: PullConsumer = stream.get_consumer(WORKERS).await.map_err(passing)?;
+                let batch = consumer.fetch().max_messages(1).expires(within).messages().await;
+                let Some(message) = batch.map_err(passing)?.next().await else { return Ok(None) };
+                let message = message.map_err(|error| Trouble::Passing(error.to_string()))?;
+                let id = message.subject.rsplit('.').next().unwrap_or_default().parse();
+                let id = id.map_err(Trouble::Lasting)?;
+                let signals = signal(&message, silence / 3);
+                Ok(Some(Task { cluster, message, id, _signals: signals }))
+            })
+        })
+    }
+}
+
+impl Task {
+    /// Which investigation it is.
+    pub fn id(&self) -> &InvestigationId {
+        &self.id
+    }
+
+    /// What the worker is to know.
+    pub fn order(&self) -> &[u8] {
+        &self.message.payload
+    }
+
+    /// Takes the investigation out of the queue, since its ledger has ended.
+    ///
+    /// # Errors
+    /// [`NatsError`]. It is given to another worker then, who finds that it has ended.
+    pub fn done(self) -> Result<(), NatsError> {
+        self.cluster.persist(|cluster| {
+            let message = self.message.clone();
+            cluster.run(async move {
+                message.double_ack().await.map_err(|error| Trouble::Passing(error.to_string()))
+            })
+        })
+    }
+}
+
+/// Tells the cluster at every interval that the work goes on, until what is returned is dropped.
+fn signal(message: &Message, every: Duration) -> oneshot::Sender<()> {
+    let (sender, mut ended) = oneshot::channel();
+    let message = message.clone();
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = &mut ended => return,
+                // A signal that is lost is followed by others in time.
+                () = tokio::time::sleep(every) => drop(message.ack_with(AckKind::Progress).await),
+            }
+        }
+    });
+    sender
+}
+
+fn passing(error: impl std::fmt::Display) -> Trouble {
+    Trouble::Passing(error.to_string())
+}
