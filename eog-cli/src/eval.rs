@@ -36,14 +36,15 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
         progress.say(&format!("{done} of {all} cases done; investigating {name}"));
     };
     match &arguments.what {
-        Evaluated::Suite { dir, runs, by, knock_out } => {
-            let options = suite::Options { knock_out: *knock_out, ..suite_options(runs, by)? };
+        Evaluated::Suite { dir, runs, by, knock_out, ablations } => {
+            let (knock_out, ablations) = (*knock_out, *ablations);
+            let options = suite::Options { knock_out, ablations, ..suite_options(runs, by)? };
             let report = suite::evaluate(dir, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
         }
-        Evaluated::Petshop { dir, runs, by } => {
-            let options = suite_options(runs, by)?;
+        Evaluated::Petshop { dir, runs, by, ablations } => {
+            let options = suite::Options { ablations: *ablations, ..suite_options(runs, by)? };
             let report = petshop::evaluate(dir, &options, &mut told)?;
             drop(progress);
             tell_suite(arguments, &report)
@@ -88,6 +89,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             seeds,
             first_seed,
             knock_out,
+            ablations,
             without_changes,
             bundles,
             out,
@@ -103,6 +105,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 settings: rules::of(by.controller, &by.search)?,
                 runs: 1,
                 knock_out: *knock_out,
+                ablations: *ablations,
                 out: out.clone(),
             };
             let report = generated::evaluate(world, seeds, &options, &mut told)?;

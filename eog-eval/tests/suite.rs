@@ -7,6 +7,7 @@ use std::path::Path;
 
 use eog_eval::suite::{self, SuiteReport};
 use eog_eval::{FailureMode, Funnel};
+use eog_evidence::BundleSource;
 
 /// A folder with copies of the shipped example, each with this truth.
 fn suite_of(truths: &[(&str, &str)]) -> tempfile::TempDir {
@@ -126,4 +127,34 @@ fn runs_that_disagree_are_not_consistent() {
         .map(|share| share.value);
     assert_eq!(values, [1.0, 1.0, 0.0, 0.0, 0.0]);
     assert_eq!(runs.same_causes.value, 0.0);
+}
+
+#[test]
+fn each_source_of_evidence_is_taken_out_in_turn() {
+    let dir = suite_of(&[("sale", r#"{"causes": ["frontend"]}"#)]);
+    let options = suite::Options { ablations: true, ..suite::Options::runs(1) };
+    let report = suite::evaluate(dir.path(), &options, &mut |_, _, _| {}).unwrap();
+    let ablations = report.ablations.as_ref().unwrap();
+    assert_eq!(ablations.whole.f1, 1.0);
+    let held = |source: BundleSource| ablations.without[&source].holding;
+    let files = ["spans.csv", "logs.csv", "metrics.csv", "changes.json", "events.csv"];
+    for (source, file) in BundleSource::ALL.into_iter().zip(files) {
+        let is_there = dir.path().join("sale").join(file).exists();
+        assert_eq!(held(source) == 1, is_there, "{source}");
+    }
+    // The sale is on record as a change, and shows as traffic alone.
+    for source in [BundleSource::Changes, BundleSource::Metrics] {
+        let score = ablations.without[&source].score;
+        assert!(score.f1 < 1.0 && score.incidents == 1, "{source}: {score:?}");
+    }
+    let text = report.to_string();
+    assert!(text.contains("by source of evidence, 1 incident in all"), "{text}");
+    assert!(text.contains("without changes"), "{text}");
+
+    // The same as if the file had never been written.
+    std::fs::remove_file(dir.path().join("sale/metrics.csv")).unwrap();
+    let without = evaluate(&dir, 1);
+    let ablated = ablations.without[&BundleSource::Metrics].score;
+    assert_eq!(without.cases[0].set.f1, ablated.f1);
+    assert!(without.ablations.is_none());
 }

@@ -53,9 +53,9 @@ mod worlds;
 pub use alerts::alert_findings;
 pub use attribution::TraceAccounts;
 pub use bundle::{
-    BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleWriteError,
-    BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES, MAX_FAILURES,
-    MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge,
+    BUNDLE_FORMAT, BUNDLE_VERSION, Bundle, BundleContext, BundleError, BundleSource,
+    BundleWriteError, BundleWriter, ChangeRecord, FINDINGS_PER_PAGE, MAX_BORROWED, MAX_CSV_BYTES,
+    MAX_FAILURES, MAX_FIELD_BYTES, MAX_JSON_BYTES, MAX_LISTED, MAX_ROWS, Manifest, ManifestEdge,
     ManifestTopology, SiblingName, bundle_schemas,
 };
 pub use chart::{Band, Chart, MAX_CHART_POINTS};

@@ -45,6 +45,10 @@ pub(crate) enum Evaluated {
         /// Investigate each incident once more without the changes and events of its causes.
         #[arg(long)]
         knock_out: bool,
+        /// Investigate each case once more without each source of evidence: traces, logs, metrics,
+        /// changes, events. The report ends with a table of what they are worth.
+        #[arg(long)]
+        ablations: bool,
     },
     /// Score the PetShop data set, compared with trivial rankings.
     Petshop {
@@ -54,6 +58,10 @@ pub(crate) enum Evaluated {
         runs: Runs,
         #[command(flatten)]
         by: By,
+        /// Investigate each case once more without each source of evidence: traces, logs, metrics,
+        /// changes, events. The report ends with a table of what they are worth.
+        #[arg(long)]
+        ablations: bool,
     },
     /// Score outputs of agents for ITBench scenarios against the ground truths.
     ///
@@ -105,6 +113,10 @@ pub(crate) enum Evaluated {
         /// Investigate each incident once more without the changes and events of its cause.
         #[arg(long)]
         knock_out: bool,
+        /// Investigate each case once more without each source of evidence: traces, logs, metrics,
+        /// changes, events. The report ends with a table of what they are worth.
+        #[arg(long)]
+        ablations: bool,
         /// Only causes that are no change: outside services, certificates, nodes, disks, neighbours on
         /// a node, the network, surges, bad data, data growth, locks, consumers that hang, leaks.
         /// Harmless changes stay on record. Machines are as they are without it.

@@ -10,6 +10,7 @@
 //!
 //! A truth without causes is a normal time: what counts there is that nothing is named.
 
+mod ablation;
 mod case;
 mod report;
 mod score;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use eog_simulate::files::{FileError, list_folder};
 
+pub use ablation::{AblatedScore, Ablations, WithoutSource};
 pub use case::SuiteCase;
 pub use report::{Figures, GroupReport, OverRuns, SuiteReport};
 pub use score::{BaselineScore, CaseScore, SetScore, score_case};
@@ -41,6 +43,8 @@ pub struct Options {
     pub runs: usize,
     /// Whether each case with a cause is investigated once more without it.
     pub knock_out: bool,
+    /// Whether each case is investigated once more without each source of evidence.
+    pub ablations: bool,
     /// A folder for the ledgers of the first runs, as `NAME.jsonl`, and of the knock-outs, as
     /// `NAME.knocked-out.jsonl`.
     pub out: Option<PathBuf>,
@@ -49,7 +53,13 @@ pub struct Options {
 impl Options {
     /// So many runs, and nothing else.
     pub fn runs(runs: usize) -> Self {
-        Self { settings: Config::default().into(), runs, knock_out: false, out: None }
+        Self {
+            settings: Config::default().into(),
+            runs,
+            knock_out: false,
+            ablations: false,
+            out: None,
+        }
     }
 }
 
@@ -82,10 +92,14 @@ pub(crate) fn evaluate_cases(
     }
     let mut scores = Vec::new();
     let mut unusable: Vec<EvalError> = Vec::new();
+    let mut ablations = ablation::Sum::default();
     for case in cases {
         let scored = case.and_then(|case| {
             told(scores.len() + unusable.len(), all, &case.name);
-            score_case(case, options)
+            let kept = options.ablations.then(|| case.clone());
+            let score = score_case(case, options)?;
+            kept.map_or(Ok(()), |case| ablations.add(&case, &score, options))?;
+            Ok(score)
         });
         match scored {
             Ok(score) => scores.push(score),
@@ -97,7 +111,11 @@ pub(crate) fn evaluate_cases(
     let reasons = unusable.iter().map(ToString::to_string).collect();
     match unusable.into_iter().next() {
         Some(first) if scores.is_empty() => Err(first),
-        _ => Ok(SuiteReport { unusable: reasons, ..SuiteReport::new(scores) }),
+        _ => Ok(SuiteReport {
+            unusable: reasons,
+            ablations: options.ablations.then(|| ablations.means()),
+            ..SuiteReport::new(scores)
+        }),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::ablation::Ablations;
 use super::score::{CaseScore, RankScore};
 use crate::calibration::{Calibration, Outcome};
 use crate::controller_failures::{FailureMode, FailureTable};
@@ -25,6 +26,8 @@ pub struct SuiteReport {
     pub over_runs: Option<OverRuns>,
     /// How much each word is worth; nothing when there is no case.
     pub calibration: Option<Calibration>,
+    /// What was scored without one source of evidence; nothing where that was not asked for.
+    pub ablations: Option<Ablations>,
     /// Folders of a suite that are no bundles.
     pub left_out: Vec<String>,
     /// Cases that could not be used, each with the reason.
@@ -113,7 +116,16 @@ impl SuiteReport {
         let whole: Vec<Outcome> = cases.iter().map(|case| case.outcome).collect();
         let knocked_out: Vec<Outcome> = cases.iter().filter_map(|case| case.knocked_out).collect();
         let calibration = Calibration::of(&whole, &knocked_out);
-        Self { cases, groups, failures, over_runs, calibration, left_out, unusable: Vec::new() }
+        Self {
+            cases,
+            groups,
+            failures,
+            over_runs,
+            calibration,
+            ablations: None,
+            left_out,
+            unusable: Vec::new(),
+        }
     }
 
     /// What to know before trusting the figures: skipped folders, ground truths that do not fit.
@@ -279,6 +291,9 @@ impl fmt::Display for SuiteReport {
         }
         if let Some(calibration) = &self.calibration {
             write!(f, "{calibration}")?;
+        }
+        if let Some(ablations) = &self.ablations {
+            write!(f, "{ablations}")?;
         }
         self.notes().iter().try_for_each(|note| writeln!(f, "note: {note}"))
     }

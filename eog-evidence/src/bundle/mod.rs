@@ -10,6 +10,7 @@ mod manifest;
 mod reader;
 mod schema;
 mod sibling;
+mod source;
 mod strangers;
 mod table;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use manifest::{
 };
 pub use schema::bundle_schemas;
 pub use sibling::SiblingName;
+pub use source::BundleSource;
 pub use writer::BundleWriter;
 
 use crate::events::{event_findings, is_failure};
