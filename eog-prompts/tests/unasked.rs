@@ -6,9 +6,9 @@ mod support;
 
 use std::sync::Arc;
 
-use eog_core::contract::{Coverage, FormerBelief, Notice, NoticeReason, Route};
+use eog_core::contract::{Coverage, FormerBelief, Hint, Notice, NoticeReason, Route};
 use eog_core::evidence::Signal;
-use eog_core::{Belief, Claim, ContextPacket, EvidenceKind, Label, Message};
+use eog_core::{Belief, Claim, ContextPacket, Decision, EvidenceKind, Label, Message};
 use eog_prompts::{MockModel, Pack};
 use eog_testkit::{ask, entity, finding, packet};
 use serde_json::json;
@@ -27,6 +27,14 @@ fn decided(packet: &ContextPacket) -> (Option<String>, Label, usize) {
     let model = Arc::new(MockModel::new("mock/a").then(said));
     let decision = ask(&policy(Pack::sre(), &model), packet).unwrap().decision;
     (decision.rule, decision.label, model.requests().len())
+}
+
+/// A decision that no model was asked for.
+fn rule_of(packet: &ContextPacket) -> Decision {
+    let model = Arc::new(MockModel::new("mock/a"));
+    let decision = ask(&policy(Pack::sre(), &model), packet).unwrap().decision;
+    assert!(decision.rule.is_some());
+    decision
 }
 
 fn by(rule: &str, label: Label) -> (Option<String>, Label, usize) {
@@ -62,11 +70,85 @@ fn a_way_that_a_neighbour_claims() {
     packet.context.coverage = watched(&[EvidenceKind::Change]);
     let hops = ["flags", "proxy"].map(entity).to_vec();
     packet.context.routes = vec![Route { finding: way.id().clone(), hops }];
-    assert_eq!(decided(&packet), ASKED, "nobody claims it");
+    assert_eq!(decided(&packet), by("ways alone", Label::Defer), "nobody claims it");
     packet.inbox = vec![explained_by("web", "proxy", Label::Symptom)];
     assert_eq!(decided(&packet), by("carries on", Label::Symptom));
+    packet.context.findings.push(finding("flags").build());
+    assert_eq!(
+        decided(&packet),
+        by("carries on", Label::Symptom),
+        "what is of others stands aside"
+    );
+    packet.context.findings.push(finding("proxy").excerpt("it restarted").build());
+    assert_eq!(decided(&packet), ASKED, "it has something of its own");
+    packet.context.findings.truncate(1);
     packet.context.coverage = watched(&[EvidenceKind::Log]);
     assert_eq!(decided(&packet), ASKED, "its logs show nothing, which may speak against it");
+}
+
+#[test]
+fn a_way_that_reached_the_hop_before() {
+    let way = finding("proxy").excerpt("flags changed").signal(Signal::Route).build();
+    let mut packet = packet("proxy").callee("cart").caller("web").finding(way.clone()).build();
+    packet.context.coverage = watched(&[EvidenceKind::Change]);
+    let hops = ["flags", "cart", "proxy"].map(entity).to_vec();
+    packet.context.routes = vec![Route { finding: way.id().clone(), hops }];
+    let claim = Claim::new(&entity("flags"), &entity("cart"), "its flag is on", "errors");
+    let reached = Belief { claims: vec![claim], ..Belief::new(Label::Symptom, "so") };
+    packet.inbox = vec![Message { sender: entity("cart"), belief: reached }];
+    let alone = rule_of(&packet);
+    assert_eq!(alone.label, Label::Defer, "nobody behind it is known to be harmed");
+    assert_eq!(
+        alone.proposals[0].entity,
+        entity("cart"),
+        "the look goes on where the way comes from"
+    );
+    packet.hints = vec![Hint { entity: entity("web"), anomalies: 1, changes: 0 }];
+    let carried = rule_of(&packet);
+    assert_eq!(carried.label, Label::Symptom);
+    let [claim] = carried.claims.as_slice() else { panic!("one hop: {:?}", carried.claims) };
+    assert_eq!((&claim.cause, &claim.effect), (&entity("cart"), &entity("proxy")));
+    assert_eq!(claim.condition, "passes on: its flag is on");
+    packet.inbox[0].belief.label = Label::Defer;
+    assert_eq!(rule_of(&packet).label, Label::Defer, "the hop before cannot tell");
+}
+
+#[test]
+fn the_same_of_it_as_it_says_itself() {
+    let mut packet = packet("web").callee("db").finding(finding("web").build()).build();
+    let mut told = explained_by("db", "db", Label::Symptom);
+    let mut belief = Belief::new(Label::Symptom, "its errors follow the database");
+    belief.claims.clone_from(&told.belief.claims);
+    packet.former = Some(FormerBelief { belief, heard: vec![entity("db")] });
+    packet.inbox = vec![told.clone()];
+    assert_eq!(decided(&packet), by("as before", Label::Symptom));
+    packet.inbox[0].belief.label = Label::Defer;
+    assert_eq!(decided(&packet), ASKED, "what it rests on is in doubt");
+    told.belief.claims.push(Claim::new(&entity("web"), &entity("db"), "sends more", "load"));
+    packet.inbox = vec![told.clone()];
+    assert_eq!(decided(&packet), ASKED, "it is blamed for something new");
+    told.belief.claims.clear();
+    packet.inbox = vec![told];
+    assert_eq!(decided(&packet), ASKED, "what it rests on is said no more");
+}
+
+#[test]
+fn where_a_search_ends_for_the_second_time() {
+    let mut packet = packet("web").callee("db").finding(finding("web").build()).build();
+    let belief = Belief::new(Label::Symptom, "its errors follow the database");
+    packet.former = Some(FormerBelief { belief, heard: Vec::new() });
+    let look =
+        |reason, count| Some(Notice { reason, count, unexplained: Vec::new(), rivals: Vec::new() });
+    packet.notice = look(NoticeReason::DeadEnd, 1);
+    assert_eq!(decided(&packet), ASKED, "it is put once");
+    packet.notice = look(NoticeReason::DeadEnd, 2);
+    assert_eq!(decided(&packet), by("as before", Label::Symptom));
+    packet.notice = look(NoticeReason::SecondOpinion, 2);
+    assert_eq!(decided(&packet), ASKED, "a second opinion is one");
+    packet.notice = look(NoticeReason::DeadEnd, 2);
+    packet.inbox = vec![explained_by("db", "db", Label::Symptom)];
+    packet.former.as_mut().unwrap().heard = vec![entity("db")];
+    assert_eq!(decided(&packet), ASKED, "there is news");
 }
 
 #[test]

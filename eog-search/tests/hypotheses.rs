@@ -149,10 +149,13 @@ impl Shape {
     ) {
         let path = root.at(way).path.clone();
         let entity = path.last().expect("below the root").clone();
-        let mut own = false;
+        let (mut own, mut unseen) = (false, false);
         for agent in Specialist::ALL {
             let there = (agent, entity.clone());
-            let records = match world.way(agent, &entity, known.len()) {
+            let way = world.way(agent, &entity, known.len());
+            // Whoever asks learns that the source is out of reach.
+            unseen |= ![6, 8].contains(&way) && world.look(&entity).is_none();
+            let records = match way {
                 6 | 8 => false,
                 9 => known.contains(&there),
                 _ => true,
@@ -165,7 +168,7 @@ impl Shape {
         let different = known.iter().collect::<BTreeSet<_>>().len();
         let node = root.at(way);
         (node.phase, node.known) = (Phase::Failed, different);
-        if own || !world.is_hopeless(&entity) {
+        if own || !unseen && !world.is_hopeless(&entity) {
             node.score = world.weigh(&path, known.len());
             node.phase = if node.score.is_some() { Phase::Scored } else { Phase::EvalFailed };
         }

@@ -277,6 +277,31 @@ impl SearchController {
         }
     }
 
+    /// The entity of a hypothesis of which no specialist saw anything, since the source failed. Nothing
+    /// is judged from that: the source is asked once more, as for any look.
+    pub(super) fn unseen(&self, node: Ix) -> Option<EntityId> {
+        let id = self.tree.id(node);
+        let lanes = self.ledger.entries().iter().filter_map(|entry| match &entry.body {
+            SearchBody::Investigated(lane) if lane.node == id => Some(lane),
+            _ => None,
+        });
+        let came = lanes.flat_map(|lane| &lane.turns).filter_map(|turn| match turn {
+            Turn::Acted(acts) => Some(&acts.came),
+            _ => None,
+        });
+        let is_dead = |failures: &[Failure]| failures.iter().all(|it| it.kind.is_context());
+        let mut failed = false;
+        for came in came {
+            match came {
+                Came::Answered(_) | Came::Recorded { .. } => return None,
+                Came::Failed(failures) => failed |= is_dead(failures),
+                Came::Refused(_) | Came::Finished => {}
+            }
+        }
+        let entity = self.tree.node(node).action().filter(|_| failed)?.entity();
+        (!self.trials.gathered.contains_key(entity)).then(|| entity.clone())
+    }
+
     /// Takes what a lane recorded into the store of findings.
     fn store(&mut self, node: Ix, agent: Specialist, entry: u64, turns: &[Turn]) {
         let recorded: BTreeSet<&EvidenceId> = turns

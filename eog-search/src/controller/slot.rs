@@ -290,9 +290,12 @@ impl SearchController {
             Task::Hypothesize { node, .. } => {
                 (place(self, *node), Role::Hypothesize(self.hypothesize(*node)))
             }
-            Task::Examine { node, .. } => {
-                let packet = self.packet_of(task, *node);
-                (place(self, *node), Role::Decide(packet))
+            Task::Examine { node, again, .. } => {
+                let role = match self.unseen(*node).filter(|_| !again) {
+                    Some(entity) => Role::Context(self.request(entity)),
+                    None => Role::Decide(self.packet_of(task, *node)),
+                };
+                (place(self, *node), role)
             }
             Task::Weigh { node, .. } => (place(self, *node), Role::Weigh(self.weigh(*node))),
             Task::Decompose => {

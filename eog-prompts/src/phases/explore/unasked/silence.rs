@@ -1,0 +1,32 @@
+//! An entity in which nothing stands out, and of which nobody claims anything.
+
+use eog_core::{Claim, ContextPacket, Decision, Label};
+
+use super::{by_rule, is_watched};
+
+/// If harm would have been recorded, its silence speaks for it, else it tells nothing.
+pub(super) fn decision(packet: &ContextPacket) -> Option<Decision> {
+    let context = &packet.context;
+    if is_spoken_of(packet) || !context.findings.is_empty() || !packet.anomalies.is_empty() {
+        return None;
+    }
+    Some(if is_watched(packet)? {
+        by_rule(
+            "nothing stands out",
+            Label::Healthy,
+            "In what was recorded of it, nothing stands out.",
+        )
+    } else {
+        by_rule(
+            "nothing recorded",
+            Label::Defer,
+            "Evidence is absent: what would show harm was not recorded of it.",
+        )
+    })
+}
+
+/// Whether a neighbour claims anything of the entity.
+pub(super) fn is_spoken_of(packet: &ContextPacket) -> bool {
+    let touches = |claim: &Claim| [&claim.cause, &claim.effect].contains(&&packet.entity);
+    packet.inbox.iter().any(|message| message.belief.claims.iter().any(touches))
+}
