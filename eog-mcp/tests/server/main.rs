@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod asking;
+mod canary;
 mod cancelling;
 mod controllers;
 mod http;

@@ -1,5 +1,6 @@
 //! Clients that ask and do not read: what they can hold is bounded, and nobody else is shut out.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::http::{post, read_until, send, serve_with};
-use crate::support::{Held, Place, serve};
+use crate::support::{Held, Place, open, serve};
 
 fn hello() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -52,6 +53,78 @@ async fn a_session_holds_a_few_streams_and_calls_go_on() {
             break;
         }
     }
+}
+
+/// Begins a session and gives the header that names it.
+async fn begin(address: SocketAddr) -> String {
+    let answer = read_until(&mut post(address, "", &hello()).await, "serverInfo").await;
+    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let session = format!("Mcp-Session-Id: {}\r\n", session.expect("a session").trim());
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    read_until(&mut post(address, &session, &told).await, "202").await;
+    session
+}
+
+fn listen(address: SocketAddr, session: &str) -> String {
+    format!("GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{session}\r\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_of_all_sessions_leave_half_of_the_connections_to_calls() {
+    const CONNECTIONS: usize = 8;
+    let (place, held) = (Place::new(), Held::free());
+    let server = place.server(&held);
+    let mut settings = HttpSettings::default();
+    settings.max_connections = CONNECTIONS;
+    let (address, _stop, _serving) = serve_with(&server, settings).await;
+    let mut open = Vec::new();
+    for _ in 0..CONNECTIONS / 2 {
+        // One of each session, which may hold more by itself.
+        let session = begin(address).await;
+        let mut stream = send(address, &listen(address, &session)).await;
+        read_until(&mut stream, "200 OK").await;
+        open.push(stream);
+    }
+    let session = begin(address).await;
+    let mut refused = send(address, &listen(address, &session)).await;
+    read_until(&mut refused, "too many streams of news are open; calls are still answered").await;
+    drop(refused);
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    read_until(&mut post(address, &session, &list).await, "list_investigations").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_has_64_requests_under_way_and_another_session_is_answered() {
+    const MOST: usize = 64;
+    let (place, held) = (Place::new(), Held::allowing(0));
+    let mut settings = place.settings();
+    settings.max_waiting = MOST;
+    let server = open(settings, &held);
+    let (address, _stop, _serving) = serve_with(&server, HttpSettings::default()).await;
+    let session = begin(address).await;
+    let investigate = |id: usize| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params":
+            {"name": "investigate", "arguments": {"path": "incident"}}})
+    };
+    let mut open = Vec::new();
+    for id in 0..MOST {
+        let mut call = post(address, &session, &investigate(10 + id)).await;
+        // Its answer has begun and does not end, since nothing is decided.
+        read_until(&mut call, "200 OK").await;
+        open.push(call);
+    }
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let mut refused = post(address, &session, &list).await;
+    let refused = read_until(&mut refused, "too many requests under way").await;
+    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+    let other = begin(address).await;
+    read_until(&mut post(address, &other, &list).await, "list_investigations").await;
+    // What ends makes room.
+    held.allow(10_000);
+    for mut call in open {
+        read_until(&mut call, "\"result\"").await;
+    }
+    read_until(&mut post(address, &session, &list).await, "list_investigations").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,8 +8,7 @@ use eog_testkit::{
     MemoryContext, alert, case, claim, finding, origin, policy_fn, run, symptom_of, topology,
 };
 
-const HOSTILE: &str =
-    "\u{1b}[2J\u{9b}31m\u{202e}x\u{feff}\"]; -->|<script>alert(1)</script>\r\n# y `z` \\";
+const HOSTILE: &str = "\u{1b}[2J\u{9b}31m\u{202e}x\u{feff}\u{2060}\u{e0041}\u{2066}\"]; -->|<script>alert(1)</script>\r\n# y `z` \\";
 
 /// An incident in which everything but the names of entities is hostile.
 fn incident() -> (Diagnosis, String) {
