@@ -248,7 +248,7 @@ fn golden_ledgers_are_derived_again() {
         let summarised = ledger.entries().iter().any(|entry| is_summary(&entry.body));
         assert_eq!(summarised, name == "react-summarised");
         let search: SearchController = eog_core::ledger::restore(&ledger).expect("it follows");
-        assert_eq!(search.end(), Some(End::Concluded));
+        assert_eq!(search.end(), Some(End::Rounds));
         assert_eq!(search.ledger().to_json_lines(), stored);
         let told = serde_json::to_string_pretty(&search.conclusion()).expect("it is JSON");
         assert_eq!(told + "\n", std::fs::read_to_string(&conclusion).expect("it is there"));
