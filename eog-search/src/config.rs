@@ -127,6 +127,9 @@ pub enum Expansion {
         depth: NonZeroU32,
         /// Only what has a score above this is expanded.
         above: u16,
+        /// Whether those who propose see the hypotheses besides those on the way, also what stands beside.
+        #[serde(default = "seen", skip_serializing_if = "is_seen")]
+        siblings: bool,
         /// How long a specialist may go on.
         lanes: Lanes,
     },
@@ -205,9 +208,10 @@ pub enum Evaluation {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Backup {
-    /// Each adds up visits and rewards.
+    /// The mean: of all rewards from there on; of hypotheses, of the scores of its own and of all that stands
+    /// below it, as scores stand now.
     Mean,
-    /// Each holds the highest score of its own and of what stands below it, as scores stand now.
+    /// The highest of these.
     Max,
     /// Nothing.
     None,
@@ -309,7 +313,7 @@ pub enum Incoherent {
     /// Selection by bounds needs rewards, and what yields them.
     #[error(
         "selection by upper confidence bounds needs the expansion `actions`, the evaluation `reward` and the \
-         backup `mean`"
+         backup `mean` or `max`"
     )]
     Bounds,
     /// Levels need a planner.
@@ -320,7 +324,7 @@ pub enum Incoherent {
     /// Hypotheses need an evaluator of evidence.
     #[error(
         "selection among pending hypotheses needs the expansion `hypotheses`, the evaluation `evidence`, the \
-         backup `max` and no pruning"
+         backup `mean` or `max`, and no pruning"
     )]
     Hypotheses,
     /// Goals are chosen by signals in words and judged by ratios.
@@ -380,6 +384,7 @@ impl SearchConfig {
                 children: count(3),
                 depth: count(3),
                 above: 300,
+                siblings: true,
                 lanes: Lanes::default(),
             },
             evaluation: Evaluation::Evidence { retries: 2, rescore: true },
@@ -467,7 +472,7 @@ impl SearchConfig {
                 Selection::Ucb(_),
                 Expansion::Actions { .. },
                 Evaluation::Reward { .. },
-                Backup::Mean,
+                Backup::Mean | Backup::Max,
             )
             | (
                 Selection::Level,
@@ -479,7 +484,7 @@ impl SearchConfig {
                 Selection::PendingMaxUcb { .. },
                 Expansion::Hypotheses { .. },
                 Evaluation::Evidence { .. },
-                Backup::Max,
+                Backup::Mean | Backup::Max,
             ) => {}
             (
                 Selection::Textual { may, must, .. },
@@ -534,6 +539,11 @@ impl SearchConfig {
     /// Who says how good a node is.
     pub fn evaluation(&self) -> Evaluation {
         self.evaluation
+    }
+
+    /// What the result of a node means for those above it.
+    pub fn backup(&self) -> Backup {
+        self.backup
     }
 
     /// What is not followed any further.
@@ -756,6 +766,24 @@ impl SearchConfig {
         self
     }
 
+    /// With the mean or the maximum of what stands below a node, where that decides; no effect elsewhere.
+    #[must_use]
+    pub fn with_backup(mut self, backup: Backup) -> Self {
+        if self.backup != Backup::None && backup != Backup::None {
+            self.backup = backup;
+        }
+        self
+    }
+
+    /// Whether those who propose hypotheses see what stands beside; has no effect elsewhere.
+    #[must_use]
+    pub fn with_siblings(mut self, shown: bool) -> Self {
+        if let Expansion::Hypotheses { siblings, .. } = &mut self.expansion {
+            *siblings = shown;
+        }
+        self
+    }
+
     /// With moves on goals drawn by lot from a seed, or not; has no effect elsewhere.
     #[must_use]
     pub fn with_random(mut self, seed: Option<u64>) -> Self {
@@ -804,6 +832,15 @@ impl SearchConfig {
     pub fn with_checks(self, checks: Checks) -> Self {
         Self { checks, ..self }
     }
+}
+
+fn seen() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_seen(siblings: &bool) -> bool {
+    *siblings
 }
 
 fn count(number: u32) -> NonZeroU32 {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arithmetic::{ln, upper_bound};
 use crate::body::Action;
+use crate::config::Backup;
 use crate::id::NodeId;
 #[cfg(feature = "planted-faults")]
 use crate::planted::{PlantedFault, is_planted};
@@ -75,6 +76,8 @@ pub(crate) struct Node {
     action: Option<Arc<Action>>,
     /// Rewards of all simulations from here or below.
     total: u64,
+    /// The highest of them.
+    best: u16,
     visits: u32,
     /// Selections below that are not committed yet.
     under_way: u32,
@@ -199,6 +202,7 @@ impl Tree {
             let node = self.node_mut(ix);
             node.visits += 1;
             node.total += u64::from(reward);
+            node.best = node.best.max(reward);
             #[cfg(feature = "planted-faults")]
             if is_planted(PlantedFault::DividesTwice) && ix == Ix::ROOT {
                 node.total /= u64::from(node.visits);
@@ -265,8 +269,9 @@ impl Tree {
     }
 
     /// The leaf that the next round begins at, by upper confidence bounds; nothing if none can be
-    /// selected. `c` is the factor of exploration in Q32.
-    pub(crate) fn select(&self, c: u64) -> Option<Ix> {
+    /// selected. `c` is the factor of exploration in Q32. The bound is over the mean of the rewards, or
+    /// over the highest of them, which a selection under way does not lower.
+    pub(crate) fn select(&self, c: u64, backup: Backup) -> Option<Ix> {
         let mut ix = Ix::ROOT;
         if !self.node(ix).flags.selectable {
             return None;
@@ -282,7 +287,11 @@ impl Tree {
             ix = selectable.max_by_key(|child| {
                 let node = self.node(*child);
                 let by_value = (true, u128::from(node.score));
-                let by_bound = || (false, upper_bound(node.total, node.seen(), around, c));
+                let total = match backup {
+                    Backup::Max => u64::from(node.best) * node.seen(),
+                    Backup::Mean | Backup::None => node.total,
+                };
+                let by_bound = || (false, upper_bound(total, node.seen(), around, c));
                 let key = if node.seen() == 0 { by_value } else { by_bound() };
                 (key, Reverse(node.ordinal))
             })?;
@@ -328,6 +337,7 @@ impl Node {
         Self {
             action,
             total: 0,
+            best: 0,
             visits: 0,
             under_way: 0,
             parent,

@@ -8,7 +8,7 @@ use common::{Row, World, rows, seeds, wide};
 use eog_core::{EntityId, Machine as _};
 use eog_search::planted::{PlantedFault, plant};
 use eog_search::{
-    End, Expansion, Exploration, NodeId, Phase, Purpose, SearchBody, SearchConfig,
+    Backup, End, Expansion, Exploration, NodeId, Phase, Purpose, SearchBody, SearchConfig,
     SearchController, Selection, Specialist,
 };
 
@@ -35,20 +35,35 @@ impl Naive {
         self.children.iter().filter_map(Naive::best).max().max(self.score)
     }
 
+    /// The scores here and below.
+    fn scores(&self) -> Vec<u16> {
+        let below = self.children.iter().flat_map(Naive::scores);
+        self.score.into_iter().chain(below).collect()
+    }
+
+    fn backed_up(&self, mean: bool) -> u16 {
+        let scores = self.scores();
+        let sum: usize = scores.iter().map(|score| usize::from(*score)).sum();
+        match sum.checked_div(scores.len()) {
+            Some(middle) if mean => u16::try_from(middle).expect("a score"),
+            _ => self.best().unwrap_or(0),
+        }
+    }
+
     fn at(&mut self, way: &[usize]) -> &mut Naive {
         way.iter().fold(self, |node, at| &mut node.children[*at])
     }
 
     /// Every pending node with its bound, by way.
-    fn pending(&self, way: &[usize], c: f64, all: u32, found: &mut Vec<(f64, Vec<usize>)>) {
+    fn pending(&self, way: &[usize], shape: Shape, all: u32, found: &mut Vec<(f64, Vec<usize>)>) {
         for (at, child) in self.children.iter().enumerate() {
             let way = [way, &[at]].concat();
             if child.phase == Phase::Pending {
                 let explored = (f64::from(1 + all).ln() / f64::from(1 + self.rounds)).sqrt();
-                let bound = f64::from(self.best().unwrap_or(0)) + 1000.0 * c * explored;
+                let bound = f64::from(self.backed_up(shape.mean)) + 1000.0 * shape.c * explored;
                 found.push((if way.len() == 1 { f64::MAX } else { bound }, way.clone()));
             }
-            child.pending(&way, c, all, found);
+            child.pending(&way, shape, all, found);
         }
     }
 
@@ -81,10 +96,11 @@ struct Shape {
     accept: u16,
     rescore: bool,
     c: f64,
+    mean: bool,
 }
 
 const USUAL: Shape =
-    Shape { rounds: 6, children: 3, depth: 3, accept: 850, rescore: true, c: 0.25 };
+    Shape { rounds: 6, children: 3, depth: 3, accept: 850, rescore: true, c: 0.25, mean: false };
 
 impl Shape {
     fn config(self) -> SearchConfig {
@@ -94,6 +110,7 @@ impl Shape {
             .with_depth(u32::try_from(self.depth).expect("small"))
             .with_accept(self.accept)
             .with_rescore(self.rescore)
+            .with_backup(if self.mean { Backup::Mean } else { Backup::Max })
             .with_exploration(Exploration::Fixed((self.c * 4_294_967_296.0) as u64))
             .with_width(wide(1))
     }
@@ -108,7 +125,7 @@ impl Shape {
             end = End::Rounds;
             for _ in 0..self.rounds {
                 let mut pending = Vec::new();
-                root.pending(&[], self.c, root.rounds, &mut pending);
+                root.pending(&[], self, root.rounds, &mut pending);
                 let highest = pending.iter().map(|(bound, _)| *bound).fold(f64::MIN, f64::max);
                 let mut first: Vec<&(f64, Vec<usize>)> =
                     pending.iter().filter(|(bound, _)| highest - bound < 1.0 / 1024.0).collect();
@@ -208,6 +225,7 @@ fn shapes() -> Vec<Shape> {
         Shape { accept: 1000, rounds: 12, ..USUAL },
         Shape { accept: 1000, rounds: 20, depth: 5, children: 2, ..USUAL },
         Shape { rescore: false, accept: 1000, rounds: 9, ..USUAL },
+        Shape { mean: true, accept: 1000, rounds: 20, depth: 5, children: 2, ..USUAL },
         Shape { c: 1.0, accept: 1000, rounds: 12, ..USUAL },
         Shape { c: 0.0, accept: 1000, rounds: 12, children: 1, ..USUAL },
     ]
@@ -392,4 +410,27 @@ fn exploration_chooses_otherwise_in_a_fifth_of_the_trees() {
         SearchConfig::hypotheses().expansion(),
         Expansion::Hypotheses { above: 300, .. }
     ));
+}
+
+/// Whoever proposes sees what stands beside only where it is shown; what it proposes is the same tree in a
+/// world that does not look at it.
+#[test]
+fn siblings_are_shown_unless_they_are_not() {
+    let (mut with, mut without) = (0, 0);
+    for seed in 0..seeds(20) {
+        for shown in [true, false] {
+            let world = World { failing: 0, highest: 999, ..World::new(seed) };
+            let config = USUAL.config().with_accept(1000).with_siblings(shown);
+            let mut search = SearchController::open(config, world.case());
+            world.drive_and(&mut search, seed, |ask| {
+                if let eog_search::Role::Hypothesize(ask) = &ask.role {
+                    *(if shown { &mut with } else { &mut without }) += ask.others.len();
+                }
+            });
+            let again: SearchController =
+                eog_core::ledger::restore(search.ledger()).expect("it follows");
+            assert_eq!(again.ledger().head(), search.ledger().head());
+        }
+    }
+    assert!(with > 20 && without == 0, "{with} with, {without} without");
 }

@@ -5,7 +5,9 @@ mod common;
 use common::{ENTITIES, Row, World, rows, seeds, wide};
 use eog_core::EntityId;
 use eog_search::planted::{PlantedFault, plant};
-use eog_search::{End, Exploration, Phase, Purpose, SearchBody, SearchConfig, SearchController};
+use eog_search::{
+    Backup, End, Exploration, Phase, Purpose, SearchBody, SearchConfig, SearchController,
+};
 
 /// A node of the model.
 #[derive(Debug, Default)]
@@ -15,6 +17,7 @@ struct Naive {
     children: Vec<Naive>,
     visits: u32,
     total: u64,
+    highest: u16,
     value: Option<u16>,
     failed: bool,
     no_score: bool,
@@ -31,6 +34,7 @@ struct Model {
     accept: u16,
     root: Naive,
     best: Option<u16>,
+    backup: Backup,
 }
 
 impl Naive {
@@ -47,13 +51,14 @@ impl Naive {
     }
 
     /// The way down by positions; the choices that are too close to call are those of the search.
-    fn select(&self, c: f64, hint: &[usize], way: &mut Vec<usize>) {
+    fn select(&self, (c, backup): (f64, Backup), hint: &[usize], way: &mut Vec<usize>) {
         if self.children.is_empty() {
             return;
         }
         let bound = |child: &Naive| {
             let (w, n) = (child.total as f64, f64::from(child.visits));
-            w / n + 500.0 * c * (f64::from(self.visits.max(1)).ln() / n).sqrt()
+            let value = if backup == Backup::Max { f64::from(child.highest) } else { w / n };
+            value + 500.0 * c * (f64::from(self.visits.max(1)).ln() / n).sqrt()
         };
         let open: Vec<(usize, &Naive)> =
             self.children.iter().enumerate().filter(|(_, child)| child.selectable()).collect();
@@ -73,7 +78,7 @@ impl Naive {
             unvisited.iter().find(|(_, child)| child.value == highest).expect("there is one").0
         };
         way.push(chosen);
-        self.children[chosen].select(c, hint, way);
+        self.children[chosen].select((c, backup), hint, way);
     }
 
     fn at(&mut self, way: &[usize]) -> &mut Naive {
@@ -98,7 +103,7 @@ impl Model {
         self.root.close_up();
         let mut way = Vec::new();
         if self.root.selectable() {
-            self.root.select(c, hint, &mut way);
+            self.root.select((c, self.backup), hint, &mut way);
         } else {
             let mut found = Vec::new();
             self.root.asides(&mut Vec::new(), &mut found);
@@ -184,6 +189,7 @@ impl Model {
                     let node = self.root.at(&from[..length]);
                     node.visits += 1;
                     node.total += u64::from(reward);
+                    node.highest = node.highest.max(reward);
                 }
             }
         }
@@ -245,11 +251,15 @@ fn config(rounds: u32) -> SearchConfig {
 
 /// Whether a search is that of the model.
 fn agrees(seed: u64, rounds: u32) -> Result<(), String> {
+    agrees_by(seed, rounds, Backup::Mean)
+}
+
+fn agrees_by(seed: u64, rounds: u32, backup: Backup) -> Result<(), String> {
     let world = World::new(seed);
-    let search = world.run(config(rounds), seed);
+    let search = world.run(config(rounds).with_backup(backup), seed);
     let (count, depth, accept) = (3, 4, 900);
     let root = Naive::default();
-    let mut model = Model { world, count, depth, accept, root, best: None };
+    let mut model = Model { world, count, depth, accept, root, best: None, backup };
     for (round, hint) in leaves(&search).into_iter().enumerate() {
         let went = model.round(2_f64.sqrt(), &hint);
         // A proposal that failed ends its round without a reward, so the ledger tells it all the same.
@@ -310,6 +320,7 @@ fn sound(search: &SearchController) -> Result<(), String> {
 fn it_is_a_naive_recursive_search_in_floats() {
     for seed in 0..seeds(300) {
         agrees(seed, 30).unwrap_or_else(|error| panic!("{error}"));
+        agrees_by(seed, 30, Backup::Max).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 

@@ -292,6 +292,28 @@ fn it_is_a_naive_search_by_goals() {
     assert!(ends.len() >= 4, "{ends:?}");
 }
 
+/// With paths that nobody rewrites or adds to, a search runs out of them: it ends there, as the model does, with
+/// goals that are not complete and no path of theirs that is open and may run.
+#[test]
+fn a_search_ends_when_no_path_is_left() {
+    let mut exhausted = 0;
+    for seed in 0..seeds(200) {
+        let world = World { failing: 0, ..World::new(seed) };
+        let search = world.run(config().with_rounds(ROUNDS), seed);
+        let (found, expected) = (told(&search), model(&world, ROUNDS as usize));
+        assert_eq!(found, expected, "seed {seed}");
+        if search.end() == Some(End::Exhausted) {
+            exhausted += 1;
+            assert!(search.begun() < ROUNDS);
+            assert!(search.goals().iter().any(|(_, complete)| !complete));
+        }
+    }
+    assert!(exhausted >= 3, "{exhausted}");
+}
+
+/// Enough for a search to run out of paths before it runs out of rounds.
+const ROUNDS: u32 = 200;
+
 #[test]
 fn planted_faults_are_found_by_the_model() {
     for fault in [

@@ -112,3 +112,52 @@ fn what_a_controller_cannot_do_is_said_in_one_line() {
         assert!(text.contains(told), "{text}");
     }
 }
+
+/// What `eog eval controllers` is to read is missing, empty or no such thing: one error that names the file.
+#[test]
+fn incidents_that_cannot_be_compared_on_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (missing, empty, file) = (path("missing"), path("empty"), path("text.json"));
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::write(&file, "no { JSON").unwrap();
+    let ground = |option: &str, at: &str| -> Vec<String> {
+        let more: &[&str] = match option {
+            "--simulated" => &["--architecture", &file],
+            "--snapshot" => &["--truths", &file],
+            _ => &[],
+        };
+        let all = ["eval", "controllers", "--runs", "1", option, at];
+        all.iter().chain(more).map(ToString::to_string).collect()
+    };
+    for option in ["--suite", "--petshop", "--simulated", "--snapshot"] {
+        for at in [&missing, &empty, &file] {
+            let arguments = ground(option, at);
+            let output = eog().args(&arguments).output().unwrap();
+            let said = said(&output);
+            assert!(matches!(output.status.code(), Some(2 | 4)), "{arguments:?}: {said}");
+            assert!(said.contains("error") && !said.contains("panicked"), "{arguments:?}: {said}");
+            let named = [at, &file].iter().any(|path| said.contains(path.as_str()));
+            assert!(named, "{arguments:?}: {said}");
+            assert_eq!(text(&output), "", "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn options_of_the_comparison_that_do_not_fit_are_refused() {
+    for (options, reason) in [
+        (&["--generated", "circus"][..], "invalid value 'circus'"),
+        (&["--generated", "chains", "--seeds", "0"], "invalid value '0'"),
+        (&["--generated", "chains", "--ablations"], "cannot be used with"),
+        (&["--generated", "chains", "--suite", "x"], "cannot be used with"),
+        (&["--simulated", "x"], "--architecture"),
+        (&["--snapshot", "x"], "--truths"),
+        (&["--seeds", "3"], "required"),
+    ] {
+        let output = eog().args(["eval", "controllers"]).args(options).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
+        assert!(said.contains(reason), "{options:?}: {said}");
+    }
+}

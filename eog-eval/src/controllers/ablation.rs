@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use eog_search::{Exploration, SQRT_2, SearchConfig};
+use eog_search::{Backup, Exploration, SQRT_2, SearchConfig};
 use serde::Serialize;
 
 use super::scene::{Outcome, Scene};
@@ -22,6 +22,8 @@ pub enum Ablation {
     LatsDoubleExploration,
     /// LATS with C from 2.0 to 0.5.
     LatsAdaptive,
+    /// LATS that follows the highest reward instead of the mean.
+    LatsMax,
     /// LATS with eight tasks at a time.
     LatsWide,
     /// Beam search with one survivor of a level.
@@ -34,6 +36,10 @@ pub enum Ablation {
     Hypotheses,
     /// Hypotheses that keep their first scores.
     HypothesesNoRescore,
+    /// Hypotheses that follow the mean of scores instead of the highest.
+    HypothesesMean,
+    /// Hypotheses proposed without sight of those that stand beside.
+    HypothesesNoSiblings,
     /// Hypotheses without exploration.
     HypothesesNoExploration,
     /// Hypotheses with C = 1.
@@ -48,17 +54,20 @@ pub enum Ablation {
 
 impl Ablation {
     /// All that there are, each profile with its defaults first.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::LatsExploration,
         Self::LatsNoExploration,
         Self::LatsDoubleExploration,
         Self::LatsAdaptive,
+        Self::LatsMax,
         Self::LatsWide,
         Self::BeamThree,
         Self::BeamOne,
         Self::BeamFive,
         Self::Hypotheses,
         Self::HypothesesNoRescore,
+        Self::HypothesesMean,
+        Self::HypothesesNoSiblings,
         Self::HypothesesNoExploration,
         Self::HypothesesMoreExploration,
         Self::HypothesesMore,
@@ -74,12 +83,15 @@ impl Ablation {
             Self::LatsNoExploration => lats(Exploration::Fixed(0)),
             Self::LatsDoubleExploration => lats(Exploration::Fixed(2 * SQRT_2)),
             Self::LatsAdaptive => lats(Exploration::ADAPTIVE),
+            Self::LatsMax => SearchConfig::lats().with_backup(Backup::Max),
             Self::LatsWide => SearchConfig::lats().with_width(wide(8)),
             Self::BeamOne => SearchConfig::beam().with_branch(1),
             Self::BeamThree => SearchConfig::beam(),
             Self::BeamFive => SearchConfig::beam().with_branch(5),
             Self::Hypotheses => SearchConfig::hypotheses(),
             Self::HypothesesNoRescore => SearchConfig::hypotheses().with_rescore(false),
+            Self::HypothesesMean => SearchConfig::hypotheses().with_backup(Backup::Mean),
+            Self::HypothesesNoSiblings => SearchConfig::hypotheses().with_siblings(false),
             Self::HypothesesNoExploration => fixed(0),
             Self::HypothesesMoreExploration => fixed(1 << 32),
             Self::HypothesesMore => SearchConfig::hypotheses().with_rounds(24).with_depth(8),
@@ -104,12 +116,15 @@ impl fmt::Display for Ablation {
             Self::LatsNoExploration => "lats, C = 0",
             Self::LatsDoubleExploration => "lats, C = 2.83",
             Self::LatsAdaptive => "lats, C from 2.0 to 0.5",
+            Self::LatsMax => "lats, maximum instead of mean",
             Self::LatsWide => "lats, width 8",
             Self::BeamOne => "beam, K = 1",
             Self::BeamThree => "beam, K = 3 (default)",
             Self::BeamFive => "beam, K = 5",
             Self::Hypotheses => "hypotheses (default)",
             Self::HypothesesNoRescore => "hypotheses, first scores kept",
+            Self::HypothesesMean => "hypotheses, mean instead of maximum",
+            Self::HypothesesNoSiblings => "hypotheses, siblings unseen",
             Self::HypothesesNoExploration => "hypotheses, C = 0",
             Self::HypothesesMoreExploration => "hypotheses, C = 1",
             Self::HypothesesMore => "hypotheses, 24 rounds, depth 8",

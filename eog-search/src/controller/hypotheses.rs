@@ -16,7 +16,7 @@ use crate::ask::{HypothesizeAsk, Known, Tested, WeighAsk};
 use crate::body::{
     Action, End, Investigated, Proposed, Purpose, RefusedAction, Scored, SearchBody, Verdict,
 };
-use crate::config::Expansion;
+use crate::config::{Backup, Expansion};
 use crate::id::{NodeId, Place};
 use crate::lane::{Came, LaneEnd, Specialist, StoredFinding, Turn, kept};
 #[cfg(feature = "planted-faults")]
@@ -112,7 +112,7 @@ impl SearchController {
     fn pending(&self, c: u64) -> Option<Ix> {
         #[cfg(feature = "planted-faults")]
         let c = if is_planted(PlantedFault::NeverExplores) { 0 } else { c };
-        let best = self.best_below();
+        let best = self.backed_up();
         let around = ln(1 + self.tree.node(Ix::ROOT).seen());
         let pending = |ix: &Ix| self.tree.node(*ix).phase == Phase::Pending;
         self.tree.indexes().filter(pending).min_by_key(|ix| {
@@ -126,26 +126,31 @@ impl SearchController {
         })
     }
 
-    /// Of each node the highest score of its own and of what stands below it, where there is one.
-    fn best_below(&self) -> BTreeMap<Ix, u16> {
-        let mut best: BTreeMap<Ix, u16> = BTreeMap::new();
+    /// Of each node what the scores of its own and of what stands below it amount to, where there are any:
+    /// the highest, or their mean rounded down.
+    fn backed_up(&self) -> BTreeMap<Ix, u16> {
+        // Of each node the highest, the sum and the number of scores.
+        let mut scores: BTreeMap<Ix, (u16, u64, u64)> = BTreeMap::new();
         let all: Vec<Ix> = self.tree.indexes().collect();
         // Children stand after their parents.
         for ix in all.into_iter().rev() {
-            let own = self.tree.node(ix).score().filter(|_| self.counts(ix));
-            let highest = own.max(best.get(&ix).copied());
-            let Some(highest) = highest else { continue };
-            best.insert(ix, highest);
+            if let Some(own) = self.tree.node(ix).score().filter(|_| self.counts(ix)) {
+                add(scores.entry(ix).or_default(), (own, u64::from(own), 1));
+            }
             #[cfg(feature = "planted-faults")]
             if is_planted(PlantedFault::IgnoresBelow) {
                 continue;
             }
-            if let Some(parent) = self.tree.parent(ix) {
-                let above = best.entry(parent).or_default();
-                *above = (*above).max(highest);
+            if let (Some(parent), Some(of)) = (self.tree.parent(ix), scores.get(&ix).copied()) {
+                add(scores.entry(parent).or_default(), of);
             }
         }
-        best
+        let is_mean = self.config.backup() == Backup::Mean;
+        let told = |(highest, sum, number): (u16, u64, u64)| match sum.checked_div(number) {
+            Some(mean) if is_mean => u16::try_from(mean).unwrap_or(highest),
+            _ => highest,
+        };
+        scores.into_iter().map(|(ix, of)| (ix, told(of))).collect()
     }
 
     pub(super) fn lane(&self, node: Ix, agent: Specialist) -> Option<Lane> {
@@ -192,11 +197,15 @@ impl SearchController {
         Arc::new(HypothesizeAsk {
             scene: Arc::clone(&self.scene),
             path: self.tested_on_the_way(node),
-            others: self.tested_besides(node, |_| true),
+            others: self.tested_besides(node, |_| self.shows_siblings()),
             gaps: gaps.map(|verdict| verdict.gaps.clone()).unwrap_or_default(),
             known: self.known_findings(),
             at_most: self.most_below(node),
         })
+    }
+
+    fn shows_siblings(&self) -> bool {
+        matches!(self.config.expansion(), Expansion::Hypotheses { siblings: true, .. })
     }
 
     fn most_below(&self, node: Ix) -> u32 {
@@ -486,4 +495,8 @@ impl SearchController {
     pub(super) fn count_findings(&self) -> usize {
         self.trials.ids.len()
     }
+}
+
+fn add(above: &mut (u16, u64, u64), of: (u16, u64, u64)) {
+    *above = (above.0.max(of.0), above.1 + of.1, above.2 + of.2);
 }

@@ -45,7 +45,7 @@ impl SearchController {
         let c = exploration.at(self.begun, rounds);
         #[cfg(feature = "planted-faults")]
         let c = if is_planted(PlantedFault::ExploresTwice) { 2 * c } else { c };
-        let leaf = self.tree.select(c);
+        let leaf = self.tree.select(c, self.config.backup());
         // What was set aside is better than nothing.
         let leaf = leaf.or_else(|| is_idle.then(|| self.tree.bring_back_best()).flatten());
         let Some(leaf) = leaf else {
