@@ -181,7 +181,7 @@ pub(crate) enum GeneratedSystem {
     Batch,
     /// One application behind a proxy: instances on nodes, one database, a cache, outside services.
     Monolith,
-    /// Some forty services behind a gateway, complaints of users, nothing changed on record.
+    /// Some forty services behind a gateway, complaints of users, nothing changed.
     Gateway,
 }
 
