@@ -1,6 +1,8 @@
 //! Every convention of metrics, asked of a real Prometheus: its questions are ones that it takes, and its answers
 //! come out under the right names.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of all tests: one that cannot go on fails")]
+
 #[expect(dead_code, reason = "of the helpers only some are needed here")]
 mod real;
 
