@@ -61,7 +61,8 @@ fn numbered(prompt: &str) -> BTreeMap<u64, &str> {
 /// A line from its kind on, without the times in its text, which can be written in several ways.
 fn content(line: &str) -> String {
     let kind = line.split(' ').position(|word| word.contains('/')).unwrap_or_default();
-    let is_time = |word: &str| word.starts_with(|it: char| it.is_ascii_digit()) && word.contains(':');
+    let is_time =
+        |word: &str| word.starts_with(|it: char| it.is_ascii_digit()) && word.contains(':');
     let words = line.split(' ').skip(kind);
     words.map(|word| if is_time(word) { "at" } else { word }).collect::<Vec<_>>().join(" ")
 }

@@ -74,9 +74,6 @@ impl Exchanges {
     /// Notes one question and its answer.
     pub(crate) fn note(&self, request: &ChatRequest, answer: &str) {
         let tokens = self.counter.request(request);
-        if std::env::var_os("DUMP18").is_some() {
-            eprintln!("@@@ {} {tokens}\n{}\n>>> {answer}", request.phase, request.messages[1].text);
-        }
         let mut state = self.state();
         let State { cost, asked, counted } = &mut *state;
         cost.calls += 1;
