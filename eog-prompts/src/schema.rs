@@ -164,44 +164,56 @@ fn find_loose(schema: &Value, place: &str, problems: &mut Vec<String>) {
     }
 }
 
-/// A schema in a few lines, with what the documentation says of each field.
+/// A schema as an example on one line, with the description of each field, which stands in place of texts
+/// and of the texts of lists: `<what happened>`.
 pub(crate) fn notation(schema: &Value) -> String {
     let mut out = String::new();
-    write_type(schema, 0, &mut out);
+    write_shape(schema, &mut out);
     out
 }
 
-fn write_type(schema: &Value, indent: usize, out: &mut String) {
+fn write_type(schema: &Value, out: &mut String) {
+    let told = schema.get("description").and_then(Value::as_str);
+    let told = told.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let told = told.filter(|text| !text.is_empty());
+    let is_text = |schema: &Value| {
+        schema.get("type").and_then(Value::as_str) == Some("string") && schema.get("enum").is_none()
+    };
+    let items = schema.get("items").filter(|items| is_text(items));
+    match (told, items) {
+        (Some(told), _) if is_text(schema) => out.push_str(&format!("<{told}>")),
+        (Some(told), Some(_)) => out.push_str(&format!("[<{told}>, …]")),
+        (told, _) => {
+            write_shape(schema, out);
+            if let Some(told) = told {
+                out.push_str(&format!(" ({told})"));
+            }
+        }
+    }
+}
+
+fn write_shape(schema: &Value, out: &mut String) {
     if let Some(Value::Object(properties)) = schema.get("properties") {
-        out.push_str("{\n");
         let mut names: Vec<&String> = properties.keys().collect();
         names.sort();
-        let last = names.len();
+        out.push('{');
         for (index, name) in names.into_iter().enumerate() {
-            let property = &properties[name];
-            out.push_str(&format!("{}\"{name}\": ", "  ".repeat(indent + 1)));
-            write_type(property, indent + 1, out);
-            out.push_str(if index + 1 < last { "," } else { "" });
-            if let Some(text) = property.get("description").and_then(Value::as_str) {
-                out.push_str(&format!(
-                    " // {}",
-                    text.split_whitespace().collect::<Vec<_>>().join(" ")
-                ));
-            }
-            out.push('\n');
+            out.push_str(if index > 0 { ", " } else { "" });
+            out.push_str(&format!("\"{name}\": "));
+            write_type(&properties[name], out);
         }
-        out.push_str(&format!("{}}}", "  ".repeat(indent)));
+        out.push('}');
     } else if let Some(Value::Array(values)) = schema.get("enum") {
         let values: Vec<String> = values.iter().map(Value::to_string).collect();
         out.push_str(&values.join(" | "));
     } else if let Some(items) = schema.get("items") {
         out.push('[');
-        write_type(items, indent, out);
+        write_shape(items, out);
         out.push_str(", …]");
     } else if let Some(Value::Array(options)) = schema.get("anyOf") {
         for (index, option) in options.iter().enumerate() {
             out.push_str(if index > 0 { " | " } else { "" });
-            write_type(option, indent, out);
+            write_shape(option, out);
         }
     } else {
         match schema.get("type") {
@@ -302,9 +314,9 @@ mod tests {
     fn the_notation_reads_like_an_example() {
         assert_eq!(
             notation(&whole_schema::<Whole>()),
-            "{\n  \"best\": {\n    \"colour\": \"red\" | \"blue\",\n    \"count\": integer // How \
-             many.\n  } | null,\n  \"first\": string | null, // The first of all.\n  \"parts\": \
-             [{\n    \"colour\": \"red\" | \"blue\",\n    \"count\": integer // How many.\n  }, …]\n}"
+            "{\"best\": {\"colour\": \"red\" | \"blue\", \"count\": integer (How many.)} | null, \
+             \"first\": string | null (The first of all.), \
+             \"parts\": [{\"colour\": \"red\" | \"blue\", \"count\": integer (How many.)}, …]}"
         );
     }
 }

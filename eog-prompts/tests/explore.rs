@@ -236,6 +236,15 @@ fn an_experiment_that_ran_is_a_cause() {
 }
 
 #[test]
+fn an_experiment_ran_where_what_its_schedule_owns_did() {
+    let defined = finding("db").change("fault", "", "on").signal(Signal::Experiment).at("10:03");
+    let ran = finding("disk").signal(Signal::Experiment).at("10:04");
+    let input = input(&packet("db").finding(defined).finding(ran).build());
+    assert!(Explore::problems(&input, &answer(Label::Origin, &[1, 2])).is_empty());
+    assert!(!Explore::problems(&input, &answer(Label::Origin, &[1])).is_empty());
+}
+
+#[test]
 fn numbers_and_names_are_mapped_back() {
     let packet = situation();
     let input = input(&packet);

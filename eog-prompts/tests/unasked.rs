@@ -143,8 +143,6 @@ fn where_a_search_ends_for_the_second_time() {
     assert_eq!(decided(&packet), ASKED, "it is put once");
     packet.notice = look(NoticeReason::DeadEnd, 2);
     assert_eq!(decided(&packet), by("as before", Label::Symptom));
-    packet.notice = look(NoticeReason::SecondOpinion, 2);
-    assert_eq!(decided(&packet), ASKED, "a second opinion is one");
     packet.notice = look(NoticeReason::DeadEnd, 2);
     packet.inbox = vec![explained_by("db", "db", Label::Symptom)];
     packet.former.as_mut().unwrap().heard = vec![entity("db")];
@@ -171,7 +169,29 @@ fn news_that_agrees() {
         unexplained: Vec::new(),
         rivals: Vec::new(),
     });
-    assert_eq!(decided(&packet), ASKED, "a second opinion is one");
+    assert_eq!(decided(&packet), ASKED, "a second opinion on what is new since then is one");
+}
+
+#[test]
+fn a_second_opinion_on_the_same_evidence() {
+    let change = finding("web").change("pool.size", "50", "5").build();
+    let mut packet = packet("web").callee("db").finding(change).build();
+    let belief = Belief::new(Label::Origin, "its pool became smaller");
+    packet.former = Some(FormerBelief { belief, heard: Vec::new() });
+    let notice = Notice {
+        reason: NoticeReason::SecondOpinion,
+        count: 1,
+        unexplained: Vec::new(),
+        rivals: Vec::new(),
+    };
+    packet.notice = Some(notice.clone());
+    assert_eq!(decided(&packet), by("as before", Label::Origin));
+    packet.notice = Some(Notice { rivals: vec![entity("db")], ..notice.clone() });
+    assert_eq!(decided(&packet), ASKED, "there is somebody to compare with");
+    packet.notice = Some(notice);
+    packet.former.as_mut().unwrap().heard = vec![entity("db")];
+    packet.inbox = vec![explained_by("db", "web", Label::Symptom)];
+    assert_eq!(decided(&packet), ASKED, "there is news");
 }
 
 #[test]

@@ -235,6 +235,7 @@ fn told() -> crate::phases::FinalizeInput {
             label: text(),
             summary: text(),
             evidence: vec![1],
+            likewise: true,
         }],
         claims: vec![ClaimLine {
             cause: name(),

@@ -113,6 +113,8 @@ pub struct EntityLine {
     pub summary: String,
     /// The numbers of the evidence for that.
     pub evidence: Vec<usize>,
+    /// Whether it was judged in the same words as the one before it, from nothing that could be cited.
+    pub likewise: bool,
 }
 
 /// A live claim.
@@ -205,9 +207,15 @@ impl FinalizeInput {
                 times: anomaly.onsets().take(5).map(words::instant).collect(),
             }
         });
+        let mut before = None;
         let entities = entities.iter().map(|name| {
             let belief = diagnosis.beliefs.get(*name);
+            let uncited = belief.filter(|belief| belief.evidence.is_empty());
+            let words = uncited.map(|belief| (belief.label, &belief.summary));
+            let likewise = words.is_some() && words == before;
+            before = words;
             EntityLine {
+                likewise,
                 name: (*name).clone(),
                 label: belief.map(|belief| belief.label.to_string()).unwrap_or_default(),
                 summary: belief.map(|belief| line(&belief.summary)).unwrap_or_default(),
@@ -254,7 +262,11 @@ impl FinalizeInput {
 /// nothing was found.
 fn names(diagnosis: &Diagnosis) -> Vec<&EntityId> {
     let ranked = diagnosis.conclusion.ranking.iter().take(10).map(|ranked| &ranked.entity);
-    let all = ranked.chain(diagnosis.involved()).chain(diagnosis.beliefs.keys());
+    // Who was judged in the same words stands together.
+    let mut others: Vec<_> = diagnosis.beliefs.iter().collect();
+    others.sort_by_key(|(_, belief)| (belief.label, &belief.summary));
+    let others = others.into_iter().map(|(name, _)| name);
+    let all = ranked.chain(diagnosis.involved()).chain(others);
     let mut seen = BTreeSet::new();
     all.filter(|name| seen.insert(*name)).collect()
 }

@@ -36,6 +36,28 @@ impl Clock {
         if day == self.day { time.to_owned() } else { format!("{day} {time}") }
     }
 
+    /// A text of ours in which instants stand as they are written elsewhere: `12:08` for
+    /// `2026-03-20T12:08:00Z`.
+    fn within(&self, text: &str) -> String {
+        const LENGTH: usize = "2026-03-20T12:08:00Z".len();
+        let mut said = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let instant = rest.get(..LENGTH).filter(|_| first.is_ascii_digit());
+            match instant.and_then(|instant| instant.parse().ok()) {
+                Some(at) if !said.ends_with(|before: char| before.is_ascii_digit()) => {
+                    said += &self.show(at);
+                    rest = &rest[LENGTH..];
+                }
+                _ => {
+                    said.push(first);
+                    rest = &rest[first.len_utf8()..];
+                }
+            }
+        }
+        said
+    }
+
     /// When an alert became active; said as such if that was before the window.
     pub(crate) fn show_alert(&self, at: Timestamp) -> String {
         let time = self.show(at);
@@ -147,6 +169,10 @@ pub(crate) fn finding_line(
         Some(limit) if finding.kind == EvidenceKind::Change => shorten_change(text, limit),
         _ => cut(text, limit),
     };
+    // What was recorded stays as it is.
+    if matches!(finding.kind, EvidenceKind::Note | EvidenceKind::Alert) {
+        text = clock.within(&text);
+    }
     let is_measured = !matches!(finding.kind, EvidenceKind::Note | EvidenceKind::Change);
     let time = clock.span(finding.time);
     // An interval that begins nowhere and ends after the first observation says less than that one.
@@ -257,6 +283,11 @@ impl ClaimPart {
             condition: cut(&mask_text(&claim.condition), limit),
             observed: cut(&mask_text(&claim.observed), limit),
         }
+    }
+
+    /// Without how it shows, where that is of no use.
+    pub(crate) fn of_others(self) -> Self {
+        Self { observed: String::new(), ..self }
     }
 }
 

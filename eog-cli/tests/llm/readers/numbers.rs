@@ -58,11 +58,13 @@ fn numbered(prompt: &str) -> BTreeMap<u64, &str> {
     prompt.lines().filter_map(numbered).collect()
 }
 
-/// A line from its kind on.
-fn content(line: &str) -> &str {
-    let kind = line.split(' ').position(|word| word.contains('/'));
-    let skipped = line.splitn(kind.unwrap_or_default() + 1, ' ').last();
-    skipped.unwrap_or(line)
+/// A line from its kind on, without the times in its text, which can be written in several ways.
+fn content(line: &str) -> String {
+    let kind = line.split(' ').position(|word| word.contains('/')).unwrap_or_default();
+    let is_time =
+        |word: &str| word.starts_with(|it: char| it.is_ascii_digit()) && word.contains(':');
+    let words = line.split(' ').skip(kind);
+    words.map(|word| if is_time(word) { "at" } else { word }).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -73,9 +75,9 @@ mod tests {
 
     #[test]
     fn evidence_keeps_its_text_and_changes_its_number() {
-        let then = "[1] 12:00 change/x \"a\"\n[2] 12:01, began 11:00, log/errors \"b\"\n[3] 12:02 metric/y \"c\"\n\
+        let then = "[1] 12:00 change/x \"a\"\n[2] 12:01, began 11:00, log/errors \"b at 2026-01-01T12:00:00Z; c\"\n[3] 12:02 metric/y \"c\"\n\
                     web [4] 12:03 event/z \"d\"\nweb says symptom: \"e\" cites [3] [4]\n";
-        let now = "[1] 12:02 metric/y \"c\"\n[2] 12:01, began by 12:01, log/errors \"b\"\nweb [3] 12:03 event/z \"d\"\n";
+        let now = "[1] 12:02 metric/y \"c\"\n[2] 12:01, began by 12:01, log/errors \"b at 12:00; c\"\nweb [3] 12:03 event/z \"d\"\n";
         let mut answer =
             json!({ "evidence": [1, 2], "claims": [{ "evidence": [3, 4, 9] }], "evidences": [1] });
         assert_eq!(renumber(&mut answer, then, now), [1, 9]);

@@ -1,4 +1,4 @@
-//! What a model answers. The documentation of the fields is shown to it.
+//! What a model answers. The descriptions of the fields are shown to it.
 
 use eog_core::Label;
 use schemars::JsonSchema;
@@ -8,19 +8,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExploreAnswer {
-    /// one or two sentences for others: what was seen, and why it means the label
+    /// one or two sentences: what was seen, why it means the label
     pub because: String,
-    /// may be empty
+    /// What explains what; may be empty.
+    #[schemars(description = " ")]
     pub claims: Vec<ExploreClaim>,
-    /// of all proposals
+    /// Where all proposals stand.
+    #[schemars(description = " ")]
     pub direction: Step,
-    /// for the label
+    /// Numbers of evidence.
+    #[schemars(description = " ")]
     pub evidence: Vec<u32>,
-    /// as defined above
+    /// What the entity is.
+    #[schemars(description = " ")]
     pub label: Label,
-    /// true: show the next page of the evidence, and judge again; only where some is said to be left
+    /// false if no page is left
     pub next_page: bool,
-    /// best first, may be empty
+    /// Where to look next, best first; may be empty.
+    #[schemars(description = " ")]
     pub proposals: Vec<ExploreProposal>,
 }
 
@@ -34,7 +39,8 @@ pub struct ExploreClaim {
     pub condition: String,
     /// entity
     pub effect: String,
-    /// numbers
+    /// Numbers of evidence.
+    #[schemars(description = " ")]
     pub evidence: Vec<u32>,
     /// how it shows on the effect
     pub observed: String,
@@ -44,7 +50,7 @@ pub struct ExploreClaim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExploreProposal {
-    /// its name
+    /// entity
     pub entity: String,
     /// what could be found there
     pub reason: String,

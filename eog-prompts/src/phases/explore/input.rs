@@ -1,7 +1,7 @@
 //! What a model is shown of one packet.
 
 use eog_core::contract::{Coverage, FormerBelief, Notice, NoticeReason};
-use eog_core::evidence::Signal;
+use eog_core::evidence::{Peer, PeerRole, Signal, Trend};
 use eog_core::{ContextPacket, EntityId, EvidenceKind, Finding};
 use eog_evidence::mask_text;
 use serde::Serialize;
@@ -50,31 +50,54 @@ pub struct ExploreInput {
 #[expect(clippy::struct_excessive_bools, reason = "each is a condition of a template")]
 struct Notes {
     any: bool,
+    peers: bool,
+    others: bool,
     route: bool,
     impact: bool,
+    part: bool,
     load: bool,
     experiment: bool,
     restart: bool,
     messages: bool,
-    hints: bool,
+    since: bool,
+    signals: bool,
+    changes: bool,
+    names: bool,
 }
 
 impl Notes {
-    fn of(findings: &[&Finding], messages: bool, hints: bool) -> Self {
-        use Signal::{Demand, Exhaustion, Experiment, Impact, Restart, Route, Saturation, Traffic};
-        let has = |signals: &[Signal]| findings.iter().any(|it| signals.contains(&it.signal));
+    fn of(entity: &EntityId, findings: &[&Finding], messages: bool, names: bool) -> Self {
+        use Signal::{
+            Availability, Demand, Errors, Exhaustion, Experiment, Impact, Latency, Restart, Route,
+            Saturation, Traffic,
+        };
+        let any = |is: &dyn Fn(&Finding) -> bool| findings.iter().any(|finding| is(finding));
+        let has = |signals: &[Signal]| any(&|it| signals.contains(&it.signal));
+        let is_sent = |peer: &Peer| matches!(peer.role, PeerRole::Caller | PeerRole::Callee);
+        // What an entity can have of the harm of others is steady, as it is no sign of harm itself.
+        let is_part = |it: &Finding| {
+            let harm = matches!(it.signal, Errors | Latency);
+            it.kind == EvidenceKind::Note && it.trend == Trend::Steady && harm
+        };
         let mut notes = Self {
             any: true,
+            peers: any(&|it| it.peer.as_ref().is_some_and(is_sent)),
+            others: any(&|it| it.entity != *entity),
             route: has(&[Route]),
             impact: has(&[Impact]),
+            part: any(&is_part),
             load: has(&[Traffic, Demand, Exhaustion, Saturation]),
             experiment: has(&[Experiment]),
             restart: has(&[Restart]),
             messages,
-            hints,
+            since: false,
+            signals: has(&[Exhaustion, Saturation, Availability]),
+            changes: any(&|it| it.kind == EvidenceKind::Change),
+            names,
         };
-        let Self { route, impact, load, experiment, restart, .. } = notes;
-        notes.any = route || impact || load || experiment || restart || messages || hints;
+        let Self { peers, others, route, impact, part, load, experiment, restart, .. } = notes;
+        let evidence = peers || others || route || impact || part || load || experiment || restart;
+        notes.any = evidence || messages || notes.signals || notes.changes || names;
         notes
     }
 }
@@ -133,7 +156,7 @@ impl FormerLine {
                 .claims
                 .iter()
                 .take(MAX_FORMER)
-                .map(|claim| ClaimPart::new(claim, limit))
+                .map(|claim| ClaimPart::new(claim, limit).of_others())
                 .collect(),
             heard: heard.iter().take(MAX_FORMER).map(ToString::to_string).collect(),
         }
@@ -182,6 +205,25 @@ impl NoticeLines {
     }
 }
 
+/// Whether entities are named by paths, whose parts tell what they are.
+fn has_paths(packet: &ContextPacket) -> bool {
+    let neighbours = packet.neighbours.iter().map(|neighbour| &neighbour.entity);
+    neighbours.chain([&packet.entity]).any(|entity| entity.as_str().contains('/'))
+}
+
+/// Whether evidence of others says what stands there anyway: that an alert fired, or how a change reaches
+/// others, which the messages claim, beside the change itself or another note on it.
+fn is_retold(quoted: &Finding, listed: &[&Finding], frame: &Frame) -> bool {
+    match quoted.signal {
+        _ if quoted.kind == EvidenceKind::Alert => {
+            frame.alerting().any(|entity| *entity == quoted.entity)
+        }
+        Signal::Impact => true,
+        Signal::Route => listed.iter().any(|it| it.change.is_some() && it.change == quoted.change),
+        _ => false,
+    }
+}
+
 impl ExploreInput {
     /// The input for the parts of a packet that a cut shows.
     pub fn new(frame: &Frame, packet: &ContextPacket, cut: &PacketCut) -> Self {
@@ -193,7 +235,9 @@ impl ExploreInput {
         let limit = cut.text_limit;
         let shown = |at: &usize| packet.context.findings.get(*at);
         let listed: Vec<&Finding> = cut.findings.iter().filter_map(shown).collect();
-        let notes = Notes::of(&listed, !cut.messages.is_empty(), !packet.hints.is_empty());
+        let mut notes =
+            Notes::of(&packet.entity, &listed, !cut.messages.is_empty(), has_paths(packet));
+        let told = listed.clone();
         let findings = listed.into_iter().map(|finding| {
             let is_own = finding.entity == packet.entity;
             let of = if is_own { String::new() } else { finding.entity.to_string() };
@@ -201,12 +245,15 @@ impl ExploreInput {
             EvidenceLine { of, finding: finding_line(finding, number, &clock, limit) }
         });
         let findings: Vec<EvidenceLine> = findings.collect();
+        let quotable = packet.quoted.iter().filter(|it| !is_retold(it, &told, frame));
+        let quotable: Vec<&Finding> = quotable.collect();
         let messages = cut.messages.iter().filter_map(|at| packet.inbox.get(*at));
         let messages: Vec<MessageLine> = messages
-            .map(|message| message_line(message, &mut subject, &clock, limit, &packet.quoted))
+            .map(|message| message_line(message, &mut subject, &clock, limit, &quotable))
             .collect();
+        notes.since = messages.iter().any(MessageLine::tells_since);
         // Of what the messages cite that are shown.
-        let quoted = packet.quoted.iter().filter_map(|finding| {
+        let quoted = quotable.iter().filter_map(|finding| {
             let number = subject.number_of(finding.id())?;
             let limit = Some(limit.map_or(MAX_QUOTE, |limit| limit.min(MAX_QUOTE)));
             let of = finding.entity.to_string();

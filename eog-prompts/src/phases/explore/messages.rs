@@ -1,6 +1,6 @@
 //! What neighbours say, as lines.
 
-use eog_core::{EvidenceId, Finding, Message};
+use eog_core::{Claim, EvidenceId, Finding, Message};
 use eog_evidence::mask_text;
 use serde::Serialize;
 
@@ -31,12 +31,19 @@ pub(super) struct MessageLine {
     other_claims: usize,
 }
 
+impl MessageLine {
+    /// Whether it says since when.
+    pub(super) fn tells_since(&self) -> bool {
+        !self.since.is_empty()
+    }
+}
+
 pub(super) fn message_line(
     message: &Message,
     subject: &mut Subject,
     clock: &Clock,
     limit: Option<usize>,
-    quoted: &[Finding],
+    quoted: &[&Finding],
 ) -> MessageLine {
     let belief = &message.belief;
     let entity = subject.entity.clone();
@@ -58,6 +65,11 @@ pub(super) fn message_line(
     let (shown, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| is_shown(id));
     let (shown, others) = if shown.is_empty() { (others, shown) } else { (shown, others) };
     let cited = shown.iter().take(MAX_CITED).map(|id| subject.number_cited(id)).collect();
+    // How it shows on others is told to these.
+    let part = |claim: &Claim| {
+        let part = ClaimPart::new(claim, limit);
+        if touches(claim, &entity) { part } else { part.of_others() }
+    };
     MessageLine {
         sender: message.sender.to_string(),
         label: label_word(belief.label),
@@ -66,6 +78,6 @@ pub(super) fn message_line(
         cited,
         more_cited: shown.len().saturating_sub(MAX_CITED) + others.len(),
         other_claims: belief.claims.len() - about.len(),
-        claims: about.into_iter().map(|claim| ClaimPart::new(claim, limit)).collect(),
+        claims: about.into_iter().map(part).collect(),
     }
 }

@@ -163,6 +163,7 @@ fn in_time(subject: &Subject, place: &str, claim: &ExploreClaim, problems: &mut 
 fn origin(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>) {
     let claimed = answer.claims.iter().flat_map(|claim| &claim.evidence);
     let numbers: BTreeSet<u32> = answer.evidence.iter().chain(claimed).copied().collect();
+    let runs = numbers.iter().any(|number| subject.get(*number).is_some_and(|cited| cited.is_run));
     let own = subject.own(numbers);
     let changes: Vec<(u32, Facts)> =
         own.iter().filter(|(_, facts)| facts.is_change()).copied().collect();
@@ -174,7 +175,7 @@ fn origin(subject: &Subject, answer: &ExploreAnswer, problems: &mut Vec<String>)
         return;
     };
     let is_defined = |(_, facts): &(u32, Facts)| facts.signal == Signal::Experiment;
-    if changes.iter().all(is_defined) && !own.iter().any(|(_, facts)| facts.is_run()) {
+    if changes.iter().all(is_defined) && !runs {
         problems.push(format!(
             "[{number}] says that an experiment was defined, not that it ran; cite an event that \
              says it ran, or say defer"

@@ -39,6 +39,8 @@ pub(super) struct Citable {
     pub(super) is_listed: bool,
     /// What is known of it, if it is evidence of the entity itself.
     pub(super) own: Option<Facts>,
+    /// Whether it says that a fault experiment ran, of whatever entity: a schedule owns what runs.
+    pub(super) is_run: bool,
 }
 
 /// What the checks ask about a local finding.
@@ -134,21 +136,23 @@ impl Subject {
             time: finding.time,
         };
         let own = (finding.entity == self.entity).then_some(facts);
-        self.number(finding.id(), true, own)
+        let id = finding.id().clone();
+        self.number(Citable { id, is_listed: true, own, is_run: facts.is_run() })
     }
 
     /// The number of evidence that a message cites.
     pub(super) fn number_cited(&mut self, id: &EvidenceId) -> u32 {
-        self.number(id, false, None)
+        self.number(Citable { id: id.clone(), is_listed: false, own: None, is_run: false })
     }
 
-    fn number(&mut self, id: &EvidenceId, is_listed: bool, own: Option<Facts>) -> u32 {
-        if let Some(number) = self.numbers.get(id) {
+    fn number(&mut self, citable: Citable) -> u32 {
+        if let Some(number) = self.numbers.get(&citable.id) {
             return *number;
         }
-        self.cited.push(Citable { id: id.clone(), is_listed, own });
+        let id = citable.id.clone();
+        self.cited.push(citable);
         let number = u32::try_from(self.cited.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(id.clone(), number);
+        self.numbers.insert(id, number);
         number
     }
 

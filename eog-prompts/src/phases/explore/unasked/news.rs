@@ -12,13 +12,17 @@ pub(super) fn agrees(packet: &ContextPacket) -> Option<Decision> {
         .then(|| again(&former.belief))
 }
 
-/// The former answer to a question where a search ends, if it was put before and nothing new is known
-/// since. It is put at least once.
+/// The former answer to a question that is put a second time, if nothing new is known since. Where a search
+/// ends, it is put to find what was overlooked, at least once. A second opinion on the same evidence, with
+/// nobody else to compare with, is the first one.
 pub(super) fn asked_again(packet: &ContextPacket) -> Option<Decision> {
     let notice = packet.notice.as_ref()?;
     let former = packet.former.as_ref()?;
-    let was_asked = notice.reason == NoticeReason::DeadEnd && notice.count > 1;
-    (was_asked && former.heard.iter().all(|it| agrees_with(packet, &former.belief, it)))
+    let is_same = match notice.reason {
+        NoticeReason::DeadEnd => notice.count > 1,
+        NoticeReason::SecondOpinion => former.heard.is_empty() && notice.rivals.is_empty(),
+    };
+    (is_same && former.heard.iter().all(|it| agrees_with(packet, &former.belief, it)))
         .then(|| again(&former.belief))
 }
 
