@@ -306,6 +306,21 @@ pub(crate) struct Search {
     #[arg(long, help_heading = TREE_SEARCH)]
     pub(crate) no_rescore: bool,
 
+    /// What results mean for the nodes above them (lats, hypotheses): the mean of what stands below, or the highest.
+    /// Default: mean (lats), max (hypotheses).
+    #[arg(long, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
+    pub(crate) backup: Option<BackedUp>,
+
+    /// Have hypotheses proposed without sight of those that stand beside (hypotheses), to see what the sight is
+    /// worth.
+    #[arg(long, help_heading = TREE_SEARCH)]
+    pub(crate) no_siblings: bool,
+
+    /// So many bytes of what came of its steps are shown to the agent (react); beyond that the oldest steps become a
+    /// summary. Give less for a model with a small context. Default: 200000.
+    #[arg(long, value_name = "BYTES", value_parser = parse_count, help_heading = TREE_SEARCH)]
+    pub(crate) shown: Option<NonZeroU32>,
+
     /// How moves on goals are chosen (treeseeker): from value, uncertainty and risk in words, or by lot among
     /// those that are admissible, to see what the words are worth. Default: signals.
     #[arg(long, value_enum, value_name = "HOW", help_heading = TREE_SEARCH)]
@@ -314,6 +329,24 @@ pub(crate) struct Search {
     /// Seed of the lots (--textual random). Default: 0.
     #[arg(long, value_name = "N", requires = "textual", help_heading = TREE_SEARCH)]
     pub(crate) lot_seed: Option<u64>,
+}
+
+/// What results mean for the nodes above them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackedUp {
+    /// The mean.
+    Mean,
+    /// The highest.
+    Max,
+}
+
+impl From<BackedUp> for eog_search::Backup {
+    fn from(backed_up: BackedUp) -> Self {
+        match backed_up {
+            BackedUp::Mean => Self::Mean,
+            BackedUp::Max => Self::Max,
+        }
+    }
 }
 
 /// How moves on goals are chosen.

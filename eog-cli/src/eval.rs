@@ -118,9 +118,17 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
                 wrong: compared.error,
                 runs: compared.runs,
                 seed: compared.seed,
+                tables: side_by_side::Tables {
+                    by_errors: compared.by_errors,
+                    by_calls: compared.by_calls,
+                    ablations: compared.ablations,
+                    failures: compared.failures,
+                },
             };
+            make_folder_of_charts(compared)?;
             let report = side_by_side::side_by_side(&incidents, &settings, &mut told)?;
             drop(progress);
+            keep_charts(compared, || report.charts())?;
             let exit = tell(arguments, &report, &report.to_csv())?;
             Ok(if report.left_out.is_empty() { exit } else { Exit::BadInput })
         }
@@ -133,16 +141,9 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             conditions.extend(by_calls.into_iter().flatten());
             let ablations = simulated.ablations.then(|| Condition::ablations(wrong));
             conditions.extend(ablations.into_iter().flatten());
+            make_folder_of_charts(simulated)?;
             if conditions.is_empty() {
-                if simulated.charts.is_some() {
-                    let reason = "--charts goes with --by-errors or --by-calls; add one of them";
-                    return Err(CliError::Usage(reason.to_owned()));
-                }
                 conditions = Condition::all(wrong);
-            }
-            if let Some(folder) = &simulated.charts {
-                let failed = |source| CliError::Write { path: folder.clone(), source };
-                std::fs::create_dir_all(folder).map_err(failed)?;
             }
             let shown = std::sync::Mutex::new(progress);
             let told = |done: usize, all: usize| {
@@ -152,11 +153,7 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             };
             let report = controllers::compare_told(&settings, conditions, &told)?;
             drop(shown);
-            if let Some(folder) = &simulated.charts {
-                for chart in report.charts()? {
-                    files::write(folder, chart.file, &chart.svg)?;
-                }
-            }
+            keep_charts(simulated, || report.charts())?;
             tell(arguments, &report, &report.to_csv())
         }
         Evaluated::Failures { trajectories, cause } => {
@@ -170,6 +167,28 @@ pub(crate) fn run(arguments: &Eval) -> Result<Exit, CliError> {
             tell(arguments, &report, &report.to_csv())
         }
     }
+}
+
+/// A folder that cannot be made is told before anything is investigated; so are charts of nothing.
+fn make_folder_of_charts(compared: &Controllers) -> Result<(), CliError> {
+    let Some(folder) = &compared.charts else { return Ok(()) };
+    if !(compared.by_errors || compared.by_calls) {
+        let reason = "--charts goes with --by-errors or --by-calls; add one of them";
+        return Err(CliError::Usage(reason.to_owned()));
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|source| CliError::Write { path: folder.clone(), source })
+}
+
+fn keep_charts(
+    compared: &Controllers,
+    charts: impl FnOnce() -> Result<Vec<controllers::Chart>, EvalError>,
+) -> Result<(), CliError> {
+    let Some(folder) = &compared.charts else { return Ok(()) };
+    for chart in charts()? {
+        files::write(folder, chart.file, &chart.svg)?;
+    }
+    Ok(())
 }
 
 /// The report of a suite. Cases that could not be used are an error, told after the results.

@@ -26,7 +26,7 @@ pub(crate) fn settings(
         if let Some(width) = width {
             config = config.with_width(width);
         }
-        return Ok(searching(config, &start.search).into());
+        return Ok(searching(config, &start.search)?.into());
     }
     refuse(start.controller, &given(&start.search))?;
     let width = width.unwrap_or(NonZeroU32::MIN);
@@ -55,7 +55,7 @@ pub(crate) fn settings(
 pub(crate) fn of(controller: ControllerName, search: &Search) -> Result<AnySettings, CliError> {
     if let Some(profile) = controller.profile() {
         refuse(controller, &unused(search, profile))?;
-        return Ok(searching(profile.config(), search).into());
+        return Ok(searching(profile.config(), search)?.into());
     }
     refuse(controller, &given(search))?;
     Ok(match controller {
@@ -95,7 +95,7 @@ pub(crate) fn changes(
             budget.hops = arguments.budget.or(budget.hops);
             let width = arguments.width.unwrap_or(before.width());
             let after = before.as_ref().clone().with_budget(budget).with_width(width);
-            let after = searching(after, &arguments.search);
+            let after = searching(after, &arguments.search)?;
             (*before != after).then(|| after.with_policy(named).into())
         }
         Some(AnySettings::Linear(before)) => {
@@ -119,8 +119,19 @@ pub(crate) fn changes(
 }
 
 /// A tree search with what the command line sets.
-fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
-    let Search { rounds, depth, branch, accept, no_rescore, textual, lot_seed } = *search;
+fn searching(mut config: SearchConfig, search: &Search) -> Result<SearchConfig, CliError> {
+    let Search { rounds, depth, branch, accept, no_rescore, backup, no_siblings, .. } = *search;
+    let Search { shown, textual, lot_seed, .. } = *search;
+    let unfit = |error: eog_search::Incoherent| CliError::Usage(error.to_string());
+    if let Some(backup) = backup {
+        config = config.with_backup(backup.into()).map_err(unfit)?;
+    }
+    if no_siblings {
+        config = config.with_siblings(false).map_err(unfit)?;
+    }
+    if let Some(shown) = shown {
+        config = config.with_shown(shown.get());
+    }
     if let Some(textual) = textual {
         config = config.with_random(textual.seed(lot_seed));
     }
@@ -136,21 +147,25 @@ fn searching(mut config: SearchConfig, search: &Search) -> SearchConfig {
     if let Some(branch) = branch {
         config = config.with_branch(branch.get());
     }
-    match accept {
+    Ok(match accept {
         Some(accept) => config.with_accept(accept),
         None => config,
-    }
+    })
 }
 
 /// The options of tree searches, and whether each is given.
-fn given(search: &Search) -> [(&'static str, bool); 7] {
-    let Search { rounds, depth, branch, accept, no_rescore, textual, lot_seed } = search;
+fn given(search: &Search) -> [(&'static str, bool); 10] {
+    let Search { rounds, depth, branch, accept, no_rescore, backup, no_siblings, .. } = search;
+    let Search { shown, textual, lot_seed, .. } = search;
     [
         ("--rounds", rounds.is_some()),
         ("--depth", depth.is_some()),
         ("--branch", branch.is_some()),
         ("--accept", accept.is_some()),
         ("--no-rescore", *no_rescore),
+        ("--backup", backup.is_some()),
+        ("--no-siblings", *no_siblings),
+        ("--shown", shown.is_some()),
         ("--textual", textual.is_some()),
         ("--lot-seed", lot_seed.is_some()),
     ]
@@ -162,9 +177,14 @@ fn unused(search: &Search, profile: eog_search::Profile) -> Vec<(&'static str, b
     let rescores = profile.config().rescores().is_some();
     let by_goals = profile.config().is_random().is_some();
     let is_chain = profile == eog_search::Profile::React;
+    let backs_up = profile.config().backup() != eog_search::Backup::None;
+    let has_siblings = profile.config().shows_siblings().is_some();
     let is_idle = |name: &str| match name {
         "--branch" => !uses_branch,
         "--no-rescore" => !rescores,
+        "--backup" => !backs_up,
+        "--no-siblings" => !has_siblings,
+        "--shown" => !is_chain,
         "--depth" => by_goals || is_chain,
         "--accept" => is_chain,
         "--textual" | "--lot-seed" => !by_goals,
@@ -201,8 +221,12 @@ pub(crate) fn refuse_roles(controller: ControllerName, judging: &Judging) -> Res
     refuse(controller, &[("--roles", idle)])?;
     let of_specialists =
         [("--skills", judging.skills.is_some()), ("--tools", judging.tools.is_some())];
-    let has_specialists = controller == ControllerName::Hypotheses;
-    refuse(controller, &of_specialists.map(|(name, given)| (name, given && !has_specialists)))?;
+    let uses = |name: &str| match name {
+        // The agent of a chain has no skills.
+        "--skills" => controller == ControllerName::Hypotheses,
+        _ => controller.calls_tools(),
+    };
+    refuse(controller, &of_specialists.map(|(name, given)| (name, given && !uses(name))))?;
     let by_rules = matches!(judging.roles, Some(crate::args::By::Rules));
     match of_specialists.iter().find(|(_, given)| *given && by_rules) {
         Some((name, _)) => Err(CliError::Usage(format!(

@@ -40,7 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     println!("mean F1 of {} generated incidents (services and pipeline)\n", incidents.len());
-    println!("| score | lats | bfs | beam |\n|---|---:|---:|---:|");
+    let names = Profile::ALL.map(Profile::name).join(" | ");
+    println!("| score | {names} |\n|---|{}", "---:|".repeat(Profile::ALL.len()));
     row("as specified", &incidents, PolicyScores::default())?;
     row(
         "without the policy's own scores",

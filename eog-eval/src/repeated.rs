@@ -26,6 +26,14 @@ pub struct Share {
     pub interval: Interval,
 }
 
+impl Share {
+    /// For a cell of a table: two decimals.
+    pub(crate) fn short(&self) -> String {
+        let Self { value, interval: Interval { low, high } } = self;
+        format!("{value:.2} [{low:.2}, {high:.2}]")
+    }
+}
+
 /// How far runs of the same incidents succeed, and whether they agree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EvalError;
@@ -134,6 +135,11 @@ impl Trajectory {
             }
             let text =
                 std::fs::read_to_string(path).map_err(|error| EvalError::file(path, error))?;
+            if is_result(&text) {
+                let reason = "this is the result of an agent, which does not hold its steps; give a ledger, or a \
+                              file that says what the agent did (docs/evaluation.md)";
+                return Err(EvalError::file(path, reason));
+            }
             return serde_json::from_str(&text).map_err(|error| {
                 let place = format!("line {}", error.line());
                 EvalError::malformed(path, place, error)
@@ -145,6 +151,17 @@ impl Trajectory {
         })?;
         Self::of_ledger(&read.ledger).map_err(|reason| EvalError::file(&read.path, reason))
     }
+}
+
+/// Whether a text is an output in the schema of the paper's appendix A.3.
+fn is_result(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Fields {
+        steps: Option<IgnoredAny>,
+        entities: Option<IgnoredAny>,
+    }
+    serde_json::from_str::<Fields>(text)
+        .is_ok_and(|fields| fields.steps.is_none() && fields.entities.is_some())
 }
 
 /// Trajectories with their counts.

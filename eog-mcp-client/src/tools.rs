@@ -1,4 +1,4 @@
-//! Tools of servers for the specialists of a tree search.
+//! Tools of servers for those who call tools in a search: specialists, and the agent of a chain.
 
 mod config;
 
@@ -38,7 +38,7 @@ const MAX_DESCRIPTION: usize = 1_000;
 /// Longest name of a tool with its server.
 const MAX_NAME: usize = 100;
 
-/// Tools of MCP servers, offered to specialists as `SERVER/TOOL`: those that the configuration names, else those
+/// Tools of MCP servers, offered to specialists, and to the agent of a chain, as `SERVER/TOOL`: those that the configuration names, else those
 /// that only read, by what it or their server says. Their answers lead to entities whose findings can then be
 /// recorded; they are no findings themselves.
 ///
@@ -84,7 +84,7 @@ impl McpTools {
             let place = config.place(&format!("tools[{at}]"));
             tools.add(offer, config.allowed(offer), &place).await?;
         }
-        for agent in Specialist::ALL {
+        for agent in Specialist::ALL.into_iter().chain([Specialist::Generalist]) {
             let count = tools.tools(agent).len();
             if count > MAX_TOOLS {
                 let reason = format!(

@@ -344,6 +344,9 @@ pub enum Incoherent {
     /// A beam compares nodes by what an evaluator says.
     #[error("a beam needs the evaluation `judge`")]
     BeamWithoutEvaluator,
+    /// Only hypotheses are proposed with sight of others, or without.
+    #[error("whether siblings are seen is a choice of the expansion `hypotheses` alone")]
+    Siblings,
     /// Scores go from 0 to 1000.
     #[error("scores go from 0 to 1000, not to {0}")]
     Score(u16),
@@ -587,6 +590,22 @@ impl SearchConfig {
         }
     }
 
+    /// Whether those who propose hypotheses see what stands beside; nothing where there are no hypotheses.
+    pub fn shows_siblings(&self) -> Option<bool> {
+        match self.expansion {
+            Expansion::Hypotheses { siblings, .. } => Some(siblings),
+            _ => None,
+        }
+    }
+
+    /// How many bytes of what a chain saw are shown to its agent; nothing where there is no chain.
+    pub fn shown(&self) -> Option<u32> {
+        match self.expansion {
+            Expansion::Chain { shown, .. } => Some(shown.get()),
+            _ => None,
+        }
+    }
+
     /// How deep the tree, or a trajectory, can be. With goals, which stand at depth 1 and their paths at
     /// depth 2, as deep as rounds allow.
     pub fn depth(&self) -> u32 {
@@ -766,22 +785,30 @@ impl SearchConfig {
         self
     }
 
-    /// With the mean or the maximum of what stands below a node, where that decides; no effect elsewhere.
-    #[must_use]
-    pub fn with_backup(mut self, backup: Backup) -> Self {
-        if self.backup != Backup::None && backup != Backup::None {
-            self.backup = backup;
-        }
-        self
+    /// With the mean or the maximum of what stands below a node (LATS, hypotheses).
+    ///
+    /// ```
+    /// use eog_search::{Backup, SearchConfig};
+    /// assert!(SearchConfig::lats().with_backup(Backup::Max).is_ok());
+    /// assert!(SearchConfig::beam().with_backup(Backup::Max).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`Incoherent`] where nothing is backed up, and where a selection needs what is.
+    pub fn with_backup(self, backup: Backup) -> Result<Self, Incoherent> {
+        Self { backup, ..self }.checked()
     }
 
-    /// Whether those who propose hypotheses see what stands beside; has no effect elsewhere.
-    #[must_use]
-    pub fn with_siblings(mut self, shown: bool) -> Self {
-        if let Expansion::Hypotheses { siblings, .. } = &mut self.expansion {
-            *siblings = shown;
+    /// Whether those who propose hypotheses see what stands beside.
+    ///
+    /// # Errors
+    /// [`Incoherent::Siblings`] where there are no hypotheses.
+    pub fn with_siblings(mut self, seen: bool) -> Result<Self, Incoherent> {
+        match &mut self.expansion {
+            Expansion::Hypotheses { siblings, .. } => *siblings = seen,
+            _ => return Err(Incoherent::Siblings),
         }
-        self
+        Ok(self)
     }
 
     /// With moves on goals drawn by lot from a seed, or not; has no effect elsewhere.

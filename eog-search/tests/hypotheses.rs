@@ -111,6 +111,7 @@ impl Shape {
             .with_accept(self.accept)
             .with_rescore(self.rescore)
             .with_backup(if self.mean { Backup::Mean } else { Backup::Max })
+            .expect("hypotheses have both")
             .with_exploration(Exploration::Fixed((self.c * 4_294_967_296.0) as u64))
             .with_width(wide(1))
     }
@@ -420,7 +421,7 @@ fn siblings_are_shown_unless_they_are_not() {
     for seed in 0..seeds(20) {
         for shown in [true, false] {
             let world = World { failing: 0, highest: 999, ..World::new(seed) };
-            let config = USUAL.config().with_accept(1000).with_siblings(shown);
+            let config = USUAL.config().with_accept(1000).with_siblings(shown).expect("hypotheses");
             let mut search = SearchController::open(config, world.case());
             world.drive_and(&mut search, seed, |ask| {
                 if let eog_search::Role::Hypothesize(ask) = &ask.role {

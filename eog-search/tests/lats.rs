@@ -256,7 +256,7 @@ fn agrees(seed: u64, rounds: u32) -> Result<(), String> {
 
 fn agrees_by(seed: u64, rounds: u32, backup: Backup) -> Result<(), String> {
     let world = World::new(seed);
-    let search = world.run(config(rounds).with_backup(backup), seed);
+    let search = world.run(config(rounds).with_backup(backup).expect("both fit"), seed);
     let (count, depth, accept) = (3, 4, 900);
     let root = Naive::default();
     let mut model = Model { world, count, depth, accept, root, best: None, backup };

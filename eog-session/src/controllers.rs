@@ -206,7 +206,7 @@ impl ControllerName {
 
     /// Whether it calls tools beside asking for contexts.
     pub fn calls_tools(self) -> bool {
-        self == Self::Hypotheses
+        matches!(self, Self::Hypotheses | Self::React)
     }
 
     /// The profile of tree search, if it is one.

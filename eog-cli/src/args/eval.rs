@@ -146,6 +146,9 @@ pub(crate) enum Evaluated {
     ///
     /// With one of the options on recorded, simulated or generated incidents, all controllers get the evidence
     /// that `eog investigate` reads, and the built-in rules judge, without errors and with them.
+    ///
+    /// --by-errors, --by-calls and --ablations compare the controllers that users can choose, at several rates of
+    /// errors, with few questions, and with one choice changed. --failures counts how runs fail.
     #[command(after_help = CONTROLLERS_HELP)]
     Controllers(Box<Controllers>),
     /// Count failures of agents and controllers by the taxonomy MAST, from what they did.
@@ -227,7 +230,8 @@ Examples:
   eog eval controllers --scenarios 200 --csv runs.csv
   eog eval controllers --error 0.1 --entities 60 --origins 2
   eog eval controllers --shrink 1 --stubborn
-  eog eval controllers --petshop low_traffic --runs 1
+  eog eval controllers --scenarios 100 --by-errors --by-calls --ablations --charts charts
+  eog eval controllers --petshop low_traffic --runs 1 --by-errors --failures
   eog eval controllers --generated chains --first-seed 1 --seeds 20
   eog eval controllers --simulated truths.json --architecture architecture.json";
 
@@ -261,7 +265,7 @@ pub(crate) struct Controllers {
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Compare the controllers that users can choose at judges that err in 5 to 40 %, instead of printing
-    /// the paper's tables.
+    /// the paper's tables; on data, beside the two judges.
     #[arg(long)]
     pub(crate) by_errors: bool,
     /// The same with 10 to 160 questions to the judge.
@@ -270,6 +274,9 @@ pub(crate) struct Controllers {
     /// The same with one choice of a controller changed each time.
     #[arg(long)]
     pub(crate) ablations: bool,
+    /// Count failures by the taxonomy MAST in the runs that were right and in those that were wrong, on data.
+    #[arg(long, requires = "data", help_heading = ON_DATA)]
+    pub(crate) failures: bool,
     /// Folder for charts of --by-errors and --by-calls, as SVG. It is created if it does not exist.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
@@ -318,17 +325,7 @@ pub(crate) struct OnData {
 }
 
 /// Options of the comparison on graphs.
-const ON_GRAPHS: [&str; 9] = [
-    "by_errors",
-    "by_calls",
-    "ablations",
-    "charts",
-    "scenarios",
-    "entities",
-    "origins",
-    "shrink",
-    "stubborn",
-];
+const ON_GRAPHS: [&str; 5] = ["scenarios", "entities", "origins", "shrink", "stubborn"];
 
 const ON_DATA: &str = "On recorded, simulated or generated incidents";
 

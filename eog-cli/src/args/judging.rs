@@ -78,8 +78,8 @@ pub(crate) struct Judging {
     #[arg(long, value_name = "FOLDER", help_heading = MODEL)]
     pub(crate) skills: Option<PathBuf>,
 
-    /// File (TOML or JSON) that names MCP servers whose tools the specialists of --controller hypotheses may call,
-    /// beside those over the incident: those that it lists, or those that only read (docs/mcp-client.md).
+    /// File (TOML or JSON) that names MCP servers whose tools the specialists of --controller hypotheses, and the
+    /// agent of react, may call, beside those over the incident: those that it lists, or those that only read (docs/mcp-client.md).
     /// [in eog.toml: tools]
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(crate) tools: Option<PathBuf>,

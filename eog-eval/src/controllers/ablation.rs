@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use eog_search::{Backup, Exploration, SQRT_2, SearchConfig};
+use eog_search::{Backup, Exploration, Profile, SQRT_2, SearchConfig};
 use serde::Serialize;
 
 use super::scene::{Outcome, Scene};
@@ -48,13 +48,15 @@ pub enum Ablation {
     HypothesesMore,
     /// Hypotheses, one lane at a time.
     HypothesesNarrow,
+    /// A chain that is shown all that it saw, as far as that is below 200,000 bytes.
+    React,
     /// A chain that is shown 4,000 bytes of what it saw.
     ReactForgets,
 }
 
 impl Ablation {
     /// All that there are, each profile with its defaults first.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::LatsExploration,
         Self::LatsNoExploration,
         Self::LatsDoubleExploration,
@@ -72,36 +74,51 @@ impl Ablation {
         Self::HypothesesMoreExploration,
         Self::HypothesesMore,
         Self::HypothesesNarrow,
+        Self::React,
         Self::ReactForgets,
     ];
 
-    fn config(self) -> SearchConfig {
-        let lats = |c| SearchConfig::lats().with_exploration(c);
-        let fixed = |c| SearchConfig::hypotheses().with_exploration(Exploration::Fixed(c));
+    /// The profile whose defaults these are, if they are.
+    pub(crate) fn defaults(self) -> Option<Profile> {
         match self {
-            Self::LatsExploration => SearchConfig::lats(),
-            Self::LatsNoExploration => lats(Exploration::Fixed(0)),
-            Self::LatsDoubleExploration => lats(Exploration::Fixed(2 * SQRT_2)),
-            Self::LatsAdaptive => lats(Exploration::ADAPTIVE),
-            Self::LatsMax => SearchConfig::lats().with_backup(Backup::Max),
-            Self::LatsWide => SearchConfig::lats().with_width(wide(8)),
-            Self::BeamOne => SearchConfig::beam().with_branch(1),
-            Self::BeamThree => SearchConfig::beam(),
-            Self::BeamFive => SearchConfig::beam().with_branch(5),
-            Self::Hypotheses => SearchConfig::hypotheses(),
-            Self::HypothesesNoRescore => SearchConfig::hypotheses().with_rescore(false),
-            Self::HypothesesMean => SearchConfig::hypotheses().with_backup(Backup::Mean),
-            Self::HypothesesNoSiblings => SearchConfig::hypotheses().with_siblings(false),
-            Self::HypothesesNoExploration => fixed(0),
-            Self::HypothesesMoreExploration => fixed(1 << 32),
-            Self::HypothesesMore => SearchConfig::hypotheses().with_rounds(24).with_depth(8),
-            Self::HypothesesNarrow => SearchConfig::hypotheses().with_width(wide(1)),
-            Self::ReactForgets => SearchConfig::react().with_shown(4_000),
+            Self::LatsExploration => Some(Profile::Lats),
+            Self::BeamThree => Some(Profile::Beam),
+            Self::Hypotheses => Some(Profile::Hypotheses),
+            Self::React => Some(Profile::React),
+            _ => None,
         }
     }
 
+    /// The settings of the search.
+    pub(crate) fn config(self) -> Result<SearchConfig, EvalError> {
+        let lats = |c| SearchConfig::lats().with_exploration(c);
+        let fixed = |c| SearchConfig::hypotheses().with_exploration(Exploration::Fixed(c));
+        let config = match self {
+            Self::LatsExploration => Ok(SearchConfig::lats()),
+            Self::LatsNoExploration => Ok(lats(Exploration::Fixed(0))),
+            Self::LatsDoubleExploration => Ok(lats(Exploration::Fixed(2 * SQRT_2))),
+            Self::LatsAdaptive => Ok(lats(Exploration::ADAPTIVE)),
+            Self::LatsMax => SearchConfig::lats().with_backup(Backup::Max),
+            Self::LatsWide => Ok(SearchConfig::lats().with_width(wide(8))),
+            Self::BeamOne => Ok(SearchConfig::beam().with_branch(1)),
+            Self::BeamThree => Ok(SearchConfig::beam()),
+            Self::BeamFive => Ok(SearchConfig::beam().with_branch(5)),
+            Self::Hypotheses => Ok(SearchConfig::hypotheses()),
+            Self::HypothesesNoRescore => Ok(SearchConfig::hypotheses().with_rescore(false)),
+            Self::HypothesesMean => SearchConfig::hypotheses().with_backup(Backup::Mean),
+            Self::HypothesesNoSiblings => SearchConfig::hypotheses().with_siblings(false),
+            Self::HypothesesNoExploration => Ok(fixed(0)),
+            Self::HypothesesMoreExploration => Ok(fixed(1 << 32)),
+            Self::HypothesesMore => Ok(SearchConfig::hypotheses().with_rounds(24).with_depth(8)),
+            Self::HypothesesNarrow => Ok(SearchConfig::hypotheses().with_width(wide(1))),
+            Self::React => Ok(SearchConfig::react()),
+            Self::ReactForgets => Ok(SearchConfig::react().with_shown(4_000)),
+        };
+        config.map_err(|error| EvalError::Setting { reason: error.to_string() })
+    }
+
     pub(super) fn investigate(self, scene: &Scene<'_>) -> Result<Outcome, EvalError> {
-        searched(self.config(), scene)
+        searched(self.config()?, scene)
     }
 }
 
@@ -129,6 +146,7 @@ impl fmt::Display for Ablation {
             Self::HypothesesMoreExploration => "hypotheses, C = 1",
             Self::HypothesesMore => "hypotheses, 24 rounds, depth 8",
             Self::HypothesesNarrow => "hypotheses, width 1",
+            Self::React => "react (default)",
             Self::ReactForgets => "react, 4,000 bytes shown",
         })
     }

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::contender::{BUDGETS, Condition, Contender, chosen};
+use super::contender::{BUDGETS, Condition, Contender, RATES, chosen};
 use super::report::{ControllersReport, Summary};
 use crate::error::EvalError;
 
@@ -25,31 +25,18 @@ impl ControllersReport {
     /// [`EvalError::Setting`] if a chart cannot be drawn.
     pub fn charts(&self) -> Result<Vec<Chart>, EvalError> {
         let wrong = self.settings.rates.wrong;
-        let rates = [0.05, 0.1, 0.2, 0.3, 0.4];
-        let by_errors = self.lines(&rates, Condition::usual);
+        let by_errors = self.lines(&RATES, Condition::usual);
         let by_calls = self.lines(&BUDGETS.map(|most| most as f64), |contender, most| Condition {
             budget: Some(most as u64),
             ..Condition::usual(contender, wrong)
         });
-        let drawn = [
-            ("controllers-by-errors.svg", "Errors of the judge", by_errors, 0.42),
-            ("controllers-by-calls.svg", "Most questions", by_calls, 165.0),
-        ];
-        let drawn = drawn.into_iter().filter(|(_, _, lines, _)| !lines.is_empty());
-        drawn
-            .map(|(file, label, lines, most)| {
-                let svg = draw(label, &lines, most).map_err(|error| EvalError::Setting {
-                    reason: format!("{file} cannot be drawn: {error}"),
-                })?;
-                Ok(Chart { file, svg })
-            })
-            .collect()
+        drawn(by_errors, by_calls)
     }
 
     fn lines(&self, at: &[f64], condition: impl Fn(Contender, f64) -> Condition) -> Vec<Line> {
         let point = |contender: Contender, at: f64| {
             let summary: &Summary = self.summary(&condition(contender, at))?;
-            Some((at, summary.right))
+            Some((at, summary.right.value))
         };
         let line = |contender: Contender| {
             let points: Option<Vec<_>> = at.iter().map(|at| point(contender, *at)).collect();
@@ -57,6 +44,23 @@ impl ControllersReport {
         };
         chosen().into_iter().filter_map(line).collect()
     }
+}
+
+/// The charts by errors and by questions, as far as there are lines.
+pub(crate) fn drawn(by_errors: Vec<Line>, by_calls: Vec<Line>) -> Result<Vec<Chart>, EvalError> {
+    let drawn = [
+        ("controllers-by-errors.svg", "Errors of the judge", by_errors, 0.42),
+        ("controllers-by-calls.svg", "Most questions", by_calls, 165.0),
+    ];
+    let drawn = drawn.into_iter().filter(|(_, _, lines, _)| !lines.is_empty());
+    drawn
+        .map(|(file, label, lines, most)| {
+            let svg = draw(label, &lines, most).map_err(|error| EvalError::Setting {
+                reason: format!("{file} cannot be drawn: {error}"),
+            })?;
+            Ok(Chart { file, svg })
+        })
+        .collect()
 }
 
 /// Lines over one axis; the other is the share of runs that name every cause.

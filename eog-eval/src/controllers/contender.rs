@@ -137,7 +137,7 @@ pub(super) fn second_looks(wrong: f64) -> Vec<[Condition; 2]> {
 
 /// The rates of errors of tables that have several.
 fn rates(wrong: f64) -> Vec<f64> {
-    let mut rates = vec![0.05, 0.1, 0.2, 0.3, 0.4, wrong];
+    let mut rates = [&RATES[..], &[wrong]].concat();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
     rates
@@ -183,14 +183,16 @@ pub(super) fn chosen() -> Vec<Contender> {
     std::iter::once(Contender::EOG).chain(search.map(Contender::Search)).chain(linear).collect()
 }
 
+/// The rates of errors of a curve.
+pub(crate) const RATES: [f64; 5] = [0.05, 0.1, 0.2, 0.3, 0.4];
+
 /// How many questions a curve allows.
-pub(super) const BUDGETS: [u64; 5] = [10, 20, 40, 80, 160];
+pub(crate) const BUDGETS: [u64; 5] = [10, 20, 40, 80, 160];
 
 impl Condition {
     /// Every controller at every rate of errors from 5 to 40 %.
     pub fn by_errors() -> Vec<Self> {
-        let rates = [0.05, 0.1, 0.2, 0.3, 0.4];
-        let at = |contender| rates.map(|rate| Self::usual(contender, rate));
+        let at = |contender| RATES.map(|rate| Self::usual(contender, rate));
         chosen().into_iter().flat_map(at).collect()
     }
 

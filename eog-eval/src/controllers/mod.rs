@@ -41,6 +41,8 @@ use std::thread;
 
 pub use ablation::Ablation;
 pub use charts::Chart;
+pub(crate) use charts::drawn;
+pub(crate) use contender::{BUDGETS, RATES};
 pub use contender::{Condition, Contender};
 pub use eog_run::{EogRun, Profile};
 use eog_simulate::RandomSeed;

@@ -12,7 +12,7 @@ use super::contender::{Condition, against_loops, messages, orders, second_looks,
 use super::order::Exploration;
 use super::scene::Outcome;
 use crate::itbench::{OutputScore, evaluate_runs};
-use crate::repeated::{Repeated, Share};
+use crate::repeated::{Repeated, Share, wilson};
 use crate::table::{csv_text, joined, score as number};
 
 /// One run of one controller on one incident.
@@ -88,8 +88,8 @@ pub struct Summary {
     pub majority_f1: Share,
     /// Mean number of questions to the judge.
     pub calls: f64,
-    /// The share of runs that name every cause.
-    pub right: f64,
+    /// The share of runs that name every cause, with its interval over incidents.
+    pub right: Share,
     /// The share of runs that name more entities than there are causes.
     pub several: f64,
 }
@@ -186,9 +186,10 @@ fn summary<'c>(
     cases: impl Iterator<Item = &'c CaseResult>,
 ) -> Option<Summary> {
     let mut runs: BTreeMap<String, Vec<Option<OutputScore>>> = BTreeMap::new();
-    let (mut calls, mut count, mut right, mut several) = (0, 0_u64, 0_u64, 0_u64);
+    let (mut calls, mut count, mut several) = (0, 0_u64, 0_u64);
+    let mut right: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for case in cases {
-        right += u64::from(case.recall >= 1.0);
+        right.entry(case.scenario).or_default().push(f64::from(u8::from(case.recall >= 1.0)));
         several += u64::from(case.named.len() > case.causes.len());
         runs.entry(case.scenario.to_string()).or_default().push(Some(case.score()));
         calls += case.calls;
@@ -205,7 +206,7 @@ fn summary<'c>(
         pass_f1: report.pass_f1,
         majority_f1: report.majority_f1,
         calls: calls as f64 / count as f64,
-        right: right as f64 / count as f64,
+        right: wilson(right.values().map(|runs| runs.iter().sum::<f64>() / runs.len() as f64)),
         several: several as f64 / count as f64,
     })
 }
@@ -323,7 +324,7 @@ impl ControllersReport {
             let stubborn = if condition.stubborn { ", stubborn" } else { "" };
             write!(f, "  {:<18}", format!("{}{stubborn}", number(condition.wrong)))?;
             for Summary { right, several, calls, .. } in [ours, papers] {
-                write!(f, "{right:>18.3}{several:>9.3}{calls:>7.1}")?;
+                write!(f, "{:>18.3}{several:>9.3}{calls:>7.1}", right.value)?;
             }
             writeln!(f)?;
         }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::contender::{BUDGETS, Condition, Contender, chosen};
+use super::contender::{BUDGETS, Condition, Contender, RATES, chosen};
 use super::report::{ControllersReport, Summary};
 
 impl ControllersReport {
@@ -11,6 +11,9 @@ impl ControllersReport {
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         let tables = [self.by_errors(), self.by_calls(), self.ablations()];
+        if tables.iter().any(Option::is_some) {
+            text.push_str("In brackets: 95 % intervals over incidents (Wilson 1927).\n");
+        }
         for table in tables.into_iter().flatten() {
             text.push_str(&table.to_string());
         }
@@ -18,12 +21,11 @@ impl ControllersReport {
     }
 
     fn by_errors(&self) -> Option<Table> {
-        let rates = [0.05, 0.1, 0.2, 0.3, 0.4];
         let row = |contender: Contender| {
-            let cells = rates.map(|rate| self.summary(&Condition::usual(contender, rate)));
-            row(contender, &cells, |it| format!("{:.2} / {:.0}", it.right, it.calls))
+            let cells = RATES.map(|rate| self.summary(&Condition::usual(contender, rate)));
+            row(contender, &cells, |it| format!("{} / {:.0}", it.right.short(), it.calls))
         };
-        let head = rates.iter().map(|rate| format!("{:.0} %", rate * 100.0));
+        let head = RATES.iter().map(|rate| format!("{:.0} %", rate * 100.0));
         let title =
             "Share of runs that name every cause, and mean questions, by errors of the judge";
         Table::of(title, head, chosen().into_iter().map(row))
@@ -36,7 +38,7 @@ impl ControllersReport {
                 let usual = Condition::usual(contender, wrong);
                 self.summary(&Condition { budget: Some(most), ..usual })
             });
-            row(contender, &cells, |it| format!("{:.2}", it.right))
+            row(contender, &cells, |it| it.right.short())
         };
         let head = BUDGETS.iter().map(ToString::to_string);
         let title = "Share of runs that name every cause, by the most questions that may be asked";
@@ -49,8 +51,12 @@ impl ControllersReport {
         let row = |condition: Condition| {
             let summary = self.summary(&condition)?;
             let Summary { right, several, majority_f1, calls, .. } = summary;
-            let cells = [right, several, &majority_f1.value].map(|value| format!("{value:.2}"));
-            let cells = cells.into_iter().chain([format!("{calls:.1}")]).collect();
+            let cells = vec![
+                right.short(),
+                format!("{several:.2}"),
+                format!("{:.2}", majority_f1.value),
+                format!("{calls:.1}"),
+            ];
             Some((condition.contender.to_string(), cells))
         };
         let head = ["right", "too many", "F1", "questions"].map(str::to_owned);

@@ -162,6 +162,22 @@ impl Incident {
         matches!(&self.truth, Truth::Entities(causes) if causes.is_empty())
     }
 
+    /// The true causes by name, as far as failures are counted: where entities stand for each other, those named
+    /// that stand for a cause.
+    pub(super) fn truth_of(&self, named: &[String]) -> BTreeSet<String> {
+        match &self.truth {
+            Truth::Entities(causes) => causes.iter().map(ToString::to_string).collect(),
+            Truth::Groups(truth) => {
+                let is_cause = |name: &&String| {
+                    EntityId::new(name.as_str()).is_ok_and(|entity| {
+                        score(&Output::of_investigation(&[entity], &[]), truth).precision > 0.0
+                    })
+                };
+                named.iter().filter(is_cause).cloned().collect()
+            }
+        }
+    }
+
     /// What a result is worth.
     pub(super) fn worth(&self, ended: &Investigation) -> Worth {
         match &self.truth {

@@ -4,19 +4,24 @@
 //! [`controllers`](crate::controllers) compares them on graphs, where a judge knows the truth. Here they get
 //! evidence as `eog investigate` reads it: windows, places to start and budgets are those of a user.
 
+mod conditions;
 mod erring;
+mod failures;
 mod incidents;
 mod report;
+mod tables;
 
-use eog_session::controllers::{AnySettings, ControllerName};
+use eog_session::controllers::ControllerName;
 use eog_simulate::RandomSeed;
 
 use crate::error::EvalError;
-use crate::investigation::investigate_judged;
+use crate::investigation::{Investigation, investigate_judged};
 use crate::suite::Told;
+use crate::trajectory::{Counts, Trajectory};
 use erring::ErringRules;
 use incidents::Incident;
 
+pub use conditions::{Condition, Contender};
 pub use incidents::Incidents;
 pub use report::{Judged, SideBySide, SideBySideResult};
 
@@ -41,6 +46,21 @@ pub struct Settings {
     pub runs: u64,
     /// Everything random is derived from it.
     pub seed: u64,
+    /// What is compared beside the rules with and without errors.
+    pub tables: Tables,
+}
+
+/// Further comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// Judges that err in 5 to 40 %.
+    pub by_errors: bool,
+    /// At most 10 to 160 questions.
+    pub by_calls: bool,
+    /// One choice of a controller changed.
+    pub ablations: bool,
+    /// Failures by MAST, in runs that were right and in those that were wrong.
+    pub failures: bool,
 }
 
 /// Lets every controller investigate every incident. `told` hears of progress. What cannot be used is left
@@ -54,12 +74,13 @@ pub fn side_by_side(
     told: &mut Told<'_>,
 ) -> Result<SideBySide, EvalError> {
     let (all, opened) = incidents.open()?;
+    let conditions = Condition::of(settings);
     let mut results = Vec::new();
     let mut left_out: Vec<EvalError> = Vec::new();
     for (done, incident) in opened.enumerate() {
         let investigated = incident.and_then(|incident| {
             told(done, all, &incident.name);
-            investigate(&incident, settings)
+            investigate(&incident, settings, &conditions)
         });
         match investigated {
             Ok(of_incident) => results.extend(of_incident),
@@ -77,40 +98,39 @@ pub fn side_by_side(
 fn investigate(
     incident: &Incident,
     settings: &Settings,
+    conditions: &[Condition],
 ) -> Result<Vec<SideBySideResult>, EvalError> {
-    let runs = if settings.wrong > 0.0 { settings.runs } else { 0 };
     let mut results = Vec::new();
-    for controller in CONTROLLERS {
-        for run in 0..=runs {
-            // The first is without errors.
-            let wrong = if run == 0 { 0.0 } else { settings.wrong };
+    for condition in conditions {
+        // Nothing is drawn where nobody errs.
+        let runs = if condition.wrong > 0.0 { 1..=settings.runs } else { 0..=0 };
+        for run in runs {
             let seed =
                 RandomSeed::from(settings.seed).child(&format!("{} run {run}", incident.name));
-            let rules = ErringRules::new(wrong, seed);
-            let ended = investigate_judged(&incident.source, settings_of(controller), &rules)?;
+            let rules = ErringRules::new(condition.wrong, seed);
+            let ended = investigate_judged(&incident.source, condition.settings()?, &rules)?;
             let worth = incident.worth(&ended);
+            let counts = settings.tables.failures && condition.most.is_none();
             results.push(SideBySideResult {
                 incident: incident.name.clone(),
                 is_normal: incident.is_normal(),
-                controller,
+                condition: *condition,
                 run,
-                named: ended.named().into_iter().collect(),
+                named: ended.named(),
                 precision: worth.precision,
                 recall: worth.recall,
                 f1: worth.f1,
                 questions: ended.diagnosis.spent.hops,
                 characters: rules.shown(),
+                failures: if counts { Some(failures_of(incident, &ended)?) } else { None },
             });
         }
     }
     Ok(results)
 }
 
-/// A controller with its default settings.
-fn settings_of(controller: ControllerName) -> AnySettings {
-    match controller.profile() {
-        Some(profile) => profile.config().into(),
-        None if controller == ControllerName::Linear => eog::LinearConfig::default().into(),
-        None => eog::Config::default().into(),
-    }
+fn failures_of(incident: &Incident, ended: &Investigation) -> Result<Counts, EvalError> {
+    let trajectory = Trajectory::of_ledger(&ended.finished.ledger())
+        .map_err(|reason| EvalError::Case { case: incident.name.clone(), reason })?;
+    Ok(Counts::of(&trajectory, Some(&incident.truth_of(&trajectory.named))))
 }

@@ -1,14 +1,16 @@
 //! What controllers came to on the same incidents.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use eog::EntityId;
-use eog_session::controllers::ControllerName;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::{CONTROLLERS, Settings};
+use super::tables::judge;
+use super::{Condition, Settings};
+use crate::repeated::{Share, wilson};
 use crate::table::{csv_text, joined, score};
+use crate::trajectory::{Counts, Mode};
 
 /// One investigation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,10 +19,9 @@ pub struct SideBySideResult {
     pub incident: String,
     /// Whether nothing was wrong.
     pub is_normal: bool,
-    /// Who investigated.
-    #[serde(serialize_with = "by_name")]
-    pub controller: ControllerName,
-    /// Which run: 0 with the rules, others with errors.
+    /// Who investigated, and how.
+    pub condition: Condition,
+    /// Which run: 0 with rules that do not err, others with other errors each.
     pub run: u64,
     /// The causes that it named.
     pub named: BTreeSet<EntityId>,
@@ -34,17 +35,16 @@ pub struct SideBySideResult {
     pub questions: u64,
     /// How many characters of packets the judge was shown, as JSON.
     pub characters: u64,
+    /// Failures by MAST, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Counts>,
 }
 
-fn by_name<S: Serializer>(name: &ControllerName, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(name.name())
-}
-
-/// Means of a controller with a judge.
+/// Means over all runs under a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Judged {
-    /// Share of the incidents in which every cause is named.
-    pub right: f64,
+    /// Share of the runs in which every cause is named, with its interval over incidents.
+    pub right: Share,
     /// Share of the incidents in which something is named that is no cause.
     pub besides: f64,
     /// F1 of the named causes.
@@ -81,13 +81,13 @@ impl SideBySide {
         results: Vec<SideBySideResult>,
         left_out: Vec<String>,
     ) -> Self {
-        let Settings { wrong, runs, seed } = *settings;
+        let Settings { wrong, runs, seed, .. } = *settings;
         Self { all, wrong, runs, seed, results, left_out }
     }
 
-    /// Means of a controller; with the rules, or with errors.
-    pub fn judged(&self, controller: ControllerName, errs: bool) -> Option<Judged> {
-        let of = |it: &&SideBySideResult| it.controller == controller && (it.run > 0) == errs;
+    /// Means under a condition, if it was compared.
+    pub fn judged(&self, condition: &Condition) -> Option<Judged> {
+        let of = |it: &&SideBySideResult| it.condition == *condition;
         let all: Vec<&SideBySideResult> = self.results.iter().filter(of).collect();
         let (normal, incidents): (Vec<&SideBySideResult>, Vec<_>) =
             all.iter().copied().partition(|it| it.is_normal);
@@ -95,16 +95,21 @@ impl SideBySide {
             of.iter().map(|it| value(it)).sum::<f64>() / of.len().max(1) as f64
         };
         let share = |value: bool| f64::from(u8::from(value));
-        let quiet = |it: &SideBySideResult| f64::from(u8::from(it.named.is_empty()));
+        let mut right: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for it in &incidents {
+            right.entry(&it.incident).or_default().push(share(it.recall >= 1.0));
+        }
+        let of_incident = |runs: &Vec<f64>| runs.iter().sum::<f64>() / runs.len() as f64;
         (!all.is_empty()).then(|| Judged {
-            right: mean(&incidents, |it| f64::from(u8::from(it.recall >= 1.0))),
+            right: wilson(right.values().map(of_incident)),
             besides: incidents
                 .iter()
                 .map(|it| share(!it.named.is_empty() && it.precision < 1.0))
                 .sum::<f64>()
                 / incidents.len().max(1) as f64,
             f1: mean(&incidents, |it| it.f1),
-            quiet: (!normal.is_empty()).then(|| mean(&normal, quiet)),
+            quiet: (!normal.is_empty())
+                .then(|| mean(&normal, |it| f64::from(u8::from(it.named.is_empty())))),
             questions: mean(&all, |it| it.questions as f64),
             tokens: mean(&all, |it| it.characters as f64 / 4.0),
         })
@@ -112,10 +117,12 @@ impl SideBySide {
 
     /// A line for each investigation.
     pub fn to_csv(&self) -> String {
-        let header = [
+        let mut header = vec![
             "incident",
             "normal",
             "controller",
+            "errors",
+            "most",
             "run",
             "named",
             "precision",
@@ -124,11 +131,21 @@ impl SideBySide {
             "questions",
             "characters",
         ];
+        let counts = self.results.iter().any(|it| it.failures.is_some());
+        if counts {
+            header.extend(Mode::ALL.map(Mode::column));
+        }
+        let cell = |it: &SideBySideResult, mode: Mode| {
+            let count = it.failures.as_ref().and_then(|counts| counts.get(mode));
+            count.map_or(String::new(), |count| count.to_string())
+        };
         let rows = self.results.iter().map(|it| {
-            vec![
+            let mut row = vec![
                 it.incident.clone(),
                 it.is_normal.to_string(),
-                it.controller.name().to_owned(),
+                it.condition.contender.to_string(),
+                score(it.condition.wrong),
+                it.condition.most.map_or(String::new(), |most| most.to_string()),
                 it.run.to_string(),
                 joined(&it.named),
                 score(it.precision),
@@ -136,39 +153,13 @@ impl SideBySide {
                 score(it.f1),
                 it.questions.to_string(),
                 it.characters.to_string(),
-            ]
+            ];
+            if counts {
+                row.extend(Mode::ALL.map(|mode| cell(it, mode)));
+            }
+            row
         });
         csv_text(&header, rows)
-    }
-
-    fn table(&self, f: &mut fmt::Formatter<'_>, errs: bool) -> fmt::Result {
-        let rows = CONTROLLERS.map(|name| Some((name, self.judged(name, errs)?)));
-        let rows: Vec<(ControllerName, Judged)> = rows.into_iter().flatten().collect();
-        if rows.is_empty() {
-            return Ok(());
-        }
-        match errs {
-            false => writeln!(f, "\nJudged by the rules\n")?,
-            true => {
-                let (wrong, runs, seed) = (self.wrong * 100.0, self.runs, self.seed);
-                writeln!(
-                    f,
-                    "\nJudged by rules that err in {wrong:.0} %: runs {runs}, seed {seed}\n"
-                )?;
-            }
-        }
-        writeln!(f, "| | right | besides | F1 | quiet | questions | tokens |")?;
-        writeln!(f, "|---|---:|---:|---:|---:|---:|---:|")?;
-        for (name, it) in rows {
-            let Judged { right, besides, f1, quiet, questions, tokens } = it;
-            let quiet = quiet.map_or_else(|| "–".to_owned(), |quiet| format!("{quiet:.2}"));
-            writeln!(
-                f,
-                "| {} | {right:.2} | {besides:.2} | {f1:.2} | {quiet} | {questions:.1} | {tokens:.0} |",
-                name.name()
-            )?;
-        }
-        Ok(())
     }
 }
 
@@ -182,13 +173,28 @@ impl fmt::Display for SideBySide {
             f,
             "Incidents: {incidents}. Normal times: {normal}. No language model is involved."
         )?;
+        writeln!(f, "In brackets: 95 % intervals over incidents (Wilson 1927).")?;
         writeln!(f, "right: every cause is named; besides: something is named that is no cause;")?;
         writeln!(f, "quiet: nothing is named in a normal time; questions: to the judge, mean;")?;
         writeln!(f, "tokens: packets shown to the judge, characters of their JSON / 4, mean.")?;
         for reason in &self.left_out {
             writeln!(f, "left out: {reason}")?;
         }
-        self.table(f, false)?;
-        self.table(f, true)
+        let rates = [Some(0.0), (self.wrong > 0.0).then_some(self.wrong)];
+        for wrong in rates.into_iter().flatten() {
+            let Some(table) = self.table(wrong) else { continue };
+            let (runs, seed) = (self.runs, self.seed);
+            let drawn =
+                if wrong > 0.0 { format!(": runs {runs}, seed {seed}") } else { String::new() };
+            write!(f, "\nJudged by {}{drawn}\n\n{table}", judge(wrong))?;
+        }
+        let with_judges = |table: &dyn Fn(f64) -> Option<String>| {
+            rates.into_iter().flatten().filter_map(table).collect::<Vec<String>>()
+        };
+        let tables = self.by_errors().into_iter();
+        let tables = tables.chain(with_judges(&|wrong| self.by_calls(wrong)));
+        let tables = tables.chain(with_judges(&|wrong| self.ablations(wrong)));
+        let tables = tables.chain(with_judges(&|wrong| self.failures_table(wrong)));
+        tables.into_iter().try_for_each(|table| f.write_str(&table))
     }
 }

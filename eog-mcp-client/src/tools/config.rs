@@ -59,7 +59,7 @@ pub(super) struct Offer {
 }
 
 fn everybody() -> BTreeSet<Specialist> {
-    Specialist::ALL.into_iter().collect()
+    Specialist::ALL.into_iter().chain([Specialist::Generalist]).collect()
 }
 
 impl ToolsConfig {

@@ -197,15 +197,11 @@ impl SearchController {
         Arc::new(HypothesizeAsk {
             scene: Arc::clone(&self.scene),
             path: self.tested_on_the_way(node),
-            others: self.tested_besides(node, |_| self.shows_siblings()),
+            others: self.tested_besides(node, |_| self.config.shows_siblings() == Some(true)),
             gaps: gaps.map(|verdict| verdict.gaps.clone()).unwrap_or_default(),
             known: self.known_findings(),
             at_most: self.most_below(node),
         })
-    }
-
-    fn shows_siblings(&self) -> bool {
-        matches!(self.config.expansion(), Expansion::Hypotheses { siblings: true, .. })
     }
 
     fn most_below(&self, node: Ix) -> u32 {

@@ -1,0 +1,120 @@
+//! Tables of the comparison, in Markdown, which is read as text, too.
+
+use std::fmt::Write as _;
+
+use super::report::{Judged, SideBySide};
+use super::{CONTROLLERS, Condition, Contender};
+use crate::controllers::{BUDGETS, Chart, RATES, drawn};
+use crate::error::EvalError;
+
+/// Who judges.
+pub(super) fn judge(wrong: f64) -> String {
+    match wrong > 0.0 {
+        true => format!("rules that err in {:.0} %", wrong * 100.0),
+        false => "the rules".to_owned(),
+    }
+}
+
+impl SideBySide {
+    /// Every controller with its defaults.
+    pub(super) fn table(&self, wrong: f64) -> Option<String> {
+        let mut text = String::new();
+        for name in CONTROLLERS {
+            let Some(it) = self.judged(&Condition::usual(name, wrong)) else { continue };
+            let Judged { right, besides, f1, quiet, questions, tokens } = it;
+            let quiet = quiet.map_or_else(|| "–".to_owned(), |quiet| format!("{quiet:.2}"));
+            let _ = writeln!(
+                text,
+                "| {} | {} | {besides:.2} | {f1:.2} | {quiet} | {questions:.1} | {tokens:.0} |",
+                name.name(),
+                right.short()
+            );
+        }
+        let head = "| | right | besides | F1 | quiet | questions | tokens |\n|---|---:|---:|---:|---:|---:|---:|\n";
+        (!text.is_empty()).then(|| format!("{head}{text}"))
+    }
+
+    /// What a row shows under each of some conditions; nothing where one of them was not compared.
+    fn row(
+        &self,
+        name: &str,
+        conditions: impl IntoIterator<Item = Condition>,
+        told: impl Fn(&Judged) -> String,
+    ) -> Option<String> {
+        let cells: Option<Vec<String>> =
+            conditions.into_iter().map(|it| Some(told(&self.judged(&it)?))).collect();
+        Some(format!("| {name} | {} |\n", cells?.join(" | ")))
+    }
+
+    pub(super) fn by_errors(&self) -> Option<String> {
+        let told = |it: &Judged| format!("{} / {:.0}", it.right.short(), it.questions);
+        let row = |name: &eog_session::controllers::ControllerName| {
+            self.row(name.name(), RATES.map(|rate| Condition::usual(*name, rate)), told)
+        };
+        let head = RATES.map(|rate| format!("{:.0} %", rate * 100.0));
+        titled(
+            "Every cause is named, and mean questions, by errors of the judge",
+            &head,
+            CONTROLLERS.iter().filter_map(row),
+        )
+    }
+
+    pub(super) fn by_calls(&self, wrong: f64) -> Option<String> {
+        let told = |it: &Judged| it.right.short();
+        let row = |name: &eog_session::controllers::ControllerName| {
+            let within = |most| Condition { most: Some(most), ..Condition::usual(*name, wrong) };
+            self.row(name.name(), BUDGETS.map(within), told)
+        };
+        let title = format!(
+            "Every cause is named, by the most questions that may be asked; judged by {}",
+            judge(wrong)
+        );
+        titled(&title, &BUDGETS.map(|most| most.to_string()), CONTROLLERS.iter().filter_map(row))
+    }
+
+    pub(super) fn ablations(&self, wrong: f64) -> Option<String> {
+        let is_changed = |contender| !matches!(contender, Contender::Chosen(_));
+        self.results.iter().find(|it| is_changed(it.condition.contender))?;
+        let told = |it: &Judged| {
+            let Judged { right, besides, f1, questions, .. } = it;
+            format!("{} | {besides:.2} | {f1:.2} | {questions:.1}", right.short())
+        };
+        let row = |contender: Contender| {
+            let condition = Condition { contender, wrong, most: None };
+            self.row(&contender.to_string(), [condition], told)
+        };
+        let title = format!("One choice changed, judged by {}", judge(wrong));
+        let head = ["right", "besides", "F1", "questions"].map(str::to_owned);
+        titled(&title, &head, Contender::ablations().into_iter().filter_map(row))
+    }
+
+    /// A chart for each table by errors or by questions.
+    ///
+    /// # Errors
+    /// [`EvalError::Setting`] if a chart cannot be drawn.
+    pub fn charts(&self) -> Result<Vec<Chart>, EvalError> {
+        let line =
+            |at: &[f64],
+             of: &dyn Fn(eog_session::controllers::ControllerName, f64) -> Condition| {
+                let points = |name| {
+                    let point = |at: &f64| Some((*at, self.judged(&of(name, *at))?.right.value));
+                    let points: Option<Vec<(f64, f64)>> = at.iter().map(point).collect();
+                    Some((name.name().to_owned(), points?))
+                };
+                CONTROLLERS.into_iter().filter_map(points).collect::<Vec<_>>()
+            };
+        let by_errors = line(&RATES, &Condition::usual);
+        let by_calls = line(&BUDGETS.map(|most| most as f64), &|name, most| Condition {
+            most: Some(most as u64),
+            ..Condition::usual(name, self.wrong)
+        });
+        drawn(by_errors, by_calls)
+    }
+}
+
+fn titled(title: &str, head: &[String], rows: impl Iterator<Item = String>) -> Option<String> {
+    let rows: String = rows.collect();
+    let line = "---:|".repeat(head.len());
+    (!rows.is_empty())
+        .then(|| format!("\n{title}\n\n| | {} |\n|---|{line}\n{rows}", head.join(" | ")))
+}

@@ -1,0 +1,73 @@
+//! All controllers on the same generated incidents: every table has its rows, limits hold, nothing depends on chance.
+
+use std::collections::BTreeSet;
+
+use eog_eval::generated::Kind;
+use eog_eval::side_by_side::{
+    CONTROLLERS, Condition, Incidents, Settings, SideBySide, Tables, side_by_side,
+};
+use eog_eval::trajectory::Mode;
+
+fn compared(tables: Tables, wrong: f64) -> SideBySide {
+    let incidents = Incidents::Generated { world: Kind::Machine.into(), seeds: 1..=2 };
+    let settings = Settings { wrong, runs: 2, seed: 1, tables };
+    side_by_side(&incidents, &settings, &mut |_, _, _| ()).expect("they can be generated")
+}
+
+#[test]
+fn without_more_there_are_two_judges_and_no_other_table() {
+    let report = compared(Tables::default(), 0.2);
+    // Once by the rules, twice by rules that err.
+    assert_eq!(report.results.len(), 2 * CONTROLLERS.len() * 3);
+    let text = report.to_string();
+    assert_eq!(text.matches("\nJudged by").count(), 2, "{text}");
+    for no in ["by errors", "by the most questions", "One choice changed", "MAST"] {
+        assert!(!text.contains(no), "{no}: {text}");
+    }
+    assert!(!report.to_csv().contains("mast_1_1"));
+    assert!(report.charts().expect("there is nothing to draw").is_empty());
+    // A judge without errors is the only one where none errs.
+    let report = compared(Tables::default(), 0.0);
+    assert_eq!(report.results.len(), 2 * CONTROLLERS.len());
+    assert_eq!(report.to_string().matches("\nJudged by").count(), 1);
+}
+
+#[test]
+fn every_table_has_its_rows_and_equal_settings_give_equal_bytes() {
+    let all = Tables { by_errors: true, by_calls: true, ablations: true, failures: true };
+    let (report, again) = (compared(all, 0.2), compared(all, 0.2));
+    assert_eq!(report.to_csv(), again.to_csv());
+    assert_eq!(report.to_string(), again.to_string());
+    assert_eq!(report.charts().expect("they can be drawn").len(), 2);
+
+    let text = report.to_string();
+    for (title, tables, rows) in [
+        ("by errors of the judge", 1, CONTROLLERS.len()),
+        ("by the most questions", 2, CONTROLLERS.len()),
+        // Five of eight controllers with their defaults, and 17 changes.
+        ("One choice changed", 2, 23),
+    ] {
+        let mut parts = text.split(title).skip(1).map(|rest| {
+            let lines = rest.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+            lines.take_while(|line| line.starts_with("| ")).count()
+        });
+        assert_eq!(parts.by_ref().collect::<Vec<_>>(), vec![rows; tables], "{title}: {text}");
+    }
+    let counted = Mode::ALL.iter().filter(|mode| text.contains(&format!("| {mode} |"))).count();
+    assert!(counted >= 10, "{text}");
+
+    let mut seen = BTreeSet::new();
+    for it in &report.results {
+        let Condition { contender, wrong, most } = it.condition;
+        let key = (it.incident.clone(), contender.to_string(), wrong.to_bits(), most, it.run);
+        assert!(seen.insert(key), "{it:?} was investigated twice");
+        assert!(most.is_none_or(|most| it.questions <= most), "{it:?}");
+        assert_eq!(it.run == 0, wrong == 0.0);
+        assert_eq!(it.failures.is_some(), most.is_none());
+    }
+    // Each run is in one of the two columns of the table of failures.
+    for controller in CONTROLLERS {
+        let [right, wrong] = report.failures(controller, 0.2);
+        assert_eq!(right.len() + wrong.len(), 4, "{controller}");
+    }
+}
