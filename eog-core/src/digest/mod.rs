@@ -30,10 +30,13 @@ impl Digest {
         Self::of_bytes(&canonical_bytes(value))
     }
 
+    #[cfg(feature = "blake3")]
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
-        #[cfg(feature = "blake3")]
-        return Self(*blake3::hash(bytes).as_bytes());
-        #[cfg(not(feature = "blake3"))]
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    #[cfg(not(feature = "blake3"))]
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         Self(portable::hash(bytes))
     }
 

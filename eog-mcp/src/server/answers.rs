@@ -21,7 +21,7 @@ const MAX_LISTED: usize = 100;
 const MAX_EXCERPT: usize = 400;
 
 /// A label, or what stands for one, as ledgers and all other JSON spell it.
-fn spelled(label: impl std::fmt::Display) -> String {
+fn spelled(label: &impl std::fmt::Display) -> String {
     label.to_string().to_ascii_lowercase()
 }
 

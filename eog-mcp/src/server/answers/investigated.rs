@@ -151,7 +151,7 @@ impl Investigated {
         });
         let candidates = conclusion.ranking.iter().map(|ranked| Candidate {
             entity: ranked.entity.clone(),
-            label: spelled(ranked.label),
+            label: spelled(&ranked.label),
             summary: summary(diagnosis.belief(&ranked.entity)),
         });
         Self {
