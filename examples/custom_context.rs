@@ -5,11 +5,11 @@
 
 use std::error::Error;
 
-use eog::evidence::{EvidenceTime, FindingContent, Peer, PeerRole, Signal, Trend};
+use eog::evidence::{EvidenceTime, FindingContent, PeerRole, Signal};
 use eog::incident::Direction;
 use eog::{
     BoxFuture, Config, ContextContract, ContextRequest, Engine, EntityId, EvidenceKind, Failure,
-    Finding, LocalContext, Timestamp,
+    LocalContext, Timestamp,
 };
 use eog_testkit::{TablePolicy, alert, case, deferred, on, on_any, origin, symptom_of, topology};
 
@@ -90,23 +90,18 @@ fn look_up(request: &ContextRequest) -> Result<LocalContext, Failure> {
         } else if context.findings.len() == MAX_FINDINGS {
             context.omitted = vec!["later rows of the shift log".to_owned()];
         } else {
-            context.findings.push(Finding::new(FindingContent {
-                entity: request.entity.clone(),
-                kind: if *what == "setting" { EvidenceKind::Change } else { EvidenceKind::Event },
-                signal: match *what {
-                    "setting" => Signal::Configuration,
-                    _ => Signal::Availability,
-                },
-                trend: Trend::Steady,
-                time: EvidenceTime::At(at),
-                quantity: None,
-                change: None,
-                peer: other.map(|entity| Peer { entity, role: PeerRole::Mentioned }),
-                source: "shift log".to_owned(),
-                query: format!("machine={machine} time={time}"),
-                excerpt: (*note).to_owned(),
-                onset: None,
-            }));
+            let (kind, signal) = match *what {
+                "setting" => (EvidenceKind::Change, Signal::Configuration),
+                _ => (EvidenceKind::Event, Signal::Availability),
+            };
+            let entity = request.entity.clone();
+            let mut row = FindingContent::new(entity, kind, signal, EvidenceTime::At(at))
+                .from_source("shift log", format!("machine={machine} time={time}"))
+                .with_excerpt(*note);
+            if let Some(other) = other {
+                row = row.with_peer(other, PeerRole::Mentioned);
+            }
+            context.findings.push(row.into());
         }
     }
     Ok(context)

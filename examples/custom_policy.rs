@@ -91,14 +91,5 @@ fn judge(packet: &ContextPacket) -> Decision {
 }
 
 fn claim(cause: &EntityId, effect: &EntityId, condition: &str, seen: &Finding) -> Claim {
-    Claim {
-        cause: cause.clone(),
-        effect: effect.clone(),
-        condition: condition.to_owned(),
-        observed: seen.excerpt.clone(),
-        evidence: vec![seen.id().clone()],
-        cause_since: None,
-        effect_since: None,
-        explains: None,
-    }
+    Claim::new(cause, effect, condition, &seen.excerpt).citing_ids([seen.id()])
 }

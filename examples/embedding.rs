@@ -5,7 +5,7 @@
 
 use std::error::Error;
 
-use eog::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+use eog::evidence::{EvidenceTime, FindingContent, Signal, Trend};
 use eog::incident::EffectDirection;
 use eog::{
     AbductivePolicy, Anomaly, Answer, BoxFuture, Case, Claim, Config, ContextContract,
@@ -27,16 +27,10 @@ pub(crate) async fn investigate() -> Result<String, Box<dyn Error>> {
     topology.connect(&web, "calls", &db, EffectDirection::TargetToSource);
 
     // What is wrong, and in which window to look.
-    let alert = Anomaly {
-        name: "HttpErrors".to_owned(),
-        entity: web.clone(),
-        signal: Signal::Errors,
-        onset: "2026-01-01T10:05:00Z".parse()?,
-        renewed: Vec::new(),
-        last_seen: None,
-        severity: "critical".to_owned(),
-        description: "more than 5 % of the requests fail".to_owned(),
-    };
+    let onset = "2026-01-01T10:05:00Z".parse()?;
+    let alert = Anomaly::new("HttpErrors", web.clone(), Signal::Errors, onset)
+        .with_severity("critical")
+        .with_description("more than 5 % of the requests fail");
     let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T10:30:00Z".parse()?)?;
     let case = Case::from_anomalies(topology, window, vec![alert]);
 
@@ -91,55 +85,29 @@ fn judge(packet: &ContextPacket) -> Decision {
     let callee = packet.neighbours.iter().find(|neighbour| neighbour.outgoing);
     match (findings.first(), callee) {
         (Some(errors), Some(callee)) => {
-            Decision::new(Label::Symptom, "its calls fail").citing([errors]).claiming(Claim {
-                cause: callee.entity.clone(),
-                effect: packet.entity.clone(),
-                condition: "it does not answer".to_owned(),
-                observed: errors.excerpt.clone(),
-                evidence: vec![errors.id().clone()],
-                cause_since: None,
-                effect_since: None,
-                explains: None,
-            })
+            let (cause, effect) = (&callee.entity, &packet.entity);
+            let claim = Claim::new(cause, effect, "it does not answer", &errors.excerpt)
+                .citing_ids([errors.id()]);
+            Decision::new(Label::Symptom, "its calls fail").citing([errors]).claiming(claim)
         }
         _ => Decision::new(Label::Defer, "nothing to go by"),
     }
 }
 
 fn span_errors(web: &EntityId) -> Result<Finding, Box<dyn Error>> {
-    Ok(Finding::new(FindingContent {
-        entity: web.clone(),
-        kind: EvidenceKind::Span,
-        signal: Signal::Errors,
-        trend: Trend::Rising,
-        time: EvidenceTime::At("2026-01-01T10:04:30Z".parse()?),
-        quantity: None,
-        change: None,
-        peer: None,
-        source: "traces".to_owned(),
-        query: "service=web status=error".to_owned(),
-        excerpt: "12 % of the calls end in a time-out".to_owned(),
-        onset: None,
-    }))
+    let at = EvidenceTime::At("2026-01-01T10:04:30Z".parse()?);
+    let errors = FindingContent::new(web.clone(), EvidenceKind::Span, Signal::Errors, at)
+        .with_trend(Trend::Rising)
+        .from_source("traces", "service=web status=error")
+        .with_excerpt("12 % of the calls end in a time-out");
+    Ok(errors.into())
 }
 
 fn smaller_pool(db: &EntityId) -> Result<Finding, Box<dyn Error>> {
-    Ok(Finding::new(FindingContent {
-        entity: db.clone(),
-        kind: EvidenceKind::Change,
-        signal: Signal::Configuration,
-        trend: Trend::Steady,
-        time: EvidenceTime::At("2026-01-01T10:03:00Z".parse()?),
-        quantity: None,
-        change: Some(ChangeDetail {
-            path: "pool.size".to_owned(),
-            old: Some("50".to_owned()),
-            new: Some("5".to_owned()),
-        }),
-        peer: None,
-        source: "configuration history".to_owned(),
-        query: "entity=db since=10:00".to_owned(),
-        excerpt: "pool.size was changed from 50 to 5".to_owned(),
-        onset: None,
-    }))
+    let at = EvidenceTime::At("2026-01-01T10:03:00Z".parse()?);
+    let change = FindingContent::new(db.clone(), EvidenceKind::Change, Signal::Configuration, at)
+        .with_change("pool.size", Some("50".to_owned()), Some("5".to_owned()))
+        .from_source("configuration history", "entity=db since=10:00")
+        .with_excerpt("pool.size was changed from 50 to 5");
+    Ok(change.into())
 }

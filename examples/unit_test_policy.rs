@@ -34,15 +34,9 @@ fn judge(packet: &ContextPacket) -> Decision {
     };
     let callees = packet.neighbours.iter().filter(|neighbour| neighbour.outgoing);
     let claims: Vec<Claim> = callees
-        .map(|callee| Claim {
-            cause: callee.entity.clone(),
-            effect: packet.entity.clone(),
-            condition: "it fails".to_owned(),
-            observed: "errors".to_owned(),
-            evidence: vec![errors.id().clone()],
-            cause_since: None,
-            effect_since: None,
-            explains: None,
+        .map(|callee| {
+            Claim::new(&callee.entity, &packet.entity, "it fails", "errors")
+                .citing_ids([errors.id()])
         })
         .collect();
     let label = if claims.is_empty() { Label::Origin } else { Label::Symptom };

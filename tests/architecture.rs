@@ -1,4 +1,4 @@
-//! The dependency arrows that docs/architecture.md draws are those of the workspace.
+//! The dependency arrows that docs/architecture.md draws are those of the workspace, and what is to be light is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -76,4 +76,30 @@ fn the_core_knows_nothing_of_the_workspace_and_the_product_needs_no_test_kit() {
         let is_of_tests = from == "eog-testkit";
         assert!(is_of_tests || !to.contains("eog-testkit"), "{from} needs the test kit");
     }
+}
+
+/// What a crate is built of, itself included, with what its build scripts need.
+fn crates_of(package: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--package", package, "--edges", "normal,build", "--prefix", "none"])
+        .args(["--no-dedupe", "--offline", "--locked"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed = String::from_utf8(output.stdout).expect("it is text");
+    listed.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// Whoever embeds eog builds this, each time anew on a clean machine.
+#[test]
+fn the_core_is_light() {
+    let crates = crates_of("eog-core");
+    assert!(crates.contains("eog-core") && crates.len() <= 20, "{}: {crates:?}", crates.len());
+}
+
+#[test]
+fn reports_come_without_a_tokenizer() {
+    let crates = crates_of("eog-report");
+    assert!(crates.contains("eog-report") && !crates.contains("tiktoken"), "{crates:?}");
 }

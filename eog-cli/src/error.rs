@@ -39,7 +39,7 @@ pub(crate) enum Exit {
 pub(crate) enum CliError {
     #[error("{}: {reason}", path.display())]
     Input { path: PathBuf, reason: String },
-    #[error("{0}")]
+    #[error("{error}{hint}", error = .0, hint = about_memory(.0))]
     Open(OpenError),
     #[error("{0}")]
     Capture(eog_sources::CaptureError),
@@ -93,6 +93,15 @@ fn about_ledgers(error: &JournalError) -> &'static str {
             "; a journal is the file that --journal named, while `eog fork` goes on with a ledger, \
              such as ledger.jsonl of --out"
         }
+        _ => "",
+    }
+}
+
+/// Where the limit is that a snapshot does not keep.
+fn about_memory(error: &OpenError) -> &'static str {
+    use eog_sre::SnapshotError::{OutOfMemory, TooLarge};
+    match error {
+        OpenError::Snapshot(TooLarge { .. } | OutOfMemory { .. }) => " (--max-memory)",
         _ => "",
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::digest::Digest;
 use crate::evidence::kind::EvidenceKind;
 
 /// Longest accepted [`EntityId`], in bytes.
@@ -50,7 +51,7 @@ impl EntityId {
         } else {
             return Ok(Self(name.into()));
         };
-        Err(InvalidId { what: "entity name", value: shorten(&name), reason })
+        Err(InvalidId::new("entity name", &name, reason))
     }
 
     /// The name as text.
@@ -138,7 +139,7 @@ impl EvidenceId {
 
     /// The id of a finding of this kind with this content.
     pub(crate) fn derive(kind: EvidenceKind, content: &[u8]) -> Self {
-        let hex = blake3::hash(content).to_hex();
+        let hex = Digest::of_bytes(content).to_string();
         Self(format!("{}-{}", kind.code(), &hex[..Self::HEX_DIGITS]).into())
     }
 
@@ -192,7 +193,7 @@ impl TryFrom<String> for EvidenceId {
         } else {
             let reason = "it is not a kind (chg, evt, met, log, spn, alr, nte), a dash and 20 \
                           lower-case hex digits";
-            Err(InvalidId { what: "evidence id", value: shorten(&text), reason })
+            Err(InvalidId::new("evidence id", &text, reason))
         }
     }
 }
@@ -216,6 +217,12 @@ pub struct InvalidId {
     what: &'static str,
     value: String,
     reason: &'static str,
+}
+
+impl InvalidId {
+    pub(crate) fn new(what: &'static str, value: &str, reason: &'static str) -> Self {
+        Self { what, value: shorten(value), reason }
+    }
 }
 
 /// At most 60 characters of a text that may be huge, for error messages.

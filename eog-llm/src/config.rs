@@ -239,7 +239,7 @@ impl LlmConfig {
     /// [`ConfigError`] if no model is configured.
     pub fn explore_chain(&self) -> Result<Vec<&str>, ConfigError> {
         let model = self.model.as_deref().ok_or_else(|| {
-            let advice = "set --model PROVIDER/NAME, or `model` in the section [llm]";
+            let advice = "set it to PROVIDER/NAME";
             ConfigError::new("llm.model", "no model is configured", advice)
         })?;
         Ok(self.chain(model))

@@ -88,23 +88,18 @@ fn refusal(kind: BudgetKind, limit: u64, left: u64, most: u64) -> String {
     match kind {
         BudgetKind::Tokens => format!(
             "the request may use {most} tokens, but only {left} of the budget of {limit} are left: \
-             raise llm.budget.tokens (--max-tokens), or lower max_output_tokens in the \
-             capabilities of the model"
+             raise llm.budget.tokens, or lower max_output_tokens in the capabilities of the model"
         ),
         BudgetKind::Cost => format!(
             "the request may cost {} US dollars, but only {} of the budget of {} are left: raise \
-             llm.budget.usd (--max-usd), or lower max_output_tokens in the capabilities of the \
-             model",
+             llm.budget.usd, or lower max_output_tokens in the capabilities of the model",
             us_dollars(most),
             us_dollars(left),
             us_dollars(limit)
         ),
         _ => {
             let requests = if limit == 1 { "request" } else { "requests" };
-            format!(
-                "the budget of {limit} {requests} is used up: raise llm.budget.calls \
-                 (--max-model-calls)"
-            )
+            format!("the budget of {limit} {requests} is used up: raise llm.budget.calls")
         }
     }
 }

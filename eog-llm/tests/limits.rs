@@ -168,7 +168,7 @@ async fn who_may_make_no_more_calls_is_not_told_of_shorter_answers() {
     let model = Metered::new(model, meter, None).expect("no prices are needed");
     model.chat(&request()).await.expect("it fits");
     let error = model.chat(&request()).await.expect_err("none are left");
-    let said = "the budget of 1 request is used up: raise llm.budget.calls (--max-model-calls)";
+    let said = "the budget of 1 request is used up: raise llm.budget.calls";
     assert_eq!(error.message, said);
 }
 

@@ -27,9 +27,9 @@
 //! ```
 //! use eog_core::{
 //!     Anomaly, Case, Claim, Config, ContextPacket, Controller, Decision, EntityId, EvidenceKind,
-//!     Finding, Input, Label, LocalContext, Output, Topology, Usage, Window,
+//!     Input, Label, LocalContext, Output, Topology, Usage, Window,
 //! };
-//! use eog_core::evidence::{ChangeDetail, EvidenceTime, FindingContent, Signal, Trend};
+//! use eog_core::evidence::{EvidenceTime, FindingContent, Signal, Trend};
 //! use eog_core::incident::EffectDirection;
 //! use eog_core::machine::Inquiry;
 //! use eog_report::Report;
@@ -37,24 +37,19 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! /// What is known of an entity: one finding.
 //! fn context(entity: &EntityId) -> LocalContext {
-//!     let is_stock = entity.as_str() == "stock";
-//!     let path = "pool.size".to_owned();
-//!     let (old, new) = (Some("50".to_owned()), Some("5".to_owned()));
-//!     let finding = Finding::new(FindingContent {
-//!         entity: entity.clone(),
-//!         kind: if is_stock { EvidenceKind::Change } else { EvidenceKind::Metric },
-//!         signal: if is_stock { Signal::Configuration } else { Signal::Errors },
-//!         trend: Trend::Rising,
-//!         time: EvidenceTime::At("2026-01-01T10:04:00Z".parse().expect("a time")),
-//!         quantity: None,
-//!         change: is_stock.then_some(ChangeDetail { path, old, new }),
-//!         peer: None,
-//!         source: "telemetry".to_owned(),
-//!         query: format!("entity={entity}"),
-//!         excerpt: "5 % of requests fail".to_owned(),
-//!         onset: None,
-//!     });
-//!     LocalContext { findings: vec![finding], ..LocalContext::default() }
+//!     let at = EvidenceTime::At("2026-01-01T10:04:00Z".parse().expect("a time"));
+//!     let finding = match entity.as_str() {
+//!         "stock" => {
+//!             FindingContent::new(entity.clone(), EvidenceKind::Change, Signal::Configuration, at)
+//!                 .with_change("pool.size", Some("50".to_owned()), Some("5".to_owned()))
+//!         }
+//!         _ => FindingContent::new(entity.clone(), EvidenceKind::Metric, Signal::Errors, at)
+//!             .with_excerpt("5 % of requests fail"),
+//!     };
+//!     let finding = finding
+//!         .with_trend(Trend::Rising)
+//!         .from_source("telemetry", format!("entity={entity}"));
+//!     LocalContext { findings: vec![finding.into()], ..LocalContext::default() }
 //! }
 //!
 //! /// Whoever was changed is the origin; the stock explains everyone else.
@@ -63,32 +58,18 @@
 //!     if packet.entity == *stock {
 //!         return Decision::new(Label::Origin, "its pool was cut").citing(findings);
 //!     }
-//!     let claim = Claim {
-//!         cause: stock.clone(),
-//!         effect: packet.entity.clone(),
-//!         condition: "its pool is too small".to_owned(),
-//!         observed: "requests wait and fail".to_owned(),
-//!         evidence: findings.iter().map(|finding| finding.id().clone()).collect(),
-//!         cause_since: None,
-//!         effect_since: None,
-//!         explains: None,
-//!     };
+//!     let (condition, observed) = ("its pool is too small", "requests wait and fail");
+//!     let claim = Claim::new(stock, &packet.entity, condition, observed)
+//!         .citing_ids(findings.iter().map(|finding| finding.id()));
 //!     Decision::new(Label::Symptom, "it waits for the stock").citing(findings).claiming(claim)
 //! }
 //!
 //! let (shop, stock) = (EntityId::new("shop")?, EntityId::new("stock")?);
 //! let mut topology = Topology::default();
 //! topology.connect(&shop, "calls", &stock, EffectDirection::TargetToSource);
-//! let alert = Anomaly {
-//!     name: "Errors".to_owned(),
-//!     entity: shop,
-//!     signal: Signal::Errors,
-//!     onset: "2026-01-01T10:05:00Z".parse()?,
-//!     renewed: Vec::new(),
-//!     last_seen: None,
-//!     severity: "critical".to_owned(),
-//!     description: String::new(),
-//! };
+//! let onset = "2026-01-01T10:05:00Z".parse()?;
+//! let alert =
+//!     Anomaly::new("Errors", shop, Signal::Errors, onset).with_severity("critical");
 //! let window = Window::new("2026-01-01T10:00:00Z".parse()?, "2026-01-01T11:00:00Z".parse()?)?;
 //! let case = Case::from_anomalies(topology, window, vec![alert]);
 //!

@@ -281,7 +281,7 @@ pub(crate) fn more(page: &mut Page, total: usize, shown: usize, what: &str) {
     if total > shown {
         let left = total - shown;
         let what = if left == 1 { one(what) } else { what.to_owned() };
-        let words = format!("… {left} more {what} (see all with --out or --format json)");
+        let words = format!("… {left} more {what} (the JSON has all)");
         page.line("    ", DIM, &words);
     }
 }

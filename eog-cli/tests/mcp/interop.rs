@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 
 use crate::support::Place;
 
-const TOKEN: &str = "a-token-for-tests-only";
+pub(crate) const TOKEN: &str = "a-token-for-tests-only";
 
 /// Where `.ci/interop` has put things.
-fn installed() -> PathBuf {
+pub(crate) fn installed() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| here.join("target"), |target| here.join(target));
     target.join("interop")
 }
 
-fn script(name: &str) -> PathBuf {
+pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../eog-mcp/tests/interop").join(name)
 }
 
@@ -74,14 +74,20 @@ fn inspect(script: &Path, server: &[String], options: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-#[test]
-fn the_inspector_drives_the_server() {
+/// The inspector's command, if it is installed.
+pub(crate) fn inspector() -> Option<PathBuf> {
     let package = "inspector/node_modules/@modelcontextprotocol/inspector";
     let script = installed().join(package).join("cli/build/cli.js");
     if !script.is_file() {
         eprintln!("skipped: no inspector at {}; run .ci/interop", script.display());
-        return;
+        return None;
     }
+    Some(script)
+}
+
+#[test]
+fn the_inspector_drives_the_server() {
+    let Some(script) = inspector() else { return };
     let place = Place::new();
     let serve = place.command();
     let words: Vec<String> = std::iter::once(serve.get_program())

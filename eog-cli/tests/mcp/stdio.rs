@@ -84,7 +84,7 @@ async fn stored_investigations_are_explained_compared_and_read() {
     let origin = first["origins"][0]["entities"][0]["entity"].clone();
     let about = json!({"investigation": "inv-000001", "entity": origin});
     let explained = content(client.call_tool(call("explain", about)).await);
-    assert_eq!((&explained["label"], &explained["entity"]), (&json!("Origin"), &origin));
+    assert_eq!((&explained["label"], &explained["entity"]), (&json!("origin"), &origin));
     assert!(!explained["hangs_on"].as_array().unwrap().is_empty(), "{explained}");
     let about = json!({"investigation": "inv-000001", "entity": "database"});
     let explained = content(client.call_tool(call("explain", about)).await);

@@ -74,6 +74,25 @@ async fn the_tools_and_their_answers_cost_an_agent_little() {
 }
 
 #[tokio::test]
+async fn tools_that_a_bundle_refuses_are_not_listed() {
+    let place = Place::new();
+    let bundle = place.roots().join("flash-sale");
+    for (toolset, listed) in [("compact", 8), ("full", 8)] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eog"));
+        command.args(["mcp", "serve", "--toolset", toolset, "--root"]).arg(&bundle);
+        command.arg("--state").arg(place.state());
+        let agent = serve(command, client()).await;
+        let tools = agent.list_all_tools().await.unwrap();
+        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        assert!(names.len() == listed && !names.contains(&"query"), "{toolset}: {names:?}");
+        // Nor is a folder to be named: there is one.
+        let found = agent.call_tool(call("investigate", json!({}))).await.unwrap();
+        assert!(text(&found).contains("frontend") || found.structured_content.is_some());
+        agent.cancel().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_forked_is_told_and_leaves_nothing_behind() {
     let place = Place::new();
     let agent = serve(place.plain(), client()).await;

@@ -48,11 +48,14 @@ pub(super) struct Catalogue {
     tools: Vec<Tool>,
     offered: Vec<Offered>,
     toolset: Toolset,
+    /// Whether there can be snapshots, without which their tables only refuse.
+    has_snapshots: bool,
 }
 
 impl Catalogue {
     pub(super) fn new(roots: &Roots, toolset: Toolset) -> Self {
-        let mut catalogue = Self { tools: Vec::new(), offered: Vec::new(), toolset };
+        let has_snapshots = !roots.are_bundles();
+        let mut catalogue = Self { tools: Vec::new(), offered: Vec::new(), toolset, has_snapshots };
         catalogue.own();
         catalogue.query();
         for info in tools() {
@@ -73,8 +76,8 @@ impl Catalogue {
 
     fn lists(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Query => self.toolset == Toolset::Compact,
-            Kind::Snapshot(_) => self.toolset == Toolset::Full,
+            Kind::Query => self.has_snapshots && self.toolset == Toolset::Compact,
+            Kind::Snapshot(_) => self.has_snapshots && self.toolset == Toolset::Full,
             _ => true,
         }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use eog_evidence::is_ground_truth;
-use eog_session::source::{FilePlace, FolderHandle};
+use eog_session::source::{FilePlace, FolderHandle, Kind};
 
 use super::error::{Problem, ServeError};
 
@@ -50,6 +50,12 @@ impl Roots {
 
     pub(super) fn folders(&self) -> &[PathBuf] {
         &self.folders
+    }
+
+    /// Whether every root is a bundle itself, so that no snapshot can be below any of them.
+    pub(super) fn are_bundles(&self) -> bool {
+        let is_bundle = |root: &Root| matches!(Kind::of_folder(&root.folder), Ok(Kind::Bundle));
+        self.open.iter().all(is_bundle)
     }
 
     /// The folder that a path means: an absolute one below a root, or one relative to a root (the

@@ -51,7 +51,7 @@ async function drive(name, client, transport, callTool) {
     name: "explain",
     arguments: { investigation: answer.investigation, entity: origins[0] },
   });
-  assert.equal(explained.structuredContent.label, "Origin");
+  assert.equal(explained.structuredContent.label, "origin");
   const events = await callTool(client, {
     name: "event_analysis",
     arguments: { snapshot: "snap" },

@@ -75,7 +75,7 @@ async def drive(name, server, mode):
 
         about = {"investigation": answer["investigation"], "entity": origins[0]}
         explained = await client.call_tool("explain", about)
-        assert explained.structured_content["label"] == "Origin", explained
+        assert explained.structured_content["label"] == "origin", explained
         events = await client.call_tool("event_analysis", {"snapshot": "snap"})
         assert events.structured_content["total"] == 1, events
 

@@ -107,8 +107,7 @@ fn nothing_single(explanation: &Explanation) -> String {
         Again::Other(label) => {
             return format!(
                 "Unknown: asked the same question again, the policy answers {label}, which is not \
-                 what is recorded. It is inconsistent, or it did not write this ledger: see \
-                 --policy."
+                 what is recorded. It is inconsistent, or another policy wrote this ledger."
             );
         }
         Again::Failed(reason) => {

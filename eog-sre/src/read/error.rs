@@ -44,8 +44,8 @@ pub enum SnapshotError {
     /// The snapshot would not fit into memory.
     #[error(
         "{path:?} may need about {} MB of memory, estimated from its rows, but only {} MB are \
-         allowed or free; remove parts of it, free memory, or raise the limit (max_memory, \
-         --max-memory) if you know that it fits",
+         allowed or free; remove parts of it, free memory, or raise the limit, max_memory, \
+         if you know that it fits",
         needed / 1_000_000,
         allowed / 1_000_000
     )]
@@ -60,8 +60,8 @@ pub enum SnapshotError {
     /// The snapshot turned out not to fit into memory.
     #[error(
         "{path:?} needs more than the {} MB of memory that are allowed or free; reading stopped \
-         before they were used up; remove parts of it, free memory, or raise the limit \
-         (max_memory, --max-memory)",
+         before they were used up; remove parts of it, free memory, or raise the limit, \
+         max_memory",
         allowed / 1_000_000
     )]
     OutOfMemory {

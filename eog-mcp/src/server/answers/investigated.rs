@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::super::resources::uri;
 use super::super::{ask, words};
 use super::evidence::{Cited, Step, cited};
-use super::{listed, shorten, summary};
+use super::{listed, shorten, spelled, summary};
 use eog_session::store::{self, InvestigationId};
 
 /// The result of an investigation.
@@ -99,7 +99,7 @@ struct Alert {
 struct Candidate {
     /// The entity.
     entity: EntityId,
-    /// Its label: `Origin`, `Symptom`, `Healthy` or `Defer`.
+    /// Its label: `origin`, `symptom`, `healthy` or `defer`.
     label: String,
     /// Why, in the words of whoever judged.
     summary: String,
@@ -151,7 +151,7 @@ impl Investigated {
         });
         let candidates = conclusion.ranking.iter().map(|ranked| Candidate {
             entity: ranked.entity.clone(),
-            label: ranked.label.to_string(),
+            label: spelled(&ranked.label),
             summary: summary(diagnosis.belief(&ranked.entity)),
         });
         Self {
