@@ -12,7 +12,10 @@ use async_nats::jetstream::{self, ErrorCode, object_store};
 use tokio::runtime::Runtime;
 
 use crate::names::Names;
-use crate::{InvestigationId, JetStreamSubject, NatsError, Options, Part, StreamMedium, Trouble};
+use crate::{
+    Block, InvestigationId, JetStreamSubject, NatsError, Options, Part, StreamMedium, Subject as _,
+    Tail, Trouble, writer,
+};
 
 /// What the stream is described as: by it a program knows its own version of the format.
 pub const FORMAT: &str = "eog investigations, format 1";
@@ -56,8 +59,27 @@ impl Cluster {
     /// # Errors
     /// Those of [`Cluster::connect`].
     pub fn prepare(options: &Options, replicas: usize) -> Result<Self, NatsError> {
+        Self::preparing(options, Some(replicas))
+    }
+
+    /// As [`Cluster::prepare`], with [`Cluster::usual_replicas`] unless their number is given.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::connect`].
+    pub fn preparing(options: &Options, replicas: Option<usize>) -> Result<Self, NatsError> {
         let cluster = Self::reach(options)?;
-        cluster.make_stream(replicas)?;
+        let replicas = replicas.unwrap_or_else(|| cluster.usual_replicas());
+        cluster.make_stream(&Config {
+            name: cluster.names().stream(),
+            subjects: cluster.names().subjects(),
+            description: Some(FORMAT.to_owned()),
+            // A full stream refuses entries; it must not forget others.
+            discard: DiscardPolicy::New,
+            num_replicas: replicas,
+            storage: StorageType::File,
+            deny_delete: true,
+            ..Config::default()
+        })?;
         cluster.check()?;
         for bucket in cluster.buckets() {
             cluster.make_bucket(bucket, replicas)?;
@@ -101,6 +123,39 @@ impl Cluster {
     ) -> Result<StreamMedium<JetStreamSubject>, NatsError> {
         StreamMedium::read(self.subject(part, id))?
             .ok_or_else(|| NatsError::NoSuch { id: id.clone() })
+    }
+
+    /// Follows a part of an investigation as it grows, also where there is nothing yet.
+    pub fn tail(&self, part: Part, id: &InvestigationId) -> Tail {
+        Tail::new(self.clone(), part, id)
+    }
+
+    /// Stores bytes that belong to an investigation, unless they are there.
+    ///
+    /// # Errors
+    /// [`NatsError`].
+    pub fn store(&self, id: &InvestigationId, bytes: &[u8]) -> Result<Block, NatsError> {
+        let (subject, block) = (self.subject(Part::Ledger, id), Block::of(bytes));
+        writer::persist(&subject, |subject| subject.put(block, bytes))?;
+        Ok(block)
+    }
+
+    /// Bytes that belong to an investigation, checked against their digest.
+    ///
+    /// # Errors
+    /// [`NatsError`]; [`NatsError::Altered`] where they are not those that were stored.
+    pub fn stored(&self, id: &InvestigationId, block: Block) -> Result<Vec<u8>, NatsError> {
+        let bytes = writer::persist(&self.subject(Part::Ledger, id), |it| it.get(block))?;
+        match block.is(&bytes) {
+            true => Ok(bytes),
+            false => Err(NatsError::Altered { id: id.clone(), digest: block.digest() }),
+        }
+    }
+
+    /// 3 replicas where the cluster tells of at least three servers, 1 otherwise.
+    pub fn usual_replicas(&self) -> usize {
+        let servers = self.shared.context.client().server_info().connect_urls.len();
+        if servers >= 3 { 3 } else { 1 }
     }
 
     fn subject(&self, part: Part, id: &InvestigationId) -> JetStreamSubject {
@@ -171,7 +226,7 @@ impl Cluster {
     }
 
     /// The settings of a stream as they are.
-    fn config(&self, stream: String) -> Result<Config, Trouble> {
+    pub(crate) fn config(&self, stream: String) -> Result<Config, Trouble> {
         let context = self.shared.context.clone();
         self.run(async move {
             let found = context.get_stream(&stream).await;
@@ -184,19 +239,8 @@ impl Cluster {
         })
     }
 
-    fn make_stream(&self, replicas: usize) -> Result<(), NatsError> {
-        let names = &self.shared.names;
-        let config = Config {
-            name: names.stream(),
-            subjects: names.subjects(),
-            description: Some(FORMAT.to_owned()),
-            // A full stream refuses entries; it must not forget others.
-            discard: DiscardPolicy::New,
-            num_replicas: replicas,
-            storage: StorageType::File,
-            deny_delete: true,
-            ..Config::default()
-        };
+    /// Makes a stream where there is none of its name.
+    pub(crate) fn make_stream(&self, config: &Config) -> Result<(), NatsError> {
         self.persist(|cluster| match cluster.config(config.name.clone()) {
             Err(Trouble::Lasting(NatsError::StreamMissing { .. })) => {
                 let (context, config) = (cluster.shared.context.clone(), config.clone());
@@ -237,7 +281,7 @@ impl Cluster {
     }
 
     /// A name that nobody else has or had: the random part of an inbox.
-    fn unique(&self) -> String {
+    pub(crate) fn unique(&self) -> String {
         let inbox = self.shared.context.client().new_inbox();
         inbox.rsplit('.').next().unwrap_or(&inbox).to_owned()
     }

@@ -118,6 +118,14 @@ pub enum NatsError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Bytes of an investigation are not those that were stored.
+    #[error("the object {digest} of the investigation {id} was altered")]
+    Altered {
+        /// The investigation.
+        id: InvestigationId,
+        /// What the bytes should have as their digest.
+        digest: String,
+    },
     /// The server refuses to store more.
     #[error("the cluster refuses to store {name}: {reason}")]
     Refused {
@@ -141,7 +149,7 @@ impl From<NatsError> for io::Error {
             NatsError::NoSuch { .. } | NatsError::StreamMissing { .. } => io::ErrorKind::NotFound,
             NatsError::Unauthorized { .. } => io::ErrorKind::PermissionDenied,
             NatsError::NoLeader { .. } | NatsError::Unreachable { .. } => io::ErrorKind::TimedOut,
-            NatsError::Damaged { .. } => io::ErrorKind::InvalidData,
+            NatsError::Damaged { .. } | NatsError::Altered { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
         Self::new(kind, error)

@@ -47,11 +47,25 @@ impl JetStreamSubject {
         Self { cluster, id: id.clone(), subject, path }
     }
 
-    /// Asks for one record: the leader, not any replica.
+    /// Asks for the place of one record: the leader, not any replica.
     fn place(
         &self,
         which: impl FnOnce(RawMessageBuilder, String) -> RawMessageBuilder + Send + 'static,
     ) -> Result<Option<Place>, Trouble> {
+        let found = self.record(which)?;
+        Ok(found.map(|(sequence, Record { after, write, .. })| Place { sequence, after, write }))
+    }
+
+    /// The first record after this sequence, whole.
+    pub(crate) fn record_after(&self, sequence: u64) -> Result<Option<(u64, Record)>, Trouble> {
+        self.record(move |request, subject| request.sequence(sequence + 1).next_by_subject(subject))
+    }
+
+    /// Asks for one record: the leader, not any replica.
+    fn record(
+        &self,
+        which: impl FnOnce(RawMessageBuilder, String) -> RawMessageBuilder + Send + 'static,
+    ) -> Result<Option<(u64, Record)>, Trouble> {
         let (context, subject) = (self.cluster.context().clone(), self.subject.clone());
         let (name, path) = (self.cluster.names().stream(), self.path.display().to_string());
         self.cluster.run(async move {
@@ -62,9 +76,7 @@ impl JetStreamSubject {
                     let sequence = message.sequence;
                     let found = record(Some(&message.headers), message.payload);
                     let damaged = |reason| NatsError::Damaged { name: path, sequence, reason };
-                    let Record { after, write, .. } =
-                        found.map_err(damaged).map_err(Trouble::Lasting)?;
-                    Ok(Some(Place { sequence, after, write }))
+                    Ok(Some((sequence, found.map_err(damaged).map_err(Trouble::Lasting)?)))
                 }
                 Err(error) => match error.kind() {
                     LastRawMessageErrorKind::NoMessageFound => Ok(None),

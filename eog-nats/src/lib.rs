@@ -18,7 +18,9 @@ mod names;
 mod options;
 mod queue;
 mod record;
+mod register;
 mod subject;
+mod tail;
 mod writer;
 
 pub use block::Block;
@@ -30,4 +32,6 @@ pub use names::{InvestigationId, Part};
 pub use options::{Access, Options};
 pub use queue::{Queue, Task};
 pub use record::{Record, Replay};
+pub use register::{Register, Registered, Saying};
 pub use subject::{Place, Refused, Subject, Trouble};
+pub use tail::Tail;

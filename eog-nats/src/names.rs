@@ -89,6 +89,16 @@ impl Names {
         format!("{}-work", self.prefix)
     }
 
+    /// The stream of what is known of investigations beside their ledgers.
+    pub(crate) fn register(&self) -> String {
+        format!("{}-register", self.prefix)
+    }
+
+    /// A subject of an investigation.
+    pub(crate) fn of(&self, what: &str, id: &str) -> String {
+        format!("{}.{what}.{id}", self.prefix)
+    }
+
     /// The subject of an investigation in it.
     pub(crate) fn work_subject(&self, id: &str) -> String {
         format!("{}.work.{id}", self.prefix)
