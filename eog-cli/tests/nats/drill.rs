@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::lab::{Lab, flash_sale};
 use crate::nodes::Nodes;
-use crate::reader::{Start, between, read};
+use crate::reader::{Start, read};
 use crate::server::{Asked, FIRST_NUMBER, Reply, Server};
 
 /// How long the model takes for an answer to a worker.
@@ -27,7 +27,11 @@ fn number(name: &str, usual: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// Incidents that differ in a mark, which stands in every prompt.
+/// The entities of the example.
+const NAMES: [&str; 7] =
+    ["frontend", "gateway", "processor", "database", "search", "catalog", "mailer"];
+
+/// Incidents that differ in the names of their entities, some of which stand in every prompt.
 fn incidents(lab: &Lab, count: usize) -> Vec<PathBuf> {
     (0..count)
         .map(|number| {
@@ -36,8 +40,9 @@ fn incidents(lab: &Lab, count: usize) -> Vec<PathBuf> {
             for file in flash_sale().read_dir().unwrap() {
                 let file = file.unwrap();
                 let text = std::fs::read_to_string(file.path()).unwrap();
-                let text =
-                    text.replace("more than 5 %", &format!("mark-{number:03}: more than 5 %"));
+                let text = NAMES
+                    .iter()
+                    .fold(text, |text, name| text.replace(name, &format!("{name}-{number:03}")));
                 std::fs::write(folder.join(file.file_name()), text).unwrap();
             }
             folder
@@ -48,9 +53,9 @@ fn incidents(lab: &Lab, count: usize) -> Vec<PathBuf> {
 /// The incident that a request is about.
 fn mark(asked: &Asked) -> String {
     let question = asked.question();
-    let mark: String = between(&question, "mark-", ":").chars().take(3).collect();
-    assert_eq!(mark.len(), 3, "every prompt has the alerts: {question}");
-    mark
+    let after = NAMES.iter().find_map(|name| question.split_once(&format!("{name}-")));
+    let (_, rest) = after.unwrap_or_else(|| panic!("a prompt without an entity: {question}"));
+    rest.chars().take(3).collect()
 }
 
 /// Who asks: each process has a key of its own.
