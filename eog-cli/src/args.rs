@@ -31,7 +31,7 @@ pub(crate) use live::LiveArgs;
 pub(crate) use mcp::{Mcp, McpCommand, SERVED_AT, Serve, Toolset as ListedTools};
 #[cfg(feature = "nats")]
 pub(crate) use nats::{
-    Cancel, Fetch, List, ListFormat, NatsArgs, NatsMaking, Submit, Tell, Worker,
+    Cancel, Fetch, List, ListFormat, NatsArgs, NatsMaking, Prune, Submit, Tell, Worker,
 };
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
@@ -184,6 +184,11 @@ pub(crate) enum Command {
     /// `eog investigate --journal`.
     #[cfg(feature = "nats")]
     Fetch(Fetch),
+    /// Remove investigations that have ended from a NATS cluster: by name, by age or by size.
+    ///
+    /// What waits or runs is never removed. Ledger, side file, incident and report go.
+    #[cfg(feature = "nats")]
+    Prune(Prune),
     /// Print the JSON Schema of what a command policy reads or writes, or of what webhooks are told.
     ///
     /// The program of a policy is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means

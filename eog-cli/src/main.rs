@@ -77,6 +77,8 @@ fn main() -> ExitCode {
         Command::Cancel(arguments) => nats::cancel(&arguments),
         #[cfg(feature = "nats")]
         Command::Fetch(arguments) => nats::fetch(&arguments),
+        #[cfg(feature = "nats")]
+        Command::Prune(arguments) => nats::prune(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
         Command::Completions(arguments) => init::completions(&arguments),
         Command::Man(arguments) => init::man(&arguments),

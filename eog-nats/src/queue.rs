@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use async_nats::HeaderMap;
-use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
-use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
 use async_nats::jetstream::{AckKind, Message};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::sync::oneshot;
 
+use crate::removal::{Objects, carry_out, is_removal};
 use crate::{Cluster, InvestigationId, NatsError, Trouble};
 
 /// The consumer that all workers share.
@@ -115,33 +113,28 @@ impl Queue {
     /// # Errors
     /// [`NatsError`]. It may be in the queue then: an investigation may be submitted again.
     pub fn submit(&self, id: &InvestigationId, order: &[u8]) -> Result<bool, NatsError> {
-        let (name, order) = (self.cluster.names().work(), Bytes::copy_from_slice(order));
         let subject = self.cluster.names().work_subject(id.as_str());
-        self.cluster.persist(|cluster| {
-            let (context, subject, order) =
-                (cluster.context().clone(), subject.clone(), order.clone());
-            let mut headers = HeaderMap::new();
-            headers.insert(NATS_EXPECTED_STREAM, name.as_str());
-            headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, "0");
-            cluster.run(async move {
-                let published = match context.publish_with_headers(subject, headers, order).await {
-                    Ok(acknowledged) => acknowledged.await,
-                    Err(error) => Err(error),
-                };
-                match published {
-                    Ok(_) => Ok(true),
-                    Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(false),
-                    Err(error) => Err(passing(error)),
-                }
-            })
-        })
+        let order = Bytes::copy_from_slice(order);
+        self.cluster.enqueue(&self.cluster.names().work(), &subject, &order)
     }
 
-    /// The next investigation, if there is one within so long.
+    /// The next investigation, if there is one within so long. Those that are to be removed are removed on the way.
     ///
     /// # Errors
     /// [`NatsError`].
     pub fn take(&self, within: Duration) -> Result<Option<Task>, NatsError> {
+        while let Some(task) = self.next(within)? {
+            if !is_removal(task.order()) {
+                return Ok(Some(task));
+            }
+            carry_out(&self.cluster, task.id(), &Objects::list(&self.cluster)?)?;
+            task.done()?;
+        }
+        Ok(None)
+    }
+
+    /// The next order of whatever kind.
+    fn next(&self, within: Duration) -> Result<Option<Task>, NatsError> {
         let (name, cluster) = (self.cluster.names().work(), self.cluster.clone());
         let silence = self.silence;
         self.cluster.persist(|connected| {

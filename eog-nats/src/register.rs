@@ -72,12 +72,7 @@ impl Register {
     /// # Errors
     /// [`NatsError::StreamMissing`] where there is none, [`NatsError::OtherVersion`], and others.
     pub fn connect(cluster: &Cluster) -> Result<Self, NatsError> {
-        let name = cluster.names().register();
-        let config = cluster.persist(|cluster| cluster.config(name.clone()))?;
-        if config.description.as_deref() != Some(crate::FORMAT) {
-            let found = config.description.unwrap_or_default();
-            return Err(NatsError::OtherVersion { stream: name, found });
-        }
+        cluster.described(cluster.names().register(), crate::FORMAT)?;
         Ok(Self { cluster: cluster.clone() })
     }
 

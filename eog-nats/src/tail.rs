@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::record::Body;
 use crate::writer::persist;
-use crate::{Cluster, InvestigationId, JetStreamSubject, NatsError, Part, Replay, Subject};
+use crate::{Cluster, InvestigationId, JetStreamSubject, NatsError, Part, Place, Replay, Subject};
 
 /// Follows a part of an investigation, whoever writes it. It reads each record once.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Tail {
         let mut is_new = false;
         loop {
             let seen = self.seen;
-            let Some((sequence, record)) = persist(&*self.subject, |it| it.record_after(seen))?
+            let Some(Place { sequence, record }) = persist(&*self.subject, |it| it.next(seen))?
             else {
                 return Ok(is_new);
             };

@@ -5,7 +5,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 use crate::record::Body;
-use crate::{Block, NatsError, Place, Record, Refused, Replay, Subject, Trouble};
+use crate::{Block, NatsError, Place, Record, Refused, Replay, Subject, Trouble, retry};
 
 /// Longer bodies become blocks. Servers take messages of 1 MiB unless told otherwise.
 pub(crate) const MAX_INLINE_BYTES: usize = 256 << 10;
@@ -93,7 +93,7 @@ impl<S: Subject> Writer<S> {
                 Err(Refused::Unknown(trouble)) => (trouble, false),
             };
             match self.successor() {
-                Ok(Some(found)) if found.write == record.write => {
+                Ok(Some(found)) if found.record.write == record.write => {
                     (self.head, self.last) = (found.sequence, found.sequence);
                     return Ok(());
                 }
@@ -121,7 +121,7 @@ impl<S: Subject> Writer<S> {
     fn successor(&self) -> Result<Option<Place>, Trouble> {
         let mut sequence = self.head;
         while let Some(next) = self.subject.next(sequence)? {
-            if next.after == self.head {
+            if next.record.after == self.head {
                 return Ok(Some(next));
             }
             sequence = next.sequence;
@@ -166,15 +166,8 @@ pub(crate) fn persist<S: Subject, T>(
     subject: &S,
     mut what: impl FnMut(&S) -> Result<T, Trouble>,
 ) -> Result<T, NatsError> {
-    let mut attempt = 0;
-    loop {
-        match what(subject) {
-            Ok(done) => return Ok(done),
-            Err(Trouble::Lasting(error)) => return Err(error),
-            Err(trouble) if !subject.wait(attempt) => return Err(subject.diagnose(trouble)),
-            Err(Trouble::Passing(_)) => attempt += 1,
-        }
-    }
+    let diagnose = |trouble| subject.diagnose(trouble);
+    retry::persist(|attempt| subject.wait(attempt), diagnose, || what(subject))
 }
 
 pub(crate) fn name(subject: &impl Subject) -> String {

@@ -122,6 +122,17 @@ pub(crate) struct Worker {
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) deadline: Option<Duration>,
 
+    /// Keep decisions on the cluster and look them up first, so that no worker repeats a call of another. A policy
+    /// that was changed is called again (see docs/memory.md).
+    #[arg(long)]
+    pub(crate) memory: bool,
+
+    /// Account on the cluster that this worker spends from. --max-model-calls, --max-tokens and --max-usd then
+    /// hold for all workers of the account together, not for each investigation; give them the same. Nothing
+    /// of an account expires: name it after the day for a budget for each day.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) account: Option<String>,
+
     /// End when no investigation waits any more and none is under way.
     #[arg(long)]
     pub(crate) until_empty: bool,
@@ -273,6 +284,30 @@ pub(crate) struct Fetch {
     /// and for charts of `eog report`.
     #[arg(long)]
     pub(crate) incident: bool,
+
+    #[command(flatten)]
+    pub(crate) nats: NatsArgs,
+}
+
+const PRUNE_HELP: &str = "\
+Examples:
+  eog prune flash-sale-1f2e3d4c
+  eog prune --max-age 30 --max-size 20G";
+
+#[derive(Debug, Args)]
+#[command(after_help = PRUNE_HELP)]
+pub(crate) struct Prune {
+    /// Investigations to remove, as `eog list` names them.
+    #[arg(required_unless_present_any = ["max_age", "max_size"])]
+    pub(crate) ids: Vec<String>,
+
+    /// Remove what has ended and was written last so many days ago.
+    #[arg(long, value_name = "DAYS", conflicts_with = "ids")]
+    pub(crate) max_age: Option<u32>,
+
+    /// Remove what has ended, oldest first, until ledgers and incidents have no more bytes than this.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "ids")]
+    pub(crate) max_size: Option<u64>,
 
     #[command(flatten)]
     pub(crate) nats: NatsArgs,

@@ -8,6 +8,7 @@ mod incidents;
 mod list;
 mod order;
 mod pack;
+mod prune;
 mod reach;
 mod say;
 mod serve;
@@ -18,6 +19,7 @@ mod worker;
 
 pub(crate) use fetch::fetch;
 pub(crate) use list::list;
+pub(crate) use prune::prune;
 pub(crate) use say::{cancel, tell};
 pub(crate) use serve::serve;
 pub(crate) use submit::submit;

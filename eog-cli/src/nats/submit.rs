@@ -90,6 +90,8 @@ impl Ready<'_> {
             reached.register.say(id, &Saying::Word { entity, word }.written()?)?;
         }
         reached.queue.submit(id, &order)?;
+        // Before it was in the queue, somebody who removes what belongs to nothing may have removed it.
+        reached.cluster.store(id, &packed.bytes)?;
         Ok(())
     }
 }

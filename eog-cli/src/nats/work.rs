@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use eog::journal::JournalError;
 use eog::side::{SideError, SideFile};
-use eog::{CallRecorder, StopReason};
+use eog::{CallRecorder, DecisionMemory, StopReason};
 use eog_nats::{CheckpointObject, InvestigationId, NatsError, Part};
 use eog_report::Report;
 use eog_report::clean::clean_line;
@@ -67,6 +67,8 @@ pub(super) struct Work<'a> {
     /// What this worker is called.
     pub(super) name: &'a str,
     pub(super) incidents: &'a Incidents,
+    /// Decisions of all workers, if they are to be used.
+    pub(super) memory: Option<DecisionMemory>,
 }
 
 impl Work<'_> {
@@ -117,6 +119,7 @@ impl Work<'_> {
             let course = Course {
                 words,
                 records,
+                memory: self.memory.clone(),
                 speculation: self.arguments.speculation(),
                 deadline: self.arguments.deadline,
                 steering,

@@ -1,10 +1,12 @@
 //! `eog worker`: takes investigations from the queue, one after the other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use eog::DecisionMemory;
 use eog_nats::{NatsError, Task};
 use eog_report::clean::clean_line;
-use eog_session::judge::Policies as _;
+use eog_session::judge::{Chosen, Policies as _};
 
 use super::incidents::Incidents;
 use super::order::Order;
@@ -27,6 +29,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
     let chosen = choose(&arguments.judging)?.with_limits(arguments.limits());
     let reached = Reached::preparing(&arguments.nats)?;
+    let chosen = spending(chosen, &reached, arguments)?;
     drop(interrupted());
     end_at_once_on_second();
     let name = name();
@@ -44,9 +47,16 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
         ));
     }
     say(&format!("worker {name} takes investigations; {} judges; Ctrl-C ends it", chosen.name()));
+    let memory = arguments.memory.then(|| DecisionMemory::on(reached.cluster.decisions()));
     let incidents = Incidents::new(arguments.reading.clone());
-    let work =
-        Work { reached: &reached, chosen: &chosen, arguments, name: &name, incidents: &incidents };
+    let work = Work {
+        reached: &reached,
+        chosen: &chosen,
+        arguments,
+        name: &name,
+        incidents: &incidents,
+        memory,
+    };
     let mut is_cut_off = false;
     while !is_interrupted() {
         match next(&reached, arguments) {
@@ -69,6 +79,21 @@ pub(crate) fn worker(arguments: &args::Worker) -> Result<Exit, CliError> {
         }
     }
     Ok(Exit::Diagnosed)
+}
+
+/// Whoever judges, with the account that the command line names.
+fn spending(
+    chosen: Chosen,
+    reached: &Reached,
+    arguments: &args::Worker,
+) -> Result<Chosen, CliError> {
+    let Some(account) = &arguments.account else { return Ok(chosen) };
+    if !chosen.settings.asks_models() {
+        let reason = "--account has no effect, because no language model is used; omit it";
+        return Err(CliError::Usage(reason.to_owned()));
+    }
+    let purse = reached.cluster.purse(&account.parse()?, chosen.budget()?);
+    Ok(chosen.spending_from(Arc::new(purse)))
 }
 
 /// What the queue has.

@@ -17,4 +17,5 @@ mod serve;
 #[path = "../llm/server.rs"]
 #[expect(dead_code, reason = "not every test needs all of it")]
 mod server;
+mod shared;
 mod whole;

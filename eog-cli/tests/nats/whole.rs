@@ -48,3 +48,29 @@ fn who_waits_is_told_what_was_found() {
     assert!(told.contains("finished, ") && told.contains("frontend"), "{told}");
     assert_eq!(worker.interrupt(), Some(0));
 }
+
+#[test]
+fn what_has_ended_is_removed_and_nothing_else() {
+    let Some(lab) = Lab::new() else { return };
+    lab.submit("first", &[]);
+    let refused = lab.run(&["prune", "first"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.said.contains("eog cancel first"), "{refused:?}");
+    lab.done(&["worker", "--until-empty"]);
+    lab.submit("second", &[]);
+    lab.submit("third", &[]);
+    lab.done(&["cancel", "third"]);
+    // Of what has ended nothing is so old, and there is room.
+    assert!(lab.done(&["prune", "--max-age", "1", "--max-size", "1G"]).starts_with("0 removed"));
+    assert!(lab.done(&["prune", "--max-age", "0"]).starts_with("1 removed"));
+    assert_eq!(lab.listed("first"), serde_json::Value::Null);
+    assert_eq!(lab.run(&["fetch", "first", "--out", "out"]).code, Some(4));
+    lab.done(&["worker", "--until-empty"]);
+    assert_eq!(lab.listed("second")["status"], "finished");
+    assert_eq!(lab.listed("third")["status"], "cancelled");
+    assert_eq!(lab.done(&["prune", "second"]), "second removed\n");
+    assert!(lab.done(&["prune", "--max-age", "0"]).starts_with("1 removed"), "that never began");
+    assert_eq!(lab.done(&["list", "--format", "json"]), "[]\n");
+    // The name is free again.
+    lab.submit("first", &[]);
+}
