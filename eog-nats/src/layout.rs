@@ -1,8 +1,8 @@
 //! The streams and buckets of an installation: how they are made, and which are refused.
 
 use async_nats::jetstream::context::{CreateStreamErrorKind, GetStreamErrorKind};
+use async_nats::jetstream::object_store;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use async_nats::jetstream::{kv, object_store};
 
 use crate::cluster::said;
 use crate::{Cluster, NatsError, Trouble};
@@ -35,11 +35,7 @@ impl Cluster {
     }
 
     /// The settings of a stream, if it says that it is of this version.
-    pub(crate) fn described(
-        &self,
-        stream: String,
-        wanted: &'static str,
-    ) -> Result<Config, NatsError> {
+    pub(crate) fn described(&self, stream: String, wanted: &'static str) -> Result<Config, NatsError> {
         let config = self.persist(|cluster| cluster.config(stream.clone()))?;
         match config.description.as_deref() == Some(wanted) {
             true => Ok(config),
@@ -66,21 +62,20 @@ impl Cluster {
 
     /// Makes what is missing, with so many replicas.
     pub(crate) fn make(&self, replicas: usize) -> Result<(), NatsError> {
-        self.make_ledgers(replicas)?;
+        self.make_stream(replicas)?;
         let names = self.names();
-        self.make_values(names.decisions(), DECISIONS, 1, replicas)?;
-        self.make_values(names.spending(), SPENDING, HISTORY, replicas)?;
+        self.make_values(&names.decisions(), DECISIONS, 1, replicas)?;
+        self.make_values(&names.spending(), SPENDING, HISTORY, replicas)?;
         for bucket in names.objects() {
             self.make_objects(bucket, replicas)?;
         }
         Ok(())
     }
 
-    fn make_ledgers(&self, replicas: usize) -> Result<(), NatsError> {
-        let names = self.names();
-        let config = Config {
-            name: names.stream(),
-            subjects: names.subjects(),
+    fn make_stream(&self, replicas: usize) -> Result<(), NatsError> {
+        self.make_if_missing(&Config {
+            name: self.names().stream(),
+            subjects: self.names().subjects(),
             description: Some(FORMAT.to_owned()),
             // A full stream refuses entries; it must not forget others.
             discard: DiscardPolicy::New,
@@ -88,12 +83,34 @@ impl Cluster {
             storage: StorageType::File,
             deny_delete: true,
             ..Config::default()
-        };
-        self.make_stream(&config)
+        })
     }
 
-    /// Makes a stream where there is none of its name.
-    pub(crate) fn make_stream(&self, config: &Config) -> Result<(), NatsError> {
+    /// The stream that a bucket of values is. The client's own way to make one asks for the limits of the
+    /// account, which it cannot read from older servers.
+    fn make_values(
+        &self,
+        bucket: &str,
+        description: &str,
+        history: i64,
+        replicas: usize,
+    ) -> Result<(), NatsError> {
+        self.make_if_missing(&Config {
+            name: stream_of_values(bucket),
+            subjects: vec![format!("$KV.{bucket}.>")],
+            description: Some(description.to_owned()),
+            discard: DiscardPolicy::New,
+            max_messages_per_subject: history,
+            num_replicas: replicas,
+            storage: StorageType::File,
+            allow_rollup: true,
+            deny_delete: true,
+            allow_direct: true,
+            ..Config::default()
+        })
+    }
+
+    pub(crate) fn make_if_missing(&self, config: &Config) -> Result<(), NatsError> {
         self.persist(|cluster| match cluster.config(config.name.clone()) {
             Err(Trouble::Lasting(NatsError::StreamMissing { .. })) => {
                 let (context, config) = (cluster.context().clone(), config.clone());
@@ -105,28 +122,6 @@ impl Cluster {
                             _ => Trouble::Passing(error.to_string()),
                         }
                     })
-                })
-            }
-            found => found.map(drop),
-        })
-    }
-
-    fn make_values(
-        &self,
-        bucket: String,
-        description: &str,
-        history: i64,
-        num_replicas: usize,
-    ) -> Result<(), NatsError> {
-        let description = description.to_owned();
-        let config =
-            kv::Config { bucket, description, history, num_replicas, ..kv::Config::default() };
-        self.persist(|cluster| match cluster.config(stream_of_values(&config.bucket)) {
-            Err(Trouble::Lasting(NatsError::StreamMissing { .. })) => {
-                let (context, config) = (cluster.context().clone(), config.clone());
-                cluster.run(async move {
-                    let made = context.create_key_value(config).await;
-                    made.map(drop).map_err(|error| Trouble::Passing(error.to_string()))
                 })
             }
             found => found.map(drop),

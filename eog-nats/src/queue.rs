@@ -58,7 +58,7 @@ impl Queue {
             ack_wait: silence,
             ..pull::Config::default()
         };
-        cluster.make_stream(&config)?;
+        cluster.make_if_missing(&config)?;
         cluster.persist(|cluster| {
             let (context, name, wanted) =
                 (cluster.context().clone(), config.name.clone(), wanted.clone());

@@ -81,7 +81,7 @@ impl Register {
     /// # Errors
     /// Those of [`Register::connect`].
     pub fn prepare(cluster: &Cluster, replicas: usize) -> Result<Self, NatsError> {
-        cluster.make_stream(&Config {
+        cluster.make_if_missing(&Config {
             name: cluster.names().register(),
             subjects: Sheet::ALL.map(|sheet| subject(cluster, sheet, "*")).into(),
             description: Some(crate::FORMAT.to_owned()),
