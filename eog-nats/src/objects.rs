@@ -3,10 +3,8 @@
 use std::time::SystemTime;
 
 use async_nats::jetstream;
-use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
 use async_nats::jetstream::object_store::{GetErrorKind, InfoErrorKind, ObjectInfo, ObjectStore};
 use bytes::Bytes;
-use futures_util::StreamExt;
 use tokio::io::AsyncReadExt;
 
 use crate::layout::stream_of_objects;
@@ -85,47 +83,20 @@ impl Cluster {
         })
     }
 
-    /// All objects of a bucket.
+    /// All objects of a bucket, as the leader knows them: a replica that lags behind knows fewer. One request
+    /// for each.
     pub(crate) fn objects(&self, bucket: &str) -> Result<Vec<Listed>, NatsError> {
-        let (stream, filter) = (stream_of_objects(bucket), format!("$O.{bucket}.M.>"));
-        self.persist(|cluster| {
-            let (context, stream) = (cluster.context().clone(), stream.clone());
-            let (filter_subject, timeout) = (filter.clone(), cluster.timeout());
-            cluster.run(async move {
-                let stream = context.get_stream_no_info(&stream).await.map_err(passing)?;
-                let config = OrderedConfig {
-                    filter_subject,
-                    deliver_policy: DeliverPolicy::All,
-                    ..OrderedConfig::default()
-                };
-                let mut consumer = stream.create_consumer(config).await.map_err(passing)?;
-                let mut listed = Vec::new();
-                if consumer.info().await.map_err(passing)?.num_pending == 0 {
-                    return Ok(listed);
-                }
-                let mut messages = consumer.messages().await.map_err(passing)?;
-                loop {
-                    let next = tokio::time::timeout(timeout, messages.next()).await;
-                    let Ok(Some(message)) = next else {
-                        return Err(Trouble::Passing("objects are not listed to the end".into()));
-                    };
-                    let message = message.map_err(passing)?;
-                    let (sequence, last) = {
-                        let info = message.info().map_err(passing)?;
-                        (info.stream_sequence, info.pending == 0)
-                    };
-                    // What is no object is nobody's.
-                    if let Ok(info) = serde_json::from_slice::<ObjectInfo>(&message.payload) {
-                        let (name, nuid) = (info.name, info.nuid);
-                        let subject = message.subject.to_string();
-                        listed.push(Listed { name, subject, sequence, nuid });
-                    }
-                    if last {
-                        return Ok(listed);
-                    }
-                }
-            })
-        })
+        let stream = stream_of_objects(bucket);
+        let mut listed = Vec::new();
+        for subject in self.subjects(&stream, &format!("$O.{bucket}.M.>"))? {
+            let Some(last) = self.last_of(&stream, &subject)? else { continue };
+            // What is no object is nobody's.
+            if let Ok(info) = serde_json::from_slice::<ObjectInfo>(&last.payload) {
+                let (name, nuid) = (info.name, info.nuid);
+                listed.push(Listed { name, subject, sequence: last.sequence, nuid });
+            }
+        }
+        Ok(listed)
     }
 
     /// Removes an object. Its name goes last, so that it is found again where this is interrupted.

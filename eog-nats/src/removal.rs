@@ -9,7 +9,7 @@ use async_nats::HeaderMap;
 use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::StreamMessage;
-use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
@@ -65,7 +65,7 @@ pub(crate) fn remove(
     carry_out(cluster, id, objects)?;
     // Unless a worker has done so: see Queue::take.
     if let Some(found) = found {
-        cluster.purge(&work, &subject, found.sequence)?;
+        cluster.delete(&work, found.sequence)?;
     }
     Ok(true)
 }
@@ -152,6 +152,22 @@ impl Cluster {
                 // Those before it.
                 let purge = found.purge().filter(subject).sequence(until + 1);
                 purge.await.map(drop).map_err(passing)
+            })
+        })
+    }
+
+    /// Removes one message of a stream, if it is there. Consumers that wait for others do not notice, which
+    /// they do on some servers where a subject is purged: they skip what stands before it.
+    fn delete(&self, stream: &str, sequence: u64) -> Result<(), NatsError> {
+        self.persist(|cluster| {
+            let (context, stream) = (cluster.context().clone(), stream.to_owned());
+            cluster.run(async move {
+                let found = context.get_stream_no_info(&stream).await.map_err(passing)?;
+                let Err(error) = found.delete_message(sequence).await else { return Ok(()) };
+                match found.get_raw_message(sequence).await {
+                    Err(gone) if gone.kind() == RawMessageErrorKind::NoMessageFound => Ok(()),
+                    _ => Err(passing(error)),
+                }
             })
         })
     }

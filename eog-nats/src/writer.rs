@@ -140,8 +140,35 @@ pub(crate) fn replayed(subject: &impl Subject, until: u64) -> Result<(u64, Vec<u
     if until == 0 {
         return Ok((0, Vec::new()));
     }
+    match replay(subject, persist(subject, |subject| subject.records(until))?) {
+        // They come from any replica. One that is catching up may lack what the others have.
+        Err(NatsError::Damaged { .. }) => replay(subject, one_by_one(subject, until)?),
+        replayed => replayed,
+    }
+}
+
+/// The records up to a sequence, each asked of the leader.
+fn one_by_one(subject: &impl Subject, until: u64) -> Result<Vec<(u64, Record)>, NatsError> {
+    let (mut records, mut at) = (Vec::new(), 0);
+    while at < until {
+        let next = persist(subject, |subject| {
+            let older = || Trouble::Passing("an answer is older than the one before".to_owned());
+            subject.next(at)?.ok_or_else(older)
+        })?;
+        at = next.sequence;
+        records.push((at, next.record));
+    }
+    records.retain(|(sequence, _)| *sequence <= until);
+    Ok(records)
+}
+
+/// What records lead to, in their order.
+fn replay(
+    subject: &impl Subject,
+    records: Vec<(u64, Record)>,
+) -> Result<(u64, Vec<u8>), NatsError> {
     let mut replay = Replay::default();
-    for (sequence, record) in persist(subject, |subject| subject.records(until))? {
+    for (sequence, record) in records {
         let damaged = |reason| NatsError::Damaged { name: name(subject), sequence, reason };
         if !replay.counts(record.after).map_err(damaged)? {
             continue;

@@ -253,13 +253,14 @@ proptest! {
     }
 }
 
-/// The first error of many courses that says this.
+/// The first error of so many courses that says this.
 fn first(
+    courses: usize,
     mut course: impl FnMut(&Steps, &[u8]) -> Result<(), String>,
     said: &str,
 ) -> Option<String> {
     let mut runner = TestRunner::deterministic();
-    (0..2_000).find_map(|_| {
+    (0..courses).find_map(|_| {
         let (steps, draws) = steps().new_tree(&mut runner).unwrap().current();
         course(&steps, &draws).err().filter(|error| error.contains(said))
     })
@@ -270,6 +271,7 @@ fn first(
 fn every_planted_fault_is_found() {
     for invariant in ["more than the budget is spent", "the sum is too small"] {
         let forgets = first(
+            2_000,
             |steps, draws| course(Plant::Forgets, usize::MAX, steps, draws).map(drop),
             invariant,
         );
@@ -280,7 +282,7 @@ fn every_planted_fault_is_found() {
         let mut workers = Workers::new(stream, |stream, _| Arc::new(Naive(stream)));
         steps.iter().try_for_each(|(who, step, rival)| workers.step(*who, *step, *rival))
     };
-    let found = first(naive, "more than the budget is spent");
+    let found = first(2_000, naive, "more than the budget is spent");
     assert!(found.is_some(), "an account without a condition is not found");
 }
 
@@ -289,6 +291,7 @@ fn every_planted_fault_is_found() {
 fn calls_are_taken_and_refused() {
     let (mut taken, mut refused) = (0, 0);
     let none = first(
+        300,
         |steps, draws| {
             let [more, fewer] = course(Plant::Nothing, usize::MAX, steps, draws)?;
             (taken, refused) = (taken + more, refused + fewer);
@@ -297,5 +300,5 @@ fn calls_are_taken_and_refused() {
         "",
     );
     assert_eq!(none, None);
-    assert!(taken > 5_000 && refused > 1_000, "{taken} taken, {refused} refused");
+    assert!(taken > 750 && refused > 150, "{taken} taken, {refused} refused");
 }

@@ -258,9 +258,11 @@ fn a_node_that_is_cut_off_loses_nothing_and_its_writer_writes_no_more() {
         assert!(writer.try_wait().unwrap().is_none(), "the writer has ended");
         std::thread::sleep(Duration::from_millis(20));
     }
+    eprintln!("node {cut} leads, and is cut off");
     network.cut_off(cut);
 
     let cluster = Cluster::connect(&others).unwrap();
+    eprintln!("another worker is connected");
     let medium = cluster.take_over(Part::Ledger, &id("run")).unwrap();
     let (mut journal, recovered) = Journal::on::<EntryBody>(medium).unwrap();
     let mut entries = recovered.ledger.entries().to_vec();
@@ -278,6 +280,7 @@ fn a_node_that_is_cut_off_loses_nothing_and_its_writer_writes_no_more() {
     let words = |from: &str| (0..10).map(|number| format!("{from}-{number}")).collect::<Vec<_>>();
     append(&mut journal, &words("second"));
 
+    eprintln!("another worker has gone on; the network heals");
     network.heal(cut);
     writer.wait().unwrap();
     let (acknowledged, ended) = noted(&file);
@@ -288,8 +291,10 @@ fn a_node_that_is_cut_off_loses_nothing_and_its_writer_writes_no_more() {
 
     // A node that does not lead, too.
     let follower = (1..=3).find(|node| *node != cut && *node != leader(&all_nodes)).unwrap();
+    eprintln!("node {follower} does not lead, and is cut off");
     network.cut_off(follower);
     append(&mut journal, &words("without-follower"));
+    eprintln!("the network heals");
     network.heal(follower);
     let whole = append(&mut journal, &words("in-the-end"));
     for node in 1..=3 {
