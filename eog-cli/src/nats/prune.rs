@@ -24,8 +24,8 @@ pub(crate) fn prune(arguments: &Prune) -> Result<Exit, CliError> {
         ..Retention::default()
     };
     let removed = retention.apply(&reached.cluster, SystemTime::now())?;
-    let mut count = removed.investigations.len();
-    count += forget(&reached, arguments.max_age)?;
+    let gone = &removed.investigations;
+    let count = gone.len() + forget(&reached, arguments.max_age, gone)?;
     files::print(&format!("{count} removed; {} bytes are left\n", removed.bytes))?;
     Ok(Exit::Diagnosed)
 }
@@ -49,7 +49,11 @@ fn by_name(reached: &Reached, names: &[String]) -> Result<Exit, CliError> {
 
 /// Forgets what has no ledger and is not in the queue: the ledger was removed, or nothing was ever found.
 /// How many of the latter there were.
-fn forget(reached: &Reached, max_age: Option<u32>) -> Result<usize, CliError> {
+fn forget(
+    reached: &Reached,
+    max_age: Option<u32>,
+    gone: &[InvestigationId],
+) -> Result<usize, CliError> {
     // Asked before: what is submitted meanwhile is not among them.
     let all = reached.register.all()?;
     let there = reached.cluster.investigations()?;
@@ -59,7 +63,7 @@ fn forget(reached: &Reached, max_age: Option<u32>) -> Result<usize, CliError> {
         if !state.status.has_ended() || there.iter().any(|one| one.id == id) {
             continue;
         }
-        if state.entries == 0 {
+        if state.entries == 0 && !gone.contains(&id) {
             let age = eog::Timestamp::now().duration_since(state.since);
             let most = max_age.map(|days| i64::from(days) * 86_400);
             if most.is_none_or(|most| age.as_secs() < most) {
