@@ -191,13 +191,13 @@ impl<M: ChatModel> Metered<M> {
     async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
         let most = self.most(request);
         let mut reservation =
-            self.meter.reserve(most).map_err(|short| self.refused(PurseError::Short(short)))?;
+            self.meter.reserve(most).map_err(|short| self.refused(&PurseError::Short(short)))?;
         let purse = self.meter.purse.get();
         if let Some(purse) = purse {
             let taken = purse.take(most).await;
             taken.map_err(|error| {
                 reservation.actual = Usage::default();
-                self.refused(error)
+                self.refused(&error)
             })?;
         }
         let mut answer = self.inner.chat(request).await;
@@ -221,9 +221,9 @@ impl<M: ChatModel> Metered<M> {
     }
 
     /// The error of a call that is not made.
-    fn refused(&self, error: PurseError) -> ChatError {
+    fn refused(&self, error: &PurseError) -> ChatError {
         let (kind, reason) = match error {
-            PurseError::Short(short) => (ChatErrorKind::OverBudget(short.kind), refusal(short)),
+            PurseError::Short(short) => (ChatErrorKind::OverBudget(short.kind), refusal(*short)),
             PurseError::Unreachable(_) => (ChatErrorKind::Uncounted, error.to_string()),
         };
         ChatError::new(&self.inner.info().name, kind, reason)

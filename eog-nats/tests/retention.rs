@@ -40,7 +40,10 @@ fn written(cluster: &Cluster, name: &str) {
     let (mut side, _) = SideFile::on(cluster.take_over(Part::Side, &id(name)).unwrap()).unwrap();
     let record = SideRecord::Wasted { calls: 2, usage: eog::Usage::default() };
     side.append(&[record], Durability::Synced).unwrap();
-    CheckpointObject::of(cluster, &id(name)).write(&vec![7; 300_000]).unwrap();
+    // One attempt each, which a busy machine may miss.
+    let mut place = CheckpointObject::of(cluster, &id(name));
+    let stored = (0..10).any(|_| place.write(&vec![7; 300_000]).is_ok());
+    assert!(stored, "a checkpoint cannot be stored");
 }
 
 /// How many messages there are of an installation, by stream.

@@ -30,9 +30,15 @@ fn with_bucket<T>(
     let name = format!("{}-{bucket}", options.prefix);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let context = jetstream::new(async_nats::connect(addresses).await.unwrap());
-        let store = context.get_key_value(name).await.unwrap();
-        what(context, store).await
+        for _ in 0..10 {
+            // A busy machine may take its time.
+            let Ok(client) = async_nats::connect(addresses.clone()).await else { continue };
+            let context = jetstream::new(client);
+            if let Ok(store) = context.get_key_value(name.clone()).await {
+                return what(context, store).await;
+            }
+        }
+        panic!("the bucket {name} cannot be reached")
     })
 }
 
