@@ -116,7 +116,15 @@ impl Journal {
     /// # Errors
     /// [`JournalError`] when the file cannot be read, or is no journal of this version.
     pub fn opening(path: impl AsRef<Path>) -> Result<Option<String>, JournalError> {
-        scan::opening(&DiskFile::read(path.as_ref())?)
+        Self::opening_on(&DiskFile::read(path.as_ref())?)
+    }
+
+    /// As [`Journal::opening`], of the journal on a medium of one's own.
+    ///
+    /// # Errors
+    /// Those of [`Journal::opening`].
+    pub fn opening_on(medium: &dyn Medium) -> Result<Option<String>, JournalError> {
+        scan::opening(medium)
     }
 
     /// Creates an empty journal. File and folder entry are on disk when this returns.

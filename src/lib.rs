@@ -11,6 +11,7 @@
 //!   [`side`].
 //! - **Look back**: [`travel`] explains labels and compares ledgers; [`stress`] tells how much hangs on the order.
 //! - **Policies** of other kinds: [`CommandPolicy`] asks a program, [`DecisionMemory`] remembers answers.
+//! - **Several processes**: [`purse`] is what they may spend together, [`memory::DecisionStore`] what they remember together.
 //!
 //! ```
 //! use eog::{Case, Config, Decision, Engine, InMemoryContext, Label, Topology, Window, policy_fn};
@@ -43,6 +44,7 @@ pub mod memory;
 /// For the crates of this workspace.
 #[doc(hidden)]
 pub mod processes;
+pub mod purse;
 mod running;
 pub mod side;
 pub mod stress;
@@ -55,6 +57,7 @@ pub use events::{EVENT_BUFFER, Event, EventSender, EventStream, events};
 pub use handle::{Controls, Handle, handle};
 pub use journal::Journal;
 pub use memory::{DecisionMemory, Remembering};
+pub use purse::Purse;
 pub use running::{Lost, Running};
 pub use side::CallRecorder;
 

@@ -1,6 +1,7 @@
 //! Decision memory: decisions kept across runs, so that no question is paid for twice.
 
 mod error;
+mod folder;
 mod identity;
 mod record;
 mod store;
@@ -20,14 +21,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use error::MemoryError;
+use folder::Folder;
 pub use identity::command_identity;
 use record::{Question, Record};
-use store::{Read, Store};
+pub use store::{DecisionKey, DecisionStore};
 
-/// A folder of decisions that outlives a run. [`Remembering`] puts it in front of a policy.
+/// Decisions that outlive a run. [`Remembering`] puts it in front of a policy.
 ///
-/// Clones share folder and figures. Several processes may share a folder, too: each decision is a
-/// file of its own, written whole or not at all. `docs/memory.md` describes the files.
+/// They are kept in a folder, unless another [`DecisionStore`] is given. Clones share place and figures.
+/// Several processes may share a folder, too: each decision is a file of its own, written whole or not at
+/// all. `docs/memory.md` describes the files.
 ///
 /// ```
 /// use eog::{DecisionMemory, Label, Remembering};
@@ -49,7 +52,7 @@ pub struct DecisionMemory(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    store: Store,
+    store: Box<dyn DecisionStore>,
     tally: Mutex<Tally>,
     /// Questions under way, so that each is asked once.
     turns: Mutex<BTreeMap<Digest, Weak<Turn>>>,
@@ -62,6 +65,7 @@ type Turn = tokio::sync::Mutex<Option<Vec<u8>>>;
 struct Tally {
     figures: MemoryFigures,
     first_write_error: Option<String>,
+    first_damage: Option<String>,
 }
 
 /// What a memory was good for since it was opened.
@@ -72,7 +76,7 @@ pub struct MemoryFigures {
     pub hits: u64,
     /// Questions that were asked of the policy.
     pub misses: u64,
-    /// Files that were found changed or unreadable. Their questions were asked again.
+    /// Decisions that were found changed or unreadable. Their questions were asked again.
     pub damaged: u64,
     /// Decisions that could not be stored. They were used all the same.
     pub unstored: u64,
@@ -87,16 +91,18 @@ impl DecisionMemory {
     /// [`MemoryError`] when there is something else of that name, or the folder cannot be made or
     /// written to.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, MemoryError> {
-        Ok(Self(Arc::new(Shared {
-            store: Store::open(folder.as_ref())?,
-            tally: Mutex::default(),
-            turns: Mutex::default(),
-        })))
+        Ok(Self::on(Folder::open(folder.as_ref())?))
     }
 
-    /// The folder: an absolute path.
-    pub fn folder(&self) -> &Path {
-        self.0.store.folder()
+    /// Keeps decisions elsewhere, with the same bytes.
+    pub fn on(store: impl DecisionStore + 'static) -> Self {
+        let (tally, turns) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Shared { store: Box::new(store), tally, turns }))
+    }
+
+    /// The folder, as an absolute path; elsewhere, what messages call the place.
+    pub fn path(&self) -> &Path {
+        self.0.store.path()
     }
 
     /// What the memory was good for so far.
@@ -107,6 +113,11 @@ impl DecisionMemory {
     /// Why the first decision that could not be stored was not, if there is one.
     pub fn first_write_error(&self) -> Option<String> {
         self.tally().first_write_error.clone()
+    }
+
+    /// What was wrong with the first decision that was found changed or unreadable, if there is one.
+    pub fn first_damage(&self) -> Option<String> {
+        self.tally().first_damage.clone()
     }
 
     fn tally(&self) -> MutexGuard<'_, Tally> {
@@ -141,7 +152,7 @@ impl DecisionMemory {
         let question = Question::new(identity, about, asked);
         let turn = self.turn(&question);
         let mut answered = turn.lock().await;
-        let just_now = answered.as_ref().and_then(|bytes| Record::read(bytes, &question));
+        let just_now = answered.as_ref().and_then(|bytes| Record::read(bytes, &question).ok());
         let known = just_now.map(Record::into_response).or_else(|| self.recall(&question));
         if let Some(known) = known {
             let figures = &mut self.tally().figures;
@@ -162,20 +173,34 @@ impl DecisionMemory {
         &self,
         question: &Question<'_>,
     ) -> Option<Response<A>> {
-        let record = match self.0.store.read(question) {
-            Read::Absent => return None,
-            Read::Unreadable => None,
-            Read::Bytes(bytes) => Record::read(&bytes, question),
+        let key = question.key();
+        let bytes = match self.0.store.read(&key) {
+            Ok(bytes) => bytes?,
+            Err(error) => {
+                self.damaged(error.to_string());
+                return None;
+            }
         };
-        if record.is_none() {
-            self.tally().figures.damaged += 1;
+        match Record::read(&bytes, question) {
+            Ok(record) => Some(record.into_response()),
+            Err(reason) => {
+                let path = self.path().display();
+                let question = key.question();
+                self.damaged(format!("the decision {question} in {path} is not used: {reason}"));
+                None
+            }
         }
-        record.map(Record::into_response)
+    }
+
+    fn damaged(&self, reason: String) {
+        let mut tally = self.tally();
+        tally.figures.damaged += 1;
+        tally.first_damage.get_or_insert(reason);
     }
 
     /// Stores an answer. One that cannot be stored is still an answer.
     fn keep(&self, question: &Question<'_>, bytes: &[u8]) {
-        if let Err(error) = self.0.store.write(question, bytes) {
+        if let Err(error) = self.0.store.write(&question.key(), bytes) {
             let mut tally = self.tally();
             tally.figures.unstored += 1;
             tally.first_write_error.get_or_insert_with(|| error.to_string());

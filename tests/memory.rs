@@ -1,12 +1,14 @@
 //! Decision memory: what it knows, what it asks again, and what it survives.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eog::machine::{Question, QuestionKind, Responder, Response};
-use eog::memory::{MemoryError, command_identity};
+use eog::memory::{DecisionKey, DecisionStore, MemoryError, command_identity};
 use eog::{
     AbductivePolicy, Answer, BoxFuture, Config, ContextPacket, Decision, DecisionMemory, Engine,
     EntityId, Failure, Finished, Label, Remembering, Usage,
@@ -166,8 +168,8 @@ async fn a_question_asked_twice_at_once_is_asked_once() {
     assert_eq!(slow.0.load(Ordering::SeqCst), 2);
 
     // Even when the answer cannot be stored.
-    fs::remove_dir_all(memory.folder()).expect("it is ours");
-    fs::write(memory.folder(), "in the way").expect("its place is free");
+    fs::remove_dir_all(memory.path()).expect("it is ours");
+    fs::write(memory.path(), "in the way").expect("its place is free");
     let (a, b) = tokio::join!(one.decide(&db), other.decide(&db));
     assert_eq!((a.map(|a| a.remembered), b.map(|b| b.remembered)), (Ok(false), Ok(true)));
     assert_eq!(slow.0.load(Ordering::SeqCst), 3);
@@ -309,8 +311,8 @@ fn an_answer_that_cannot_be_stored_is_still_an_answer() {
     let folder = folder();
     let memory = open(&folder);
     let policy = Remembering::new(policy_fn(healthy), memory.clone(), "m");
-    fs::remove_dir(memory.folder()).expect("it is empty");
-    fs::write(memory.folder(), "in the way").expect("its place is free");
+    fs::remove_dir(memory.path()).expect("it is empty");
+    fs::write(memory.path(), "in the way").expect("its place is free");
     for entity in ["a", "b"] {
         let answer = ask(&policy, &packet(entity).build());
         assert!(answer.is_ok_and(|answer| !answer.remembered));
@@ -458,4 +460,71 @@ async fn questions_of_any_machine_are_remembered_but_not_those_for_evidence() {
     assert_eq!(asked(QuestionKind::Policy, "legs").await, [(41, true), (41, true)]);
     assert_eq!(asked(QuestionKind::Policy, "wings").await, [(41, false), (41, true)]);
     assert_eq!(asked(QuestionKind::Context, "legs").await, [(41, false), (42, false)]);
+}
+
+/// A store of its own kind, which fails when told to.
+#[derive(Debug, Default)]
+struct Shelf {
+    kept: Mutex<BTreeMap<(String, String), Vec<u8>>>,
+    fails: AtomicBool,
+}
+
+impl Shelf {
+    fn usable(&self, operation: &'static str) -> Result<(), MemoryError> {
+        match self.fails.load(Ordering::SeqCst) {
+            true => {
+                let (entry, source) = ("shelf/1".to_owned(), "it fell over".into());
+                Err(MemoryError::Elsewhere { entry, operation, source })
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+fn place(key: &DecisionKey) -> (String, String) {
+    (key.identity(), key.question())
+}
+
+impl DecisionStore for &'static Shelf {
+    fn path(&self) -> &Path {
+        Path::new("shelf")
+    }
+
+    fn read(&self, key: &DecisionKey) -> Result<Option<Vec<u8>>, MemoryError> {
+        self.usable("read")?;
+        Ok(self.kept.lock().expect("whole").get(&place(key)).cloned())
+    }
+
+    fn write(&self, key: &DecisionKey, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.usable("write")?;
+        self.kept.lock().expect("whole").insert(place(key), bytes.to_owned());
+        Ok(())
+    }
+}
+
+#[test]
+fn another_store_keeps_the_bytes_of_a_file() {
+    let folder = folder();
+    let shelf: &'static Shelf = Box::leak(Box::default());
+    let question = packet("db").build();
+    for memory in [open(&folder), DecisionMemory::on(shelf)] {
+        let policy = Remembering::new(policy_fn(healthy), memory, "m");
+        assert!(ask(&policy, &question).is_ok_and(|answer| !answer.remembered));
+        assert!(ask(&policy, &question).is_ok_and(|answer| answer.remembered));
+    }
+    let file = files(folder.path()).remove(0);
+    let ((identity, name), bytes) =
+        shelf.kept.lock().expect("whole").pop_first().expect("it was kept");
+    assert!(file.ends_with(format!("{identity}/{}/{name}.json", &name[..2])));
+    assert_eq!(fs::read(file).expect("it is there"), bytes);
+
+    // One that fails is said, and everything goes on.
+    shelf.fails.store(true, Ordering::SeqCst);
+    let memory = DecisionMemory::on(shelf);
+    let policy = Remembering::new(policy_fn(healthy), memory.clone(), "m");
+    assert!(ask(&policy, &question).is_ok_and(|answer| !answer.remembered));
+    assert_eq!((memory.figures().damaged, memory.figures().unstored), (1, 1));
+    let said = "shelf/1 of the decision memory: it fell over";
+    assert_eq!(memory.first_damage(), Some(format!("cannot read {said}")));
+    assert_eq!(memory.first_write_error(), Some(format!("cannot write {said}")));
 }

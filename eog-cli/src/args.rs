@@ -4,6 +4,8 @@ mod eval;
 mod judging;
 mod live;
 mod mcp;
+#[cfg(feature = "nats")]
+mod nats;
 mod prompt;
 mod reading;
 mod said;
@@ -27,6 +29,10 @@ pub(crate) use eval::{
 pub(crate) use judging::{By, Judging};
 pub(crate) use live::LiveArgs;
 pub(crate) use mcp::{Mcp, McpCommand, SERVED_AT, Serve, Toolset as ListedTools};
+#[cfg(feature = "nats")]
+pub(crate) use nats::{
+    Cancel, Fetch, List, ListFormat, NatsArgs, NatsMaking, Prune, Submit, Tell, Worker,
+};
 pub(crate) use prompt::{Doctor, Export, PhaseName, Prompt, Show};
 pub(crate) use reading::Reading;
 pub(crate) use said::Said;
@@ -144,6 +150,45 @@ pub(crate) enum Command {
     /// are interrupted; `resume` continues them, and those of --on-call go on after a restart. A
     /// second signal ends it at once.
     Serve(Box<Serve>),
+    /// Submit an incident to the workers of a NATS cluster (see docs/many-machines.md).
+    ///
+    /// PATH is what `eog investigate` takes, but for MCP servers. It is packed and stored on the cluster, so
+    /// workers need no access to it; live sources are captured first. Who judges is for the workers to
+    /// say. Prints the name of the investigation.
+    #[cfg(feature = "nats")]
+    Submit(Box<Submit>),
+    /// Investigate what was submitted to a NATS cluster, one incident after the other.
+    ///
+    /// Start as many workers as you like, on any machines, with the same policy. When one dies, another
+    /// goes on from the ledger, without making a call again whose answer is stored. Ctrl-C, SIGTERM or
+    /// SIGHUP gives the current investigation back to the queue and ends the worker; a second signal ends
+    /// it at once.
+    #[cfg(feature = "nats")]
+    Worker(Box<Worker>),
+    /// List the investigations on a NATS cluster.
+    #[cfg(feature = "nats")]
+    List(List),
+    /// Tell an investigation on a NATS cluster what you know of entities.
+    ///
+    /// The worker that runs it looks at these entities again, which the ledger records. One that has ended
+    /// goes on with it.
+    #[cfg(feature = "nats")]
+    Tell(Tell),
+    /// End an investigation on a NATS cluster with what was found so far.
+    #[cfg(feature = "nats")]
+    Cancel(Cancel),
+    /// Write an investigation on a NATS cluster into files, for `eog report`, `eog explain`, `eog resume`
+    /// and all others.
+    ///
+    /// Of one that still runs, what is there by now. Journal and side file have the same bytes as those of
+    /// `eog investigate --journal`.
+    #[cfg(feature = "nats")]
+    Fetch(Fetch),
+    /// Remove investigations that have ended from a NATS cluster: by name, by age or by size.
+    ///
+    /// What waits or runs is never removed. Ledger, side file, incident and report go.
+    #[cfg(feature = "nats")]
+    Prune(Prune),
     /// Print the JSON Schema of what a command policy reads or writes, or of what webhooks are told.
     ///
     /// The program of a policy is started once for each packet and must exit with code 0. Code 75 (EX_TEMPFAIL) means

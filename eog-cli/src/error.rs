@@ -73,6 +73,9 @@ pub(crate) enum CliError {
     Usage(String),
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
+    #[cfg(feature = "nats")]
+    #[error("{0}{hint}", hint = about_clusters(.0))]
+    Nats(#[from] eog_nats::NatsError),
     #[error("cannot start the runtime: {0}")]
     Runtime(std::io::Error),
 }
@@ -102,6 +105,24 @@ fn about_memory(error: &OpenError) -> &'static str {
     use eog_sre::SnapshotError::{OutOfMemory, TooLarge};
     match error {
         OpenError::Snapshot(TooLarge { .. } | OutOfMemory { .. }) => " (--max-memory)",
+        _ => "",
+    }
+}
+
+/// What to do about a cluster.
+#[cfg(feature = "nats")]
+fn about_clusters(error: &eog_nats::NatsError) -> &'static str {
+    use eog_nats::NatsError;
+    match error {
+        NatsError::StreamMissing { .. } => {
+            ": eog worker and eog submit do; or is it another --nats-prefix?"
+        }
+        NatsError::NoSuch { .. } => "; eog list shows those there are",
+        NatsError::Unauthorized { .. } => {
+            "; give --nats-creds, --nats-nkey-file, --nats-user or --nats-token-file, or set the \
+             variables that their help names"
+        }
+        NatsError::Unreachable { .. } => "; is the address right, and does a server run there?",
         _ => "",
     }
 }
@@ -219,6 +240,14 @@ impl CliError {
             | Self::Start { .. } => Exit::BadInput,
             Self::NotBegun { exit, .. } => *exit,
             Self::Usage(_) | Self::Tool(_) => Exit::BadUsage,
+            #[cfg(feature = "nats")]
+            Self::Nats(error) => match error {
+                eog_nats::NatsError::BadName { .. } => Exit::BadUsage,
+                eog_nats::NatsError::NoSuch { .. }
+                | eog_nats::NatsError::Exists { .. }
+                | eog_nats::NatsError::Access { .. } => Exit::BadInput,
+                _ => Exit::Failed,
+            },
             Self::Write { .. }
             | Self::Runtime(_)
             | Self::NotRecorded(_)

@@ -71,6 +71,11 @@ pub(crate) fn remove(folder: &Path, name: &str) -> Result<(), CliError> {
 
 /// Writes a file whole or not at all: to a temporary name beside it, then renamed.
 pub(crate) fn write(folder: &Path, name: &str, content: &str) -> Result<(), CliError> {
+    write_bytes(folder, name, content.as_bytes())
+}
+
+/// As [`write`], of anything.
+pub(crate) fn write_bytes(folder: &Path, name: &str, content: &[u8]) -> Result<(), CliError> {
     let path = folder.join(name);
     let temporary = folder.join(format!(".{name}.tmp"));
     let attempt = || {

@@ -236,7 +236,7 @@ impl<'a> Work<'a> {
 }
 
 /// Makes a run; Ctrl-C cancels it.
-async fn cancelling(
+pub(crate) async fn cancelling(
     cancel: &Cancel,
     run: impl Future<Output = Result<Ended, RunError>>,
 ) -> Result<Ended, RunError> {

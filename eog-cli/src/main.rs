@@ -17,6 +17,8 @@ mod live;
 mod log;
 mod mcp;
 mod memory;
+#[cfg(feature = "nats")]
+mod nats;
 mod onward;
 mod progress;
 mod prompt;
@@ -64,6 +66,20 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Serve(arguments) => mcp::serve(&arguments, Some(args::SERVED_AT)),
+        #[cfg(feature = "nats")]
+        Command::Submit(arguments) => nats::submit(&arguments),
+        #[cfg(feature = "nats")]
+        Command::Worker(arguments) => nats::worker(&arguments),
+        #[cfg(feature = "nats")]
+        Command::List(arguments) => nats::list(&arguments),
+        #[cfg(feature = "nats")]
+        Command::Tell(arguments) => nats::tell(&arguments),
+        #[cfg(feature = "nats")]
+        Command::Cancel(arguments) => nats::cancel(&arguments),
+        #[cfg(feature = "nats")]
+        Command::Fetch(arguments) => nats::fetch(&arguments),
+        #[cfg(feature = "nats")]
+        Command::Prune(arguments) => nats::prune(&arguments),
         Command::Schema(arguments) => schema::print(arguments.name),
         Command::Completions(arguments) => init::completions(&arguments),
         Command::Man(arguments) => init::man(&arguments),

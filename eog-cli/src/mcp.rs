@@ -26,7 +26,7 @@ const MAX_BODY: u64 = 1 << 20;
 const MAX_ALERTS: u64 = 16 << 20;
 
 /// How long threads may take that are blocked when the server has ended, such as by standard input.
-const LAST: Duration = Duration::from_millis(200);
+pub(crate) const LAST: Duration = Duration::from_millis(200);
 
 /// `eog mcp`.
 pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
@@ -37,6 +37,11 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, CliError> {
 /// Serves until a signal. `at`: the address for HTTP unless the options name one; standard input and output
 /// without either.
 pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliError> {
+    #[cfg(feature = "nats")]
+    if serve.nats.reach.url.is_some() {
+        return crate::nats::serve(serve, at);
+    }
+    let state = serve.state()?;
     // Whether it may be reached is made sure of before anything is made.
     let http = serve.http.or(at).map(|address| http(serve, address)).transpose()?;
     if serve.on_call.is_some() && http.is_none() {
@@ -48,14 +53,13 @@ pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliEr
     let chosen = choose(&serve.judging)?;
     let limits = serve.calls.limits(serve.policy_timeout);
     let chosen = Arc::new(chosen.with_limits(limits));
-    let mut settings = settings(serve);
+    let mut settings = settings(serve, state);
     if on_call.is_some() {
         // What is captured can be read by agents, too, and by the pages.
-        settings.roots.push(OnCall::captures(&serve.state)?);
+        settings.roots.push(OnCall::captures(state)?);
     }
     let server = Server::open(settings, chosen)?;
-    let on_call =
-        on_call.map(|config| OnCall::open(config, server.clone(), &serve.state)).transpose()?;
+    let on_call = on_call.map(|config| OnCall::open(config, server.clone(), state)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -141,7 +145,7 @@ fn other_machines(said: &str) -> String {
 }
 
 /// Why nothing can be served at an address.
-fn no_socket(address: SocketAddr, error: &std::io::Error) -> ServeError {
+pub(crate) fn no_socket(address: SocketAddr, error: &std::io::Error) -> ServeError {
     use std::io::ErrorKind;
     let (port, kind) = (address.port(), error.kind());
     let why = match kind {
@@ -178,8 +182,8 @@ impl From<ServeError> for CliError {
     }
 }
 
-fn settings(serve: &Serve) -> Settings {
-    let mut settings = Settings::new(serve.roots.clone(), serve.state.clone());
+fn settings(serve: &Serve, state: &Path) -> Settings {
+    let mut settings = Settings::new(serve.roots.clone(), state.to_owned());
     settings.architecture.clone_from(&serve.architecture);
     settings.cache.clone_from(&serve.reading.cache);
     settings.max_memory = serve.reading.max_memory;
@@ -197,7 +201,10 @@ fn settings(serve: &Serve) -> Settings {
 }
 
 /// The address and how it is protected.
-fn http(serve: &Serve, address: SocketAddr) -> Result<(SocketAddr, HttpSettings), CliError> {
+pub(crate) fn http(
+    serve: &Serve,
+    address: SocketAddr,
+) -> Result<(SocketAddr, HttpSettings), CliError> {
     let mut settings = HttpSettings::default();
     settings.token = token(serve.token_file.as_deref(), "EOG_MCP_TOKEN")?;
     settings.hosts.clone_from(&serve.hosts);

@@ -7,9 +7,12 @@ use eog_session::run::Remembered;
 
 /// Says on standard error what was known. What could not be stored is said even when quiet.
 pub(crate) fn tell(memory: Option<&Remembered>, quiet: bool) {
-    let Some(Remembered { figures, first_write_error }) = memory else { return };
+    let Some(Remembered { figures, first_write_error, first_damage }) = memory else { return };
     if !quiet {
         eprintln!("{}", in_one_line(*figures));
+        if let Some(damage) = first_damage {
+            eprintln!("{}", clean_line(&format!("memory: {damage}")));
+        }
     }
     if let Some(error) = first_write_error {
         let count = counted(figures.unstored, "decision");
@@ -29,7 +32,7 @@ fn in_one_line(figures: MemoryFigures) -> String {
         line += &format!(", which saved {}", counted(tokens, "token"));
     }
     if damaged > 0 {
-        let files = were(damaged, "damaged file");
+        let files = were(damaged, "damaged decision");
         line += &format!("; {files} not used, and asked for again");
     }
     line

@@ -39,7 +39,7 @@ pub(crate) fn open(
     at: At<'_>,
 ) -> Result<Opened, CliError> {
     progress.say(&format!("reading {}", path.display()));
-    let options = read_options(architecture, reading, progress);
+    let options = read_options(architecture, reading, Some(progress));
     let opened = if path.is_dir() {
         // Files are read in one go.
         let _ends = EndsAtOnce::with(progress.bar());
@@ -133,23 +133,23 @@ pub(crate) fn snapshot(
             reason: "this is a bundle; of the tools only get_context_contract reads bundles, the others read Kubernetes snapshots (docs/tools.md)".to_owned(),
         });
     }
-    let snapshot = OfSnapshot::open(path, &read_options(architecture, reading, progress))?;
+    let snapshot = OfSnapshot::open(path, &read_options(architecture, reading, Some(progress)))?;
     if reading.strict {
         Opened::new(path, snapshot.clone()).all_usable()?;
     }
     Ok(snapshot)
 }
 
-fn read_options(
+pub(crate) fn read_options(
     architecture: Option<&Path>,
     reading: &Reading,
-    progress: &Progress,
+    progress: Option<&Progress>,
 ) -> ReadOptions {
     ReadOptions {
         architecture: architecture.map(Path::to_owned),
         cache: reading.cache.clone().map(CacheAt::Folder),
         max_memory: reading.max_memory,
-        progress: Some(progress.of_reading()),
+        progress: progress.map(Progress::of_reading),
         ..ReadOptions::default()
     }
 }

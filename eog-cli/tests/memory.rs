@@ -136,7 +136,7 @@ fn a_damaged_file_is_asked_for_again_and_replaced() {
     let (second, said) = desk.investigate(&[]);
     assert_eq!(desk.calls(), 1);
     assert_eq!(second, first);
-    assert!(said.contains("; 1 damaged file was not used, and asked for again\n"), "{said}");
+    assert!(said.contains("; 1 damaged decision was not used, and asked for again\n"), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), whole);
 }
 

@@ -1,7 +1,8 @@
 //! Hard budgets: the most that a call may cost is reserved before it is made.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use eog::purse::{Purse, PurseError, Short};
 use eog_core::{BoxFuture, Budget, BudgetKind, Usage};
 use eog_prompts::{
     ChatError, ChatErrorKind, ChatModel, ChatRequest, ChatResponse, ModelInfo, TokenUsage,
@@ -12,7 +13,7 @@ use crate::{ConfigError, Prices, tokens};
 /// Counts what all models use, and refuses requests that might exceed the budget. Clones share
 /// their counts.
 ///
-/// It enforces the limits of model calls, tokens and cost. The controller enforces hops.
+/// It enforces the limits of model calls, tokens and cost, in this process or, with [`Meter::share`], for several. The controller enforces hops.
 ///
 /// ```
 /// use eog_core::Budget;
@@ -24,6 +25,8 @@ use crate::{ConfigError, Prices, tokens};
 pub struct Meter {
     budget: Budget,
     counts: Arc<Mutex<Counts>>,
+    /// What other processes spend from, too.
+    purse: Arc<OnceLock<Arc<dyn Purse>>>,
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +39,7 @@ struct Counts {
 impl Meter {
     /// A meter with this budget and nothing spent.
     pub fn new(budget: Budget) -> Self {
-        Self { budget, counts: Arc::default() }
+        Self { budget, ..Self::default() }
     }
 
     /// How much may be spent.
@@ -54,20 +57,24 @@ impl Meter {
         self.counts().spent += usage;
     }
 
+    /// Has the limits hold for all processes that spend from this purse: it is asked before each call, and
+    /// told afterwards. Its budget counts then, in place of this one. Holds for all clones, and for models that were built before.
+    ///
+    /// What was [charged](Self::charge) is not taken from it: whoever spent that has done so.
+    ///
+    /// # Errors
+    /// The purse, if there is one already.
+    pub fn share(&self, purse: Arc<dyn Purse>) -> Result<(), Arc<dyn Purse>> {
+        self.purse.set(purse)
+    }
+
     /// Reserves the most that a call can use, or says which limit it might exceed.
-    fn reserve(&self, most: Usage) -> Result<Reservation<'_>, (BudgetKind, String)> {
+    fn reserve(&self, most: Usage) -> Result<Reservation<'_>, Short> {
         let mut counts = self.counts();
         let mut taken = counts.spent;
         taken += counts.reserved;
-        let Budget { model_calls, tokens, cost_micro_usd, .. } = self.budget;
-        for (kind, limit, taken, most) in [
-            (BudgetKind::ModelCalls, model_calls, taken.model_calls, most.model_calls),
-            (BudgetKind::Tokens, tokens, all_tokens(taken), all_tokens(most)),
-            (BudgetKind::Cost, cost_micro_usd, taken.cost_micro_usd, most.cost_micro_usd),
-        ] {
-            if let Some(limit) = limit.filter(|limit| taken.saturating_add(most) > *limit) {
-                return Err((kind, refusal(kind, limit, limit.saturating_sub(taken), most)));
-            }
+        if self.purse.get().is_none() {
+            Short::check(&self.budget, taken, most)?;
         }
         counts.reserved += most;
         Ok(Reservation { meter: self, most, actual: most })
@@ -83,7 +90,8 @@ fn all_tokens(usage: Usage) -> u64 {
 }
 
 /// Why a call that may use so much is not made.
-fn refusal(kind: BudgetKind, limit: u64, left: u64, most: u64) -> String {
+fn refusal(short: Short) -> String {
+    let Short { kind, limit, left, most } = short;
     let us_dollars = |micro: u64| micro as f64 / 1e6;
     match kind {
         BudgetKind::Tokens => format!(
@@ -176,10 +184,17 @@ impl<M: ChatModel> Metered<M> {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, ChatError> {
+        let most = self.most(request);
         let mut reservation =
-            self.meter.reserve(self.most(request)).map_err(|(kind, reason)| {
-                ChatError::new(&self.inner.info().name, ChatErrorKind::OverBudget(kind), reason)
+            self.meter.reserve(most).map_err(|short| self.refused(&PurseError::Short(short)))?;
+        let purse = self.meter.purse.get();
+        if let Some(purse) = purse {
+            let taken = purse.take(most).await;
+            taken.map_err(|error| {
+                reservation.actual = Usage::default();
+                self.refused(&error)
             })?;
+        }
         let mut answer = self.inner.chat(request).await;
         match &mut answer {
             Ok(response) => {
@@ -188,12 +203,25 @@ impl<M: ChatModel> Metered<M> {
                 }
             }
             Err(error) => {
-                reservation.actual = self.wasted(error, reservation.most);
+                reservation.actual = self.wasted(error, most);
                 // Reports and resumed runs count what the budget counts.
                 error.usage.calls = error.usage.calls.max(reservation.actual.model_calls);
             }
         }
+        if let Some(purse) = purse {
+            // Where it cannot be told, the most counts as spent, and the answer is as good as any.
+            let _ = purse.settle(most, reservation.actual).await;
+        }
         answer
+    }
+
+    /// The error of a call that is not made.
+    fn refused(&self, error: &PurseError) -> ChatError {
+        let (kind, reason) = match error {
+            PurseError::Short(short) => (ChatErrorKind::OverBudget(short.kind), refusal(*short)),
+            PurseError::Unreachable(_) => (ChatErrorKind::Uncounted, error.to_string()),
+        };
+        ChatError::new(&self.inner.info().name, kind, reason)
     }
 
     fn wasted(&self, error: &ChatError, most: Usage) -> Usage {
@@ -202,7 +230,9 @@ impl<M: ChatModel> Metered<M> {
         }
         match error.kind {
             // Nothing was sent.
-            ChatErrorKind::OverBudget(_) | ChatErrorKind::NotRecorded => Usage::default(),
+            ChatErrorKind::OverBudget(_)
+            | ChatErrorKind::Uncounted
+            | ChatErrorKind::NotRecorded => Usage::default(),
             // The provider did no work.
             ChatErrorKind::RateLimited
             | ChatErrorKind::Unavailable

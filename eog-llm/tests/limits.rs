@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use eog::purse::{Purse, PurseError, Short};
 use eog_core::{BoxFuture, Budget, BudgetKind, Usage};
 use eog_llm::{
     Meter, Metered, Notice, Prices, RateLimited, RateLimiter, RateLimits, Reach, RetryPolicy,
@@ -316,4 +317,89 @@ async fn what_does_not_pass_is_not_tried_again_and_waste_is_counted() {
     let (answer, _) = attempts(vec![Err(ChatError { usage, ..wasted }), answered(10, 1)]).await;
     let usage = answer.expect("the second").usage;
     assert_eq!((usage.calls, usage.input), (2, 15));
+}
+
+/// A purse that does as it is told, and notes what was taken and settled.
+#[derive(Debug, Default)]
+struct Told {
+    refuses: Option<PurseError>,
+    taken: Mutex<Vec<Usage>>,
+    settled: Mutex<Vec<(Usage, Usage)>>,
+}
+
+impl Purse for Told {
+    fn take(&self, most: Usage) -> BoxFuture<'_, Result<(), PurseError>> {
+        Box::pin(async move {
+            match &self.refuses {
+                Some(error) => Err(error.clone()),
+                None => {
+                    self.taken.lock().expect("whole").push(most);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    fn settle(&self, taken: Usage, used: Usage) -> BoxFuture<'_, Result<(), PurseError>> {
+        Box::pin(async move {
+            self.settled.lock().expect("whole").push((taken, used));
+            Ok(())
+        })
+    }
+}
+
+fn sharing(meter: &Meter, purse: Told) -> Arc<Told> {
+    let purse = Arc::new(purse);
+    meter.share(purse.clone()).expect("there is none yet");
+    meter.share(purse.clone()).expect_err("there is one");
+    purse
+}
+
+#[tokio::test]
+async fn the_most_is_taken_from_a_shared_purse_and_what_was_not_used_put_back() {
+    // The budget of this process does not count any more: another one may have raised it.
+    let meter = tokens(1);
+    let answers = [answered(9, 41), failed(ChatErrorKind::Unavailable)];
+    let (model, asked) = Scripted::of(answers);
+    let model = Metered::new(model, meter.clone(), None).expect("no prices are needed");
+    let purse = sharing(&meter, Told::default());
+    meter.charge(Usage { model_calls: 7, ..Usage::default() });
+    model.chat(&request()).await.expect("it fits");
+    model.chat(&request()).await.expect_err("it fails");
+    // Nobody knows what a cancelled call has cost.
+    let asked_now = request();
+    let mut cancelled = model.chat(&asked_now);
+    assert!(futures_util::poll!(&mut cancelled).is_pending());
+    drop(cancelled);
+    let most = Usage { model_calls: 1, tokens_in: 9, tokens_out: 91, ..Usage::default() };
+    let used = Usage { model_calls: 1, tokens_in: 9, tokens_out: 41, ..Usage::default() };
+    let call = Usage { model_calls: 1, ..Usage::default() };
+    assert_eq!(*purse.taken.lock().expect("whole"), [most; 3]);
+    assert_eq!(*purse.settled.lock().expect("whole"), [(most, used), (most, call)]);
+    assert_eq!((asked.lock().expect("whole").len(), meter.spent().model_calls), (3, 10));
+}
+
+#[tokio::test]
+async fn what_a_shared_purse_refuses_is_not_sent() {
+    let short = Short { kind: BudgetKind::Tokens, limit: 500, left: 99, most: 100 };
+    let unreachable = PurseError::Unreachable("no leader".to_owned());
+    for (refused, kind, said) in [
+        (
+            PurseError::Short(short),
+            ChatErrorKind::OverBudget(BudgetKind::Tokens),
+            "only 99 of the budget of 500 are left",
+        ),
+        (unreachable, ChatErrorKind::Uncounted, "cannot be looked up: no leader"),
+    ] {
+        let meter = Meter::default();
+        let purse = sharing(&meter, Told { refuses: Some(refused), ..Told::default() });
+        let (model, asked) = Scripted::of([]);
+        let model = Metered::new(model, meter.clone(), None).expect("no prices are needed");
+        let error = model.chat(&request()).await.expect_err("it is refused");
+        assert_eq!((error.kind, error.transient), (kind, false));
+        assert!(error.message.contains(said), "{error}");
+        assert_eq!(meter.spent(), Usage::default());
+        assert!(asked.lock().expect("whole").is_empty());
+        assert!(purse.settled.lock().expect("whole").is_empty());
+    }
 }

@@ -1,4 +1,4 @@
-//! A connection to a cluster, and the stream and buckets on it.
+//! A connection to a cluster.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,16 +6,15 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use async_nats::ConnectErrorKind;
-use async_nats::jetstream::context::{CreateStreamErrorKind, GetStreamErrorKind};
-use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
-use async_nats::jetstream::{self, ErrorCode, object_store};
+use async_nats::jetstream::{self, ErrorCode};
+use eog::Budget;
 use tokio::runtime::Runtime;
 
 use crate::names::Names;
-use crate::{InvestigationId, JetStreamSubject, NatsError, Options, Part, StreamMedium, Trouble};
-
-/// What the stream is described as: by it a program knows its own version of the format.
-pub const FORMAT: &str = "eog investigations, format 1";
+use crate::{
+    Block, DecisionBucket, InvestigationId, JetStreamSubject, NatsError, Options, Part,
+    SharedPurse, StreamMedium, Subject as _, Tail, Trouble, retry, writer,
+};
 
 /// A connection to a cluster. Clones share it.
 ///
@@ -42,11 +41,6 @@ impl Cluster {
     pub fn connect(options: &Options) -> Result<Self, NatsError> {
         let cluster = Self::reach(options)?;
         cluster.check()?;
-        for bucket in cluster.buckets() {
-            // The stream that a bucket is.
-            let stream = format!("OBJ_{bucket}");
-            cluster.persist(|cluster| cluster.config(stream.clone()).map(drop))?;
-        }
         Ok(cluster)
     }
 
@@ -56,12 +50,18 @@ impl Cluster {
     /// # Errors
     /// Those of [`Cluster::connect`].
     pub fn prepare(options: &Options, replicas: usize) -> Result<Self, NatsError> {
+        Self::preparing(options, Some(replicas))
+    }
+
+    /// As [`Cluster::prepare`], with [`Cluster::usual_replicas`] unless their number is given.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::connect`].
+    pub fn preparing(options: &Options, replicas: Option<usize>) -> Result<Self, NatsError> {
         let cluster = Self::reach(options)?;
-        cluster.make_stream(replicas)?;
+        let replicas = replicas.unwrap_or_else(|| cluster.usual_replicas());
+        cluster.make(replicas)?;
         cluster.check()?;
-        for bucket in cluster.buckets() {
-            cluster.make_bucket(bucket, replicas)?;
-        }
         Ok(cluster)
     }
 
@@ -103,6 +103,53 @@ impl Cluster {
             .ok_or_else(|| NatsError::NoSuch { id: id.clone() })
     }
 
+    /// Follows a part of an investigation as it grows, also where there is nothing yet.
+    pub fn tail(&self, part: Part, id: &InvestigationId) -> Tail {
+        Tail::new(self.clone(), part, id)
+    }
+
+    /// Stores bytes that belong to an investigation, unless they are there.
+    ///
+    /// # Errors
+    /// [`NatsError`].
+    pub fn store(&self, id: &InvestigationId, bytes: &[u8]) -> Result<Block, NatsError> {
+        let (subject, block) = (self.subject(Part::Ledger, id), Block::of(bytes));
+        writer::persist(&subject, |subject| subject.put(block, bytes))?;
+        Ok(block)
+    }
+
+    /// Bytes that belong to an investigation, checked against their digest.
+    ///
+    /// # Errors
+    /// [`NatsError`]; [`NatsError::Altered`] where they are not those that were stored.
+    pub fn stored(&self, id: &InvestigationId, block: Block) -> Result<Vec<u8>, NatsError> {
+        let bytes = writer::persist(&self.subject(Part::Ledger, id), |it| it.get(block))?;
+        match block.is(&bytes) {
+            true => Ok(bytes),
+            false => Err(NatsError::Altered { id: id.clone(), digest: block.digest() }),
+        }
+    }
+
+    /// 3 replicas where the cluster tells of at least three servers, 1 otherwise.
+    pub fn usual_replicas(&self) -> usize {
+        let servers = self.shared.context.client().server_info().connect_urls.len();
+        if servers >= 3 { 3 } else { 1 }
+    }
+
+    /// The memory of decisions that all workers share: `DecisionMemory::on(cluster.decisions())`.
+    pub fn decisions(&self) -> DecisionBucket {
+        DecisionBucket::of(self)
+    }
+
+    /// What all workers spend together on an account, within this budget: `meter.share(Arc::new(..))`.
+    ///
+    /// An account begins with nothing spent, and nothing of it expires: whoever wants a budget for each day
+    /// names the account after the day. Workers of an account are to be given the same budget; of different
+    /// ones each keeps to its own.
+    pub fn purse(&self, account: &InvestigationId, budget: Budget) -> SharedPurse {
+        SharedPurse::new(self, account, budget)
+    }
+
     fn subject(&self, part: Part, id: &InvestigationId) -> JetStreamSubject {
         JetStreamSubject::new(self.clone(), part, id)
     }
@@ -140,94 +187,6 @@ impl Cluster {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Refuses a stream of another version, and one that would forget.
-    fn check(&self) -> Result<(), NatsError> {
-        let config = self.persist(|cluster| cluster.config(cluster.shared.names.stream()))?;
-        let stream = config.name.clone();
-        if config.description.as_deref() != Some(FORMAT) {
-            let found = config.description.unwrap_or_default();
-            return Err(NatsError::OtherVersion { stream, found });
-        }
-        // The server writes a limit that is none as -1, older ones as 0.
-        let limited = [
-            ("retention", config.retention != RetentionPolicy::Limits),
-            ("storage", config.storage != StorageType::File),
-            ("max_age", !config.max_age.is_zero()),
-            ("max_msgs_per_subject", config.max_messages_per_subject > 0),
-            ("discard", config.discard != DiscardPolicy::New),
-            ("no_ack", config.no_ack),
-        ];
-        match limited.into_iter().find(|(_, wrong)| *wrong) {
-            Some((setting, _)) => {
-                let reason = format!("its setting {setting} would lose entries");
-                Err(NatsError::Unfit { stream, reason })
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn buckets(&self) -> [String; 2] {
-        [self.shared.names.blocks(), self.shared.names.checkpoints()]
-    }
-
-    /// The settings of a stream as they are.
-    fn config(&self, stream: String) -> Result<Config, Trouble> {
-        let context = self.shared.context.clone();
-        self.run(async move {
-            let found = context.get_stream(&stream).await;
-            found.map(|found| found.cached_info().config.clone()).map_err(|error| {
-                match error.kind() {
-                    GetStreamErrorKind::JetStream(error) => said(&stream, &error),
-                    _ => Trouble::Passing(error.to_string()),
-                }
-            })
-        })
-    }
-
-    fn make_stream(&self, replicas: usize) -> Result<(), NatsError> {
-        let names = &self.shared.names;
-        let config = Config {
-            name: names.stream(),
-            subjects: names.subjects(),
-            description: Some(FORMAT.to_owned()),
-            // A full stream refuses entries; it must not forget others.
-            discard: DiscardPolicy::New,
-            num_replicas: replicas,
-            storage: StorageType::File,
-            deny_delete: true,
-            ..Config::default()
-        };
-        self.persist(|cluster| match cluster.config(config.name.clone()) {
-            Err(Trouble::Lasting(NatsError::StreamMissing { .. })) => {
-                let (context, config) = (cluster.shared.context.clone(), config.clone());
-                cluster.run(async move {
-                    let stream = config.name.clone();
-                    context.create_stream(config).await.map(drop).map_err(|error| {
-                        match error.kind() {
-                            CreateStreamErrorKind::JetStream(error) => said(&stream, &error),
-                            _ => Trouble::Passing(error.to_string()),
-                        }
-                    })
-                })
-            }
-            found => found.map(drop),
-        })
-    }
-
-    fn make_bucket(&self, bucket: String, replicas: usize) -> Result<(), NatsError> {
-        let config = object_store::Config { bucket, num_replicas: replicas, ..Default::default() };
-        self.persist(|cluster| {
-            let (context, config) = (cluster.shared.context.clone(), config.clone());
-            cluster.run(async move {
-                if context.get_object_store(&config.bucket).await.is_ok() {
-                    return Ok(());
-                }
-                let made = context.create_object_store(config).await;
-                made.map(drop).map_err(|error| Trouble::Passing(error.to_string()))
-            })
-        })
-    }
-
     pub(crate) fn context(&self) -> &jetstream::Context {
         &self.shared.context
     }
@@ -237,7 +196,7 @@ impl Cluster {
     }
 
     /// A name that nobody else has or had: the random part of an inbox.
-    fn unique(&self) -> String {
+    pub(crate) fn unique(&self) -> String {
         let inbox = self.shared.context.client().new_inbox();
         inbox.rsplit('.').next().unwrap_or(&inbox).to_owned()
     }
@@ -250,6 +209,16 @@ impl Cluster {
         let gone = || Trouble::Passing("the connection has ended".to_owned());
         let runtime = self.shared.runtime.as_ref().ok_or_else(gone)?;
         wait_for(runtime, what).unwrap_or_else(|| Err(gone()))
+    }
+
+    /// Runs what blocks on a thread of its own, for whoever must not.
+    pub(crate) async fn apart<T: Send + 'static>(
+        &self,
+        what: impl FnOnce() -> Result<T, NatsError> + Send + 'static,
+    ) -> Result<T, String> {
+        let runtime = self.shared.runtime.as_ref().ok_or("the connection has ended")?;
+        let done = runtime.spawn_blocking(what).await;
+        done.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 
     /// How long one request may take.
@@ -293,17 +262,11 @@ impl Cluster {
         &self,
         what: impl Fn(&Self) -> Result<T, Trouble>,
     ) -> Result<T, NatsError> {
-        let mut attempt = 0;
-        loop {
-            match what(self) {
-                Ok(done) => return Ok(done),
-                Err(Trouble::Lasting(error)) => return Err(error),
-                Err(Trouble::Passing(reason)) if !self.wait(attempt) => {
-                    return Err(self.no_answer(reason));
-                }
-                Err(Trouble::Passing(_)) => attempt += 1,
-            }
-        }
+        let diagnose = |trouble| match trouble {
+            Trouble::Passing(reason) => self.no_answer(reason),
+            Trouble::Lasting(error) => error,
+        };
+        retry::persist(|attempt| self.wait(attempt), diagnose, || what(self))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::io;
 
 use crate::InvestigationId;
-use crate::cluster::FORMAT;
 
 /// Why something cannot be done on a NATS cluster.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,7 +63,7 @@ pub enum NatsError {
     },
     /// The stream belongs to another version of eog, or to somebody else.
     #[error(
-        "the stream {stream} says {found:?}, but this program uses {FORMAT:?}; use the program that \
+        "the stream {stream} says {found:?}, but this program uses {wanted:?}; use the program that \
          made it, or another prefix"
     )]
     OtherVersion {
@@ -72,6 +71,8 @@ pub enum NatsError {
         stream: String,
         /// Its description.
         found: String,
+        /// What this program would have called it.
+        wanted: &'static str,
     },
     /// The stream keeps less than a ledger needs.
     #[error("the stream {stream} is not fit for ledgers: {reason}")]
@@ -118,6 +119,20 @@ pub enum NatsError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Bytes of an investigation are not those that were stored.
+    #[error("the object {digest} of the investigation {id} was altered")]
+    Altered {
+        /// The investigation.
+        id: InvestigationId,
+        /// What the bytes should have as their digest.
+        digest: String,
+    },
+    /// Others change a value all the time.
+    #[error("{name} is changed by others all the time; try again when fewer do")]
+    Contended {
+        /// The subject.
+        name: String,
+    },
     /// The server refuses to store more.
     #[error("the cluster refuses to store {name}: {reason}")]
     Refused {
@@ -141,7 +156,7 @@ impl From<NatsError> for io::Error {
             NatsError::NoSuch { .. } | NatsError::StreamMissing { .. } => io::ErrorKind::NotFound,
             NatsError::Unauthorized { .. } => io::ErrorKind::PermissionDenied,
             NatsError::NoLeader { .. } | NatsError::Unreachable { .. } => io::ErrorKind::TimedOut,
-            NatsError::Damaged { .. } => io::ErrorKind::InvalidData,
+            NatsError::Damaged { .. } | NatsError::Altered { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
         Self::new(kind, error)

@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
 use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
-use async_nats::jetstream::object_store::{GetErrorKind, InfoErrorKind, ObjectStore};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageBuilder};
 use async_nats::jetstream::{self, ErrorCode};
 use async_nats::{HeaderMap, HeaderValue};
 use bytes::Bytes;
 use eog::journal::{CheckpointError, Checkpoints, MAX_CHECKPOINT_BYTES};
 use futures_util::StreamExt;
-use tokio::io::AsyncReadExt;
 
 use crate::cluster::said;
+use crate::layout::stream_of_values;
 use crate::record::Body;
 use crate::{
     Block, Cluster, InvestigationId, NatsError, Part, Place, Record, Refused, Subject, Trouble,
@@ -30,11 +29,12 @@ const WRITE: &str = "Eog-Write";
 /// The block that is the body.
 const BLOCK: &str = "Eog-Block";
 
-/// A part of an investigation on a cluster.
+/// A part of an investigation on a cluster, or an account.
 #[derive(Clone, Debug)]
 pub struct JetStreamSubject {
     cluster: Cluster,
     id: InvestigationId,
+    stream: String,
     subject: String,
     /// The subject, as errors name it.
     path: PathBuf,
@@ -44,7 +44,15 @@ impl JetStreamSubject {
     pub(crate) fn new(cluster: Cluster, part: Part, id: &InvestigationId) -> Self {
         let subject = cluster.names().subject(part, id);
         let path = PathBuf::from(format!("nats:{subject}"));
-        Self { cluster, id: id.clone(), subject, path }
+        Self { stream: cluster.names().stream(), cluster, id: id.clone(), subject, path }
+    }
+
+    /// What was spent on an account: a key of a bucket, whose values are the records.
+    pub(crate) fn of_account(cluster: Cluster, account: &InvestigationId) -> Self {
+        let bucket = cluster.names().spending();
+        let (stream, subject) = (stream_of_values(&bucket), format!("$KV.{bucket}.{account}"));
+        let path = PathBuf::from(format!("nats:{bucket}/{account}"));
+        Self { cluster, id: account.clone(), stream, subject, path }
     }
 
     /// Asks for one record: the leader, not any replica.
@@ -53,7 +61,7 @@ impl JetStreamSubject {
         which: impl FnOnce(RawMessageBuilder, String) -> RawMessageBuilder + Send + 'static,
     ) -> Result<Option<Place>, Trouble> {
         let (context, subject) = (self.cluster.context().clone(), self.subject.clone());
-        let (name, path) = (self.cluster.names().stream(), self.path.display().to_string());
+        let (name, path) = (self.stream.clone(), self.path.display().to_string());
         self.cluster.run(async move {
             let stream = context.get_stream_no_info(&name).await;
             let stream = stream.map_err(|error| Trouble::Passing(error.to_string()))?;
@@ -62,9 +70,8 @@ impl JetStreamSubject {
                     let sequence = message.sequence;
                     let found = record(Some(&message.headers), message.payload);
                     let damaged = |reason| NatsError::Damaged { name: path, sequence, reason };
-                    let Record { after, write, .. } =
-                        found.map_err(damaged).map_err(Trouble::Lasting)?;
-                    Ok(Some(Place { sequence, after, write }))
+                    let record = found.map_err(damaged).map_err(Trouble::Lasting)?;
+                    Ok(Some(Place { sequence, record }))
                 }
                 Err(error) => match error.kind() {
                     LastRawMessageErrorKind::NoMessageFound => Ok(None),
@@ -90,7 +97,7 @@ impl Subject for JetStreamSubject {
     fn publish(&self, last: u64, record: &Record) -> Result<(), Refused> {
         let (context, subject) = (self.cluster.context().clone(), self.subject.clone());
         let mut headers = HeaderMap::new();
-        headers.insert(NATS_EXPECTED_STREAM, self.cluster.names().stream());
+        headers.insert(NATS_EXPECTED_STREAM, self.stream.as_str());
         headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, last.to_string());
         headers.insert(AFTER, record.after.to_string());
         headers.insert(AT, record.at.to_string());
@@ -135,7 +142,7 @@ impl Subject for JetStreamSubject {
 
     fn records(&self, until: u64) -> Result<Vec<(u64, Record)>, Trouble> {
         let (context, subject) = (self.cluster.context().clone(), self.subject.clone());
-        let (name, timeout) = (self.cluster.names().stream(), self.cluster.timeout());
+        let (name, timeout) = (self.stream.clone(), self.cluster.timeout());
         let path = self.path.display().to_string();
         self.cluster.run(async move {
             let passing = |error: &dyn std::fmt::Display| Trouble::Passing(error.to_string());
@@ -169,30 +176,14 @@ impl Subject for JetStreamSubject {
     }
 
     fn put(&self, block: Block, bytes: &[u8]) -> Result<(), Trouble> {
-        let (context, object) = (self.cluster.context().clone(), self.object(block));
-        let (bucket, bytes) = (self.cluster.names().blocks(), Bytes::copy_from_slice(bytes));
-        self.cluster.run(async move {
-            let store = bucket_of(&context, &bucket).await?;
-            match store.info(&object).await {
-                Ok(info) if info.size as u64 == block.bytes() && !info.deleted => return Ok(()),
-                Ok(_) => {}
-                Err(error) if error.kind() == InfoErrorKind::NotFound => {}
-                Err(error) => return Err(Trouble::Passing(error.to_string())),
-            }
-            let put = store.put(object.as_str(), &mut bytes.as_ref()).await;
-            put.map(drop).map_err(|error| Trouble::Passing(error.to_string()))
-        })
+        self.cluster.put_block(self.cluster.names().blocks(), self.object(block), block, bytes)
     }
 
     fn get(&self, block: Block) -> Result<Vec<u8>, Trouble> {
-        let (context, object) = (self.cluster.context().clone(), self.object(block));
-        let bucket = self.cluster.names().blocks();
-        self.cluster.run(async move {
-            let store = bucket_of(&context, &bucket).await?;
-            let found = get(&store, &object, block.bytes()).await?;
-            // A replica that lags behind has it later.
-            found.ok_or_else(|| Trouble::Passing(format!("the block {object} is not there")))
-        })
+        let (bucket, object) = (self.cluster.names().blocks(), self.object(block));
+        let found = self.cluster.get_object(bucket, object.clone(), block.bytes())?;
+        // A replica that lags behind has it later.
+        found.ok_or_else(|| Trouble::Passing(format!("the block {object} is not there")))
     }
 
     fn wait(&self, attempt: u32) -> bool {
@@ -216,17 +207,6 @@ impl CheckpointObject {
     pub fn of(cluster: &Cluster, id: &InvestigationId) -> Self {
         Self { cluster: cluster.clone(), object: id.to_string() }
     }
-
-    fn store(&self, payload: &[u8]) -> Result<(), Trouble> {
-        let (context, object) = (self.cluster.context().clone(), self.object.clone());
-        let bucket = self.cluster.names().checkpoints();
-        let payload = Bytes::copy_from_slice(payload);
-        self.cluster.run(async move {
-            let store = bucket_of(&context, &bucket).await?;
-            let put = store.put(object.as_str(), &mut payload.as_ref()).await;
-            put.map(drop).map_err(|error| Trouble::Passing(error.to_string()))
-        })
-    }
 }
 
 impl Checkpoints for CheckpointObject {
@@ -237,7 +217,9 @@ impl Checkpoints for CheckpointObject {
         if bytes > MAX_CHECKPOINT_BYTES {
             return Err(CheckpointError::TooLarge { path, bytes });
         }
-        self.store(payload).map_err(|trouble| CheckpointError::NotWritten {
+        let bucket = self.cluster.names().checkpoints();
+        let stored = self.cluster.put_object(bucket, self.object.clone(), payload);
+        stored.map_err(|trouble| CheckpointError::NotWritten {
             path,
             source: match trouble {
                 Trouble::Passing(reason) => io::Error::other(reason),
@@ -247,33 +229,10 @@ impl Checkpoints for CheckpointObject {
     }
 
     fn read(&self) -> Option<Vec<u8>> {
-        let (context, object) = (self.cluster.context().clone(), self.object.clone());
         let bucket = self.cluster.names().checkpoints();
-        let found = self.cluster.run(async move {
-            let store = bucket_of(&context, &bucket).await?;
-            get(&store, &object, MAX_CHECKPOINT_BYTES).await
-        });
+        let found = self.cluster.get_object(bucket, self.object.clone(), MAX_CHECKPOINT_BYTES);
         found.ok().flatten()
     }
-}
-
-async fn bucket_of(context: &jetstream::Context, bucket: &str) -> Result<ObjectStore, Trouble> {
-    let found = context.get_object_store(bucket).await;
-    found.map_err(|error| Trouble::Passing(format!("the bucket {bucket}: {error}")))
-}
-
-/// The bytes of an object, if it is there and has no more than so many.
-async fn get(store: &ObjectStore, object: &str, most: u64) -> Result<Option<Vec<u8>>, Trouble> {
-    let found = match store.get(object).await {
-        Ok(found) => found,
-        Err(error) if error.kind() == GetErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Trouble::Passing(error.to_string())),
-    };
-    let mut bytes = Vec::new();
-    // The client checks the digest of its own at the end.
-    let read = found.take(most + 1).read_to_end(&mut bytes).await;
-    read.map_err(|error| Trouble::Passing(error.to_string()))?;
-    Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
 /// What the server says where a limit keeps it from storing.

@@ -84,9 +84,34 @@ impl Names {
         format!("{}-checkpoints", self.prefix)
     }
 
+    /// The bucket of values that are decisions, and that of those which are too long for a value.
+    pub(crate) fn decisions(&self) -> String {
+        format!("{}-memory", self.prefix)
+    }
+
+    /// The bucket of what was spent.
+    pub(crate) fn spending(&self) -> String {
+        format!("{}-spending", self.prefix)
+    }
+
+    /// All buckets of objects.
+    pub(crate) fn objects(&self) -> [String; 3] {
+        [self.blocks(), self.checkpoints(), self.decisions()]
+    }
+
     /// The stream of investigations that wait for a worker.
     pub(crate) fn work(&self) -> String {
         format!("{}-work", self.prefix)
+    }
+
+    /// The stream of what is known of investigations beside their ledgers.
+    pub(crate) fn register(&self) -> String {
+        format!("{}-register", self.prefix)
+    }
+
+    /// A subject of an investigation.
+    pub(crate) fn of(&self, what: &str, id: &str) -> String {
+        format!("{}.{what}.{id}", self.prefix)
     }
 
     /// The subject of an investigation in it.
@@ -96,12 +121,17 @@ impl Names {
 
     /// Every subject of the stream.
     pub(crate) fn subjects(&self) -> Vec<String> {
-        [Part::Ledger, Part::Side].map(|part| format!("{}.{}.*", self.prefix, part.as_str())).into()
+        [Part::Ledger, Part::Side].map(|part| format!("{}.*", self.family(part))).into()
+    }
+
+    /// What the subjects of a part begin with.
+    pub(crate) fn family(&self, part: Part) -> String {
+        format!("{}.{}", self.prefix, part.as_str())
     }
 
     /// The subject of a part of an investigation.
     pub(crate) fn subject(&self, part: Part, id: &InvestigationId) -> String {
-        format!("{}.{}.{id}", self.prefix, part.as_str())
+        format!("{}.{id}", self.family(part))
     }
 }
 

@@ -23,7 +23,8 @@ pub struct Options {
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// Refuse connections without TLS.
     pub require_tls: bool,
-    /// How long one request may take.
+    /// How long one request may take. A server that is silent for three times as long counts as cut off, and
+    /// another one is asked.
     pub timeout: Duration,
     /// How often something is tried again until the cluster counts as having no leader. Pauses grow from
     /// 0.1 to 2 s.
@@ -97,6 +98,8 @@ impl Options {
             .name("eog")
             .request_timeout(Some(self.timeout))
             .connection_timeout(self.timeout)
+            // A server that is cut off says nothing: after three of these another one is asked.
+            .ping_interval(self.timeout)
             .require_tls(self.require_tls);
         options = match &self.access {
             Access::Address => options,

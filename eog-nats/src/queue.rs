@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use async_nats::HeaderMap;
-use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
-use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
 use async_nats::jetstream::{AckKind, Message};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::sync::oneshot;
 
+use crate::removal::{Objects, carry_out, is_removal};
 use crate::{Cluster, InvestigationId, NatsError, Trouble};
 
 /// The consumer that all workers share.
@@ -60,15 +58,54 @@ impl Queue {
             ack_wait: silence,
             ..pull::Config::default()
         };
+        cluster.make_if_missing(&config)?;
         cluster.persist(|cluster| {
-            let (context, config, wanted) =
-                (cluster.context().clone(), config.clone(), wanted.clone());
+            let (context, name, wanted) =
+                (cluster.context().clone(), config.name.clone(), wanted.clone());
             cluster.run(async move {
-                let stream = context.get_or_create_stream(config).await.map_err(passing)?;
+                let stream = context.get_stream(&name).await.map_err(passing)?;
                 stream.get_or_create_consumer(WORKERS, wanted).await.map(drop).map_err(passing)
             })
         })?;
+        Self::connect(cluster)
+    }
+
+    /// The queue of a cluster, where there is one.
+    ///
+    /// # Errors
+    /// [`NatsError::StreamMissing`] where there is none, and others.
+    pub fn connect(cluster: &Cluster) -> Result<Self, NatsError> {
+        let name = cluster.names().work();
+        cluster.persist(|cluster| cluster.config(name.clone()).map(drop))?;
+        let silence = cluster.persist(|cluster| {
+            let (context, name) = (cluster.context().clone(), name.clone());
+            cluster.run(async move {
+                let stream = context.get_stream_no_info(&name).await.map_err(passing)?;
+                let consumer: PullConsumer = stream.get_consumer(WORKERS).await.map_err(passing)?;
+                Ok(consumer.cached_info().config.ack_wait)
+            })
+        })?;
         Ok(Self { cluster: cluster.clone(), silence })
+    }
+
+    /// After which a worker counts as dead.
+    pub fn silence(&self) -> Duration {
+        self.silence
+    }
+
+    /// How many investigations wait or have a worker.
+    ///
+    /// # Errors
+    /// [`NatsError`].
+    pub fn waiting(&self) -> Result<u64, NatsError> {
+        let name = self.cluster.names().work();
+        self.cluster.persist(|cluster| {
+            let (context, name) = (cluster.context().clone(), name.clone());
+            cluster.run(async move {
+                let stream = context.get_stream(&name).await.map_err(passing)?;
+                Ok(stream.cached_info().state.messages)
+            })
+        })
     }
 
     /// Has an investigation wait for a worker, with what the worker is to know. False if it is there already.
@@ -76,33 +113,28 @@ impl Queue {
     /// # Errors
     /// [`NatsError`]. It may be in the queue then: an investigation may be submitted again.
     pub fn submit(&self, id: &InvestigationId, order: &[u8]) -> Result<bool, NatsError> {
-        let (name, order) = (self.cluster.names().work(), Bytes::copy_from_slice(order));
         let subject = self.cluster.names().work_subject(id.as_str());
-        self.cluster.persist(|cluster| {
-            let (context, subject, order) =
-                (cluster.context().clone(), subject.clone(), order.clone());
-            let mut headers = HeaderMap::new();
-            headers.insert(NATS_EXPECTED_STREAM, name.as_str());
-            headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, "0");
-            cluster.run(async move {
-                let published = match context.publish_with_headers(subject, headers, order).await {
-                    Ok(acknowledged) => acknowledged.await,
-                    Err(error) => Err(error),
-                };
-                match published {
-                    Ok(_) => Ok(true),
-                    Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(false),
-                    Err(error) => Err(passing(error)),
-                }
-            })
-        })
+        let order = Bytes::copy_from_slice(order);
+        self.cluster.enqueue(&self.cluster.names().work(), &subject, &order)
     }
 
-    /// The next investigation, if there is one within so long.
+    /// The next investigation, if there is one within so long. Those that are to be removed are removed on the way.
     ///
     /// # Errors
     /// [`NatsError`].
     pub fn take(&self, within: Duration) -> Result<Option<Task>, NatsError> {
+        while let Some(task) = self.next(within)? {
+            if !is_removal(task.order()) {
+                return Ok(Some(task));
+            }
+            carry_out(&self.cluster, task.id(), &Objects::list(&self.cluster)?)?;
+            task.done()?;
+        }
+        Ok(None)
+    }
+
+    /// The next order of whatever kind.
+    fn next(&self, within: Duration) -> Result<Option<Task>, NatsError> {
         let (name, cluster) = (self.cluster.names().work(), self.cluster.clone());
         let silence = self.silence;
         self.cluster.persist(|connected| {
@@ -111,7 +143,7 @@ impl Queue {
             connected.run(async move {
                 let stream = context.get_stream(&name).await.map_err(passing)?;
                 let consumer: PullConsumer = stream.get_consumer(WORKERS).await.map_err(passing)?;
-                let batch = consumer.fetch().max_messages(1).expires(within).messages().await;
+                let batch = consumer.batch().max_messages(1).expires(within).messages().await;
                 let Some(message) = batch.map_err(passing)?.next().await else { return Ok(None) };
                 let message = message.map_err(|error| Trouble::Passing(error.to_string()))?;
                 let id = message.subject.rsplit('.').next().unwrap_or_default().parse();
@@ -132,6 +164,27 @@ impl Task {
     /// What the worker is to know.
     pub fn order(&self) -> &[u8] {
         &self.message.payload
+    }
+
+    /// How often it was given to a worker, this time included.
+    pub fn attempts(&self) -> u64 {
+        let delivered = self.message.info().map_or(1, |info| info.delivered);
+        u64::try_from(delivered).unwrap_or(1)
+    }
+
+    /// Gives the investigation back, so that another worker has it after a while, or at once.
+    ///
+    /// # Errors
+    /// [`NatsError`]. It is given to another worker all the same, once this one counts as dead.
+    pub fn hand_back(self, after: Duration) -> Result<(), NatsError> {
+        let after = Some(after).filter(|after| !after.is_zero());
+        self.cluster.persist(|cluster| {
+            let message = self.message.clone();
+            cluster.run(async move {
+                let said = message.double_ack_with(AckKind::Nak(after)).await;
+                said.map_err(|error| Trouble::Passing(error.to_string()))
+            })
+        })
     }
 
     /// Takes the investigation out of the queue, since its ledger has ended.

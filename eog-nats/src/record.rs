@@ -76,6 +76,11 @@ impl Replay {
         Ok(())
     }
 
+    /// The bytes so far.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The sequence of the last record that counts, and the bytes.
     pub fn end(self) -> (u64, Vec<u8>) {
         (self.last, self.bytes)

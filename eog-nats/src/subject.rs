@@ -61,15 +61,13 @@ pub trait Subject: fmt::Debug + Send + Sync {
     fn diagnose(&self, last: Trouble) -> NatsError;
 }
 
-/// What is asked of a record that is not read as a whole.
+/// A record, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Its sequence in the stream.
     pub sequence: u64,
-    /// Its [`Record::after`].
-    pub after: u64,
-    /// Its [`Record::write`].
-    pub write: String,
+    /// What it says.
+    pub record: Record,
 }
 
 /// Why a record was not acknowledged.

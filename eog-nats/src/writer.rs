@@ -5,7 +5,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 use crate::record::Body;
-use crate::{Block, NatsError, Place, Record, Refused, Replay, Subject, Trouble};
+use crate::{Block, NatsError, Place, Record, Refused, Replay, Subject, Trouble, retry};
 
 /// Longer bodies become blocks. Servers take messages of 1 MiB unless told otherwise.
 pub(crate) const MAX_INLINE_BYTES: usize = 256 << 10;
@@ -93,7 +93,7 @@ impl<S: Subject> Writer<S> {
                 Err(Refused::Unknown(trouble)) => (trouble, false),
             };
             match self.successor() {
-                Ok(Some(found)) if found.write == record.write => {
+                Ok(Some(found)) if found.record.write == record.write => {
                     (self.head, self.last) = (found.sequence, found.sequence);
                     return Ok(());
                 }
@@ -121,7 +121,7 @@ impl<S: Subject> Writer<S> {
     fn successor(&self) -> Result<Option<Place>, Trouble> {
         let mut sequence = self.head;
         while let Some(next) = self.subject.next(sequence)? {
-            if next.after == self.head {
+            if next.record.after == self.head {
                 return Ok(Some(next));
             }
             sequence = next.sequence;
@@ -140,8 +140,35 @@ pub(crate) fn replayed(subject: &impl Subject, until: u64) -> Result<(u64, Vec<u
     if until == 0 {
         return Ok((0, Vec::new()));
     }
+    match replay(subject, persist(subject, |subject| subject.records(until))?) {
+        // They come from any replica. One that is catching up may lack what the others have.
+        Err(NatsError::Damaged { .. }) => replay(subject, one_by_one(subject, until)?),
+        replayed => replayed,
+    }
+}
+
+/// The records up to a sequence, each asked of the leader.
+fn one_by_one(subject: &impl Subject, until: u64) -> Result<Vec<(u64, Record)>, NatsError> {
+    let (mut records, mut at) = (Vec::new(), 0);
+    while at < until {
+        let next = persist(subject, |subject| {
+            let older = || Trouble::Passing("an answer is older than the one before".to_owned());
+            subject.next(at)?.ok_or_else(older)
+        })?;
+        at = next.sequence;
+        records.push((at, next.record));
+    }
+    records.retain(|(sequence, _)| *sequence <= until);
+    Ok(records)
+}
+
+/// What records lead to, in their order.
+fn replay(
+    subject: &impl Subject,
+    records: Vec<(u64, Record)>,
+) -> Result<(u64, Vec<u8>), NatsError> {
     let mut replay = Replay::default();
-    for (sequence, record) in persist(subject, |subject| subject.records(until))? {
+    for (sequence, record) in records {
         let damaged = |reason| NatsError::Damaged { name: name(subject), sequence, reason };
         if !replay.counts(record.after).map_err(damaged)? {
             continue;
@@ -166,15 +193,8 @@ pub(crate) fn persist<S: Subject, T>(
     subject: &S,
     mut what: impl FnMut(&S) -> Result<T, Trouble>,
 ) -> Result<T, NatsError> {
-    let mut attempt = 0;
-    loop {
-        match what(subject) {
-            Ok(done) => return Ok(done),
-            Err(Trouble::Lasting(error)) => return Err(error),
-            Err(trouble) if !subject.wait(attempt) => return Err(subject.diagnose(trouble)),
-            Err(Trouble::Passing(_)) => attempt += 1,
-        }
-    }
+    let diagnose = |trouble| subject.diagnose(trouble);
+    retry::persist(|attempt| subject.wait(attempt), diagnose, || what(subject))
 }
 
 pub(crate) fn name(subject: &impl Subject) -> String {

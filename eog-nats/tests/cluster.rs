@@ -256,21 +256,23 @@ fn a_slow_worker_keeps_its_task_and_a_dropped_task_comes_again() {
     assert!(queue.submit(&id("slow"), b"").unwrap(), "what is done may be submitted again");
 }
 
-/// No test, but what replication costs: `.ci/nats --test cluster -- --ignored --nocapture`.
+/// No test, but what the protocol and replication cost: `.ci/nats --test cluster -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn time_for_each_entry() {
+    // The same cluster, once with a single copy of each stream.
+    let Some(single) = options() else { return };
+    drop(Cluster::prepare(&single, 1).unwrap());
     let Some((_, options)) = cluster() else { return };
     let all = entries((0..200).map(|number| format!("e{number}")));
     let folder = tempfile::tempdir().unwrap();
+    println!("| workers | medium | median | 99 % | entries/s |\n|---|---|---|---|---|");
     let report = |what: &str, workers: usize, took: Vec<Vec<Duration>>, whole: Duration| {
         let mut took: Vec<Duration> = took.into_iter().flatten().collect();
         took.sort_unstable();
         let (middle, late) = (took[took.len() / 2], took[took.len() * 99 / 100]);
         let rate = took.len() as f64 / whole.as_secs_f64();
-        println!(
-            "{what}, {workers} workers: median {middle:?}, 99 % {late:?}, {rate:.0} entries/s"
-        );
+        println!("| {workers} | {what} | {middle:.2?} | {late:.2?} | {rate:.0} |");
     };
     let append = |mut journal: Journal| -> Vec<Duration> {
         let one = |entry: &Arc<eog::Entry>| {
@@ -281,18 +283,22 @@ fn time_for_each_entry() {
         all.iter().map(one).collect()
     };
     for workers in [1, 2, 4, 8] {
-        let clusters: Vec<_> = (0..workers).map(|_| Cluster::connect(&options).unwrap()).collect();
+        let files: Vec<_> = (0..workers).map(|_| Cluster::connect(&options).unwrap()).collect();
         let begun = Instant::now();
-        let took = at_once(&clusters, |_, number| {
+        let took = at_once(&files, |_, number| {
             append(Journal::create(folder.path().join(format!("{workers}-{number}"))).unwrap())
         });
         report("file", workers, took, begun.elapsed());
-        let begun = Instant::now();
-        let took = at_once(&clusters, |cluster, number| {
-            let run = id(&format!("{workers}-{number}"));
-            append(opened(cluster.create(Part::Ledger, &run).unwrap()).0)
-        });
-        report("3 replicas", workers, took, begun.elapsed());
+        for (what, options) in [("1 replica", &single), ("3 replicas", &options)] {
+            let clusters: Vec<_> =
+                (0..workers).map(|_| Cluster::connect(options).unwrap()).collect();
+            let begun = Instant::now();
+            let took = at_once(&clusters, |cluster, number| {
+                let run = id(&format!("{workers}-{number}"));
+                append(opened(cluster.create(Part::Ledger, &run).unwrap()).0)
+            });
+            report(what, workers, took, begun.elapsed());
+        }
     }
 }
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use eog::{BoxFuture, EntityId};
 use eog_live::{Host, Standing};
-use eog_mcp::server::Server;
 use eog_page::Row;
 use eog_session::source::Word;
 use eog_session::watched::Watched;
 
 use crate::desk::Desk;
+use crate::investigations::Investigations;
 
 /// The pages of a server whose investigations are begun by alerts.
 pub struct OnCallHost {
-    pub(crate) server: Server,
+    pub(crate) server: Arc<dyn Investigations>,
     pub(crate) desk: Desk,
 }
 
@@ -32,7 +32,7 @@ impl Host for OnCallHost {
     }
 
     fn watched(&self, id: &str) -> Option<Arc<Watched>> {
-        Host::watched(&self.server, id)
+        self.server.watched(id)
     }
 
     fn standing(&self, id: &str) -> Result<Standing, String> {
@@ -40,11 +40,11 @@ impl Host for OnCallHost {
     }
 
     fn stop(&self, id: &str) -> Result<(), String> {
-        Host::stop(&self.server, id)
+        self.server.stop(id)
     }
 
     fn go_on<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        Host::go_on(&self.server, id)
+        self.server.go_on(id)
     }
 
     fn tell<'a>(
@@ -53,6 +53,6 @@ impl Host for OnCallHost {
         entity: EntityId,
         word: Word,
     ) -> BoxFuture<'a, Result<(), String>> {
-        Host::tell(&self.server, id, entity, word)
+        self.server.tell(id, entity, word)
     }
 }

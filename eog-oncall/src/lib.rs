@@ -1,7 +1,7 @@
 //! eog on call: alerts come in, are investigated, and what was found goes out.
 //!
 //! ```text
-//! Alertmanager ─► routes ─► Desk: incidents, each a file ─► runner ─► capture ─► Server of eog-mcp
+//! Alertmanager ─► routes ─► Desk: incidents, each a file ─► runner ─► capture ─► Investigations
 //!                             ▲                                │
 //!                             └──── seen, result ──────────────┴─► Outbox ─► webhooks
 //! ```
@@ -9,6 +9,7 @@
 //! - [`Config`] is `oncall.toml`; `docs/on-call.md` describes it.
 //! - An [`Incident`](incident::Incident) is a group of alerts: what follows from one more, and when, without
 //!   a clock or a disk.
+//! - [`Investigations`] are made by a [`Server`](eog_mcp::server::Server) of this process, or by others.
 //! - What was acknowledged is on disk: alerts, incidents and messages that are still to be delivered survive
 //!   the end of the process, and a run that was cut off goes on from its journal.
 //!
@@ -24,6 +25,7 @@ mod desk;
 mod health;
 mod host;
 pub mod incident;
+mod investigations;
 mod message;
 mod metrics;
 mod outbox;
@@ -38,5 +40,6 @@ mod template;
 pub use config::{Config, ConfigError};
 pub use health::health;
 pub use host::OnCallHost;
+pub use investigations::Investigations;
 pub use message::{AlertView, CandidateView, Cause, Event, IncidentView, Message, ResultView};
 pub use service::{OnCall, OpenError};

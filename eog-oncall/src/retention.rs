@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use eog_mcp::server::Server;
 use jiff::Timestamp;
 
 use crate::config::Keep;
 use crate::desk::Desk;
 use crate::incident::id;
+use crate::investigations::Investigations;
 use crate::outbox::Outbox;
 
 /// Removes what is not kept any more: incidents with their captures and investigations. Blocks.
 pub(crate) fn clear(
     desk: &Desk,
     outbox: &Outbox,
-    server: &Server,
+    server: &dyn Investigations,
     captures: &Path,
     keep: &Keep,
     now: Timestamp,

@@ -54,7 +54,7 @@ async fn clear(shared: &Arc<Shared>, now: Timestamp) {
     let shared = shared.clone();
     let cleared = tokio::task::spawn_blocking(move || {
         let Shared { desk, outbox, server, captures, keep, .. } = &*shared;
-        retention::clear(desk, outbox, server, captures, keep, now);
+        retention::clear(desk, outbox, &**server, captures, keep, now);
     });
     // Whoever panics there has said so.
     let _ = cleared.await;

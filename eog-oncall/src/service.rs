@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use eog::durable::{self, RealDisk};
-use eog_mcp::server::Server;
 use eog_sources::{Received, Receiver, SourceConfig};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +15,7 @@ use crate::config::{Config, Keep};
 use crate::desk::Desk;
 use crate::health::health;
 use crate::host::OnCallHost;
+use crate::investigations::Investigations;
 use crate::metrics::Metrics;
 use crate::outbox::Outbox;
 use crate::refusals::Refusals;
@@ -29,7 +29,7 @@ pub struct OnCall(Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) desk: Desk,
     pub(crate) outbox: Outbox,
-    pub(crate) server: Server,
+    pub(crate) server: Arc<dyn Investigations>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) source: SourceConfig,
     /// What receives OTLP, until the service works.
@@ -71,11 +71,16 @@ impl OnCall {
         Ok(folder)
     }
 
-    /// Opens the state beside that of the server, which has the folder of captures as a root.
+    /// Opens the state beside that of whoever investigates, such as a
+    /// [`Server`](eog_mcp::server::Server) that has the folder of captures as a root.
     ///
     /// # Errors
     /// [`OpenError`].
-    pub fn open(config: Config, server: Server, state: &Path) -> Result<Self, OpenError> {
+    pub fn open(
+        config: Config,
+        server: impl Investigations,
+        state: &Path,
+    ) -> Result<Self, OpenError> {
         let captures = Self::captures(state)?;
         let folder = state.join("on-call");
         let unusable =
@@ -98,7 +103,7 @@ impl OnCall {
             received,
             desk,
             outbox,
-            server,
+            server: Arc::new(server),
             metrics,
             source,
             captures,

@@ -262,8 +262,12 @@ impl Chain {
                 self.timed_out += usize::from(error.kind == ChatErrorKind::TimedOut);
                 self.retry_after = self.retry_after.max(error.retry_after);
                 self.exhausted = self.exhausted.or(error.kind.exhausted());
-                let ends =
-                    matches!(error.kind, ChatErrorKind::OverBudget(_) | ChatErrorKind::NotRecorded);
+                let ends = matches!(
+                    error.kind,
+                    ChatErrorKind::OverBudget(_)
+                        | ChatErrorKind::Uncounted
+                        | ChatErrorKind::NotRecorded
+                );
                 (error.message, ends)
             }
             Stop::Invalid(reason) => {

@@ -274,6 +274,8 @@ pub enum ChatErrorKind {
     Unreadable,
     /// This budget does not allow the call; nothing was sent.
     OverBudget(BudgetKind),
+    /// What may still be spent cannot be looked up; nothing was sent.
+    Uncounted,
     /// A cassette or a script has no answer to this request; nothing was sent.
     NotRecorded,
 }

@@ -1,20 +1,21 @@
 //! The controllers that users can choose, and what belongs to one of them. A further controller is one
 //! implementation of [`Investigator`] and one line in `controllers!`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use eog::controller::EntryBody;
-use eog::journal::JournalError;
-use eog::ledger::{Body, ForkChanges, LedgerError, RestoreError};
+use eog::journal::{CutTail, JournalError, Medium};
+use eog::ledger::{Body, ForkChanges, LedgerError, Observation, RestoreError};
 use eog::linear::LinearBody;
 use eog::machine::{OfMachine, Responder};
 use eog::side::SideError;
 use eog::{
     AbductivePolicy, Budget, Case, Conclusion, Config, ContextContract, Controller, Diagnosis,
-    Entry, Finished, Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures, Spent,
-    StopReason,
+    EntityId, Entry, Finished, Journal, Ledger, Linear, LinearConfig, Machine, SpeculationFigures,
+    Spent, StopReason,
 };
 use eog_report::{Step, Told};
 use eog_search::{
@@ -299,7 +300,7 @@ macro_rules! controllers {
                 }
             }
 
-            fn read(self, journal: &Path) -> Result<Journaled<Option<eog::journal::CutTail>>, JournalError> {
+            fn read(self, journal: &Path) -> Result<Journaled<Option<CutTail>>, JournalError> {
                 match self {
                     $(Self::$variant => {
                         let recovered = Journal::read(journal)?;
@@ -308,10 +309,31 @@ macro_rules! controllers {
                 }
             }
 
+            fn read_on(self, medium: &dyn Medium) -> Result<Journaled<Option<CutTail>>, JournalError> {
+                match self {
+                    $(Self::$variant => {
+                        let recovered = Journal::read_on(medium)?;
+                        Ok((AnyLedger::$variant(recovered.ledger), recovered.cut))
+                    })+
+                }
+            }
+
+            fn open_on(
+                self,
+                medium: impl Medium + 'static,
+            ) -> Result<Journaled<(Journal, Option<CutTail>)>, JournalError> {
+                match self {
+                    $(Self::$variant => {
+                        let (journal, recovered) = Journal::on(medium)?;
+                        Ok((AnyLedger::$variant(recovered.ledger), (journal, recovered.cut)))
+                    })+
+                }
+            }
+
             fn open(
                 self,
                 journal: &Path,
-            ) -> Result<Journaled<(Journal, Option<eog::journal::CutTail>)>, JournalError> {
+            ) -> Result<Journaled<(Journal, Option<CutTail>)>, JournalError> {
                 match self {
                     $(Self::$variant => {
                         let (journal, recovered) = Journal::open(journal)?;
@@ -449,6 +471,16 @@ impl AnySettings {
         matches!(self, Self::Eog(_))
     }
 
+    /// The same, with the name of whoever judges.
+    #[must_use]
+    pub fn judged_by(self, policy: Option<String>) -> Self {
+        match self {
+            Self::Eog(settings) => Config { policy, ..*settings }.into(),
+            Self::Linear(settings) => LinearConfig { policy, ..*settings }.into(),
+            Self::Search(settings) => settings.with_policy(policy).into(),
+        }
+    }
+
     /// Who judges, by name, if that is recorded.
     pub fn policy(&self) -> Option<&str> {
         each!(self, AnySettings, settings => eog::ledger::Settings::policy(&**settings))
@@ -511,9 +543,7 @@ impl AnyLedger {
     ///
     /// # Errors
     /// Those of [`Journal::read`].
-    pub fn read_journal(
-        path: &Path,
-    ) -> Result<(Self, Option<eog::journal::CutTail>), JournalError> {
+    pub fn read_journal(path: &Path) -> Result<(Self, Option<CutTail>), JournalError> {
         of_tag(Journal::opening(path)?).read(path)
     }
 
@@ -521,11 +551,43 @@ impl AnyLedger {
     ///
     /// # Errors
     /// Those of [`Journal::open`].
-    pub fn open_journal(
-        path: &Path,
-    ) -> Result<(Self, Journal, Option<eog::journal::CutTail>), JournalError> {
+    pub fn open_journal(path: &Path) -> Result<(Self, Journal, Option<CutTail>), JournalError> {
         let (ledger, (journal, cut)) = of_tag(Journal::opening(path)?).open(path)?;
         Ok((ledger, journal, cut))
+    }
+
+    /// As [`AnyLedger::read_journal`], of the journal on a medium of one's own.
+    ///
+    /// # Errors
+    /// Those of [`Journal::read_on`].
+    pub fn read_journal_on(medium: &dyn Medium) -> Result<(Self, Option<CutTail>), JournalError> {
+        of_tag(Journal::opening_on(medium)?).read_on(medium)
+    }
+
+    /// As [`AnyLedger::open_journal`], of the journal on a medium of one's own. An empty medium becomes an
+    /// empty journal.
+    ///
+    /// # Errors
+    /// Those of [`Journal::on`].
+    pub fn open_journal_on(
+        medium: impl Medium + 'static,
+    ) -> Result<(Self, Journal, Option<CutTail>), JournalError> {
+        let (ledger, (journal, cut)) = of_tag(Journal::opening_on(&medium)?).open_on(medium)?;
+        Ok((ledger, journal, cut))
+    }
+
+    /// How often each entity was looked at again because there was something new of it.
+    pub fn news(&self) -> BTreeMap<EntityId, usize> {
+        let mut news = BTreeMap::new();
+        let Self::Eog(ledger) = self else { return news };
+        for entry in ledger.entries() {
+            if let EntryBody::Observed(observed) = &entry.body
+                && let Observation::NewEvidence(entity) = &observed.observation
+            {
+                *news.entry(entity.clone()).or_default() += 1;
+            }
+        }
+        news
     }
 
     /// How many entries it has.

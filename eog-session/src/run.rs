@@ -161,11 +161,14 @@ pub struct Remembered {
     pub figures: MemoryFigures,
     /// Why the first decision that could not be kept was not, if there is one.
     pub first_write_error: Option<String>,
+    /// What was wrong with the first decision that was found damaged, if there is one.
+    pub first_damage: Option<String>,
 }
 
 impl Remembered {
     pub(crate) fn of(memory: &DecisionMemory) -> Self {
-        Self { figures: memory.figures(), first_write_error: memory.first_write_error() }
+        let (first_write_error, first_damage) = (memory.first_write_error(), memory.first_damage());
+        Self { figures: memory.figures(), first_write_error, first_damage }
     }
 }
 

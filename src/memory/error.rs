@@ -31,10 +31,20 @@ pub enum MemoryError {
     Unusable {
         /// The folder or file.
         path: PathBuf,
-        /// What was tried: `create` or `write`.
+        /// What was tried: `create`, `read` or `write`.
         operation: &'static str,
         /// Why it failed.
         source: io::Error,
+    },
+    /// Another place than a folder refused.
+    #[error("cannot {operation} {entry} of the decision memory: {source}")]
+    Elsewhere {
+        /// What the place calls the decision.
+        entry: String,
+        /// What was tried: `read` or `write`.
+        operation: &'static str,
+        /// Why it failed.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A program whose answers are to be remembered cannot be read.
     #[error(

@@ -5,6 +5,8 @@ use eog_core::{Digest, EntityId, Usage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::DecisionKey;
+
 /// The version of the files. It is part of every question's digest, so that versions do not meet.
 const FORMAT: u32 = 1;
 
@@ -27,9 +29,14 @@ impl<'a> Question<'a> {
             identity_digest: Digest::of(&identity),
         }
     }
+
+    /// Under which its answer is kept.
+    pub(super) fn key(&self) -> DecisionKey {
+        DecisionKey { identity: self.identity_digest, question: self.digest }
+    }
 }
 
-/// The content of a file.
+/// The bytes that are kept.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[serde(bound(serialize = "A: Serialize", deserialize = "A: DeserializeOwned"))]
@@ -62,14 +69,21 @@ impl<A: Clone + Serialize + DeserializeOwned> Record<A> {
         record
     }
 
-    /// The record in a file, if it is whole and answers this question.
-    pub(super) fn read(bytes: &[u8], question: &Question<'_>) -> Option<Self> {
-        let record: Self = serde_json::from_slice(bytes).ok()?;
-        let fits = record.format == FORMAT
-            && record.question == question.digest
-            && record.identity == question.identity
-            && record.check == record.checksum();
-        fits.then_some(record)
+    /// The record in these bytes, or why it is not whole or answers another question.
+    pub(super) fn read(bytes: &[u8], question: &Question<'_>) -> Result<Self, String> {
+        let record: Self = serde_json::from_slice(bytes)
+            .map_err(|error| format!("it is no decision of format {FORMAT}: {error}"))?;
+        let Self { format, .. } = record;
+        if format != FORMAT {
+            return Err(format!("it has format {format}, and this program uses {FORMAT}"));
+        }
+        if record.question != question.digest || record.identity != question.identity {
+            return Err("it answers another question".to_owned());
+        }
+        if record.check != record.checksum() {
+            return Err("it was changed after it was stored".to_owned());
+        }
+        Ok(record)
     }
 
     /// Indented, for people.

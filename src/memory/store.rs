@@ -1,142 +1,51 @@
-//! The folder of a memory. Paths are made of digests alone: names in packets are untrusted.
+//! Where decisions are kept.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fmt;
+use std::path::Path;
+
+use eog_core::Digest;
 
 use super::MemoryError;
-use super::record::Question;
-use crate::durable::{RealDisk, create_folders, private_file, publish, sync_name};
 
-/// The most bytes of one file that are read or written.
-const MAX_FILE_BYTES: u64 = 64 << 20;
+/// Where the decisions of a memory are kept: a folder, unless told otherwise. Any number of processes may
+/// use it at once.
+///
+/// It keeps bytes and returns them. Whether they are a decision is checked by the memory.
+pub trait DecisionStore: fmt::Debug + Send + Sync {
+    /// What messages call it.
+    fn path(&self) -> &Path;
 
-/// Numbers the temporary files of this process.
-static TEMPORARY: AtomicU64 = AtomicU64::new(0);
+    /// The bytes that are kept under a key. Nothing where there are none.
+    ///
+    /// # Errors
+    /// [`MemoryError`]. The question is asked again then.
+    fn read(&self, key: &DecisionKey) -> Result<Option<Vec<u8>>, MemoryError>;
 
-#[derive(Debug)]
-pub(super) struct Store {
-    folder: PathBuf,
+    /// Keeps bytes under a key, whole or not at all, in place of those before. They outlive this process
+    /// once it returns.
+    ///
+    /// # Errors
+    /// [`MemoryError`]. The decision is used all the same.
+    fn write(&self, key: &DecisionKey, bytes: &[u8]) -> Result<(), MemoryError>;
 }
 
-/// What the file of a question held.
-pub(super) enum Read {
-    Bytes(Vec<u8>),
-    Absent,
-    /// Something that is no file, or too large, or that the system does not let us read.
-    Unreadable,
+/// Under which a decision is kept: digests alone, since names in packets are untrusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DecisionKey {
+    pub(super) identity: Digest,
+    pub(super) question: Digest,
 }
 
-impl Store {
-    pub(super) fn open(folder: &Path) -> Result<Self, MemoryError> {
-        let unusable = |operation, source| MemoryError::Unusable {
-            path: folder.to_owned(),
-            operation,
-            source,
-        };
-        let path = std::path::absolute(folder).map_err(|source| unusable("create", source))?;
-        if fs::metadata(&path).is_ok_and(|found| !found.is_dir()) {
-            return Err(MemoryError::NotAFolder { path: folder.to_owned() });
-        }
-        create_folders(&RealDisk, &path).map_err(|source| unusable("create", source))?;
-        let (probe, _) = temporary_in(&path).map_err(|source| unusable("write", source))?;
-        fs::remove_file(probe).map_err(|source| unusable("write", source))?;
-        Ok(Self { folder: path })
+impl DecisionKey {
+    /// The identity of the policy: 16 hexadecimal digits.
+    pub fn identity(&self) -> String {
+        let mut digits = self.identity.to_string();
+        digits.truncate(16);
+        digits
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    pub(super) fn read(&self, question: &Question<'_>) -> Read {
-        match read_file(&self.path(question)) {
-            Ok(bytes) => Read::Bytes(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Read::Absent,
-            Err(_) => Read::Unreadable,
-        }
-    }
-
-    /// Writes the file of a question whole or not at all. It is on disk when this returns.
-    pub(super) fn write(&self, question: &Question<'_>, bytes: &[u8]) -> Result<(), MemoryError> {
-        let path = self.path(question);
-        self.replace(&path, bytes).map_err(|source| MemoryError::Unusable {
-            path,
-            operation: "write",
-            source,
-        })
-    }
-
-    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(io::Error::other(format!("it would have {} bytes", bytes.len())));
-        }
-        let folder = path.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(folder)?;
-        let (temporary, mut file) = temporary_in(folder)?;
-        let stored = file
-            .write_all(bytes)
-            .and_then(|()| publish(&RealDisk, &file, &temporary, path))
-            // The names as well, up to the memory itself: who made a folder may have died since.
-            .and_then(|()| {
-                let mut names = path.ancestors().skip(1).take_while(|name| *name != self.folder);
-                names.try_for_each(|name| sync_name(&RealDisk, name))
-            });
-        if stored.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        stored
-    }
-
-    /// `IDENTITY/FI/FILE.json`, spread over folders that any system lists quickly.
-    fn path(&self, question: &Question<'_>) -> PathBuf {
-        let (identity, name) = (question.identity_digest.to_string(), question.digest.to_string());
-        self.folder.join(&identity[..16]).join(&name[..2]).join(format!("{name}.json"))
-    }
-}
-
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    // Asked before it is opened: opening a pipe would wait for its other end.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other("too large"));
-    }
-    Ok(bytes)
-}
-
-/// A new file that nobody else writes. Another machine may have a process of the same number, and a
-/// killed one may have left a file behind.
-fn temporary_in(folder: &Path) -> io::Result<(PathBuf, File)> {
-    loop {
-        let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!(".{}-{number}.tmp", std::process::id()));
-        match private_file().write(true).create_new(true).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (path, file)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_killed_process_left_behind_is_in_nobodys_way() {
-        let folder = tempfile::tempdir().expect("there is a place for temporary files");
-        let next = TEMPORARY.load(Ordering::Relaxed);
-        for number in next..next + 50 {
-            let name = format!(".{}-{number}.tmp", std::process::id());
-            fs::write(folder.path().join(name), "half").expect("it is ours");
-        }
-        let (path, mut file) = temporary_in(folder.path()).expect("there are other names");
-        file.write_all(b"new").expect("it is ours");
-        assert_eq!(fs::read(path).expect("it is there"), b"new");
-        let kept = fs::read_dir(folder.path()).expect("it is a folder").count();
-        assert_eq!(kept, 51, "nothing was overwritten");
+    /// The question, with the identity: 64 hexadecimal digits.
+    pub fn question(&self) -> String {
+        self.question.to_string()
     }
 }

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::reading::parse_size;
 use super::{Calls, Judging, Reading, parse_seconds};
+use crate::error::CliError;
 
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
@@ -66,7 +67,14 @@ pub(crate) struct Serve {
     /// Folder whose incidents clients may read. May be given several times. Nothing outside these
     /// folders can be read, not even through links. Not needed with --on-call, whose captures can
     /// always be read.
-    #[arg(long = "root", value_name = "DIR", required_unless_present = "on_call")]
+    #[cfg_attr(
+        feature = "nats",
+        arg(long = "root", value_name = "DIR", required_unless_present_any = ["on_call", "url"])
+    )]
+    #[cfg_attr(
+        not(feature = "nats"),
+        arg(long = "root", value_name = "DIR", required_unless_present = "on_call")
+    )]
     pub(crate) roots: Vec<PathBuf>,
 
     /// Investigate alerts that Alertmanager sends to /alerts, as this configuration says, and tell
@@ -76,8 +84,13 @@ pub(crate) struct Serve {
 
     /// Folder to store investigations in, each with its journal, ledger and report. Created if
     /// missing. Must be outside every --root.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) state: PathBuf,
+    #[cfg_attr(feature = "nats", arg(long, value_name = "DIR", required_unless_present = "url"))]
+    #[cfg_attr(not(feature = "nats"), arg(long, value_name = "DIR", required = true))]
+    state: Option<PathBuf>,
+
+    #[cfg(feature = "nats")]
+    #[command(flatten)]
+    pub(crate) nats: super::nats::NatsMaking,
 
     /// Application architecture (JSON) for all snapshots, unless a call names a different one.
     #[arg(long, value_name = "FILE")]
@@ -157,4 +170,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds,
           requires = "http")]
     pub(crate) grace: Duration,
+}
+
+impl Serve {
+    /// The folder of --state.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] where there is none.
+    pub(crate) fn state(&self) -> Result<&Path, CliError> {
+        let missing = || CliError::Usage("give a folder for the state with --state".to_owned());
+        self.state.as_deref().ok_or_else(missing)
+    }
 }

@@ -128,6 +128,8 @@ fn text(content: &Value) -> String {
 pub(crate) enum Reply {
     /// An answer, whole.
     Answer(String),
+    /// An answer that says by its tokens which request it is for: [`FIRST_NUMBER`] and its place.
+    Numbered(String),
     /// An answer that the provider ended for its length.
     TooLong(String),
     /// The connection breaks in the middle of an answer.
@@ -137,6 +139,13 @@ pub(crate) enum Reply {
     Status(u16, &'static str, &'static str),
     /// Nothing is said.
     Hang,
+}
+
+/// The input tokens that a numbered answer to the first request has.
+pub(crate) const FIRST_NUMBER: usize = 10_000;
+
+fn numbered(at: usize) -> String {
+    format!("\"prompt_tokens\":{}", FIRST_NUMBER + at)
 }
 
 impl From<Value> for Reply {
@@ -219,6 +228,10 @@ fn serve(mut stream: TcpStream, state: &State, script: &dyn Fn(&Asked) -> Reply)
         }
         Reply::Status(status, name, value) => whole(status, &format!("{name}: {value}"), "busy"),
         Reply::Answer(text) if anthropic => events(&as_anthropic(&text), 0),
+        Reply::Numbered(text) => {
+            let answer = as_openai(&json!({ "content": text }), "stop");
+            events(&answer.replace("\"prompt_tokens\":1000", &numbered(asked.at)), 0)
+        }
         Reply::Answer(text) => events(&as_openai(&json!({ "content": text }), "stop"), 0),
         Reply::TooLong(text) => events(&as_openai(&json!({ "content": text }), "length"), 0),
         Reply::Refusal(text) => events(&as_openai(&json!({ "refusal": text }), "stop"), 0),

@@ -7,7 +7,7 @@ use eog::EntityId;
 use eog::ledger::Observation;
 use eog_report::Report;
 use eog_session::Listener;
-use eog_session::controllers::AnyLedger;
+use eog_session::controllers::{AnyLedger, AnySettings};
 use eog_session::run::{MAX_OBSERVATIONS, Records, Steering, same_judge};
 use eog_session::store::InvestigationId;
 use serde_json::{Map, Value};
@@ -59,6 +59,23 @@ pub enum Fate {
     Again,
     /// It would fail again.
     Lost,
+}
+
+impl Outcome {
+    /// What came of an order that somebody else has carried out.
+    pub fn new(id: String, report: Report) -> Self {
+        Self { id, report }
+    }
+}
+
+/// The settings that arguments of the tool `investigate` ask for: `controller`, `profile`, `budget`.
+///
+/// # Errors
+/// All that is wrong with them.
+pub fn settings_of(settings: &Map<String, Value>) -> Result<AnySettings, String> {
+    let read = arguments(settings.clone()).map_err(|problem| problem.to_string())?;
+    let made = read.settings(String::new(), BUDGET).map_err(|problem| problem.to_string())?;
+    Ok(made.judged_by(None))
 }
 
 impl Order {

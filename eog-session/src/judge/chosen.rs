@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use eog::memory::command_identity;
 use eog::{
-    AbductivePolicy, BoxFuture, BudgetKind, CallRecorder, Case, CommandPolicy, Digest, Limits,
-    Window,
+    AbductivePolicy, BoxFuture, Budget, BudgetKind, CallRecorder, Case, CommandPolicy, Digest,
+    Limits, Purse, Window,
 };
 use eog_evidence::{BoundByVerdicts, EvidencePolicy, Incident};
 use eog_llm::{ConfigError, LlmRole, Notice, Recorded};
@@ -42,6 +42,8 @@ pub struct Chosen {
     /// Servers with tools for specialists.
     servers: Option<Arc<ToolsConfig>>,
     limits: Limits,
+    /// What other processes spend from, too.
+    purse: Option<Arc<dyn Purse>>,
 }
 
 impl Chosen {
@@ -81,13 +83,28 @@ impl Chosen {
         let servers = servers.map(ToolsConfig::read).transpose();
         let servers = servers.map_err(|error| of_servers(&settings, &error))?;
         let (servers, limits) = (servers.map(Arc::new), Limits::default());
-        Ok(Self { settings, arguments, passed, pack, skills, servers, limits })
+        Ok(Self { settings, arguments, passed, pack, skills, servers, limits, purse: None })
     }
 
     /// How long calls may take, and how often they are tried.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// What models may be asked for, by the limits that are set.
+    ///
+    /// # Errors
+    /// [`JudgeError`] when settings of models do not fit.
+    pub fn budget(&self) -> Result<Budget, JudgeError> {
+        Ok(self.settings.llm.build(&variables).map_err(unusable)?.meter.budget())
+    }
+
+    /// The same, with models that spend from this purse: its budget holds for all who do so together, in place
+    /// of that of each investigation.
+    #[must_use]
+    pub fn spending_from(self, purse: Arc<dyn Purse>) -> Self {
+        Self { purse: Some(purse), ..self }
     }
 
     /// What a person should know of the choice: settings of models that are never used, though
@@ -137,6 +154,10 @@ impl Chosen {
         let built = self.settings.llm.build_telling(&variables, Some(&notice));
         let built = built.map_err(unusable)?;
         built.meter.charge(run.spent_before);
+        if let Some(purse) = &self.purse {
+            // These models are new, and have none.
+            let _ = built.meter.share(Arc::clone(purse));
+        }
         let watch = Watch::default();
         let prompter = |models: Vec<Arc<dyn ChatModel>>| {
             let alone = models.len() == 1;

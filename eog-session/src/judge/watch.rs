@@ -47,7 +47,7 @@ impl Watch {
                 seen.missed.get_or_insert(ended);
                 ChatError { kind: ChatErrorKind::OverBudget(BudgetKind::ModelCalls), ..error }
             }
-            ChatErrorKind::NotRecorded => {
+            ChatErrorKind::NotRecorded | ChatErrorKind::Uncounted => {
                 seen.missed.get_or_insert_with(|| error.message.clone());
                 ChatError { kind: ChatErrorKind::OverBudget(BudgetKind::ModelCalls), ..error }
             }

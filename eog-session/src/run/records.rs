@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use eog::journal::JournalError;
 use eog::ledger::Body;
-use eog::side::{SideCut, SideError, SideFile, SideRecord};
+use eog::side::{SideCut, SideError, SideFile, SideRecord, SideRecords};
 use eog::{CallRecorder, Engine, Journal, StopReason, Usage};
 
 /// Where a run leaves its traces, and what earlier runs have left.
@@ -68,6 +68,13 @@ impl Records {
         let (recorder, records) = CallRecorder::beside(path)?;
         let spent_before = records.usage_so_far();
         Ok(Self { journal: Some(journal), recorder, spent_before, cut: records.cut })
+    }
+
+    /// Goes on with a journal and a side file that are wherever they are, such as on media of one's own.
+    pub fn on(journal: Journal, side: SideFile, records: &SideRecords) -> Self {
+        let recorder = CallRecorder::on(side, records);
+        let spent_before = records.usage_so_far();
+        Self { journal: Some(journal), recorder, spent_before, cut: records.cut }
     }
 
     /// For a further run of the same process: with the journal that the last one has let go of, and

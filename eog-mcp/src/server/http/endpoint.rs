@@ -8,30 +8,33 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use http_body_util::Full as Whole;
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
 
 use super::gate;
 use super::recency::Recency;
 use super::settings::HttpSettings;
 use super::watch::{Full, Quota, SESSION, Watch, may_begin_session};
-use crate::server::{Server, message};
+use crate::server::message;
 
 /// A session in which nothing happens for this long is closed.
 const IDLE: Duration = Duration::from_secs(1800);
 
 /// What all requests share.
-pub(super) struct Endpoint {
-    service: StreamableHttpService<Server, LocalSessionManager>,
+pub(super) struct Endpoint<H> {
+    service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     max_sessions: usize,
     recency: Recency,
     watch: Arc<Watch>,
 }
 
-impl Endpoint {
-    pub(super) fn new(server: &Server, settings: &HttpSettings) -> Self {
+impl<H: ServerHandler + Clone> Endpoint<H> {
+    /// For whoever answers; `stop` ends what is under way.
+    pub(super) fn new(handler: H, stop: CancellationToken, settings: &HttpSettings) -> Self {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(IDLE);
         let mut sessions = LocalSessionManager::default();
@@ -40,11 +43,10 @@ impl Endpoint {
         // Host and origin are looked at by the gate, whose refusals say what to do.
         let config = StreamableHttpServerConfig::default()
             .with_max_request_body_bytes(settings.max_body_bytes)
-            .with_cancellation_token(server.0.stop.child_token())
+            .with_cancellation_token(stop)
             .disable_allowed_hosts();
-        let server = server.clone();
         let service =
-            StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
+            StreamableHttpService::new(move || Ok(handler.clone()), sessions.clone(), config);
         let quota = Quota {
             requests: settings.max_open,
             streams: settings.max_streams,
@@ -87,7 +89,10 @@ fn session(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Answers a request that has passed the gate, which has read its body.
-pub(super) async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+pub(super) async fn answer<H: ServerHandler + Clone>(
+    State(endpoint): State<Arc<Endpoint<H>>>,
+    request: Request,
+) -> Response {
     if may_begin_session(&request) && !endpoint.has_room().await {
         return gate::refusal(
             StatusCode::SERVICE_UNAVAILABLE,

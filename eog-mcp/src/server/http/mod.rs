@@ -20,8 +20,10 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::any;
+use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use connections::Connections;
 use endpoint::Endpoint;
@@ -54,7 +56,7 @@ impl Server {
         stop: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
         settings.protect(listener.local_addr()?)?;
-        let endpoint = Arc::new(Endpoint::new(self, &settings));
+        let endpoint = Arc::new(Endpoint::new(self.clone(), self.0.stop.child_token(), &settings));
         let routes = routes(&endpoint, &settings);
         let open = Connections::accept(listener, &routes, &settings, stop).await;
         let by = Instant::now() + LAST;
@@ -84,10 +86,37 @@ pub async fn serve_routes(
     Ok(())
 }
 
+/// As [`Server::http`], for whoever else answers clients.
+///
+/// # Errors
+/// As for [`Server::http`].
+///
+/// # Panics
+/// As [`Server::http`].
+pub async fn serve_handler<H: ServerHandler + Clone>(
+    handler: H,
+    listener: TcpListener,
+    settings: HttpSettings,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    settings.protect(listener.local_addr()?)?;
+    let ends = CancellationToken::new();
+    let endpoint = Arc::new(Endpoint::new(handler, ends.clone(), &settings));
+    let routes = routes(&endpoint, &settings);
+    let open = Connections::accept(listener, &routes, &settings, stop).await;
+    ends.cancel();
+    endpoint.stop();
+    open.end(Instant::now() + LAST).await;
+    Ok(())
+}
+
 /// Everything that is served.
-fn routes(endpoint: &Arc<Endpoint>, settings: &HttpSettings) -> Router {
+fn routes<H: ServerHandler + Clone>(
+    endpoint: &Arc<Endpoint<H>>,
+    settings: &HttpSettings,
+) -> Router {
     let routes = Router::new()
-        .route(PATH, any(endpoint::answer).with_state(endpoint.clone()))
+        .route(PATH, any(endpoint::answer::<H>).with_state(endpoint.clone()))
         .merge(settings.routes.clone());
     behind_gate(routes, "the MCP endpoint of this server is /mcp", settings)
 }

@@ -1,0 +1,81 @@
+//! `eog fetch`: an investigation as files, for all other commands.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use eog::journal::Medium;
+use eog::side::SideFile;
+use eog_nats::{NatsError, Part};
+use eog_report::Report;
+use eog_session::controllers::AnyLedger;
+use eog_session::run::last_stop;
+
+use super::pack::unpack;
+use super::reach::Reached;
+use super::state::State;
+use crate::args::Fetch;
+use crate::error::{CliError, Exit, NOTHING_YET};
+use crate::files;
+
+const JOURNAL: &str = "journal";
+
+/// `eog fetch`.
+pub(crate) fn fetch(arguments: &Fetch) -> Result<Exit, CliError> {
+    let reached = Reached::connecting(&arguments.nats)?;
+    let (id, order) = reached.find(&arguments.id)?;
+    let out = arguments.out.as_path();
+    files::prepare(out)?;
+    let failed = |path: &Path, source| CliError::Write { path: path.to_owned(), source };
+    if arguments.incident {
+        let into = out.join("incident");
+        if into.exists() {
+            return Err(CliError::Usage(format!(
+                "{} exists already; remove it, or leave out --incident",
+                into.display()
+            )));
+        }
+        let bytes = reached.cluster.stored(&id, order.block()?)?;
+        unpack(&bytes, &order.folder, out).map_err(|error| failed(&into, error))?;
+    }
+    let bytes = |part| -> Result<Option<Vec<u8>>, CliError> {
+        let medium = match reached.cluster.read(part, &id) {
+            Err(NatsError::NoSuch { .. }) => return Ok(None),
+            medium => medium?,
+        };
+        let mut bytes = Vec::new();
+        let read = medium.reader().and_then(|mut reader| reader.read_to_end(&mut bytes));
+        read.map_err(|source| failed(medium.path(), source))?;
+        Ok(Some(bytes))
+    };
+    // The side file first: what it holds may belong to entries that come with the ledger.
+    let (side, ledger) = (bytes(Part::Side)?, bytes(Part::Ledger)?);
+    let Some(ledger) = ledger else {
+        eprintln!("eog: {id} has no ledger yet: no worker has begun it");
+        return Ok(Exit::Failed);
+    };
+    let journal = out.join(JOURNAL);
+    files::write_bytes(out, JOURNAL, &ledger)?;
+    let beside = SideFile::path_beside(JOURNAL);
+    if let Some(side) = side {
+        files::write_bytes(out, &beside.to_string_lossy(), &side)?;
+    }
+    let (ledger, _) = AnyLedger::read_journal(&journal)?;
+    if ledger.is_empty() {
+        eprintln!("eog: {id}: {NOTHING_YET}");
+        return Ok(Exit::Failed);
+    }
+    let stop = last_stop(&journal, ledger.len())?;
+    let unusable = |reason: String| CliError::Input { path: journal.clone(), reason };
+    let finished = ledger.restore(|| stop).map_err(|error| unusable(error.to_string()))?;
+    let report = Report::new(order.name.as_str(), finished.diagnosis());
+    files::write(out, "ledger.jsonl", &finished.to_json_lines())?;
+    files::write(out, "graph.dot", &eog_report::dot(&report))?;
+    let state = State::read(&reached.register.state(&id)?.unwrap_or_default())?;
+    // As the run told it, which may be in the words of a model.
+    let told = state.and_then(|state| state.report).and_then(|block| block.parse().ok());
+    let told = told.map(|block| reached.cluster.stored(&id, block)).transpose()?;
+    let told = told.and_then(|bytes| String::from_utf8(bytes).ok());
+    files::write(out, "report.md", &told.unwrap_or_else(|| eog_report::markdown(&report)))?;
+    files::print(&format!("{}\n", journal.display()))?;
+    Ok(Exit::Diagnosed)
+}

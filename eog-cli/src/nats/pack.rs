@@ -1,0 +1,216 @@
+//! An incident as bytes: a compressed archive of its folder, and the architecture that goes with it. The same
+//! files give the same bytes.
+
+use std::ffi::OsStr;
+use std::io::{self, BufReader, Write};
+use std::path::{Component, Path, PathBuf};
+
+use eog_evidence::{FolderHandle, is_ground_truth};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::Deserialize;
+use tar::{Archive, Builder, HeaderMode};
+
+use crate::error::CliError;
+
+/// What the folder is in, and the name of the architecture beside it.
+const FOLDER: &str = "incident";
+const ARCHITECTURE: &str = "architecture.json";
+/// Most files, and most bytes that a pack may become for each that it has.
+const MAX_FILES: usize = 100_000;
+const MAX_GROWTH: u64 = 200;
+/// Most folders beside a bundle.
+const MAX_BORROWED: usize = 100;
+
+/// A packed incident.
+pub(crate) struct Packed {
+    pub(crate) bytes: Vec<u8>,
+    /// The name of the folder in it.
+    pub(crate) folder: String,
+}
+
+/// An incident that was unpacked.
+pub(crate) struct Unpacked {
+    pub(crate) folder: PathBuf,
+    pub(crate) architecture: Option<PathBuf>,
+}
+
+/// Packs a folder into at most so many bytes. What nobody may read of it is left out.
+pub(crate) fn pack(
+    folder: &FolderHandle,
+    architecture: Option<&Path>,
+    most: u64,
+) -> Result<Packed, CliError> {
+    let unusable = |path: &Path, error: &io::Error| CliError::Input {
+        path: path.to_owned(),
+        reason: match error.kind() {
+            io::ErrorKind::FileTooLarge => format!(
+                "the packed incident has more than {most} bytes; leave out what is not about it, or \
+                 give a larger --max-incident"
+            ),
+            _ => error.to_string(),
+        },
+    };
+    let called = folder.called();
+    let name = folder.path().file_name().map_or(FOLDER.into(), OsStr::to_string_lossy).into_owned();
+    let into = Limited { bytes: Vec::new(), most };
+    let mut archive = Builder::new(GzEncoder::new(into, Compression::default()));
+    archive.mode(HeaderMode::Deterministic);
+    for (name, folder) in borrowed(folder).into_iter().chain([(name.clone(), folder.clone())]) {
+        let called = folder.called();
+        for within in files(&folder).map_err(|error| unusable(called, &error))? {
+            let as_what = Path::new(FOLDER).join(&name).join(&within);
+            let file = folder.file(&within);
+            let added = file.and_then(|mut file| archive.append_file(as_what, &mut file));
+            added.map_err(|error| unusable(&called.join(&within), &error))?;
+        }
+    }
+    if let Some(path) = architecture {
+        let added = archive.append_path_with_name(path, ARCHITECTURE);
+        added.map_err(|error| unusable(path, &error))?;
+    }
+    let packed = archive.into_inner().and_then(GzEncoder::finish);
+    let packed = packed.map_err(|error| unusable(called, &error))?;
+    Ok(Packed { bytes: packed.bytes, folder: name })
+}
+
+/// Unpacks into a folder that is empty. The pack comes from whoever may submit, so it is trusted with nothing.
+pub(crate) fn unpack(bytes: &[u8], folder: &str, into: &Path) -> io::Result<Unpacked> {
+    let refused = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let mut left = (bytes.len() as u64).saturating_mul(MAX_GROWTH).max(64 << 20);
+    let mut archive = Archive::new(GzDecoder::new(bytes));
+    for (count, entry) in archive.entries()?.enumerate() {
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        if !entry.header().entry_type().is_file() || !is_plain || count >= MAX_FILES {
+            return Err(refused(format!("{}: it is no file of an incident", path.display())));
+        }
+        left = left.checked_sub(entry.size()).ok_or_else(|| {
+            refused(format!("it becomes more than {MAX_GROWTH} times as long as it is"))
+        })?;
+        entry.unpack_in(into)?;
+    }
+    let named = Path::new(folder);
+    if !matches!(named.components().collect::<Vec<_>>()[..], [Component::Normal(_)]) {
+        return Err(refused(format!("{folder:?} is no name of a folder")));
+    }
+    let architecture = Some(into.join(ARCHITECTURE)).filter(|path| path.is_file());
+    Ok(Unpacked { folder: into.join(FOLDER).join(named), architecture })
+}
+
+/// The folders beside a bundle that it borrows what is normal from. Whether they can be used is for whoever
+/// reads the bundle to say.
+fn borrowed(folder: &FolderHandle) -> Vec<(String, FolderHandle)> {
+    #[derive(Deserialize)]
+    struct Borrowing {
+        #[serde(default)]
+        baseline_from: Vec<String>,
+    }
+    let manifest = folder.file("bundle.json").ok().map(BufReader::new);
+    let manifest = manifest.and_then(|file| serde_json::from_reader::<_, Borrowing>(file).ok());
+    let names = manifest.map(|manifest| manifest.baseline_from).unwrap_or_default();
+    let is_name = |name: &String| !name.contains(['/', '\\']) && name != "." && name != "..";
+    let names = names.into_iter().filter(is_name).take(MAX_BORROWED);
+    names.filter_map(|name| Some((name.clone(), folder.beside(&name)?))).collect()
+}
+
+/// Every file of a folder, sorted.
+fn files(folder: &FolderHandle) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut open = vec![String::new()];
+    while let Some(next) = open.pop() {
+        for entry in folder.entries(&next)? {
+            let within = match next.as_str() {
+                "" => entry.name.clone(),
+                above => format!("{above}/{}", entry.name),
+            };
+            if is_ground_truth(&entry.name) {
+                continue;
+            }
+            if entry.is_folder {
+                open.push(within);
+            } else if folder.has_file(&within) {
+                found.push(within);
+            }
+        }
+        if found.len() > MAX_FILES {
+            return Err(io::Error::other(format!("it has more than {MAX_FILES} files")));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Bytes that are no more than so many.
+struct Limited {
+    bytes: Vec<u8>,
+    most: u64,
+}
+
+impl Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if (self.bytes.len() + bytes.len()) as u64 > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked_and_the_same_files_give_the_same_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let incident = folder.path().join("one");
+        std::fs::create_dir_all(incident.join("below")).unwrap();
+        std::fs::write(incident.join("bundle.json"), "{}").unwrap();
+        std::fs::write(incident.join("below/data.tsv"), "a\tb\n").unwrap();
+        let architecture = folder.path().join("other.json");
+        std::fs::write(&architecture, "[]").unwrap();
+        std::fs::write(incident.join("ground_truth.yaml"), "the answer").unwrap();
+        let handle = FolderHandle::open(&incident).unwrap();
+        let packed = pack(&handle, Some(&architecture), 1 << 20).unwrap();
+        let again = pack(&handle, Some(&architecture), 1 << 20).unwrap();
+        assert!(packed.bytes == again.bytes);
+
+        let into = folder.path().join("into");
+        std::fs::create_dir(&into).unwrap();
+        let unpacked = unpack(&packed.bytes, &packed.folder, &into).unwrap();
+        assert_eq!(unpacked.folder, into.join("incident/one"));
+        assert_eq!(std::fs::read(unpacked.architecture.unwrap()).unwrap(), b"[]");
+        assert_eq!(std::fs::read(unpacked.folder.join("below/data.tsv")).unwrap(), b"a\tb\n");
+        assert!(!unpacked.folder.join("ground_truth.yaml").exists(), "nobody may read the answer");
+        assert!(unpack(&packed.bytes, "../one", &into).is_err());
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "x".repeat(1000)).unwrap();
+        let error =
+            pack(&FolderHandle::open(folder.path()).unwrap(), None, 20).err().unwrap().to_string();
+        assert!(error.contains("--max-incident"), "{error}");
+    }
+
+    #[test]
+    fn a_pack_that_leads_elsewhere_or_has_links_is_refused() {
+        let into = tempfile::tempdir().unwrap();
+        let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_size(0);
+        archive.append_link(&mut header, "incident/one/link", "/etc").unwrap();
+        let bytes = archive.into_inner().unwrap().finish().unwrap();
+        let error = unpack(&bytes, "one", into.path()).err().unwrap();
+        assert!(error.to_string().contains("no file of an incident"), "{error}");
+    }
+}

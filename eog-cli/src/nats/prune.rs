@@ -1,0 +1,79 @@
+//! `eog prune`: what has ended is removed.
+
+use std::time::{Duration, SystemTime};
+
+use eog_nats::{InvestigationId, NatsError, Retention};
+
+use super::reach::Reached;
+use super::state::State;
+use crate::args::Prune;
+use crate::error::{CliError, Exit};
+use crate::files;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// `eog prune`.
+pub(crate) fn prune(arguments: &Prune) -> Result<Exit, CliError> {
+    let reached = Reached::connecting(&arguments.nats)?;
+    if !arguments.ids.is_empty() {
+        return by_name(&reached, &arguments.ids);
+    }
+    let retention = Retention {
+        max_age: arguments.max_age.map(|days| DAY * days),
+        max_bytes: arguments.max_size,
+        ..Retention::default()
+    };
+    let removed = retention.apply(&reached.cluster, SystemTime::now())?;
+    let gone = &removed.investigations;
+    let count = gone.len() + forget(&reached, arguments.max_age, gone)?;
+    files::print(&format!("{count} removed; {} bytes are left\n", removed.bytes))?;
+    Ok(Exit::Diagnosed)
+}
+
+fn by_name(reached: &Reached, names: &[String]) -> Result<Exit, CliError> {
+    for name in names {
+        let id: InvestigationId = name.parse()?;
+        if reached.register.order(&id)?.is_none() {
+            return Err(NatsError::NoSuch { id }.into());
+        }
+        if !reached.cluster.remove(&id)? {
+            return Err(CliError::Usage(format!(
+                "{id} waits for a worker or runs; end it with eog cancel {id} before"
+            )));
+        }
+        reached.register.remove(&id)?;
+        files::print(&format!("{id} removed\n"))?;
+    }
+    Ok(Exit::Diagnosed)
+}
+
+/// Forgets what has no ledger and is not in the queue: the ledger was removed, or nothing was ever found.
+/// How many of the latter there were.
+fn forget(
+    reached: &Reached,
+    max_age: Option<u32>,
+    gone: &[InvestigationId],
+) -> Result<usize, CliError> {
+    // Asked before: what is submitted meanwhile is not among them.
+    let all = reached.register.all()?;
+    let there = reached.cluster.investigations()?;
+    let mut count = 0;
+    for (id, registered) in all {
+        let Ok(Some(state)) = State::read(&registered.state) else { continue };
+        if !state.status.has_ended() || there.iter().any(|one| one.id == id) {
+            continue;
+        }
+        if state.entries == 0 && !gone.contains(&id) {
+            let age = eog::Timestamp::now().duration_since(state.since);
+            let most = max_age.map(|days| i64::from(days) * 86_400);
+            if most.is_none_or(|most| age.as_secs() < most) {
+                continue;
+            }
+            count += 1;
+        }
+        if reached.cluster.remove(&id)? {
+            reached.register.remove(&id)?;
+        }
+    }
+    Ok(count)
+}

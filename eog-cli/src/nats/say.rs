@@ -1,0 +1,75 @@
+//! `eog cancel` and `eog tell`: what people say to an investigation, wherever it runs.
+
+use eog_nats::InvestigationId;
+use eog_session::source::Words;
+
+use super::incidents::Incidents;
+use super::order::{Order, Saying};
+use super::reach::Reached;
+use super::state::State;
+use crate::args::{Cancel, Reading, Tell};
+use crate::error::{CliError, Exit};
+
+/// `eog cancel`.
+pub(crate) fn cancel(arguments: &Cancel) -> Result<Exit, CliError> {
+    let reached = Reached::connecting(&arguments.nats)?;
+    let (id, _) = reached.find(&arguments.id)?;
+    let state = State::read(&reached.register.state(&id)?.unwrap_or_default())?;
+    if let Some(state) = state.filter(|state| state.status.has_ended()) {
+        eprintln!("eog: {id} has ended already: {}", state.status.as_str());
+        return Ok(Exit::Diagnosed);
+    }
+    reached.register.say(&id, &Saying::Cancel.written()?)?;
+    eprintln!("eog: {id} ends with what was found so far");
+    Ok(Exit::Diagnosed)
+}
+
+/// `eog tell`.
+pub(crate) fn tell(arguments: &Tell) -> Result<Exit, CliError> {
+    let reached = Reached::connecting(&arguments.nats)?;
+    let (id, order) = reached.find(&arguments.id)?;
+    if !order.settings.takes_words() {
+        return Err(CliError::Usage(format!(
+            "the controller {} takes in nothing while it runs; submit the incident anew with --cause, \
+             --not-cause or --note",
+            order.settings.controller()
+        )));
+    }
+    let words = known(&reached, &id, &order, arguments)?;
+    if words.is_empty() {
+        return Err(CliError::Usage(
+            "nothing is said; give --cause, --not-cause or --note, such as --not-cause \
+             'database=its owner looked, it is healthy'"
+                .to_owned(),
+        ));
+    }
+    for (entity, word) in words {
+        reached.register.say(&id, &Saying::Word { entity, word }.written()?)?;
+    }
+    go_on(&reached, &id, &order)?;
+    eprintln!("eog: {id} goes on with it");
+    Ok(Exit::Diagnosed)
+}
+
+/// Has an investigation wait for a worker, unless it does or has one: who has it hears what was said.
+pub(super) fn go_on(
+    reached: &Reached,
+    id: &InvestigationId,
+    order: &Order,
+) -> Result<(), CliError> {
+    reached.queue.submit(id, &order.written()?)?;
+    Ok(())
+}
+
+/// The words of a person, of entities that the incident has.
+fn known(
+    reached: &Reached,
+    id: &InvestigationId,
+    order: &Order,
+    arguments: &Tell,
+) -> Result<Words, CliError> {
+    let incidents = Incidents::new(Reading::default());
+    let incident = incidents.open(reached, id, order);
+    let incident = incident.map_err(|trouble| CliError::Usage(trouble.to_string()))?;
+    arguments.said.words(&incident.opened.incident().topology)
+}

@@ -1,0 +1,174 @@
+//! `eog serve --nats`: pages, MCP and webhooks over the investigations of a cluster, whoever runs them.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use eog::BoxFuture;
+use eog_live::Live;
+use eog_mcp::server::{Fate, Order, OrderError, Outcome, ServeError, serve_handler, settings_of};
+use eog_nats::{Block, InvestigationId, NatsError};
+use eog_oncall::{Investigations, OnCall};
+use eog_session::run::Start;
+use eog_session::source::{FolderHandle, OpenError, ReadOptions, Words, open_from};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::agents::Agents;
+use super::host::ClusterHost;
+use super::pack::pack;
+use super::reach::Reached;
+use super::state::{State, Status};
+use super::submit::{Ready, named};
+use crate::args::Serve;
+use crate::error::{CliError, Exit};
+use crate::interrupt::{end_at_once_on_second, interrupted};
+use crate::mcp::{LAST, http, no_socket};
+
+/// Most bytes of a packed capture.
+const MAX_INCIDENT: u64 = 256_000_000;
+/// How often is asked whether an investigation has ended.
+const ASKED: Duration = Duration::from_millis(500);
+
+/// Serves until a signal.
+pub(crate) fn serve(serve: &Serve, at: Option<SocketAddr>) -> Result<Exit, CliError> {
+    let Some(address) = serve.http.or(at) else {
+        let reason = "--nats: pages come over HTTP; use `eog serve`, or give --http";
+        return Err(CliError::Usage(reason.to_owned()));
+    };
+    let (address, settings) = http(serve, address)?;
+    let config = serve.on_call.as_deref().map(eog_oncall::Config::read).transpose()?;
+    let reached = Reached::preparing(&serve.nats)?;
+    let host = ClusterHost::new(reached, serve.reading.clone());
+    let agents = Agents::new(host.clone(), &serve.roots)?;
+    let on_call = match config {
+        None => None,
+        Some(config) => Some(OnCall::open(config, host.clone(), serve.state()?)?),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(CliError::Runtime)?;
+    end_at_once_on_second();
+    let served = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| no_socket(address, &error))?;
+        let at = listener.local_addr()?;
+        let said = format!(
+            "eog: serving MCP at http://{at}/mcp\neog: the investigations are at http://{at}/\n"
+        );
+        // At once, since whoever started it may read no more than the first line.
+        let _ = std::io::stderr().write_all(said.as_bytes());
+        let live = match &on_call {
+            Some(on_call) => Live::new(on_call.host()),
+            None => Live::new(host),
+        };
+        let mut settings = eog_live::settings(settings, &live);
+        settings.open_routes = eog_oncall::health(|| Ok(()));
+        let stop = CancellationToken::new();
+        let work = on_call.map(|on_call| {
+            settings.routes = std::mem::take(&mut settings.routes).merge(on_call.routes());
+            settings.open_routes = on_call.open_routes();
+            for address in on_call.receives_at() {
+                eprintln!("eog: receiving OTLP at {address}, HTTP and gRPC");
+            }
+            let ends = stop.clone();
+            tokio::spawn(async move { on_call.run(ends).await })
+        });
+        let ended = async {
+            interrupted().await;
+            live.end();
+            stop.cancel();
+        };
+        let served = serve_handler(agents, listener, settings, ended).await;
+        stop.cancel();
+        if let Some(work) = work {
+            let _ = tokio::time::timeout(LAST, work).await;
+        }
+        served
+    });
+    runtime.shutdown_timeout(LAST);
+    eog::processes::end_all();
+    served.map_err(|error: ServeError| CliError::from(error))?;
+    Ok(Exit::Diagnosed)
+}
+
+/// Alerts are investigated by workers: what was captured here is submitted, and waited for.
+impl Investigations for ClusterHost {
+    /// The incident of an investigation is what was submitted: what comes later begins anew.
+    fn takes_news(&self, _id: &str) -> bool {
+        false
+    }
+
+    fn carry_out(&self, order: Order) -> BoxFuture<'_, Result<Outcome, OrderError>> {
+        Box::pin(self.carry(order))
+    }
+
+    /// What a cluster keeps is for its own retention to say.
+    fn forget(&self, _id: &str) -> bool {
+        true
+    }
+}
+
+impl ClusterHost {
+    async fn carry(&self, order: Order) -> Result<Outcome, OrderError> {
+        let host = self.clone();
+        let (folder, settings) = (order.folder, order.settings);
+        let handed = tokio::task::spawn_blocking(move || {
+            let unreadable = |source| OpenError::Unreadable { path: folder.clone(), source };
+            host.hand_in(&FolderHandle::open(&folder).map_err(unreadable)?, &settings)
+        });
+        let handed = handed.await;
+        let lost = |reason: String| OrderError { reason, fate: Fate::Lost };
+        let id = handed.map_err(|error| lost(error.to_string()))?.map_err(|error| match error {
+            CliError::Nats(error) => OrderError { reason: error.to_string(), fate: Fate::Again },
+            error => lost(error.to_string()),
+        })?;
+        loop {
+            let (host, named) = (self.clone(), id.clone());
+            let state = tokio::task::spawn_blocking(move || host.0.reached.register.state(&named));
+            // What the cluster does not answer now it answers later.
+            let state = state.await.ok().and_then(Result::ok).flatten();
+            let state = state.and_then(|state| State::read(&state).ok().flatten());
+            match state.filter(|state| state.status.has_ended()) {
+                None => tokio::time::sleep(ASKED).await,
+                Some(State { status: Status::Failed, note, .. }) => return Err(lost(note)),
+                Some(_) => break,
+            }
+        }
+        let named = id.to_string();
+        let report = self.aside(move |host| host.report(&named)).await;
+        match report {
+            Ok((report, _)) => Ok(Outcome::new(id.to_string(), report)),
+            Err(reason) => Err(OrderError { reason, fate: Fate::Again }),
+        }
+    }
+
+    /// Submits a folder. The same one has the same name, so that it is submitted once.
+    pub(super) fn hand_in(
+        &self,
+        folder: &FolderHandle,
+        settings: &Map<String, Value>,
+    ) -> Result<InvestigationId, CliError> {
+        let settings = settings_of(settings).map_err(CliError::Usage)?;
+        let opened = open_from(folder, &ReadOptions::default())?;
+        let packed = pack(folder, None, MAX_INCIDENT)?;
+        let begin = Start::of(&opened, settings.clone(), None);
+        begin.map_err(|error| CliError::start(&opened, error))?;
+        let id = named(&opened.incident().name, &Block::of(&packed.bytes).digest())?;
+        let (window, has_architecture, words) = (None, false, Words::new());
+        let ready = Ready { opened: &opened, packed, settings, window, has_architecture, words };
+        match ready.hand_in(&self.0.reached, &id) {
+            // By this process before it died, perhaps in between, or by another one.
+            Err(CliError::Nats(NatsError::Exists { .. })) => {
+                let Reached { register, queue, .. } = &self.0.reached;
+                if let (Some(order), None) = (register.order(&id)?, register.state(&id)?) {
+                    queue.submit(&id, &order)?;
+                }
+                Ok(id)
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok(id),
+        }
+    }
+}

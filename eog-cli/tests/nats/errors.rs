@@ -1,0 +1,38 @@
+//! What people are told when something is not as it should be.
+
+use crate::lab::{Lab, flash_sale, run};
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do() {
+    let Some(lab) = Lab::new() else { return };
+    let path = flash_sale();
+    let path = path.to_str().unwrap();
+    let says = |arguments: &[&str], code: i32, words: &str| {
+        let run = lab.run(arguments);
+        assert_eq!(run.code, Some(code), "{arguments:?}: {run:?}");
+        assert!(run.said.contains(words), "{arguments:?}: {}", run.said);
+    };
+    says(&["list"], 1, "does not exist on the cluster; create it before use: eog worker");
+    says(&["list", "--nats", "nats://127.0.0.1:1"], 1, "does a server run there?");
+    says(&["list", "--nats", "nats://me:secret@127.0.0.1:1"], 2, "EOG_NATS_PASSWORD");
+    says(&["list", "--nats-user", "me"], 2, "set EOG_NATS_PASSWORD");
+    says(&["list", "--nats-cert", "cert.pem"], 2, "--nats-cert needs --nats-key");
+    says(&["list", "--nats-ca", "none.pem"], 4, "none.pem");
+    says(&["list", "--nats-creds", "none.creds"], 4, "none.creds");
+    says(&["list", "--nats-prefix", "a.b"], 2, "is not a name");
+    let without = run(lab.eog(&["list"]).env_remove("EOG_NATS_URL"));
+    assert!(without.said.contains("give --nats URL"), "{without:?}");
+
+    says(&["submit", path, "--id", "a b"], 2, "is not a name");
+    says(&["submit", path, "--max-incident", "100"], 4, "--max-incident");
+    says(&["submit", path, "--controller", "linear", "--profile", "paper"], 2, "--profile");
+    says(&["submit", path, "--cause", "nobody"], 2, "the incident has no entity");
+    lab.submit("one", &[]);
+    lab.submit("linear", &["--controller", "linear"]);
+    says(&["submit", path, "--id", "one"], 4, "exists already");
+    says(&["fetch", "two", "--out", "out"], 4, "eog list shows those there are");
+    says(&["fetch", "one", "--out", "out"], 1, "no worker has begun it");
+    says(&["tell", "one"], 2, "nothing is said");
+    says(&["tell", "one", "--cause", "nobody"], 2, "the incident has no entity");
+    says(&["tell", "linear", "--cause", "frontend"], 2, "takes in nothing while it runs");
+}

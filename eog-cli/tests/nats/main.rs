@@ -1,0 +1,21 @@
+//! The real binary on a real cluster of three nodes, which `.ci/nats` starts. Says so and succeeds where there
+//! is none.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod drill;
+mod errors;
+mod killed;
+mod lab;
+mod nodes;
+#[path = "../llm/reader.rs"]
+#[expect(dead_code, reason = "not every test needs all of it")]
+mod reader;
+mod said;
+mod serve;
+#[path = "../llm/server.rs"]
+#[expect(dead_code, reason = "not every test needs all of it")]
+mod server;
+mod shared;
+mod whole;

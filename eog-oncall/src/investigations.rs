@@ -1,0 +1,33 @@
+//! Who investigates what alerts are about: this process, or others.
+
+use eog::BoxFuture;
+use eog_live::Host;
+use eog_mcp::server::{Order, OrderError, Outcome, Server};
+
+/// Whoever makes investigations of what was captured. A [`Server`] does so here.
+pub trait Investigations: Host {
+    /// Whether an investigation takes in what was captured after it had begun. Blocks.
+    fn takes_news(&self, id: &str) -> bool;
+
+    /// Makes an investigation, and waits for its end. The same order may be given again after a crash.
+    ///
+    /// An error says why there is no result, and whether the order can be given again.
+    fn carry_out(&self, order: Order) -> BoxFuture<'_, Result<Outcome, OrderError>>;
+
+    /// Removes an investigation unless it runs. Whether it is gone. Blocks.
+    fn forget(&self, id: &str) -> bool;
+}
+
+impl Investigations for Server {
+    fn takes_news(&self, id: &str) -> bool {
+        Self::takes_news(self, id)
+    }
+
+    fn carry_out(&self, order: Order) -> BoxFuture<'_, Result<Outcome, OrderError>> {
+        Box::pin(Self::carry_out(self, order))
+    }
+
+    fn forget(&self, id: &str) -> bool {
+        Self::forget(self, id)
+    }
+}
