@@ -12,6 +12,9 @@
 mod block;
 mod cluster;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod jetstream;
 mod medium;
 mod names;
